@@ -1,0 +1,1 @@
+//! A small Kubernetes API for one person or one test.

@@ -1,0 +1,1 @@
+//! REST API and pages for people; reads the API, decides nothing.

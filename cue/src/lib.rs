@@ -1,0 +1,1 @@
+//! CUE text in; values, JSON, diagnostics or formatted text out.

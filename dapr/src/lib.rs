@@ -1,0 +1,1 @@
+//! Dapr operator on the shared runtime.

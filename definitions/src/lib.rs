@@ -1,0 +1,1 @@
+//! Built-in component and trait definitions, embedded.

@@ -1,0 +1,1 @@
+//! Strangers: scenarios that use only the doors.

@@ -1,0 +1,1 @@
+//! What an Application means: manifest, parse, revision, plan, render, graph, status.

@@ -1,0 +1,1 @@
+//! Harbor operator on the shared runtime.

@@ -1,0 +1,1 @@
+//! What any controller needs: watch, queue, lease, apply sets, readiness, admission server.

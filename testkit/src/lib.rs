@@ -1,0 +1,1 @@
+//! One golden harness, used by the tests of every room.
