@@ -1,1 +1,16 @@
-//! One golden harness, used by the tests of every room.
+//! One golden harness for every room: data in, comparison or rewrite out.
+//!
+//! * [`golden`] compares text with a committed file; `UPDATE=1` rewrites it.
+//! * [`archive`] reads small programs that keep input and expectation in one file.
+//! * [`conformance`] finds the folder of peer results beside the repository, or says that it is absent.
+//! * [`normalize`] removes what two runs may never agree on (uids, times, resource versions).
+
+mod archive;
+mod conformance;
+mod golden;
+mod normalize;
+
+pub use archive::{Archive, ArchiveFile};
+pub use conformance::{conformance_dir, examples_dir, repository_root, skipped};
+pub use golden::{golden, golden_json};
+pub use normalize::{normalize, same_value};
