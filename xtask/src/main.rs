@@ -1,3 +1,44 @@
-//! Entry point.
+//! Chores of the project: `cargo xtask check | conformance | e2e | bench | codegen`.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
-fn main() {}
+mod check;
+mod command;
+mod conformance;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <chore>
+
+  check                       format, lints (warnings are errors), tidy; prints the largest files and functions
+  tidy                        only the rules of the house: arrows, pure rooms, first lines, names
+  conformance [--dir DIR] [--kind K] [--verbose] [--record]
+                              runs the peers' cases, compares with conformance.toml
+  e2e [--real]                the scenarios on the sandbox, or on a real control plane
+  codegen                     rewrites generated files (a test proves them current)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["check"] => check::run(),
+        ["tidy"] => tidy::run(),
+        ["conformance", rest @ ..] => conformance::run(rest),
+        ["e2e"] => command::cargo(&["test", "--package", "vela-e2e"]),
+        ["e2e", "--real"] => command::run("bash", &["e2e/controlplane/run.sh"]),
+        ["codegen"] => command::cargo_with(&["test", "--package", "vela-crds"], &[("UPDATE", "1")]),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

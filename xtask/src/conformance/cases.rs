@@ -1,0 +1,214 @@
+//! A folder of the peers' formats in; runnable cases out. A case knows its door, its input and its expected result.
+
+use std::path::{Path, PathBuf};
+
+use super::json::Json;
+use super::{process, tree};
+use crate::command;
+
+/// Where the binaries are that the cases go through.
+pub(crate) struct Doors {
+    /// `cue-eval`
+    pub(crate) cue_eval: PathBuf,
+    /// `vela`
+    pub(crate) vela: PathBuf,
+}
+
+/// One case.
+pub(crate) struct Case {
+    /// Which door and comparison: `cue-export`, `cue-tree`, `cue-parse`, `cue-fmt`, `application`.
+    pub(crate) kind: &'static str,
+    /// The peers' own word for how widely used the features are.
+    pub(crate) scope: String,
+    /// Name in the folder.
+    pub(crate) name: String,
+    /// Whether the input must be refused.
+    pub(crate) must_fail: bool,
+    input: Input,
+}
+
+enum Input {
+    /// A folder, the files given to the evaluator in it.
+    Files { folder: PathBuf, arguments: Vec<String> },
+    /// One source text and, for `cue-fmt`, its formatted form.
+    Text { source: String, formatted: Option<String> },
+    /// A folder with `app.yaml`, perhaps definitions, and `output.yaml`.
+    Application { folder: PathBuf },
+}
+
+/// Every case below `directory`, whatever of the known formats lies there.
+pub(crate) fn find(directory: &Path) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    for cue in [directory.join("cue"), directory.to_path_buf()] {
+        manifest(&cue, &mut cases)?;
+        parse(&cue.join("parse/cases.jsonl"), &mut cases)?;
+    }
+    applications(&directory.join("applications"), &mut cases);
+    Ok(cases)
+}
+
+fn lines(path: &Path) -> Result<Vec<Json>, String> {
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let line = |(number, line): (usize, &str)| {
+        Json::parse(line).map_err(|e| format!("{}:{}: {e}", path.display(), number + 1))
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+fn text(line: &Json, field: &str) -> Option<String> {
+    line.get(field).and_then(Json::as_str).map(str::to_owned)
+}
+
+fn manifest(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
+    let path = folder.join("manifest.jsonl");
+    for line in lines(&path)? {
+        // Other folders have a manifest of other cases; those of CUE programs say which files are given.
+        let (Some(name), Some(arguments)) = (text(&line, "name"), line.get("args")) else { continue };
+        let arguments: Vec<String> =
+            arguments.items().iter().filter_map(Json::as_str).map(str::to_owned).collect();
+        let scope = text(&line, "scope").unwrap_or_default();
+        let case = folder.join("cases").join(&name);
+        let must_fail = !case.join("expected.json").is_file();
+        for (kind, must_fail) in [("cue-export", must_fail), ("cue-tree", false)] {
+            let input = Input::Files { folder: case.clone(), arguments: arguments.clone() };
+            cases.push(Case { kind, scope: scope.clone(), name: name.clone(), must_fail, input });
+        }
+    }
+    Ok(())
+}
+
+fn parse(path: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
+    for line in lines(path)? {
+        let (Some(source), Some(name)) = (text(&line, "in"), text(&line, "source")) else { continue };
+        let must_fail = !line.get("ok").is_some_and(Json::is_true);
+        let scope = text(&line, "kind").unwrap_or_default();
+        let scope = scope.split('-').next().unwrap_or_default().to_owned();
+        let formatted = text(&line, "fmt").filter(|_| !must_fail);
+        if formatted.is_some() {
+            let input = Input::Text { source: source.clone(), formatted };
+            cases.push(Case {
+                kind: "cue-fmt",
+                scope: scope.clone(),
+                name: name.clone(),
+                must_fail: false,
+                input,
+            });
+        }
+        let input = Input::Text { source, formatted: None };
+        cases.push(Case { kind: "cue-parse", scope, name, must_fail, input });
+    }
+    Ok(())
+}
+
+fn applications(folder: &Path, cases: &mut Vec<Case>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for folder in entries.flatten().map(|e| e.path()).filter(|p| p.join("app.yaml").is_file()) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let must_fail = !folder.join("output.yaml").is_file();
+        cases.push(Case {
+            kind: "application",
+            scope: String::new(),
+            name,
+            must_fail,
+            input: Input::Application { folder },
+        });
+    }
+}
+
+impl Case {
+    /// Kind and scope: what passed cases are counted by.
+    pub(crate) fn group(&self) -> String {
+        format!("{} {}", self.kind, self.scope).trim().to_owned()
+    }
+
+    /// Runs the case; the error says what came instead.
+    pub(crate) fn run(&self, doors: &Doors) -> Result<(), String> {
+        match &self.input {
+            Input::Files { folder, arguments } => self.evaluate(doors, folder, arguments),
+            Input::Text { source, formatted } => self.read(doors, source, formatted.as_deref()),
+            Input::Application { folder } => self.dry_run(doors, folder),
+        }
+    }
+
+    fn evaluate(&self, doors: &Doors, folder: &Path, arguments: &[String]) -> Result<(), String> {
+        let verb: &[&str] = if self.kind == "cue-tree" { &["tree"] } else { &["export", "--out", "json"] };
+        let words: Vec<&str> = verb.iter().copied().chain(arguments.iter().map(String::as_str)).collect();
+        let finished = process::run(&doors.cue_eval, &words, folder)?;
+        if self.must_fail {
+            return if finished.refused() {
+                Ok(())
+            } else {
+                Err(format!("exit {:?}, not an error", finished.code))
+            };
+        }
+        let expected =
+            read(&folder.join(if self.kind == "cue-tree" { "expected.tree.json" } else { "expected.json" }))?;
+        if self.kind == "cue-export" && finished.code != Some(0) {
+            return Err(format!("exit {:?}: {}", finished.code, finished.stderr));
+        }
+        let actual = Json::parse(&finished.stdout).map_err(|e| format!("{e}: {}", finished.stderr))?;
+        let expected = Json::parse(&expected)?;
+        let same = if self.kind == "cue-tree" { tree::same(&actual, &expected) } else { actual == expected };
+        if same { Ok(()) } else { Err("another value".to_owned()) }
+    }
+
+    fn read(&self, doors: &Doors, source: &str, formatted: Option<&str>) -> Result<(), String> {
+        let folder =
+            command::root().join("target/conformance").join(format!("{:?}", std::thread::current().id()));
+        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        std::fs::write(folder.join("in.cue"), source).map_err(|e| e.to_string())?;
+        let verb = if formatted.is_some() { "fmt" } else { "parse" };
+        let finished = process::run(&doors.cue_eval, &[verb, "in.cue"], &folder)?;
+        match formatted {
+            Some(expected) if finished.stdout == expected => Ok(()),
+            Some(_) => Err(format!("formatted otherwise: {}{}", finished.stdout, finished.stderr)),
+            None if self.must_fail && finished.refused() => Ok(()),
+            None if !self.must_fail && finished.code == Some(0) => Ok(()),
+            None => Err(format!("exit {:?}: {}", finished.code, finished.stderr)),
+        }
+    }
+
+    fn dry_run(&self, doors: &Doors, folder: &Path) -> Result<(), String> {
+        let mut words = vec!["dry-run", "--offline", "-f", "app.yaml"];
+        if folder.join("defs").is_dir() {
+            words.extend(["-d", "defs"]);
+        }
+        let finished = process::run(&doors.vela, &words, folder)?;
+        if self.must_fail {
+            return if finished.refused() {
+                Ok(())
+            } else {
+                Err(format!("exit {:?}, not an error", finished.code))
+            };
+        }
+        if finished.code != Some(0) {
+            return Err(format!("exit {:?}: {}", finished.code, finished.stderr));
+        }
+        let expected = objects(&read(&folder.join("output.yaml"))?)?;
+        let actual = objects(&finished.stdout)?;
+        if actual == expected {
+            return Ok(());
+        }
+        let first = actual.iter().zip(&expected).find(|(a, e)| a != e);
+        Err(format!("{} objects, {} expected; first difference {first:?}", actual.len(), expected.len()))
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The objects of a stream of YAML documents, in an order of their own.
+fn objects(text: &str) -> Result<Vec<Json>, String> {
+    let documents: Vec<serde_json::Value> =
+        serde_saphyr::from_multiple(text).map_err(|e| format!("not YAML: {e}"))?;
+    let mut objects = Vec::new();
+    for document in documents.into_iter().filter(|d| !d.is_null()) {
+        objects.push(Json::parse(&document.to_string())?);
+    }
+    objects.sort();
+    Ok(objects)
+}

@@ -1,0 +1,237 @@
+//! The rules of the house as a program: arrows go down, pure rooms stay pure, every file says what it is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::command;
+
+/// A room, the rooms it may depend on, and whether it must not touch the outside world.
+struct Room {
+    directory: &'static str,
+    may_use: &'static [&'static str],
+    pure: bool,
+}
+
+/// Flow order. A new arrow is added here and in ARCHITECTURE.md in the same commit.
+const ROOMS: [Room; 15] = [
+    Room { directory: "cue", may_use: &[], pure: true },
+    Room { directory: "crds", may_use: &[], pure: true },
+    Room { directory: "definitions", may_use: &[], pure: true },
+    Room { directory: "runtime", may_use: &[], pure: false },
+    Room { directory: "apiserver", may_use: &[], pure: false },
+    Room { directory: "testkit", may_use: &[], pure: false },
+    Room { directory: "engine", may_use: &["cue", "crds"], pure: true },
+    Room { directory: "webhooks", may_use: &["engine", "crds", "runtime"], pure: false },
+    Room { directory: "console", may_use: &["engine", "crds", "runtime"], pure: false },
+    Room { directory: "dapr", may_use: &["crds", "runtime"], pure: false },
+    Room { directory: "harbor", may_use: &["crds", "runtime"], pure: false },
+    Room {
+        directory: "core",
+        may_use: &["engine", "crds", "definitions", "runtime", "webhooks"],
+        pure: false,
+    },
+    Room {
+        directory: "vela-cli",
+        may_use: &[
+            "cue",
+            "crds",
+            "definitions",
+            "runtime",
+            "apiserver",
+            "engine",
+            "webhooks",
+            "console",
+            "dapr",
+            "harbor",
+            "core",
+        ],
+        pure: false,
+    },
+    Room { directory: "e2e", may_use: &[], pure: false },
+    Room {
+        directory: "xtask",
+        may_use: &["cue", "crds", "definitions", "engine", "apiserver", "core", "runtime"],
+        pure: false,
+    },
+];
+
+/// What a pure room may not name outside its tests and binaries.
+const OUTSIDE: [&str; 12] = [
+    "std::fs",
+    "std::env",
+    "std::net",
+    "std::process",
+    "std::thread::sleep",
+    "SystemTime",
+    "Instant::now",
+    "tokio",
+    "hyper",
+    "reqwest",
+    "async fn",
+    "kube::Client",
+];
+
+/// Names that say nothing about what goes in and what comes out.
+const EMPTY_NAMES: [&str; 6] = ["util", "utils", "common", "helper", "helpers", "misc"];
+
+/// One source file of the workspace.
+pub(crate) struct Source {
+    /// Path inside the repository, with `/`.
+    pub(crate) name: String,
+    /// Its text.
+    pub(crate) text: String,
+}
+
+/// All rules; every violation is listed.
+pub(crate) fn run() -> Result<(), String> {
+    let mut wrong = Vec::new();
+    for room in &ROOMS {
+        arrows(room, &mut wrong);
+    }
+    let sources = sources();
+    if sources.is_empty() {
+        return Err("tidy found no source file: is this the repository?".to_owned());
+    }
+    for source in &sources {
+        first_line(source, &mut wrong);
+        names(source, &mut wrong);
+        purity(source, &mut wrong);
+    }
+    architecture(&mut wrong);
+    if wrong.is_empty() {
+        println!("tidy: {} files in {} rooms, nothing to report", sources.len(), ROOMS.len());
+        return Ok(());
+    }
+    for line in &wrong {
+        eprintln!("tidy: {line}");
+    }
+    Err(format!("tidy: {} violations", wrong.len()))
+}
+
+#[derive(serde::Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    dependencies: BTreeMap<String, toml::Value>,
+    lints: Option<toml::Value>,
+}
+
+fn arrows(room: &Room, wrong: &mut Vec<String>) {
+    let path = command::root().join(room.directory).join("Cargo.toml");
+    let manifest: Manifest = match std::fs::read_to_string(&path).map(|text| toml::from_str(&text)) {
+        Ok(Ok(manifest)) => manifest,
+        Ok(Err(e)) => return wrong.push(format!("{}/Cargo.toml: {e}", room.directory)),
+        Err(e) => return wrong.push(format!("{}/Cargo.toml: {e}", room.directory)),
+    };
+    for dependency in manifest.dependencies.keys() {
+        if let Some(used) = dependency.strip_prefix("vela-")
+            && !room.may_use.contains(&used)
+        {
+            wrong.push(format!("{}/Cargo.toml: an arrow to `{used}`, which is not below it", room.directory));
+        }
+    }
+    if manifest.lints.is_none() {
+        wrong.push(format!("{}/Cargo.toml: does not take the workspace's lints", room.directory));
+    }
+}
+
+fn first_line(source: &Source, wrong: &mut Vec<String>) {
+    if !source.text.starts_with("//! ") {
+        wrong.push(format!(
+            "{}:1: the first line must be `//!` and one sentence: what goes in, what comes out",
+            source.name
+        ));
+    }
+}
+
+fn names(source: &Source, wrong: &mut Vec<String>) {
+    let stem = source.name.trim_end_matches(".rs").trim_end_matches("/mod");
+    let last = stem.rsplit('/').next().unwrap_or_default();
+    if EMPTY_NAMES.contains(&last) {
+        wrong.push(format!("{}: `{last}` names nothing; say what goes in and what comes out", source.name));
+    }
+}
+
+fn purity(source: &Source, wrong: &mut Vec<String>) {
+    let pure =
+        ROOMS.iter().any(|room| room.pure && source.name.starts_with(&format!("{}/src/", room.directory)));
+    if !pure || source.name.contains("/bin/") || source.name.ends_with("/tests.rs") {
+        return;
+    }
+    for (number, line) in source.text.lines().enumerate() {
+        if line.trim() == "#[cfg(test)]" {
+            break;
+        }
+        if line.trim_start().starts_with("//") {
+            continue;
+        }
+        for outside in OUTSIDE {
+            if line.contains(outside) {
+                wrong.push(format!("{}:{}: a pure room names `{outside}`", source.name, number + 1));
+            }
+        }
+    }
+}
+
+fn architecture(wrong: &mut Vec<String>) {
+    let text = std::fs::read_to_string(command::root().join("ARCHITECTURE.md")).unwrap_or_default();
+    for room in &ROOMS {
+        if !text.contains(&format!("`{}`", room.directory)) {
+            wrong.push(format!("ARCHITECTURE.md does not describe the room `{}`", room.directory));
+        }
+    }
+}
+
+/// Every Rust source file of every room, sorted by name.
+pub(crate) fn sources() -> Vec<Source> {
+    let root = command::root();
+    let mut found = Vec::new();
+    for room in &ROOMS {
+        collect(&root, &root.join(room.directory), &mut found);
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+fn collect(root: &Path, directory: &Path, found: &mut Vec<Source>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|n| n != "target") {
+                collect(root, &path, found);
+            }
+        } else if path.extension().is_some_and(|e| e == "rs")
+            && let Ok(text) = std::fs::read_to_string(&path)
+        {
+            let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            found.push(Source { name, text });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(name: &str, text: &str) -> Source {
+        Source { name: name.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_pure_room_may_not_read_a_file_but_its_tests_may() {
+        let mut wrong = Vec::new();
+        purity(&source("cue/src/a.rs", "//! a\nuse std::fs;\n"), &mut wrong);
+        purity(&source("cue/src/b.rs", "//! b\n#[cfg(test)]\nuse std::fs;\n"), &mut wrong);
+        purity(&source("core/src/c.rs", "//! c\nuse std::fs;\n"), &mut wrong);
+        assert_eq!(wrong, ["cue/src/a.rs:2: a pure room names `std::fs`"]);
+    }
+
+    #[test]
+    fn a_file_must_say_what_it_is_and_have_a_name_that_says_something() {
+        let mut wrong = Vec::new();
+        first_line(&source("cue/src/a.rs", "use x;\n"), &mut wrong);
+        names(&source("cue/src/util.rs", "//! u\n"), &mut wrong);
+        names(&source("cue/src/helpers/mod.rs", "//! u\n"), &mut wrong);
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+    }
+}
