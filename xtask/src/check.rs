@@ -1,6 +1,6 @@
 //! The gate beside the tests: format, lints, tidy, and a list of what has grown large.
 
-use crate::{command, tidy};
+use crate::{command, image, tidy};
 
 /// How many of the largest files and functions are printed for the reader.
 const LARGEST: usize = 10;
@@ -11,6 +11,7 @@ pub(crate) fn run() -> Result<(), String> {
         command::cargo(&["fmt", "--all", "--check"]),
         command::cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"]),
         tidy::run(),
+        image::check(),
     ];
     report_largest();
     let failures: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();

@@ -4,6 +4,7 @@
 mod check;
 mod command;
 mod conformance;
+mod image;
 mod tidy;
 
 use std::process::ExitCode;
