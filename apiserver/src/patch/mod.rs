@@ -1,0 +1,33 @@
+//! The patch kinds a client may send: (target, patch) → patched object, or why not.
+pub mod json;
+pub mod merge;
+pub mod strategic;
+
+/// Whose fault a refused patch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The patch itself is not well formed.
+    BadRequest,
+    /// The patch is well formed but cannot be applied to this object.
+    Unprocessable,
+}
+
+/// Why a patch was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// Whose fault it is.
+    pub kind: ErrorKind,
+    /// In words.
+    pub message: String,
+}
+
+impl Error {
+    fn bad_request(message: impl Into<String>) -> Self {
+        Error { kind: ErrorKind::BadRequest, message: message.into() }
+    }
+
+    fn unprocessable(message: impl Into<String>) -> Self {
+        Error { kind: ErrorKind::Unprocessable, message: message.into() }
+    }
+}
