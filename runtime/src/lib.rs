@@ -1,1 +1,38 @@
-//! What any controller needs: watch, queue, lease, apply sets, readiness, admission server.
+//! What any controller needs, and no word of any domain: watches in; reconciles, writes and health out.
+//!
+//! Flow: [`cache`] watches kinds and keeps trimmed copies → its changes put keys on a [`queue`] → a
+//! [`controller`] runs one reconcile per key at a time → the reconcile reads the cache and writes through
+//! [`apply`] → [`manager`] starts all of it in order and stops it in reverse order.
+//!
+//! | module | in → out |
+//! |---|---|
+//! | [`queue`] | keys → one worker per key, per-item back-off, requeue-after |
+//! | [`cache`] | a watched kind → a local copy and its changes |
+//! | [`controller`] | changes → calls of a [`controller::Reconciler`] |
+//! | [`manager`] | controllers → a process with lease, health and metrics |
+//! | [`apply`] | desired objects → writes, only where the live object differs |
+//! | [`readiness`] | a live object → ready or not, and why |
+//! | [`discovery`] | group, version, kind → resource |
+//! | [`conditions`], [`events`] | outcomes → what a user sees on the object |
+//! | [`fault`] | a client service → the same service, counted and, on demand, failing |
+
+pub mod apply;
+pub mod cache;
+pub mod conditions;
+pub mod controller;
+pub mod discovery;
+pub mod events;
+pub mod fault;
+pub mod lease;
+pub mod manager;
+pub mod metrics;
+pub mod queue;
+pub mod readiness;
+mod server;
+mod watch;
+
+pub use apply::{Applied, Applier, Outcome};
+pub use cache::{Cache, Change, Informer, Key, Watch};
+pub use controller::{Action, Controller, Failure, Reconciler};
+pub use discovery::{Discovery, Kind};
+pub use manager::Manager;

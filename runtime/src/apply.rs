@@ -1,0 +1,324 @@
+//! Desired objects in → server-side apply writes, only for objects that differ; and deletes that are checked first.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::cache::Key;
+use crate::discovery::{self, Discovery, Kind};
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The object was not there.
+    Created,
+    /// The object was there and differed.
+    Configured,
+    /// Nothing was written.
+    Unchanged,
+}
+
+/// An object as it is after [`Applier::apply`].
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The live object.
+    pub object: Arc<DynamicObject>,
+    /// Its kind.
+    pub kind: Kind,
+    /// What was done.
+    pub outcome: Outcome,
+}
+
+/// What to do when another writer owns a field we want to set to something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflicts {
+    /// Stop and name the fields and their owners.
+    Refuse,
+    /// Take the fields over.
+    Force,
+}
+
+/// Says whether an object that already exists may be changed or deleted; the error tells whose it is.
+pub type Guard<'a> = &'a (dyn Fn(&DynamicObject) -> Result<(), String> + Send + Sync);
+
+/// Why an object was not applied or deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Its kind is not known.
+    #[error("cannot apply {object}: {source}")]
+    Kind {
+        /// Kind and name.
+        object: String,
+        /// Why.
+        source: discovery::Error,
+    },
+    /// It exists and belongs to somebody else.
+    #[error("cannot change {object}: {reason}")]
+    Foreign {
+        /// Kind and name.
+        object: String,
+        /// Whose it is.
+        reason: String,
+    },
+    /// The server refused or could not be reached.
+    #[error("cannot apply {object}: {}", explain(source))]
+    Client {
+        /// Kind and name.
+        object: String,
+        /// What the client said.
+        source: kube::Error,
+    },
+    /// The desired object cannot be written as JSON or lacks a name.
+    #[error("cannot apply {object}: {reason}")]
+    Malformed {
+        /// Kind and name.
+        object: String,
+        /// What is missing.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// True when another try may succeed without any change of the input.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Kind { source: discovery::Error::Unknown { .. }, .. } | Self::Malformed { .. } => false,
+            Self::Kind { .. } => true,
+            Self::Foreign { .. } => false,
+            Self::Client { source: kube::Error::Api(status), .. } => {
+                status.code >= 500 || status.code == 429 || status.code == 404 || status.code == 409
+            }
+            Self::Client { .. } => true,
+        }
+    }
+}
+
+/// A client error in the words of the server.
+pub fn explain(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Writes objects for one field manager. It keeps a small memory of what it wrote, so that values which the server
+/// stores in another spelling are not written again and again.
+#[derive(Clone)]
+pub struct Applier {
+    client: kube::Client,
+    discovery: Discovery,
+    manager: String,
+    memory: Arc<Mutex<HashMap<(String, Key), Written>>>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Written {
+    desired: String,
+    live: String,
+}
+
+/// Objects remembered at most; beyond it the memory starts anew, at the price of one needless write each.
+const MEMORY_AT_MOST: usize = 50_000;
+
+impl std::fmt::Debug for Applier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Applier").field("manager", &self.manager).finish_non_exhaustive()
+    }
+}
+
+impl Applier {
+    /// An applier that signs its fields with this manager name.
+    pub fn new(client: kube::Client, discovery: Discovery, manager: impl Into<String>) -> Self {
+        Self { client, discovery, manager: manager.into(), memory: Arc::default() }
+    }
+
+    /// The kinds it resolves with.
+    pub fn discovery(&self) -> &Discovery {
+        &self.discovery
+    }
+
+    /// The field manager.
+    pub fn manager(&self) -> &str {
+        &self.manager
+    }
+
+    /// Bring one object to the desired state.
+    ///
+    /// * `live`: what the cache knows; with nothing known the server is asked before anything is created.
+    /// * `recorded`: the caller knows that exactly this desired object was applied before, so nothing of ours that is
+    ///   no longer wanted can linger on the live object, and a live object that has all we want needs no write.
+    /// * `guard`: asked before an existing object is touched.
+    pub async fn apply(
+        &self,
+        desired: &DynamicObject,
+        live: Option<Arc<DynamicObject>>,
+        recorded: bool,
+        conflicts: Conflicts,
+        guard: Guard<'_>,
+    ) -> Result<Applied, Error> {
+        let object = describe(desired);
+        let kind = self
+            .discovery
+            .resolve_object(desired)
+            .await
+            .map_err(|source| Error::Kind { object: object.clone(), source })?;
+        let key = Key::of(desired);
+        if key.name.is_empty() {
+            return Err(Error::Malformed { object, reason: "it has no name".into() });
+        }
+        let api = kind.api(self.client.clone(), &key.namespace);
+        let failed = |source| Error::Client { object: object.clone(), source };
+        let live = match live {
+            Some(live) => Some(live),
+            None => api.get_opt(&key.name).await.map_err(failed)?.map(Arc::new),
+        };
+        let wanted = body(desired).map_err(|reason| Error::Malformed { object: object.clone(), reason })?;
+        let digest = digest(&wanted);
+        let memory_key = (format!("{}/{}", kind.resource.api_version, kind.resource.kind), key.clone());
+        if let Some(live) = &live {
+            guard(live).map_err(|reason| Error::Foreign { object: object.clone(), reason })?;
+            let now = Written { desired: digest.clone(), live: fingerprint(live) };
+            let unchanged = (recorded && contains(live, &wanted)) || self.remembers(&memory_key, &now);
+            if unchanged {
+                return Ok(Applied { object: live.clone(), kind, outcome: Outcome::Unchanged });
+            }
+        }
+        let mut params = PatchParams::apply(&self.manager);
+        params.force = conflicts == Conflicts::Force;
+        let mut patch = wanted;
+        if let Some(uid) = live.as_ref().and_then(|live| live.metadata.uid.clone()) {
+            // The object we looked at, or none: never one that took its name meanwhile.
+            patch["metadata"]["uid"] = Value::String(uid);
+        }
+        let written = api.patch(&key.name, &params, &Patch::Apply(&patch)).await.map_err(failed)?;
+        self.remember(memory_key, Written { desired: digest, live: fingerprint(&written) });
+        let outcome = match &live {
+            None => Outcome::Created,
+            Some(live) if live.metadata.resource_version == written.metadata.resource_version => {
+                Outcome::Unchanged
+            }
+            Some(_) => Outcome::Configured,
+        };
+        Ok(Applied { object: Arc::new(written), kind, outcome })
+    }
+
+    /// Delete one object if it exists and the guard allows it; true when a delete was sent.
+    /// The delete is bound to the identity the guard saw, so a namesake created meanwhile survives.
+    pub async fn delete(
+        &self,
+        api_version: &str,
+        kind: &str,
+        key: &Key,
+        guard: Guard<'_>,
+    ) -> Result<bool, Error> {
+        let object = format!("{kind} {key}");
+        let kind = match self.discovery.resolve(api_version, kind).await {
+            Ok(kind) => kind,
+            // With its kind gone from the server the object is gone too.
+            Err(discovery::Error::Unknown { .. }) => return Ok(false),
+            Err(source) => return Err(Error::Kind { object, source }),
+        };
+        let api: Api<DynamicObject> = kind.api(self.client.clone(), &key.namespace);
+        let failed = |source| Error::Client { object: object.clone(), source };
+        let Some(live) = api.get_opt(&key.name).await.map_err(failed)? else { return Ok(false) };
+        guard(&live).map_err(|reason| Error::Foreign { object: object.clone(), reason })?;
+        if live.metadata.deletion_timestamp.is_some() {
+            return Ok(true);
+        }
+        let params = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            preconditions: Some(Preconditions { uid: live.metadata.uid.clone(), resource_version: None }),
+            ..DeleteParams::default()
+        };
+        self.memory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&(format!("{api_version}/{}", kind.resource.kind), key.clone()));
+        match api.delete(&key.name, &params).await {
+            Ok(_) => Ok(true),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(source) => Err(failed(source)),
+        }
+    }
+
+    fn remembers(&self, key: &(String, Key), now: &Written) -> bool {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).get(key) == Some(now)
+    }
+
+    fn remember(&self, key: (String, Key), written: Written) {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.len() >= MEMORY_AT_MOST {
+            memory.clear();
+        }
+        memory.insert(key, written);
+    }
+}
+
+/// Kind and name, for messages.
+pub fn describe(object: &DynamicObject) -> String {
+    let kind = object.types.as_ref().map_or("object", |types| types.kind.as_str());
+    format!("{kind} {}", Key::of(object))
+}
+
+/// The content hash of a desired object: equal hashes mean equal wishes.
+pub fn hash(desired: &DynamicObject) -> String {
+    body(desired).map(|body| digest(&body)).unwrap_or_default()
+}
+
+/// What is sent: the desired object without what only a server may say.
+fn body(desired: &DynamicObject) -> Result<Value, String> {
+    let mut body = serde_json::to_value(desired).map_err(|error| error.to_string())?;
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"] {
+            metadata.remove(field);
+        }
+    }
+    if let Some(object) = body.as_object_mut() {
+        object.remove("status");
+    }
+    Ok(body)
+}
+
+fn digest(value: &Value) -> String {
+    // Maps are ordered by key, so equal values have equal text.
+    let digest = Sha256::digest(value.to_string().as_bytes());
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What of a live object would show that somebody changed it: not its status, not the server's bookkeeping.
+fn fingerprint(live: &DynamicObject) -> String {
+    body(live).map(|body| digest(&body)).unwrap_or_default()
+}
+
+fn contains(live: &DynamicObject, wanted: &Value) -> bool {
+    body(live).is_ok_and(|live| covers(&live, wanted))
+}
+
+/// True when the live value has everything wanted; what else it has came from defaults or from other writers.
+fn covers(live: &Value, wanted: &Value) -> bool {
+    match (live, wanted) {
+        (Value::Object(live), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
+            match live.get(name) {
+                Some(live) => covers(live, wanted),
+                // An empty wish leaves no trace on the server.
+                None => is_empty(wanted),
+            }
+        }),
+        (Value::Array(live), Value::Array(wanted)) => {
+            live.len() == wanted.len() && live.iter().zip(wanted).all(|(live, wanted)| covers(live, wanted))
+        }
+        (live, wanted) => live == wanted,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.values().all(is_empty),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}

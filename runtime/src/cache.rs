@@ -1,0 +1,393 @@
+//! A watched kind in → a local, trimmed copy that can be read without a request, and its changes.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kube::api::{ApiResource, DynamicObject};
+use tokio::sync::watch::{Receiver, Sender, channel};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Longest wait for a first list; after it the start fails and names the kind.
+pub const SYNC_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Namespace and name of an object; the namespace of a cluster-scoped object is empty.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// The namespace, or nothing for a cluster-scoped object.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl Key {
+    /// A key from its parts.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+
+    /// The key of an object.
+    pub fn of(object: &DynamicObject) -> Self {
+        Self {
+            namespace: object.metadata.namespace.clone().unwrap_or_default(),
+            name: object.metadata.name.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            f.write_str(&self.name)
+        } else {
+            write!(f, "{}/{}", self.namespace, self.name)
+        }
+    }
+}
+
+/// How much of each object a watch keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Depth {
+    /// The whole object without its managed fields.
+    Full,
+    /// Names, labels, annotations and owners only: enough to wait on a kind or to wake its owner.
+    Metadata,
+}
+
+/// What to watch; two equal questions share one watch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Watch {
+    /// The kind.
+    pub resource: ApiResource,
+    /// Only this namespace.
+    pub namespace: Option<String>,
+    /// Only objects this label selector matches.
+    pub labels: Option<String>,
+    /// How much to keep.
+    pub depth: Depth,
+}
+
+impl Watch {
+    /// Every object of the kind, whole.
+    pub fn full(resource: ApiResource) -> Self {
+        Self { resource, namespace: None, labels: None, depth: Depth::Full }
+    }
+
+    /// Every object of the kind, metadata only.
+    pub fn metadata(resource: ApiResource) -> Self {
+        Self { resource, namespace: None, labels: None, depth: Depth::Metadata }
+    }
+
+    /// Only objects the selector matches.
+    #[must_use]
+    pub fn labelled(mut self, selector: impl Into<String>) -> Self {
+        self.labels = Some(selector.into());
+        self
+    }
+}
+
+/// A change of one object, as handlers see it.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The object before, if it was known.
+    pub old: Option<Arc<DynamicObject>>,
+    /// The object now; absent when it was deleted.
+    pub new: Option<Arc<DynamicObject>>,
+    /// True while the change only reports what already existed when the watch began.
+    pub initial: bool,
+}
+
+impl Change {
+    /// The object now, or the last one known.
+    pub fn object(&self) -> Option<&Arc<DynamicObject>> {
+        self.new.as_ref().or(self.old.as_ref())
+    }
+}
+
+/// Called for each change, in order; must be quick and must not block (it usually adds a key to a queue).
+pub type Handler = Arc<dyn Fn(&Change) + Send + Sync>;
+
+/// The local copy of one watched kind.
+pub struct Informer {
+    watch: Watch,
+    state: Mutex<State>,
+    synced: Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    objects: HashMap<Key, Arc<DynamicObject>>,
+    listing: Option<HashMap<Key, Arc<DynamicObject>>>,
+    handlers: Vec<Handler>,
+    /// The newest version the watch has passed: a write's answer older than this is no news.
+    passed: u64,
+    failure: Option<String>,
+}
+
+impl fmt::Debug for Informer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Informer").field("watch", &self.watch).finish_non_exhaustive()
+    }
+}
+
+impl Informer {
+    fn new(watch: Watch) -> Self {
+        Self { watch, state: Mutex::default(), synced: channel(false).0 }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is watched.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// The object of that key, if the copy has it.
+    pub fn get(&self, key: &Key) -> Option<Arc<DynamicObject>> {
+        self.lock().objects.get(key).cloned()
+    }
+
+    /// Every object.
+    pub fn list(&self) -> Vec<Arc<DynamicObject>> {
+        self.lock().objects.values().cloned().collect()
+    }
+
+    /// Every object for which the predicate holds.
+    pub fn list_where(&self, keep: impl Fn(&DynamicObject) -> bool) -> Vec<Arc<DynamicObject>> {
+        self.lock().objects.values().filter(|object| keep(object)).cloned().collect()
+    }
+
+    /// Call the handler for every object already known (as initial) and then for each change.
+    pub fn on_change(&self, handler: Handler) {
+        let known: Vec<_> = {
+            let mut state = self.lock();
+            state.handlers.push(handler.clone());
+            state.objects.values().cloned().collect()
+        };
+        for object in known {
+            handler(&Change { old: None, new: Some(object), initial: true });
+        }
+    }
+
+    /// True once the first list is complete.
+    pub fn is_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
+    /// Wait for the first list.
+    pub async fn synced(&self) -> Result<(), NotSynced> {
+        let mut synced: Receiver<bool> = self.synced.subscribe();
+        let waited = tokio::time::timeout(SYNC_TIMEOUT, synced.wait_for(|synced| *synced)).await;
+        match waited {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(NotSynced {
+                kind: self.watch.resource.kind.clone(),
+                api_version: self.watch.resource.api_version.clone(),
+                cause: self.lock().failure.clone().unwrap_or_else(|| "no answer yet".into()),
+            }),
+        }
+    }
+
+    /// Put the answer of a write into the copy, so that the next read sees it before the watch brings it.
+    /// Ignored when the watch has already passed that version.
+    pub fn observe(&self, mut object: DynamicObject) {
+        trim(&mut object, &self.watch);
+        let key = Key::of(&object);
+        let version = version_of(&object);
+        let mut state = self.lock();
+        if version <= state.passed {
+            return;
+        }
+        if state.objects.get(&key).is_some_and(|known| version_of(known) >= version) {
+            return;
+        }
+        state.objects.insert(key, Arc::new(object));
+    }
+
+    /// Note that this key was deleted by ourselves, so that the next read does not see it.
+    pub fn forget(&self, key: &Key) {
+        self.lock().objects.remove(key);
+    }
+
+    pub(crate) fn list_started(&self) {
+        self.lock().listing = Some(HashMap::new());
+    }
+
+    pub(crate) fn listed(&self, mut object: DynamicObject) {
+        trim(&mut object, &self.watch);
+        let mut state = self.lock();
+        if let Some(listing) = state.listing.as_mut() {
+            listing.insert(Key::of(&object), Arc::new(object));
+        }
+    }
+
+    pub(crate) fn list_finished(&self) {
+        let first = !self.is_synced();
+        let (changes, handlers) = {
+            let mut state = self.lock();
+            let fresh = state.listing.take().unwrap_or_default();
+            let mut known = std::mem::replace(&mut state.objects, fresh.clone());
+            let mut changes = Vec::with_capacity(fresh.len());
+            for (key, new) in fresh {
+                state.passed = state.passed.max(version_of(&new));
+                let old = known.remove(&key);
+                if old
+                    .as_ref()
+                    .is_some_and(|old| old.metadata.resource_version == new.metadata.resource_version)
+                {
+                    continue;
+                }
+                changes.push(Change { old, new: Some(new), initial: first });
+            }
+            // What the new list no longer has was deleted while the watch was away.
+            changes.extend(known.into_values().map(|old| Change {
+                old: Some(old),
+                new: None,
+                initial: false,
+            }));
+            state.failure = None;
+            (changes, state.handlers.clone())
+        };
+        // Synced before the handlers run: a reconcile they wake must find the copy readable.
+        self.synced.send_replace(true);
+        for change in &changes {
+            handlers.iter().for_each(|handler| handler(change));
+        }
+    }
+
+    pub(crate) fn changed(&self, mut object: DynamicObject) {
+        trim(&mut object, &self.watch);
+        let key = Key::of(&object);
+        let new = Arc::new(object);
+        let (old, handlers) = {
+            let mut state = self.lock();
+            state.passed = state.passed.max(version_of(&new));
+            let newer = state.objects.get(&key).is_some_and(|known| version_of(known) > version_of(&new));
+            let old =
+                if newer { state.objects.get(&key).cloned() } else { state.objects.insert(key, new.clone()) };
+            (old, state.handlers.clone())
+        };
+        let change = Change { old, new: Some(new), initial: false };
+        handlers.iter().for_each(|handler| handler(&change));
+    }
+
+    pub(crate) fn deleted(&self, object: &DynamicObject) {
+        let (old, handlers) = {
+            let mut state = self.lock();
+            state.passed = state.passed.max(version_of(object));
+            (state.objects.remove(&Key::of(object)), state.handlers.clone())
+        };
+        let mut last = object.clone();
+        trim(&mut last, &self.watch);
+        let change = Change { old: old.or_else(|| Some(Arc::new(last))), new: None, initial: false };
+        handlers.iter().for_each(|handler| handler(&change));
+    }
+
+    pub(crate) fn failed(&self, error: &str) {
+        let mut state = self.lock();
+        if state.failure.as_deref() != Some(error) {
+            tracing::warn!(kind = %self.watch.resource.kind, error, "watch interrupted; trying again");
+        }
+        state.failure = Some(error.to_owned());
+    }
+}
+
+/// A kind's first list did not arrive in time.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("cannot list {kind} ({api_version}): {cause}; is the kind installed and may this account list it?")]
+pub struct NotSynced {
+    /// The kind.
+    pub kind: String,
+    /// Its API version.
+    pub api_version: String,
+    /// The last failure of the watch.
+    pub cause: String,
+}
+
+/// All watches of one process.
+#[derive(Clone)]
+pub struct Cache {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: kube::Client,
+    informers: Mutex<HashMap<Watch, Arc<Informer>>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").finish_non_exhaustive()
+    }
+}
+
+impl Cache {
+    /// A cache without watches yet.
+    pub fn new(client: kube::Client) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                client,
+                informers: Mutex::default(),
+                tasks: TaskTracker::new(),
+                stop: CancellationToken::new(),
+            }),
+        }
+    }
+
+    /// The informer of that watch; the first question starts it.
+    pub fn informer(&self, watch: Watch) -> Arc<Informer> {
+        let mut informers = self.inner.informers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(informer) = informers.get(&watch) {
+            return informer.clone();
+        }
+        let informer = Arc::new(Informer::new(watch.clone()));
+        informers.insert(watch, informer.clone());
+        self.inner.tasks.spawn(crate::watch::run(
+            self.inner.client.clone(),
+            informer.clone(),
+            self.inner.stop.child_token(),
+        ));
+        informer
+    }
+
+    /// Wait until every watch started so far has its first list.
+    pub async fn synced(&self) -> Result<(), NotSynced> {
+        let informers: Vec<_> = {
+            let informers = self.inner.informers.lock().unwrap_or_else(PoisonError::into_inner);
+            informers.values().cloned().collect()
+        };
+        for informer in informers {
+            informer.synced().await?;
+        }
+        Ok(())
+    }
+
+    /// Stop all watches and wait for them.
+    pub async fn stop(&self) {
+        self.inner.stop.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+}
+
+/// A resource version as a number; versions of one kind are ordered. Anything else counts as oldest.
+pub fn version_of(object: &DynamicObject) -> u64 {
+    object.metadata.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
+}
+
+fn trim(object: &mut DynamicObject, watch: &Watch) {
+    // Managed fields are often larger than the object, and no reconcile reads them.
+    object.metadata.managed_fields = None;
+    if object.types.is_none() {
+        object.types = Some(kube::core::TypeMeta {
+            api_version: watch.resource.api_version.clone(),
+            kind: watch.resource.kind.clone(),
+        });
+    }
+}

@@ -1,0 +1,253 @@
+//! Changes of watched kinds in → one reconcile per key at a time, with recovery, deadline and retry.
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use kube::api::DynamicObject;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::cache::{Change, Informer, Key};
+use crate::metrics::Metrics;
+use crate::queue::{Priority, Queue, Verdict};
+
+/// Longest time one reconcile may take; a hung request must not hold its key for ever.
+pub const RECONCILE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What a reconcile asks for when it succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing until the next change.
+    Done,
+    /// Come again after this time, even without a change.
+    RequeueAfter(Duration),
+}
+
+/// Why a reconcile failed, which decides whether it is tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// May go away by itself: tried again with back-off.
+    #[error("{0}")]
+    Retry(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Only a change of the object or its inputs can mend it: not tried again before that.
+    #[error("{0}")]
+    Terminal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Failure {
+    /// A failure worth another try.
+    pub fn retry(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Retry(error.into())
+    }
+
+    /// A failure that waits for a change.
+    pub fn terminal(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Terminal(error.into())
+    }
+}
+
+impl From<kube::Error> for Failure {
+    fn from(error: kube::Error) -> Self {
+        Self::Retry(Box::new(error))
+    }
+}
+
+/// Brings the world of one key towards what is wanted. It is called for deleted objects too.
+pub trait Reconciler: Send + Sync + 'static {
+    /// One level-triggered lap: reads what is, changes what differs, and may be called at any time.
+    fn reconcile(&self, key: Key) -> impl Future<Output = Result<Action, Failure>> + Send;
+}
+
+type Reconcile = Arc<dyn Fn(Key) -> BoxFuture<'static, Result<Action, Failure>> + Send + Sync>;
+
+/// A named reconciler with its queue and workers.
+pub struct Controller {
+    name: String,
+    queue: Arc<Queue<Key>>,
+    reconcile: Reconcile,
+    workers: usize,
+    timeout: Duration,
+}
+
+impl std::fmt::Debug for Controller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Controller").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Controller {
+    /// A controller with one worker and nothing watched yet.
+    pub fn new<R: Reconciler>(name: impl Into<String>, reconciler: R) -> Self {
+        let reconciler = Arc::new(reconciler);
+        Self {
+            name: name.into(),
+            queue: Arc::new(Queue::new()),
+            reconcile: Arc::new(move |key| {
+                let reconciler = reconciler.clone();
+                async move { reconciler.reconcile(key).await }.boxed()
+            }),
+            workers: 1,
+            timeout: RECONCILE_TIMEOUT,
+        }
+    }
+
+    /// Reconcile each object of this kind. Changes of status or managed fields alone do not wake it when the
+    /// kind counts generations; deletions, labels, annotations and finalizers do.
+    #[must_use]
+    pub fn for_kind(self, informer: &Informer) -> Self {
+        let queue = self.queue.clone();
+        informer.on_change(Arc::new(move |change| {
+            if matters(change)
+                && let Some(object) = change.object()
+            {
+                queue.add_with(Key::of(object), priority(change));
+            }
+        }));
+        self
+    }
+
+    /// Reconcile the controller-owner of each changed object, when that owner is of this group and kind.
+    #[must_use]
+    pub fn owns(self, informer: &Informer, owner_group: &str, owner_kind: &str) -> Self {
+        let (group, kind) = (owner_group.to_owned(), owner_kind.to_owned());
+        self.watches(informer, move |change| {
+            change.object().and_then(|object| controller_owner(object, &group, &kind)).into_iter().collect()
+        })
+    }
+
+    /// Reconcile the keys that the function names for each change.
+    #[must_use]
+    pub fn watches(
+        self,
+        informer: &Informer,
+        keys: impl Fn(&Change) -> Vec<Key> + Send + Sync + 'static,
+    ) -> Self {
+        let queue = self.queue.clone();
+        informer.on_change(Arc::new(move |change| {
+            for key in keys(change) {
+                queue.add_with(key, priority(change));
+            }
+        }));
+        self
+    }
+
+    /// How many keys are reconciled at the same time; at least one.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers.max(1);
+        self
+    }
+
+    /// How long one reconcile may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The name under which its metrics appear.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The queue, to wake the controller for reasons no watch of [`Controller::watches`] knows.
+    pub fn queue(&self) -> Arc<Queue<Key>> {
+        self.queue.clone()
+    }
+
+    /// Work until the queue is closed, then let the running reconciles end.
+    pub(crate) async fn run(self, metrics: Arc<Metrics>) {
+        metrics.started(&self.name, self.workers);
+        let mut workers = JoinSet::new();
+        for _ in 0..self.workers {
+            let worker = Worker {
+                name: self.name.clone(),
+                queue: self.queue.clone(),
+                reconcile: self.reconcile.clone(),
+                timeout: self.timeout,
+                metrics: metrics.clone(),
+            };
+            workers.spawn(worker.run());
+        }
+        while workers.join_next().await.is_some() {}
+    }
+}
+
+struct Worker {
+    name: String,
+    queue: Arc<Queue<Key>>,
+    reconcile: Reconcile,
+    timeout: Duration,
+    metrics: Arc<Metrics>,
+}
+
+impl Worker {
+    async fn run(self) {
+        while let Some(item) = self.queue.next().await {
+            self.metrics.working(&self.name, 1, self.queue.depth(), item.waited);
+            let began = Instant::now();
+            let reconcile = AssertUnwindSafe((self.reconcile)(item.key.clone())).catch_unwind();
+            let outcome = tokio::time::timeout(self.timeout, reconcile).await;
+            let (verdict, result) = match outcome {
+                Ok(Ok(Ok(Action::Done))) => (Verdict::Forget, "success"),
+                Ok(Ok(Ok(Action::RequeueAfter(delay)))) => (Verdict::After(delay), "requeue_after"),
+                Ok(Ok(Err(Failure::Retry(error)))) => {
+                    tracing::warn!(controller = %self.name, key = %item.key, %error, "reconcile failed; it is tried again");
+                    (Verdict::Backoff, "error")
+                }
+                Ok(Ok(Err(Failure::Terminal(error)))) => {
+                    tracing::warn!(controller = %self.name, key = %item.key, %error, "reconcile failed; it waits for a change");
+                    self.metrics.terminal(&self.name);
+                    (Verdict::Forget, "error")
+                }
+                Ok(Err(panic)) => {
+                    let reason = panic
+                        .downcast_ref::<&str>()
+                        .map(ToString::to_string)
+                        .or_else(|| panic.downcast_ref::<String>().cloned())
+                        .unwrap_or_default();
+                    tracing::error!(controller = %self.name, key = %item.key, reason, "reconcile panicked; it is tried again");
+                    self.metrics.panicked(&self.name);
+                    (Verdict::Backoff, "error")
+                }
+                Err(_) => {
+                    tracing::error!(controller = %self.name, key = %item.key, timeout = ?self.timeout, "reconcile took too long; it is tried again");
+                    self.metrics.timed_out(&self.name);
+                    (Verdict::Backoff, "error")
+                }
+            };
+            self.metrics.reconciled(&self.name, result, began.elapsed());
+            self.queue.done(&item.key, verdict);
+        }
+    }
+}
+
+fn priority(change: &Change) -> Priority {
+    if change.initial { Priority::Low } else { Priority::Normal }
+}
+
+/// True unless only the status changed.
+fn matters(change: &Change) -> bool {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else { return true };
+    let (old, new) = (&old.metadata, &new.metadata);
+    let counted = new.generation.is_some() && old.generation == new.generation;
+    !(counted
+        && old.uid == new.uid
+        && old.deletion_timestamp == new.deletion_timestamp
+        && old.labels == new.labels
+        && old.annotations == new.annotations
+        && old.finalizers == new.finalizers)
+}
+
+/// The key of the object's controller-owner, if it is of that group and kind.
+pub fn controller_owner(object: &DynamicObject, group: &str, kind: &str) -> Option<Key> {
+    let owners = object.metadata.owner_references.as_deref().unwrap_or_default();
+    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
+    let owner_group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+    let namespace = object.metadata.namespace.clone().unwrap_or_default();
+    (owner_group == group && owner.kind == kind).then(|| Key::new(namespace, owner.name.clone()))
+}

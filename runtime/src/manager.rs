@@ -1,0 +1,189 @@
+//! Controllers in → a process that starts them in order, leads or waits, and stops them in reverse order.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::cache::{Cache, NotSynced};
+use crate::controller::Controller;
+use crate::lease::{self, Elector};
+use crate::metrics::Metrics;
+use crate::server;
+
+/// How long running reconciles may take to end after a stop was asked for.
+pub const GRACE: Duration = Duration::from_secs(30);
+
+/// Why the manager ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An endpoint address could not be bound.
+    #[error("cannot listen on {address} for {purpose}: {source}; choose another address")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Health or metrics.
+        purpose: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A watched kind could not be listed.
+    #[error(transparent)]
+    NotSynced(#[from] NotSynced),
+    /// Two controllers have one name, so their metrics would mix.
+    #[error("two controllers are named {0:?}: give one of them another name")]
+    DuplicateName(String),
+    /// The lease went to somebody else or could not be renewed.
+    #[error("leader election lost: the lease {0:?} was not renewed in time")]
+    LeaseLost(String),
+}
+
+/// Runs controllers over one cache.
+pub struct Manager {
+    client: kube::Client,
+    cache: Cache,
+    controllers: Vec<Controller>,
+    lease: Option<lease::Config>,
+    health: Option<SocketAddr>,
+    metrics_address: Option<SocketAddr>,
+    grace: Duration,
+    metrics: Arc<Metrics>,
+}
+
+impl std::fmt::Debug for Manager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Manager").field("controllers", &self.controllers).finish_non_exhaustive()
+    }
+}
+
+impl Manager {
+    /// A manager without controllers, lease or endpoints.
+    pub fn new(client: kube::Client, cache: Cache) -> Self {
+        Self {
+            client,
+            cache,
+            controllers: Vec::new(),
+            lease: None,
+            health: None,
+            metrics_address: None,
+            grace: GRACE,
+            metrics: Arc::default(),
+        }
+    }
+
+    /// Run this controller too.
+    #[must_use]
+    pub fn with(mut self, controller: Controller) -> Self {
+        self.controllers.push(controller);
+        self
+    }
+
+    /// Reconcile only while holding this lease.
+    #[must_use]
+    pub fn lease(mut self, lease: Option<lease::Config>) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Serve `/healthz` and `/readyz` here.
+    #[must_use]
+    pub fn health(mut self, address: Option<SocketAddr>) -> Self {
+        self.health = address;
+        self
+    }
+
+    /// Serve `/metrics` here.
+    #[must_use]
+    pub fn metrics_address(mut self, address: Option<SocketAddr>) -> Self {
+        self.metrics_address = address;
+        self
+    }
+
+    /// How long running reconciles may take to end.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// The metrics, to register further ones.
+    pub fn metrics(&self) -> Arc<Metrics> {
+        self.metrics.clone()
+    }
+
+    /// Run until stopped or until the lease is lost. Start: endpoints, caches, lease, controllers; stop: controllers
+    /// (running reconciles end), caches, endpoints, and the lease last, so that no two processes ever reconcile.
+    pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
+        let mut names = std::collections::HashSet::new();
+        if let Some(twice) = self.controllers.iter().find(|controller| !names.insert(controller.name())) {
+            return Err(Error::DuplicateName(twice.name().to_owned()));
+        }
+        let endpoints = CancellationToken::new();
+        let result = self.run_inside(&stop, &endpoints).await;
+        endpoints.cancel();
+        result
+    }
+
+    async fn run_inside(self, stop: &CancellationToken, endpoints: &CancellationToken) -> Result<(), Error> {
+        let state = Arc::new(server::State { metrics: self.metrics.clone(), ..server::State::default() });
+        for (address, purpose) in [(self.health, "health"), (self.metrics_address, "metrics")] {
+            if let Some(address) = address {
+                server::serve(address, state.clone(), endpoints.clone())
+                    .await
+                    .map_err(|source| Error::Listen { address, purpose, source })?;
+            }
+        }
+        tokio::select! {
+            () = stop.cancelled() => { self.cache.stop().await; return Ok(()) }
+            synced = self.cache.synced() => if let Err(error) = synced { self.cache.stop().await; return Err(error.into()) },
+        }
+        state.ready.store(true, Ordering::SeqCst);
+        let mut elector = self.lease.clone().map(|config| Elector::new(self.client.clone(), config));
+        let lease_name = self.lease.as_ref().map(|lease| lease.name.clone()).unwrap_or_default();
+        if let Some(elector) = &mut elector {
+            self.metrics.leading(&lease_name, false);
+            if !elector.acquire(stop).await {
+                self.cache.stop().await;
+                return Ok(());
+            }
+            self.metrics.leading(&lease_name, true);
+        }
+        let queues: Vec<_> = self.controllers.iter().map(Controller::queue).collect();
+        let mut running = JoinSet::new();
+        for controller in self.controllers {
+            running.spawn(controller.run(self.metrics.clone()));
+        }
+        let lost = match &mut elector {
+            Some(elector) => elector.hold(stop).await,
+            None => {
+                stop.cancelled().await;
+                false
+            }
+        };
+        queues.iter().for_each(|queue| queue.close());
+        if lost {
+            // Somebody else may lead already: nothing of ours may go on.
+            running.shutdown().await;
+        } else {
+            let drained = async { while running.join_next().await.is_some() {} };
+            if tokio::time::timeout(self.grace, drained).await.is_err() {
+                tracing::warn!(grace = ?self.grace, "reconciles did not end in time; they are cut off");
+                running.shutdown().await;
+            }
+        }
+        self.cache.stop().await;
+        endpoints.cancel();
+        if lost {
+            return Err(Error::LeaseLost(lease_name));
+        }
+        if let Some(elector) = &elector
+            && let Err(error) = elector.release().await
+        {
+            tracing::warn!(%error, "cannot release the lease; the next leader waits until it expires");
+        }
+        Ok(())
+    }
+}

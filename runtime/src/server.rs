@@ -1,0 +1,98 @@
+//! An address in → an HTTP server for health and metrics, in plain text, until stopped.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::metrics::Metrics;
+
+/// Probes and scrapers are few; more connections than this are a mistake or an attack.
+const CONNECTIONS_AT_MOST: usize = 64;
+/// A client that sends its request headers more slowly than this is cut off.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the endpoints tell.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) ready: AtomicBool,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+/// Bind the address and serve in the background; returns the address that was bound.
+pub(crate) async fn serve(
+    address: SocketAddr,
+    state: Arc<State>,
+    stop: CancellationToken,
+) -> std::io::Result<(SocketAddr, tokio::task::JoinHandle<()>)> {
+    let listener = TcpListener::bind(address).await?;
+    let bound = listener.local_addr()?;
+    let task = tokio::spawn(async move {
+        let free = Arc::new(Semaphore::new(CONNECTIONS_AT_MOST));
+        loop {
+            let Ok(permit) = free.clone().acquire_owned().await else { return };
+            let stream = tokio::select! {
+                () = stop.cancelled() => return,
+                accepted = listener.accept() => match accepted { Ok((stream, _)) => stream, Err(_) => continue },
+            };
+            let (state, stop) = (state.clone(), stop.clone());
+            tokio::spawn(async move {
+                let _permit = permit;
+                let service = service_fn(move |request| {
+                    let answer = answer(&request, &state);
+                    async move { Ok::<_, Infallible>(answer) }
+                });
+                let mut server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                server.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+                let connection = server.serve_connection(TokioIo::new(stream), service);
+                tokio::select! { () = stop.cancelled() => {}, _ = connection => {} }
+            });
+        }
+    });
+    Ok((bound, task))
+}
+
+fn answer(request: &Request<Incoming>, state: &State) -> Response<Full<Bytes>> {
+    let verbose = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "verbose"));
+    let ready = state.ready.load(Ordering::SeqCst);
+    let (code, kind, text) = match (request.method(), request.uri().path().trim_end_matches('/')) {
+        (&Method::GET | &Method::HEAD, "/healthz" | "/livez" | "/healthz/ping") => {
+            check("ping", true, verbose)
+        }
+        (&Method::GET | &Method::HEAD, "/readyz" | "/readyz/caches") => check("caches", ready, verbose),
+        (&Method::GET, "/metrics") => (
+            StatusCode::OK,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            state.metrics.text(),
+        ),
+        _ => (StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "404 page not found\n".to_owned()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = code;
+    response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+    response
+}
+
+fn check(name: &str, passed: bool, verbose: bool) -> (StatusCode, &'static str, String) {
+    let kind = "text/plain; charset=utf-8";
+    match (passed, verbose) {
+        (true, false) => (StatusCode::OK, kind, "ok".to_owned()),
+        (true, true) => (StatusCode::OK, kind, format!("[+]{name} ok\ncheck passed\n")),
+        (false, _) => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            kind,
+            format!("[-]{name} failed: reason withheld\ncheck failed\n"),
+        ),
+    }
+}
