@@ -1,1 +1,12 @@
-//! The hands: fetch, apply, observe, report, finalize.
+//! The hands: the only room that changes a cluster for OAM; what an Application means is decided in `engine`.
+//!
+//! One controller a kind, one file a phase: `fetch → (engine: parse → revision → plan → render → graph) → apply →
+//! observe → (engine: status) → report`, and `finalize` when an object goes. [`Controllers::run`] runs them all.
+
+mod context;
+mod controllers;
+
+pub use context::Context;
+pub use controllers::{Controllers, Error, Options};
+pub use tokio_util::sync::CancellationToken as Stop;
+pub use vela_runtime::lease::Config as LeaseConfig;

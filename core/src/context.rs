@@ -1,0 +1,42 @@
+//! What every controller of this room is given: client, caches, applier, events.
+
+use vela_runtime::events::Events;
+use vela_runtime::{Applier, Cache, Discovery};
+
+/// Field manager of everything this controller owns on objects.
+pub(crate) const FIELD_MANAGER: &str = "vela-core";
+
+/// The hands' tools; cheap to clone, shared by all controllers of a process.
+#[derive(Clone)]
+pub struct Context {
+    /// For reads that no cache has, and for status writes.
+    pub client: kube::Client,
+    /// Shared watches.
+    pub cache: Cache,
+    /// Kinds to resources.
+    pub discovery: Discovery,
+    /// Server-side apply with [`FIELD_MANAGER`].
+    pub applier: Applier,
+    /// Events signed `vela-core`.
+    pub events: Events,
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    /// Tools that work through this client.
+    pub fn new(client: kube::Client) -> Self {
+        let discovery = Discovery::new(client.clone());
+        Self {
+            cache: Cache::new(client.clone()),
+            applier: Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER),
+            events: Events::new(client.clone(), FIELD_MANAGER),
+            discovery,
+            client,
+        }
+    }
+}
