@@ -1,4 +1,12 @@
 //! CUE text in; values, JSON, diagnostics or formatted text out.
 
+pub mod ast;
+pub mod diagnostic;
+mod lexer;
 pub mod literal;
 pub mod number;
+pub mod parser;
+pub mod source;
+
+pub use diagnostic::{Code, Diagnostic, Diagnostics};
+pub use source::{FileId, Source, Sources, Span};

@@ -1,0 +1,485 @@
+//! Expressions by precedence climbing, lists, interpolations and comprehensions.
+
+use super::{Mistake, Parser};
+use crate::{ast::*, lexer::TokenKind, literal, source::Span};
+
+impl Parser<'_> {
+    pub(super) fn expr(&mut self) -> Expr {
+        let span = self.span();
+        self.value().unwrap_or_else(|Mistake| Expr::new(span, ExprKind::Bad))
+    }
+
+    pub(super) fn value(&mut self) -> Result<Expr, Mistake> {
+        self.deeper(|p| p.binary(1))
+    }
+
+    /// An expression, or `X=expression`.
+    pub(super) fn alias_or_binary(&mut self) -> Result<Expr, Mistake> {
+        if self.kind() == TokenKind::Ident && self.peek_symbol(1, "=") {
+            let span = self.advance().span;
+            let name = Ident { span, name: self.text_of(span).to_owned() };
+            self.check_reserved(&name);
+            self.advance();
+            let value = self.value()?;
+            return Ok(Expr::new(span.to(value.span), ExprKind::Alias(name, Box::new(value))));
+        }
+        self.binary(1)
+    }
+
+    fn binary_op(&self) -> Option<BinaryOp> {
+        Some(match self.kind() {
+            TokenKind::Symbol(s) => match s {
+                "|" => BinaryOp::Or,
+                "&" => BinaryOp::And,
+                "||" => BinaryOp::LogicalOr,
+                "&&" => BinaryOp::LogicalAnd,
+                "==" => BinaryOp::Equal,
+                "!=" => BinaryOp::NotEqual,
+                "<" => BinaryOp::Less,
+                "<=" => BinaryOp::LessEqual,
+                ">" => BinaryOp::Greater,
+                ">=" => BinaryOp::GreaterEqual,
+                "=~" => BinaryOp::Match,
+                "!~" => BinaryOp::NotMatch,
+                "+" => BinaryOp::Add,
+                "-" => BinaryOp::Subtract,
+                "*" => BinaryOp::Multiply,
+                "/" => BinaryOp::Divide,
+                _ => return None,
+            },
+            TokenKind::Ident => match self.word() {
+                "div" => BinaryOp::Div,
+                "mod" => BinaryOp::Mod,
+                "quo" => BinaryOp::Quo,
+                "rem" => BinaryOp::Rem,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    fn binary(&mut self, least: u8) -> Result<Expr, Mistake> {
+        let mut left = self.unary()?;
+        while let Some(op) = self.binary_op() {
+            if op.precedence() < least {
+                break;
+            }
+            let op_span = self.advance().span;
+            let comments = self.leading_comments();
+            let mut right = self.deeper(|p| p.binary(op.precedence() + 1))?;
+            right.comments.splice(0..0, comments);
+            left = Expr::new(
+                left.span.to(right.span),
+                ExprKind::Binary(op, op_span, Box::new(left), Box::new(right)),
+            );
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr, Mistake> {
+        let op = match self.kind() {
+            TokenKind::Symbol(s) => match s {
+                "+" => UnaryOp::Plus,
+                "-" => UnaryOp::Minus,
+                "!" => UnaryOp::Not,
+                "*" => UnaryOp::Default,
+                "<" => UnaryOp::Less,
+                "<=" => UnaryOp::LessEqual,
+                ">" => UnaryOp::Greater,
+                ">=" => UnaryOp::GreaterEqual,
+                "!=" => UnaryOp::NotEqual,
+                "==" => UnaryOp::Equal,
+                "=~" => UnaryOp::Match,
+                "!~" => UnaryOp::NotMatch,
+                _ => return self.primary(),
+            },
+            _ => return self.primary(),
+        };
+        let start = self.advance().span;
+        let operand = self.deeper(Self::unary)?;
+        Ok(Expr::new(start.to(operand.span), ExprKind::Unary(op, Box::new(operand))))
+    }
+
+    fn primary(&mut self) -> Result<Expr, Mistake> {
+        let mut expr = self.operand()?;
+        loop {
+            let start = expr.span;
+            match self.kind() {
+                TokenKind::Symbol(".") => {
+                    self.advance();
+                    let label = self.selector()?;
+                    expr = Expr::new(start.to(label.span), ExprKind::Selector(Box::new(expr), label));
+                }
+                TokenKind::Symbol("[") => {
+                    self.advance();
+                    let low = if self.is_symbol(":") { None } else { Some(Box::new(self.value()?)) };
+                    let kind = if self.eat(":").is_some() {
+                        self.automatic_comma();
+                        let high = if self.is_symbol("]") { None } else { Some(Box::new(self.value()?)) };
+                        ExprKind::Slice(Box::new(expr), low, high)
+                    } else {
+                        let Some(index) = low else { return Err(self.error("expected an index")) };
+                        ExprKind::Index(Box::new(expr), index)
+                    };
+                    if matches!(self.kind(), TokenKind::Comma { .. }) {
+                        self.advance();
+                    }
+                    let end = self.expect("]", "behind an index")?;
+                    expr = Expr::new(start.to(end), kind);
+                }
+                TokenKind::Symbol("(") => {
+                    self.advance();
+                    let mut arguments = Vec::new();
+                    while !self.is_symbol(")") {
+                        let comments = self.leading_comments();
+                        let mut argument = self.value()?;
+                        argument.comments.splice(0..0, comments);
+                        arguments.push(argument);
+                        if !matches!(self.kind(), TokenKind::Comma { .. }) {
+                            break;
+                        }
+                        self.advance();
+                    }
+                    let end = self.expect(")", "behind the arguments of a call")?;
+                    expr = Expr::new(start.to(end), ExprKind::Call(Box::new(expr), arguments));
+                }
+                TokenKind::Ellipsis => {
+                    let end = self.advance().span;
+                    if !self.experiment("explicitopen") {
+                        self.error_at("postfix ... operator requires @experiment(explicitopen)", end);
+                    }
+                    expr = Expr::new(start.to(end), ExprKind::Open(Box::new(expr)));
+                }
+                TokenKind::Symbol("?") if !self.peek_symbol(1, ":") => {
+                    let end = self.advance().span;
+                    if !self.experiment("try") {
+                        self.error_at("a reference marked ? requires @experiment(try)", end);
+                    }
+                    expr = Expr::new(start.to(end), ExprKind::Try(Box::new(expr)));
+                }
+                _ => return Ok(expr),
+            }
+        }
+    }
+
+    fn selector(&mut self) -> Result<Label, Mistake> {
+        let span = self.span();
+        let text = self.text_of(span).to_owned();
+        let kind = match self.kind() {
+            TokenKind::Ident if text != "_" => LabelKind::Ident(text),
+            TokenKind::Quoted if text.contains('"') && !text.starts_with('\'') => {
+                self.check_quoted(&text, span);
+                LabelKind::String(text)
+            }
+            _ => {
+                let found = self.found();
+                return Err(self.error(format!("expected a field name behind '.', found {found}")));
+            }
+        };
+        self.advance();
+        Ok(Label { span, kind })
+    }
+
+    fn check_quoted(&mut self, text: &str, span: Span) {
+        if let Err(error) = literal::unquote(text) {
+            let at = (span.start + error.offset as u32).min(span.end);
+            self.error_at(error.message, Span { start: at, ..span });
+        }
+    }
+
+    fn operand(&mut self) -> Result<Expr, Mistake> {
+        let span = self.span();
+        let text = self.text_of(span).to_owned();
+        let kind = match self.kind() {
+            TokenKind::Ident => match self.word() {
+                "null" => ExprKind::Literal(LiteralKind::Null, text),
+                "true" | "false" => ExprKind::Literal(LiteralKind::Bool, text),
+                "func" if self.peek_symbol(1, "(") => return self.func(),
+                name => {
+                    if name.starts_with("__") && !PREDECLARED.contains(&name) {
+                        self.error_at("identifiers starting with '__' are reserved", span);
+                    }
+                    ExprKind::Ident(text)
+                }
+            },
+            TokenKind::Int => ExprKind::Literal(LiteralKind::Int, text),
+            TokenKind::Float => ExprKind::Literal(LiteralKind::Float, text),
+            TokenKind::Bottom => ExprKind::Bottom,
+            TokenKind::Quoted => {
+                self.check_quoted(&text, span);
+                let bytes = text.trim_start_matches('#').starts_with('\'');
+                ExprKind::Literal(if bytes { LiteralKind::Bytes } else { LiteralKind::String }, text)
+            }
+            TokenKind::InterpolationStart => return self.interpolation(),
+            TokenKind::Symbol("{") => return self.deeper(Self::struct_lit),
+            TokenKind::Symbol("[") => return self.deeper(Self::list),
+            TokenKind::Symbol("(") => {
+                self.advance();
+                let inner = self.value()?;
+                self.automatic_comma();
+                let end = self.expect(")", "behind an expression")?;
+                return Ok(Expr::new(span.to(end), ExprKind::Paren(Box::new(inner))));
+            }
+            TokenKind::Bad => {
+                self.advance();
+                return Err(Mistake);
+            }
+            _ => {
+                let found = self.found();
+                return Err(self.error(format!("expected a value, found {found}")));
+            }
+        };
+        self.advance();
+        Ok(Expr::new(span, kind))
+    }
+
+    /// `func(types): type` is read so that tools can show it; it has no value.
+    fn func(&mut self) -> Result<Expr, Mistake> {
+        let start = self.advance().span;
+        self.advance();
+        while !self.is_symbol(")") {
+            self.value()?;
+            if !matches!(self.kind(), TokenKind::Comma { .. }) {
+                break;
+            }
+            self.advance();
+        }
+        self.expect(")", "behind the argument types")?;
+        self.expect(":", "before the result type")?;
+        let result = self.value()?;
+        Ok(Expr::new(start.to(result.span), ExprKind::Func))
+    }
+
+    fn list(&mut self) -> Result<Expr, Mistake> {
+        let start = self.advance().span;
+        let mut list = ListLit::default();
+        while !self.is_symbol("]") && self.kind() != TokenKind::End {
+            let comments = self.leading_comments();
+            let mut element = if self.kind() == TokenKind::Ellipsis {
+                let span = self.advance().span;
+                let ends = matches!(self.kind(), TokenKind::Comma { .. } | TokenKind::Symbol("]"));
+                let inner = if ends { None } else { Some(Box::new(self.value()?)) };
+                let span = inner.as_ref().map_or(span, |e| span.to(e.span));
+                Expr::new(span, ExprKind::Ellipsis(inner))
+            } else if self.kind() == TokenKind::Ident && self.starts_comprehension() {
+                self.comprehension()?
+            } else {
+                self.alias_or_binary()?
+            };
+            element.comments.splice(0..0, comments);
+            let last = matches!(element.kind, ExprKind::Ellipsis(_));
+            list.elements.push(element);
+            let comma = matches!(self.kind(), TokenKind::Comma { .. });
+            if comma {
+                self.advance();
+            }
+            if let (Some(comment), Some(element)) = (self.line_comment(), list.elements.last_mut()) {
+                element.comments.push(comment);
+            }
+            if !comma {
+                break;
+            }
+            if last && !self.is_symbol("]") {
+                let found = self.found();
+                return Err(self.error(format!("expected ']' behind the ellipsis of a list, found {found}")));
+            }
+        }
+        list.comments = self.closing_comments();
+        list.close = self.expect("]", "at the end of a list")?;
+        Ok(Expr::new(start.to(list.close), ExprKind::List(list)))
+    }
+
+    fn interpolation(&mut self) -> Result<Expr, Mistake> {
+        let start = self.advance().span;
+        let first = self.text_of(start);
+        let Some((quotes, length)) = literal::Quotes::opening(first) else { return Err(Mistake) };
+        let escape = 2 + quotes.hashes;
+        let closing = quotes.closing();
+        let open = first[..length].to_owned();
+        let inner = |span: Span, front: usize, back: usize| Span {
+            start: span.start + front as u32,
+            end: span.end.saturating_sub(back as u32).max(span.start + front as u32),
+            ..span
+        };
+        let span = inner(start, length, escape);
+        let mut parts = vec![InterpolationPart::Text(span, self.text_of(span).to_owned())];
+        loop {
+            let value = self.value()?;
+            parts.push(InterpolationPart::Expr(value));
+            self.automatic_comma();
+            match self.kind() {
+                TokenKind::InterpolationMiddle => {
+                    let span = inner(self.advance().span, 1, escape);
+                    parts.push(InterpolationPart::Text(span, self.text_of(span).to_owned()));
+                }
+                TokenKind::InterpolationEnd => {
+                    let token = self.advance().span;
+                    let span = inner(token, 1, closing.len());
+                    parts.push(InterpolationPart::Text(span, self.text_of(span).to_owned()));
+                    let texts: Vec<(Span, &str)> = parts
+                        .iter()
+                        .filter_map(|p| match p {
+                            InterpolationPart::Text(span, text) => Some((*span, text.as_str())),
+                            InterpolationPart::Expr(_) => None,
+                        })
+                        .collect();
+                    let segments: Vec<&str> = texts.iter().map(|t| t.1).collect();
+                    if let Err(error) = literal::unquote_segments(quotes, &segments) {
+                        let base = texts.get(error.segment).map_or(start, |t| t.0);
+                        let at = (base.start + error.offset as u32).min(base.end);
+                        self.error_at(error.message, Span { start: at, end: base.end.max(at), ..base });
+                    }
+                    let whole = start.to(token);
+                    return Ok(Expr::new(
+                        whole,
+                        ExprKind::Interpolation(Interpolation { open, parts, close: closing }),
+                    ));
+                }
+                _ => {
+                    let found = self.found();
+                    return Err(self.error(format!("expected ')' for string interpolation, found {found}")));
+                }
+            }
+        }
+    }
+
+    /// Whether a clause starts here rather than a field or name of that word.
+    pub(super) fn starts_comprehension(&self) -> bool {
+        if self.separator_at(1) {
+            return false;
+        }
+        let next = self.peek(1).kind;
+        match self.word() {
+            "for" => next == TokenKind::Ident,
+            "if" => !matches!(
+                next,
+                TokenKind::Comma { .. } | TokenKind::End | TokenKind::Symbol("}" | "]" | ")" | "=")
+            ),
+            "try" => {
+                matches!(next, TokenKind::Symbol("{"))
+                    || (next == TokenKind::Ident && self.peek_symbol(2, "="))
+            }
+            "let" => false,
+            _ => false,
+        }
+    }
+
+    pub(super) fn comprehension(&mut self) -> Result<Expr, Mistake> {
+        let start = self.span();
+        let mut clauses = Vec::new();
+        loop {
+            let comments = self.leading_comments();
+            let from = self.span();
+            let kind = match self.word() {
+                "for" => self.for_clause()?,
+                "if" => {
+                    self.advance();
+                    ClauseKind::If(self.value()?)
+                }
+                "let" => {
+                    self.advance();
+                    ClauseKind::Let(self.binding()?)
+                }
+                "try" => {
+                    if !self.experiment("try") {
+                        self.error("a try clause requires @experiment(try)");
+                    }
+                    self.advance();
+                    ClauseKind::Try(if self.is_symbol("{") { None } else { Some(self.binding()?) })
+                }
+                _ => {
+                    let found = self.found();
+                    return Err(
+                        self.error(format!("expected a clause or '{{' in a comprehension, found {found}"))
+                    );
+                }
+            };
+            clauses.push(Clause { span: from.to(self.last_span()), kind, comments });
+            if matches!(self.kind(), TokenKind::Comma { .. }) {
+                self.advance();
+            }
+            if self.is_symbol("{") {
+                break;
+            }
+        }
+        let value = self.deeper(Self::struct_lit)?;
+        let mut fallback = None;
+        if matches!(self.word(), "else" | "fallback") && self.peek_symbol(1, "{") {
+            if !self.experiment("try") {
+                let word = self.word();
+                self.error(format!("{word} requires @experiment(try)"));
+            }
+            let span = self.advance().span;
+            let keyword = Ident { span, name: self.text_of(span).to_owned() };
+            fallback = Some(Fallback { keyword, value: self.deeper(Self::struct_lit)? });
+        }
+        let span = start.to(self.last_span());
+        Ok(Expr::new(span, ExprKind::Comprehension(Box::new(Comprehension { clauses, value, fallback }))))
+    }
+
+    fn for_clause(&mut self) -> Result<ClauseKind, Mistake> {
+        self.advance();
+        let mut names = Vec::new();
+        loop {
+            if self.kind() != TokenKind::Ident {
+                let found = self.found();
+                return Err(self.error(format!("expected a name in a for clause, found {found}")));
+            }
+            let span = self.advance().span;
+            let name = Ident { span, name: self.text_of(span).to_owned() };
+            self.check_reserved(&name);
+            names.push(name);
+            if names.len() == 2 || self.kind() != (TokenKind::Comma { automatic: false }) {
+                break;
+            }
+            self.advance();
+        }
+        if self.word() != "in" {
+            let found = self.found();
+            return Err(self.error(format!("expected 'in' in a for clause, found {found}")));
+        }
+        self.advance();
+        let source = self.value()?;
+        let mut names = names.into_iter();
+        let (first, second) = (names.next(), names.next());
+        match (first, second) {
+            (Some(value), None) => Ok(ClauseKind::For { key: None, value, source }),
+            (key, Some(value)) => Ok(ClauseKind::For { key, value, source }),
+            (None, None) => Err(Mistake),
+        }
+    }
+}
+
+/// Names of types and functions that may be written with `__` where the plain name is taken.
+pub(crate) const PREDECLARED: [&str; 30] = [
+    "__string",
+    "__bytes",
+    "__number",
+    "__int",
+    "__float",
+    "__bool",
+    "__len",
+    "__close",
+    "__and",
+    "__or",
+    "__div",
+    "__mod",
+    "__quo",
+    "__rem",
+    "__uint",
+    "__uint8",
+    "__uint16",
+    "__uint32",
+    "__uint64",
+    "__uint128",
+    "__int8",
+    "__int16",
+    "__int32",
+    "__int64",
+    "__int128",
+    "__float32",
+    "__float64",
+    "__rune",
+    "__self",
+    "__error",
+];

@@ -1,0 +1,254 @@
+//! Tokens in; a syntax tree and all mistakes out. A mistake costs one declaration, not the file.
+
+mod decl;
+mod expr;
+
+use crate::{
+    ast::{Comment, CommentGroup, CommentPlace, Comments, File},
+    diagnostic::{Code, Diagnostic},
+    lexer::{self, Lexed, Token, TokenKind},
+    source::{FileId, Source, Span},
+};
+
+/// Deepest nesting of expressions that is read; real files stay below 50.
+pub(crate) const MAX_DEPTH: u32 = 2_000;
+
+/// Most mistakes reported for one file.
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// Parses a source. The tree is always there; what could not be read is `Bad` in it.
+pub fn parse(source: &Source, id: FileId) -> (File, Vec<Diagnostic>) {
+    let lexed = lexer::lex(&source.text, id);
+    let mut parser = Parser::new(&source.text, id, lexed);
+    let file = parser.file();
+    (file, parser.finish())
+}
+
+/// Parses a text that is one expression.
+pub fn parse_expr(source: &Source, id: FileId) -> Result<crate::ast::Expr, Vec<Diagnostic>> {
+    let lexed = lexer::lex(&source.text, id);
+    let mut parser = Parser::new(&source.text, id, lexed);
+    let expr = parser.expr();
+    parser.automatic_comma();
+    if parser.kind() != TokenKind::End {
+        let found = parser.found();
+        parser.error(format!("expected the end of the expression, found {found}"));
+    }
+    let diagnostics = parser.finish();
+    if diagnostics.is_empty() { Ok(expr) } else { Err(diagnostics) }
+}
+
+/// Signals that a mistake was recorded and the declaration is lost.
+pub(super) struct Mistake;
+
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    file: FileId,
+    lexed: Lexed,
+    at: usize,
+    depth: u32,
+    /// Comments up to this one are already attached.
+    comment: u32,
+    pub(super) experiments: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, file: FileId, mut lexed: Lexed) -> Self {
+        let diagnostics = std::mem::take(&mut lexed.diagnostics);
+        Self { text, file, lexed, at: 0, depth: 0, comment: 0, experiments: Vec::new(), diagnostics }
+    }
+
+    fn finish(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by_key(|d| d.spans.first().map(|s| s.start));
+        self.diagnostics.dedup_by(|a, b| a.spans == b.spans);
+        self.diagnostics.truncate(MAX_DIAGNOSTICS);
+        self.diagnostics
+    }
+
+    pub(super) fn token(&self) -> Token {
+        self.peek(0)
+    }
+
+    pub(super) fn peek(&self, ahead: usize) -> Token {
+        let last = self.lexed.tokens.len() - 1;
+        self.lexed.tokens[(self.at + ahead).min(last)]
+    }
+
+    pub(super) fn kind(&self) -> TokenKind {
+        self.token().kind
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.token().span
+    }
+
+    pub(super) fn text_of(&self, span: Span) -> &'a str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    /// The end of the last token read.
+    pub(super) fn last_span(&self) -> Span {
+        let mut at = self.at;
+        while at > 0 {
+            at -= 1;
+            let token = self.lexed.tokens[at];
+            if token.kind != (TokenKind::Comma { automatic: true }) {
+                return token.span;
+            }
+        }
+        Span::new(self.file, 0, 0)
+    }
+
+    pub(super) fn advance(&mut self) -> Token {
+        let token = self.token();
+        if self.at + 1 < self.lexed.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    pub(super) fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(self.kind(), TokenKind::Symbol(s) if s == symbol)
+    }
+
+    pub(super) fn peek_symbol(&self, ahead: usize, symbol: &str) -> bool {
+        matches!(self.peek(ahead).kind, TokenKind::Symbol(s) if s == symbol)
+    }
+
+    pub(super) fn eat(&mut self, symbol: &str) -> Option<Span> {
+        self.is_symbol(symbol).then(|| self.advance().span)
+    }
+
+    pub(super) fn expect(&mut self, symbol: &str, place: &str) -> Result<Span, Mistake> {
+        match self.eat(symbol) {
+            Some(span) => Ok(span),
+            None => {
+                let found = self.found();
+                Err(self.error(format!("expected '{symbol}' {place}, found {found}")))
+            }
+        }
+    }
+
+    pub(super) fn word(&self) -> &'a str {
+        if self.kind() == TokenKind::Ident { self.text_of(self.span()) } else { "" }
+    }
+
+    pub(super) fn found(&self) -> String {
+        match self.kind() {
+            TokenKind::End => "the end of the file".into(),
+            TokenKind::Comma { automatic: true } => "the end of the line".into(),
+            _ => {
+                let text: String = self.text_of(self.span()).chars().take(40).collect();
+                format!("'{text}'")
+            }
+        }
+    }
+
+    pub(super) fn error(&mut self, message: impl Into<String>) -> Mistake {
+        let span = self.span();
+        self.error_at(message, span)
+    }
+
+    pub(super) fn error_at(&mut self, message: impl Into<String>, span: Span) -> Mistake {
+        self.diagnostics.push(Diagnostic::new(Code::Syntax, message, span));
+        Mistake
+    }
+
+    pub(super) fn automatic_comma(&mut self) {
+        if self.kind() == (TokenKind::Comma { automatic: true }) {
+            self.advance();
+        }
+    }
+
+    /// Runs `f` one level deeper, within the depth limit and with enough stack.
+    pub(super) fn deeper<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, Mistake>,
+    ) -> Result<T, Mistake> {
+        if self.depth >= MAX_DEPTH {
+            let span = self.span();
+            self.at = self.lexed.tokens.len() - 1;
+            return Err(self.error_at(format!("nested deeper than {MAX_DEPTH} levels"), span));
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(128 * 1024, 1024 * 1024, || f(self));
+        self.depth -= 1;
+        result
+    }
+
+    /// Skips to the end of the declaration at hand, not beyond the enclosing bracket.
+    pub(super) fn recover(&mut self) {
+        let mut depth = 0u32;
+        loop {
+            match self.kind() {
+                TokenKind::End => return,
+                TokenKind::Comma { .. } if depth == 0 => return,
+                TokenKind::Symbol("{" | "[" | "(") => depth += 1,
+                TokenKind::Symbol("}" | "]" | ")") => {
+                    if depth == 0 {
+                        return;
+                    }
+                    depth -= 1;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    /// The comments before the current token that nobody took yet, as doc and free comments.
+    pub(super) fn leading_comments(&mut self) -> Comments {
+        let token = self.token();
+        self.groups(token.comments.1, token.newlines)
+    }
+
+    fn groups(&mut self, until: u32, newlines_after: u32) -> Comments {
+        let mut groups: Comments = Vec::new();
+        while self.comment < until {
+            let comment = self.lexed.comments[self.comment as usize];
+            self.comment += 1;
+            let line = Comment { span: comment.span, text: self.text_of(comment.span).to_owned() };
+            match groups.last_mut() {
+                Some(group) if comment.newlines <= 1 => group.lines.push(line),
+                _ => groups.push(CommentGroup {
+                    place: CommentPlace::Above,
+                    lines: vec![line],
+                    blank_before: comment.newlines > 1,
+                }),
+            }
+        }
+        if newlines_after <= 1 {
+            if let Some(last) = groups.last_mut() {
+                last.place = CommentPlace::Doc;
+            }
+        }
+        groups
+    }
+
+    /// A comment on the line of the token just read.
+    pub(super) fn line_comment(&mut self) -> Option<CommentGroup> {
+        let token = self.token();
+        let (first, until) = (token.comments.0.max(self.comment), token.comments.1);
+        if first >= until || self.lexed.comments[first as usize].newlines > 0 || self.at == 0 {
+            return None;
+        }
+        let comment = self.lexed.comments[first as usize];
+        self.comment = first + 1;
+        let text = self.text_of(comment.span).to_owned();
+        Some(CommentGroup {
+            place: CommentPlace::Line,
+            lines: vec![Comment { span: comment.span, text }],
+            blank_before: false,
+        })
+    }
+
+    /// Comments before a closing bracket or the end.
+    pub(super) fn closing_comments(&mut self) -> Comments {
+        let mut groups = self.leading_comments();
+        for group in &mut groups {
+            group.place = CommentPlace::Inside;
+        }
+        groups
+    }
+}
