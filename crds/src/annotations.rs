@@ -1,0 +1,36 @@
+//! Annotation keys.
+
+/// Generation of the ApplicationConfiguration that made an object.
+pub const APP_GENERATION: &str = "app.oam.dev/generation";
+/// The object as last applied: the base of a three-way merge.
+pub const LAST_APPLIED_CONFIGURATION: &str = "app.oam.dev/last-applied-configuration";
+/// When the object was last applied.
+pub const LAST_APPLIED_TIME: &str = "app.oam.dev/last-applied-time";
+/// A rollout is in progress.
+pub const ROLLOUT_TEMPLATE: &str = "app.oam.dev/rollout-template";
+/// Components a rollout handles, separated by commas.
+pub const ROLLING_COMPONENTS: &str = "app.oam.dev/rolling-components";
+/// `true` keeps the workload's name across revisions.
+pub const INPLACE_UPGRADE: &str = "app.oam.dev/inplace-upgrade";
+/// `true`: the object is a passive revision.
+pub const APP_REVISION: &str = "app.oam.dev/app-revision";
+/// `true` on an Application: only cut a revision.
+pub const APP_REVISION_ONLY: &str = "app.oam.dev/revision-only";
+/// Deploy only when this version changes.
+pub const PUBLISH_VERSION: &str = "app.oam.dev/publishVersion";
+/// Render again when a definition changes.
+pub const AUTO_UPDATE: &str = "app.oam.dev/autoUpdate";
+/// Version of a deployment.
+pub const DEPLOY_VERSION: &str = "app.oam.dev/deployVersion";
+/// Applications that share an object.
+pub const SHARED_BY: &str = "app.oam.dev/shared-by";
+/// Name of the workflow that runs.
+pub const WORKFLOW_NAME: &str = "app.oam.dev/workflowName";
+/// When to run the workflow again.
+pub const WORKFLOW_RESTART: &str = "app.oam.dev/restart-workflow";
+/// Time between reconciles of one application.
+pub const RECONCILE_INTERVAL: &str = "app.oam.dev/reconcile-interval";
+/// Text for users of a definition.
+pub const DEFINITION_DESCRIPTION: &str = "definition.oam.dev/description";
+/// Name for users of a definition.
+pub const DEFINITION_ALIAS: &str = "definition.oam.dev/alias";

@@ -1,0 +1,11 @@
+//! Finalizers, field managers and well-known names.
+
+/// On an Application that owns objects its record must outlive.
+pub const RESOURCE_TRACKER: &str = "app.oam.dev/resource-tracker-finalizer";
+/// The same, as release 1.0 spells it: taken off when found.
+pub const RESOURCE_TRACKER_V1_0: &str = "resourceTracker.finalizer.core.oam.dev";
+/// On an ApplicationConfiguration with a component in a scope.
+pub const SCOPE: &str = "scope.finalizer.core.oam.dev";
+
+/// Namespace of the controller and the shared definitions.
+pub const SYSTEM_NAMESPACE: &str = "vela-system";

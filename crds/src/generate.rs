@@ -1,0 +1,195 @@
+//! CustomResourceDefinitions: from the Rust types to the YAML that an API server accepts.
+//!
+//! kube derives one version of a kind; what a derive cannot say is added here: the second served
+//! version of kinds whose versions share a schema, both spellings of Application, and the status
+//! of kinds that keep it outside a subresource.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresources, JSONSchemaProps,
+};
+use kube::CustomResourceExt;
+use serde_json::{Value, json};
+
+use crate::{
+    Application, ApplicationConfiguration, ApplicationRevision, Component, ComponentDefinition,
+    ContainerizedWorkload, HealthScope, ManualScalerTrait, PolicyDefinition, ResourceTracker,
+    ScopeDefinition, TraitDefinition, WorkflowStepDefinition, WorkloadDefinition,
+};
+
+/// Why CRDs could not be generated: always a mistake in this crate's types.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// The schema of a kind lacks a place that generation adds to.
+    #[error("CRD {crd}: the schema has nothing at {path}")]
+    NoSuchPlace {
+        /// The CRD.
+        crd: String,
+        /// The place.
+        path: &'static str,
+    },
+    /// A schema could not be read back.
+    #[error("CRD {crd}: {source}")]
+    Schema {
+        /// The CRD.
+        crd: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A CRD could not be written as YAML.
+    #[error("CRD {crd}: {message}")]
+    Yaml {
+        /// The CRD.
+        crd: String,
+        /// Why.
+        message: String,
+    },
+}
+
+/// The YAML of one CRD and the file it is kept in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrdFile {
+    /// Name of the file within `crds/yaml`.
+    pub file: String,
+    /// Its content.
+    pub yaml: String,
+}
+
+/// Every CRD of core.oam.dev, generated from the types.
+pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
+    Ok(vec![
+        application()?,
+        ApplicationConfiguration::crd(),
+        also_v1alpha2(without_required_spec(ApplicationRevision::crd())?)?,
+        Component::crd(),
+        also_v1alpha2(ComponentDefinition::crd())?,
+        ContainerizedWorkload::crd(),
+        HealthScope::crd(),
+        ManualScalerTrait::crd(),
+        PolicyDefinition::crd(),
+        without_required_spec(ResourceTracker::crd())?,
+        also_v1alpha2(ScopeDefinition::crd())?,
+        also_v1alpha2(TraitDefinition::crd())?,
+        WorkflowStepDefinition::crd(),
+        also_v1alpha2(with_plain_status(WorkloadDefinition::crd())?)?,
+    ])
+}
+
+/// Every CRD as YAML documents in one text.
+pub fn crd_yaml() -> Result<String, GenerateError> {
+    let files = crd_files()?;
+    Ok(files.iter().map(|file| file.yaml.as_str()).collect::<Vec<_>>().join("---\n"))
+}
+
+/// Every CRD as a file of `crds/yaml`.
+pub fn crd_files() -> Result<Vec<CrdFile>, GenerateError> {
+    let mut files = Vec::new();
+    for crd in crds()? {
+        let name = name_of(&crd);
+        let yaml_error = |message: String| GenerateError::Yaml { crd: name.clone(), message };
+        // Through JSON, whose maps are sorted: the text then has one order forever.
+        let mut value = serde_json::to_value(&crd)
+            .map_err(|source| GenerateError::Schema { crd: name.clone(), source })?;
+        value["apiVersion"] = json!("apiextensions.k8s.io/v1");
+        value["kind"] = json!("CustomResourceDefinition");
+        let yaml = serde_saphyr::to_string(&value).map_err(|e| yaml_error(e.to_string()))?;
+        files.push(CrdFile { file: format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural), yaml });
+    }
+    Ok(files)
+}
+
+/// Application: both versions, each with both spellings.
+fn application() -> Result<CustomResourceDefinition, GenerateError> {
+    const COMPONENT: &str = "/properties/spec/properties/components/items";
+    const TRAIT: &str = "/properties/spec/properties/components/items/properties/traits/items";
+    let crd = change_schema(Application::crd(), |crd, schema| {
+        let component = place(crd, schema, COMPONENT)?;
+        component["properties"]["settings"] = json!({
+            "description": "The parameters in the spelling of v1alpha2.",
+            "type": "object",
+            "nullable": true,
+            "x-kubernetes-preserve-unknown-fields": true,
+        });
+        component["not"] = json!({ "required": ["properties", "settings"] });
+        let one = place(crd, schema, TRAIT)?;
+        one["properties"]["name"] = json!({
+            "description": "The trait type in the spelling of v1alpha2.",
+            "type": "string",
+        });
+        one["required"] = Value::Null;
+        one["oneOf"] = json!([{ "required": ["name"] }, { "required": ["type"] }]);
+        Ok(())
+    })?;
+    also_v1alpha2(crd)
+}
+
+/// Serves v1alpha2 with the schema of the stored version.
+fn also_v1alpha2(mut crd: CustomResourceDefinition) -> Result<CustomResourceDefinition, GenerateError> {
+    let Some(stored) = crd.spec.versions.first().cloned() else {
+        return Err(GenerateError::NoSuchPlace { crd: name_of(&crd), path: "/spec/versions/0" });
+    };
+    let old = CustomResourceDefinitionVersion {
+        name: "v1alpha2".to_owned(),
+        storage: false,
+        served: true,
+        ..stored
+    };
+    crd.spec.versions.insert(0, old);
+    Ok(crd)
+}
+
+/// Lets an object stand without a spec, as other writers of the kind leave it.
+fn without_required_spec(crd: CustomResourceDefinition) -> Result<CustomResourceDefinition, GenerateError> {
+    change_schema(crd, |crd, schema| {
+        place(crd, schema, "/required")?;
+        schema["required"] = Value::Null;
+        Ok(())
+    })
+}
+
+/// Gives a kind a `status` that a normal update writes.
+fn with_plain_status(mut crd: CustomResourceDefinition) -> Result<CustomResourceDefinition, GenerateError> {
+    let status = TraitDefinition::crd();
+    let status = status.spec.versions.into_iter().next().and_then(|v| v.schema);
+    let status = status.and_then(|s| s.open_api_v3_schema).and_then(|s| s.properties);
+    let Some(status) = status.and_then(|mut p| p.remove("status")) else {
+        return Err(GenerateError::NoSuchPlace { crd: name_of(&crd), path: "/properties/status" });
+    };
+    for version in &mut crd.spec.versions {
+        version.subresources = Some(CustomResourceSubresources::default());
+        let properties = version
+            .schema
+            .as_mut()
+            .and_then(|s| s.open_api_v3_schema.as_mut())
+            .and_then(|s| s.properties.as_mut());
+        if let Some(properties) = properties {
+            properties.insert("status".to_owned(), status.clone());
+        }
+    }
+    Ok(crd)
+}
+
+/// Changes the schema of every version as JSON.
+fn change_schema(
+    mut crd: CustomResourceDefinition,
+    change: impl Fn(&str, &mut Value) -> Result<(), GenerateError>,
+) -> Result<CustomResourceDefinition, GenerateError> {
+    let name = name_of(&crd);
+    let schema_error = |source| GenerateError::Schema { crd: name.clone(), source };
+    for version in &mut crd.spec.versions {
+        let Some(schema) = version.schema.as_mut().and_then(|s| s.open_api_v3_schema.as_mut()) else {
+            continue;
+        };
+        let mut value = serde_json::to_value(&*schema).map_err(schema_error)?;
+        change(&name, &mut value)?;
+        *schema = serde_json::from_value::<JSONSchemaProps>(value).map_err(schema_error)?;
+    }
+    Ok(crd)
+}
+
+fn place<'a>(crd: &str, schema: &'a mut Value, path: &'static str) -> Result<&'a mut Value, GenerateError> {
+    schema.pointer_mut(path).ok_or_else(|| GenerateError::NoSuchPlace { crd: crd.to_owned(), path })
+}
+
+fn name_of(crd: &CustomResourceDefinition) -> String {
+    format!("{}.{}", crd.spec.names.plural, crd.spec.group)
+}

@@ -1,0 +1,49 @@
+//! Types read what users and other writers store.
+
+use serde_json::{Value, json};
+use vela_crds::{Application, HealthScope, ResourceTracker};
+
+#[test]
+fn application_reads_both_spellings_and_writes_the_new_one() {
+    let app: Application = serde_json::from_value(json!({
+        "apiVersion": "core.oam.dev/v1alpha2", "kind": "Application", "metadata": {"name": "a"},
+        "spec": {"components": [{"name": "w", "type": "worker", "settings": {"image": "x"},
+            "traits": [{"name": "scaler", "properties": {"replicas": 2}}]}]}
+    }))
+    .unwrap();
+    let component = &app.spec.components[0];
+    assert_eq!(component.properties.as_ref().unwrap().0, json!({"image": "x"}));
+    assert_eq!(component.traits[0].trait_type, "scaler");
+    let written: Value = serde_json::to_value(&app.spec).unwrap();
+    assert_eq!(
+        written,
+        json!({"components": [{"name": "w", "type": "worker", "properties": {"image": "x"},
+            "traits": [{"type": "scaler", "properties": {"replicas": 2}}]}]})
+    );
+}
+
+#[test]
+fn tracker_keeps_identity_and_completeness() {
+    let tracker: ResourceTracker = serde_json::from_value(json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "ResourceTracker", "metadata": {"name": "t"},
+        "spec": {"identity": "abc", "complete": true, "managedResources": [{"kind": "Job", "skipGC": true}]}
+    }))
+    .unwrap();
+    assert!(tracker.spec.complete && tracker.spec.managed_resources[0].skip_gc);
+    assert_eq!(serde_json::to_value(&tracker.spec).unwrap()["identity"], "abc");
+}
+
+#[test]
+fn health_scope_leaves_zero_counts_out() {
+    let scope: HealthScope = serde_json::from_value(json!({
+        "apiVersion": "core.oam.dev/v1alpha2", "kind": "HealthScope", "metadata": {"name": "h"},
+        "spec": {"probe-timeout": 5, "workloadRefs": []},
+        "status": {"scopeHealthCondition": {"healthStatus": "HEALTHY", "total": 1, "healthyWorkloads": 1}}
+    }))
+    .unwrap();
+    assert_eq!(scope.spec.probe_timeout, Some(5));
+    assert_eq!(
+        serde_json::to_value(scope.status.unwrap()).unwrap(),
+        json!({"scopeHealthCondition": {"healthStatus": "HEALTHY", "total": 1, "healthyWorkloads": 1}})
+    );
+}
