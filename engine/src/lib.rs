@@ -1,1 +1,59 @@
 //! What an Application means: manifest, parse, revision, plan, render, graph, status.
+//!
+//! Everything here is a pure function of plain data: no cluster client, no async, no file, no clock, no
+//! environment. The outside world enters as one [`Snapshot`] (definitions and objects) and as
+//! [`Observed`] objects; it leaves as a [`Graph`] and a [`Status`].
+//!
+//! The lap, one file and one type per phase; each type is made only by its own phase:
+//!
+//! ```text
+//! text ─manifest─▶ Documents ─parse─▶ AppFile ─revision─▶ Revision ─plan─▶ Plan
+//!      ─render─▶ Rendered ─graph─▶ Graph ─(applied and observed by the caller)─▶ Observed ─status─▶ Status
+//! ```
+//!
+//! ```
+//! use vela_engine::{graph, manifest, parse, plan, render, revision, Snapshot, Templates};
+//! # let text = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: web}\nspec: {components: []}\n";
+//! let documents = manifest::read("app.yaml", text)?;
+//! let snapshot = Snapshot::default(); // filled with what `parse::references` asks for
+//! let app_file = parse::parse(&documents.as_slice()[0], &snapshot)?;
+//! let revision = revision::revision(app_file, None);
+//! let plan = plan::plan(revision)?;
+//! let rendered = render::render(&plan, &Templates::default(), &render::Inputs::default())?;
+//! let graph = graph::graph(rendered)?;
+//! assert_eq!(graph.identity().name(), "web-v1");
+//! # Ok::<(), vela_engine::Diagnostics>(())
+//! ```
+//!
+//! *Pending is not an error*: a component that lacks another component's output is carried through
+//! `Rendered` and `Graph` as pending with what it waits for.
+
+pub mod application_configuration;
+pub mod definition;
+pub mod diagnostic;
+pub mod diff;
+pub mod dry_run;
+pub mod field_path;
+pub mod graph;
+pub mod health;
+pub mod manifest;
+pub mod nearest;
+pub mod observed;
+pub mod parse;
+pub mod plan;
+pub mod render;
+pub mod revision;
+pub mod snapshot;
+pub mod status;
+
+pub use definition::{Definition, DefinitionKind};
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
+pub use graph::Graph;
+pub use manifest::{Document, Documents};
+pub use observed::{ObjectKey, Observed};
+pub use parse::AppFile;
+pub use plan::Plan;
+pub use render::{Rendered, Templates};
+pub use revision::Revision;
+pub use snapshot::{ClusterVersion, Snapshot};
+pub use status::Status;

@@ -1,0 +1,1 @@
+//! v1alpha2: ApplicationConfiguration and Components through the same phases as an Application.

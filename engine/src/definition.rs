@@ -1,0 +1,261 @@
+//! A definition object (ComponentDefinition, TraitDefinition, …) → what the engine needs to know of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::manifest::Document;
+
+/// Larger templates are refused.
+const TEMPLATE_LIMIT: usize = 1 << 20;
+
+/// Which kind of definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DefinitionKind {
+    /// `ComponentDefinition` (v1beta1).
+    Component,
+    /// `TraitDefinition`.
+    Trait,
+    /// `WorkloadDefinition`: a component type too, and the v1alpha2 registration of a workload kind.
+    Workload,
+    /// `ScopeDefinition`.
+    Scope,
+    /// `PolicyDefinition`.
+    Policy,
+    /// `WorkflowStepDefinition`.
+    WorkflowStep,
+}
+
+impl DefinitionKind {
+    /// The Kubernetes kind.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Component => "ComponentDefinition",
+            Self::Trait => "TraitDefinition",
+            Self::Workload => "WorkloadDefinition",
+            Self::Scope => "ScopeDefinition",
+            Self::Policy => "PolicyDefinition",
+            Self::WorkflowStep => "WorkflowStepDefinition",
+        }
+    }
+
+    /// The kind with this Kubernetes name.
+    pub fn from_kind(kind: &str) -> Option<Self> {
+        [Self::Component, Self::Trait, Self::Workload, Self::Scope, Self::Policy, Self::WorkflowStep]
+            .into_iter()
+            .find(|candidate| candidate.kind() == kind)
+    }
+
+    /// What people call a thing of this kind.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Component => "component",
+            Self::Trait => "trait",
+            Self::Workload => "workload",
+            Self::Scope => "scope",
+            Self::Policy => "policy",
+            Self::WorkflowStep => "workflow step",
+        }
+    }
+}
+
+/// How a definition makes objects.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Language {
+    /// A CUE template.
+    Cue(Arc<str>),
+    /// A handlebars template whose result is YAML: the first document is the workload, the others go along.
+    Handlebars(Arc<str>),
+    /// A raw object with parameters that are written at field paths.
+    Kube {
+        /// The object.
+        template: Json,
+        /// What may be set in it.
+        parameters: Vec<KubeParameter>,
+    },
+    /// Another schematic we do not render (helm, terraform).
+    Other(String),
+    /// None: a kind is registered, nothing is rendered.
+    None,
+}
+
+/// One parameter of a `kube` schematic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KubeParameter {
+    /// Name in the properties.
+    pub name: String,
+    /// `string`, `number` or `boolean`.
+    pub value_type: String,
+    /// Where it is written.
+    pub field_paths: Vec<String>,
+    /// Must it be given?
+    pub required: bool,
+}
+
+/// What the engine knows of a definition.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    kind: DefinitionKind,
+    name: String,
+    object: Arc<Json>,
+    hash: String,
+    language: Language,
+}
+
+impl Definition {
+    /// Reads a definition object, v1alpha2 or v1beta1.
+    pub fn from_document(document: &Document) -> Result<Self, Diagnostic> {
+        let bad = |code, message: String, path: &str| Err(Diagnostic::error(code, message).at(document, path));
+        let Some(kind) = DefinitionKind::from_kind(document.kind()) else {
+            return bad(Code::WrongKind, format!("{} is not a definition", document.kind()), "kind");
+        };
+        if document.name().is_empty() {
+            return bad(Code::MissingField, "a definition needs a name".to_owned(), "metadata.name");
+        }
+        let spec = document.value().get("spec").unwrap_or(&Json::Null);
+        let language = match language(spec) {
+            Ok(language) => language,
+            Err((path, message)) => return bad(Code::BadDefinition, message, path),
+        };
+        let mut hasher = Sha256::new();
+        hasher.update(kind.kind());
+        hasher.update([0]);
+        hasher.update(document.name());
+        hasher.update([0]);
+        hasher.update(spec.to_string());
+        Ok(Self {
+            kind,
+            name: document.name().to_owned(),
+            object: Arc::new(document.value().clone()),
+            hash: crate::revision::hex(&hasher.finalize()),
+            language,
+        })
+    }
+
+    /// Reads a definition object that did not come from a text.
+    pub fn from_object(object: Json) -> Result<Self, Diagnostic> {
+        Self::from_document(&Document::from_object(object))
+    }
+
+    /// Which kind.
+    pub fn kind(&self) -> DefinitionKind {
+        self.kind
+    }
+
+    /// `metadata.name`: the type people write.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole object.
+    pub fn object(&self) -> &Json {
+        &self.object
+    }
+
+    /// `spec`.
+    pub fn spec(&self) -> &Json {
+        self.object.get("spec").unwrap_or(&Json::Null)
+    }
+
+    /// Hash of kind, name and spec: equal hashes render equally.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The template.
+    pub fn language(&self) -> &Language {
+        &self.language
+    }
+
+    /// Text at a dotted path of `spec`, or "".
+    pub(crate) fn text(&self, path: &[&str]) -> &str {
+        path.iter().try_fold(self.spec(), |value, key| value.get(key)).and_then(Json::as_str).unwrap_or("")
+    }
+
+    /// CUE text that says whether the live workload (or trait) is healthy; "" for the built-in rule.
+    pub fn health_policy(&self) -> &str {
+        self.text(&["status", "healthPolicy"])
+    }
+
+    /// CUE text that makes the status message.
+    pub fn custom_status(&self) -> &str {
+        self.text(&["status", "customStatus"])
+    }
+
+    /// Workloads a trait applies to: `*`, `deployments.apps`, `*.apps` or names of component types. Empty: all.
+    pub fn applies_to(&self) -> Vec<&str> {
+        let list = self.spec().get("appliesToWorkloads").and_then(Json::as_array);
+        list.into_iter().flatten().filter_map(Json::as_str).collect()
+    }
+
+    /// The workload kind: (`apps/v1`, `Deployment`), where the definition says it.
+    pub fn workload_kind(&self) -> Option<(&str, &str)> {
+        let definition = self.spec().get("workload")?.get("definition")?;
+        Some((definition.get("apiVersion")?.as_str()?, definition.get("kind")?.as_str()?))
+    }
+
+    /// The workload's resource name, `deployments.apps`, where the definition says it.
+    pub fn workload_type(&self) -> Option<&str> {
+        [self.text(&["workload", "type"]), self.text(&["definitionRef", "name"])].into_iter().find(|t| !t.is_empty())
+    }
+
+    /// `trait definition "scaler"`.
+    pub fn title(&self) -> String {
+        format!("{} definition {:?}", self.kind.noun(), self.name)
+    }
+}
+
+impl fmt::Display for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.title())
+    }
+}
+
+/// The schematic first, then the v1alpha2 `extension.template`.
+fn language(spec: &Json) -> Result<Language, (&'static str, String)> {
+    let text = |value: &Json, path: &'static str| match value.get("template") {
+        Some(Json::String(text)) if text.len() > TEMPLATE_LIMIT => {
+            Err((path, format!("the template has {} bytes; the limit is {TEMPLATE_LIMIT}", text.len())))
+        }
+        Some(Json::String(text)) => Ok(Arc::from(text.as_str())),
+        _ => Err((path, "the template must be a text".to_owned())),
+    };
+    let Some(schematic) = spec.get("schematic").filter(|schematic| !schematic.is_null()) else {
+        return match spec.get("extension").filter(|extension| extension.get("template").is_some()) {
+            Some(extension) => Ok(Language::Cue(text(extension, "spec.extension.template")?)),
+            None => Ok(Language::None),
+        };
+    };
+    if let Some(cue) = schematic.get("cue") {
+        return Ok(Language::Cue(text(cue, "spec.schematic.cue.template")?));
+    }
+    if let Some(handlebars) = schematic.get("handlebars") {
+        return Ok(Language::Handlebars(text(handlebars, "spec.schematic.handlebars.template")?));
+    }
+    if let Some(kube) = schematic.get("kube") {
+        return kube_language(kube);
+    }
+    let names = schematic.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>().join(", "));
+    Ok(names.filter(|names| !names.is_empty()).map_or(Language::None, Language::Other))
+}
+
+fn kube_language(kube: &Json) -> Result<Language, (&'static str, String)> {
+    let Some(template) = kube.get("template").filter(|template| template.is_object()) else {
+        return Err(("spec.schematic.kube.template", "the template must be an object".to_owned()));
+    };
+    let mut parameters = Vec::new();
+    for parameter in kube.get("parameters").and_then(Json::as_array).into_iter().flatten() {
+        let text = |key: &str| parameter.get(key).and_then(Json::as_str).unwrap_or("").to_owned();
+        let paths = parameter.get("fieldPaths").and_then(Json::as_array);
+        parameters.push(KubeParameter {
+            name: text("name"),
+            value_type: text("type"),
+            field_paths: paths.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect(),
+            required: parameter.get("required").and_then(Json::as_bool).unwrap_or(false),
+        });
+    }
+    Ok(Language::Kube { template: template.clone(), parameters })
+}

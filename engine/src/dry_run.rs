@@ -1,0 +1,81 @@
+//! Application → text of the objects it would make, as `vela dry-run` prints them; touches nothing.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::diagnostic::Diagnostics;
+use crate::manifest::Document;
+use crate::parse;
+use crate::plan;
+use crate::render::{self, Inputs, Rendered, RenderedObject, Role, State, Templates};
+use crate::revision;
+use crate::snapshot::Snapshot;
+
+/// Renders an Application for a preview: no revision is named, what is not supported yet is warned about.
+pub fn render(application: &Document, snapshot: &Snapshot, templates: &Templates) -> Result<Rendered, Diagnostics> {
+    let app_file = parse::parse(application, snapshot)?;
+    let plan = plan::preview(revision::revision(app_file, None))?;
+    render::render(&plan, templates, &Inputs { unnamed_revision: true, ..Inputs::default() })
+}
+
+/// The text: a head line per component, the workload, then every other object with the trait it is from.
+pub fn text(rendered: &Rendered) -> String {
+    let app = rendered.app_file();
+    let mut text = String::new();
+    for component in rendered.components() {
+        let name = &app.components()[component.index].name;
+        let _ = write!(text, "---\n# Application({}) -- Component({name})\n---\n\n", app.name());
+        match &component.state {
+            State::Ready(objects) => {
+                for object in objects {
+                    match &object.role {
+                        Role::Workload => {}
+                        Role::Auxiliary { .. } => text.push_str("## From the auxiliary workload\n"),
+                        Role::Trait { type_, .. } => {
+                            let _ = writeln!(text, "## From the trait {type_}");
+                        }
+                    }
+                    let _ = write!(text, "{}\n---\n", yaml(&printed(object)));
+                }
+            }
+            State::Pending(missing) => {
+                for what in missing {
+                    let _ = writeln!(text, "# waits: {what}");
+                }
+                text.push_str("---\n");
+            }
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// Every object in order, as one list to print as JSON or YAML.
+pub fn list(rendered: &Rendered) -> Json {
+    let items: Vec<Json> = rendered
+        .components()
+        .iter()
+        .flat_map(|component| match &component.state {
+            State::Ready(objects) => objects.iter().map(printed).collect(),
+            State::Pending(_) => Vec::new(),
+        })
+        .collect();
+    json!({"apiVersion": "v1", "kind": "List", "items": items})
+}
+
+/// The object as the preview shows it: annotations are always there.
+fn printed(object: &RenderedObject) -> Json {
+    let mut printed = object.object.clone();
+    if let Some(metadata) = printed.get_mut("metadata").and_then(Json::as_object_mut) {
+        metadata.entry("annotations").or_insert_with(|| Json::Object(Map::new()));
+    }
+    printed
+}
+
+/// A value as YAML, keys sorted, lists not indented.
+pub fn yaml(value: &Json) -> String {
+    // Only values that JSON cannot hold can fail to be written.
+    serde_saphyr::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,129 @@
+//! Rendered → Graph: what is applied after what; circles are refused by `plan` already, duplicates by `render`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostics;
+use crate::health;
+use crate::observed::{ObjectKey, Observed};
+use crate::parse::{AppFile, Component};
+use crate::render::{Rendered, RenderedObject, State, Templates};
+use crate::revision::{Identity, Revision};
+
+/// The desired objects of one revision, in waves.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    rendered: Arc<Rendered>,
+    waves: Vec<Vec<usize>>,
+}
+
+impl Graph {
+    /// The one identity that revision, record of owned resources and workflow run carry.
+    pub fn identity(&self) -> &Arc<Identity> {
+        self.rendered.identity()
+    }
+
+    /// The revision.
+    pub fn revision(&self) -> &Revision {
+        self.rendered.plan().revision()
+    }
+
+    /// The application.
+    pub fn app_file(&self) -> &Arc<AppFile> {
+        self.rendered.app_file()
+    }
+
+    /// The rendered components.
+    pub fn rendered(&self) -> &Rendered {
+        &self.rendered
+    }
+
+    /// What is doubtful, all phases' findings together.
+    pub fn warnings(&self) -> &Diagnostics {
+        self.rendered.warnings()
+    }
+
+    /// Indexes of components: each wave waits for the health of earlier ones only.
+    pub fn waves(&self) -> &[Vec<usize>] {
+        &self.waves
+    }
+
+    /// How many components.
+    pub fn len(&self) -> usize {
+        self.rendered.components().len()
+    }
+
+    /// Has it no component?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A component as written.
+    pub fn component(&self, index: usize) -> Option<&Component> {
+        self.app_file().components().get(index)
+    }
+
+    /// Objects of a component: the workload first; none while it is pending.
+    pub fn objects_of(&self, index: usize) -> &[RenderedObject] {
+        match self.rendered.components().get(index).map(|component| &component.state) {
+            Some(State::Ready(objects)) => objects,
+            _ => &[],
+        }
+    }
+
+    /// What a component lacks to be rendered.
+    pub fn pending(&self, index: usize) -> &[String] {
+        match self.rendered.components().get(index).map(|component| &component.state) {
+            Some(State::Pending(missing)) => missing,
+            _ => &[],
+        }
+    }
+
+    /// Every desired object in the order of waves.
+    pub fn objects(&self) -> impl Iterator<Item = &RenderedObject> {
+        self.waves.iter().flatten().flat_map(|index| self.objects_of(*index))
+    }
+
+    /// Is the desired set complete? Nothing may be pruned while it is not.
+    pub fn is_complete(&self) -> bool {
+        (0..self.len()).all(|index| self.pending(index).is_empty())
+    }
+
+    /// Identities of every desired object.
+    pub fn keys(&self) -> BTreeSet<ObjectKey> {
+        self.objects().map(RenderedObject::key).collect()
+    }
+
+    /// Components that may be applied now: all they wait for are healthy, and they are not pending.
+    pub fn due(&self, observed: &Observed, templates: &Templates) -> Vec<usize> {
+        let healthy: Vec<bool> =
+            (0..self.len()).map(|index| health::component(self, index, observed, templates).healthy).collect();
+        let nodes = self.rendered.plan().nodes();
+        self.waves
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|index| self.pending(*index).is_empty())
+            .filter(|index| nodes[*index].waits_for.iter().all(|earlier| healthy.get(*earlier) == Some(&true)))
+            .collect()
+    }
+}
+
+/// Orders the rendered components in waves.
+pub fn graph(rendered: Rendered) -> Result<Graph, Diagnostics> {
+    let nodes = rendered.plan().nodes();
+    let mut done: BTreeSet<usize> = BTreeSet::new();
+    let mut waves: Vec<Vec<usize>> = Vec::new();
+    while done.len() < nodes.len() {
+        let wave: Vec<usize> =
+            (0..nodes.len()).filter(|n| !done.contains(n) && nodes[*n].waits_for.is_subset(&done)).collect();
+        if wave.is_empty() {
+            // The plan is free of circles, so this cannot be; saying so is better than turning for ever.
+            let message = "components wait for each other in a circle";
+            return Err(crate::Diagnostic::error(crate::Code::Cycle, message).into());
+        }
+        done.extend(&wave);
+        waves.push(wave);
+    }
+    Ok(Graph { rendered: Arc::new(rendered), waves })
+}

@@ -1,0 +1,212 @@
+//! Live objects → healthy or not, and a message: by the definition's policy, else by a rule per kind.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::definition::Definition;
+use crate::diagnostic::Diagnostics;
+use crate::graph::Graph;
+use crate::observed::{ObjectKey, Observed};
+use crate::render::{Role, Templates};
+
+/// Healthy or not, and what to tell people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Is it as it should be?
+    pub healthy: bool,
+    /// For people; may be empty.
+    pub message: String,
+}
+
+/// Health of one trait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraitHealth {
+    /// The trait's type.
+    pub type_: String,
+    /// Its health.
+    pub health: Health,
+}
+
+/// Health of one component.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ComponentHealth {
+    /// Workload and traits together.
+    pub healthy: bool,
+    /// The workload alone.
+    pub workload: Health,
+    /// Each trait, in order.
+    pub traits: Vec<TraitHealth>,
+}
+
+/// Evaluates a definition's texts: `isHealth` of the policy and `message` of the custom status. An empty
+/// policy is healthy, an empty status says nothing. Errors make it unhealthy and silent, as in KubeVela.
+pub fn evaluate(policy: &str, custom_status: &str, context: &Json, parameter: &Json, templates: &Templates) -> Health {
+    let healthy = policy.trim().is_empty()
+        || field(templates, "health policy", policy, context, parameter, "isHealth").is_ok_and(|v| v == json!(true));
+    let mut context = context.clone();
+    if let Some(fields) = context.as_object_mut() {
+        let status = fields.entry("status").or_insert_with(|| json!({}));
+        if let Some(status) = status.as_object_mut() {
+            status.insert("healthy".to_owned(), Json::Bool(healthy));
+        }
+    }
+    let message = match custom_status.trim() {
+        "" => String::new(),
+        _ => match field(templates, "custom status", custom_status, &context, parameter, "message") {
+            Ok(Json::String(message)) => message,
+            _ => String::new(),
+        },
+    };
+    Health { healthy, message }
+}
+
+fn field(
+    templates: &Templates,
+    title: &str,
+    text: &str,
+    context: &Json,
+    parameter: &Json,
+    field: &str,
+) -> Result<Json, Diagnostics> {
+    templates.text(title, text)?.field(parameter, context, field)
+}
+
+/// Health of a component of the graph.
+pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &Templates) -> ComponentHealth {
+    let (Some(component), Some(rendered)) = (graph.component(index), graph.rendered().components().get(index)) else {
+        return ComponentHealth::default();
+    };
+    let objects = graph.objects_of(index);
+    if let [missing, ..] = graph.pending(index) {
+        let workload = Health { healthy: false, message: format!("waiting: {missing}") };
+        return ComponentHealth { healthy: false, workload, traits: Vec::new() };
+    }
+    let mut context = rendered.context.clone();
+    let mut outputs = Map::new();
+    let mut output = None;
+    for object in objects {
+        let live = observed.object(&object.key()).cloned();
+        match &object.role {
+            Role::Workload => output = live,
+            Role::Auxiliary { resource } | Role::Trait { resource, .. } => {
+                if let Some(live) = live {
+                    outputs.insert(resource.clone(), live);
+                }
+            }
+        }
+    }
+    if let Some(fields) = context.as_object_mut() {
+        fields.insert("outputs".to_owned(), Json::Object(outputs));
+        if let Some(output) = &output {
+            fields.insert("output".to_owned(), output.clone());
+        }
+    }
+    let judge = |definition: &Definition, parameter: &Json, live: Health| match definition.health_policy().trim() {
+        "" => Health {
+            message: match definition.custom_status().trim() {
+                "" => live.message,
+                text => evaluate("", text, &context, parameter, templates).message,
+            },
+            healthy: live.healthy,
+        },
+        policy if live.healthy || output.is_some() => {
+            evaluate(policy, definition.custom_status(), &context, parameter, templates)
+        }
+        _ => live,
+    };
+    let mut workload = judge(&component.definition, &component.properties, live(objects.first().map(|o| o.key()), observed));
+    if let Some(problem) = problem(objects.iter().filter(|o| !matches!(o.role, Role::Trait { .. })).map(|o| o.key()), observed) {
+        workload = Health { healthy: false, message: problem };
+    }
+    let traits: Vec<TraitHealth> = component
+        .traits
+        .iter()
+        .enumerate()
+        .map(|(number, trait_)| {
+            let own = || {
+                objects.iter().filter(move |o| matches!(&o.role, Role::Trait { index, .. } if *index == number)).map(|o| o.key())
+            };
+            let health = match problem(own(), observed) {
+                Some(message) => Health { healthy: false, message },
+                None => judge(&trait_.definition, &trait_.properties, Health { healthy: true, message: String::new() }),
+            };
+            TraitHealth { type_: trait_.type_.clone(), health }
+        })
+        .collect();
+    let healthy = workload.healthy && traits.iter().all(|trait_| trait_.health.healthy);
+    ComponentHealth { healthy, workload, traits }
+}
+
+/// The first object that could not be applied or is not there.
+fn problem(keys: impl Iterator<Item = ObjectKey>, observed: &Observed) -> Option<String> {
+    for key in keys {
+        if let Some(error) = observed.error(&key) {
+            return Some(format!("{key}: {error}"));
+        }
+        if observed.object(&key).is_none() {
+            return Some(format!("{key} is not there yet"));
+        }
+    }
+    None
+}
+
+fn live(key: Option<ObjectKey>, observed: &Observed) -> Health {
+    match key.as_ref().and_then(|key| observed.object(key)) {
+        Some(object) => built_in(object),
+        None => Health { healthy: false, message: key.map_or_else(String::new, |key| format!("{key} is not there yet")) },
+    }
+}
+
+/// Readiness of an object by its kind; kinds we know nothing of are healthy when their `Ready` condition,
+/// if they have one, is not `False`.
+pub fn built_in(object: &Json) -> Health {
+    let kind = object.get("kind").and_then(Json::as_str).unwrap_or("");
+    let group = object.get("apiVersion").and_then(Json::as_str).and_then(|v| v.split_once('/')).map_or("", |(g, _)| g);
+    let number = |path: &str| crate::field_path::find(object, path).ok().flatten().and_then(Json::as_i64);
+    let seen = number("status.observedGeneration").is_none_or(|seen| seen >= number("metadata.generation").unwrap_or(0));
+    let wanted = number("spec.replicas").unwrap_or(1);
+    let ready = |have: i64, want: i64, extra: bool| Health {
+        healthy: seen && extra && have >= want,
+        message: format!("Ready:{have}/{want}"),
+    };
+    match (group, kind) {
+        ("apps", "Deployment") => ready(
+            number("status.readyReplicas").unwrap_or(0),
+            wanted,
+            number("status.observedGeneration").is_some() && number("status.updatedReplicas").unwrap_or(0) >= wanted,
+        ),
+        ("apps", "StatefulSet" | "ReplicaSet") => {
+            ready(number("status.readyReplicas").unwrap_or(0), wanted, number("status.observedGeneration").is_some())
+        }
+        ("apps", "DaemonSet") => ready(
+            number("status.numberReady").unwrap_or(0),
+            number("status.desiredNumberScheduled").unwrap_or(0),
+            number("status.observedGeneration").is_some(),
+        ),
+        ("batch", "Job") => {
+            let want = number("spec.completions").unwrap_or(1);
+            let have = number("status.succeeded").unwrap_or(0);
+            let failed = condition(object, "Failed") == Some("True");
+            let message = if failed { "the job failed".to_owned() } else { format!("Succeeded:{have}/{want}") };
+            Health { healthy: !failed && have >= want, message }
+        }
+        ("", "Pod") => {
+            let phase = crate::field_path::find(object, "status.phase").ok().flatten().and_then(Json::as_str);
+            let healthy = phase == Some("Succeeded") || condition(object, "Ready") == Some("True");
+            Health { healthy, message: phase.unwrap_or("Pending").to_owned() }
+        }
+        ("", "PersistentVolumeClaim") => {
+            let phase = crate::field_path::find(object, "status.phase").ok().flatten().and_then(Json::as_str);
+            Health { healthy: phase == Some("Bound"), message: phase.unwrap_or("Pending").to_owned() }
+        }
+        _ => {
+            let healthy = seen && condition(object, "Ready") != Some("False");
+            Health { healthy, message: String::new() }
+        }
+    }
+}
+
+/// Status of a condition.
+fn condition<'a>(object: &'a Json, type_: &str) -> Option<&'a str> {
+    let conditions = object.get("status")?.get("conditions")?.as_array()?;
+    conditions.iter().find(|c| c.get("type").and_then(Json::as_str) == Some(type_))?.get("status")?.as_str()
+}

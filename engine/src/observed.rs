@@ -1,0 +1,81 @@
+//! What the caller saw in the cluster after applying: live objects and what went wrong.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value as Json;
+
+/// Identity of an object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    /// `apps/v1`.
+    pub api_version: String,
+    /// `Deployment`.
+    pub kind: String,
+    /// "" for cluster-scoped objects.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+}
+
+impl ObjectKey {
+    /// The identity written in an object.
+    pub fn of(object: &Json) -> Self {
+        let text = |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or("").to_owned();
+        let metadata = object.get("metadata");
+        Self {
+            api_version: text(object.get("apiVersion")),
+            kind: text(object.get("kind")),
+            namespace: text(metadata.and_then(|metadata| metadata.get("namespace"))),
+            name: text(metadata.and_then(|metadata| metadata.get("name"))),
+        }
+    }
+
+    /// The API group; "" for the core group.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => write!(f, "{} {}", self.kind, self.name),
+            namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
+        }
+    }
+}
+
+/// Live objects of one application, and the error of each object that could not be applied.
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    objects: BTreeMap<ObjectKey, Json>,
+    errors: BTreeMap<ObjectKey, String>,
+}
+
+impl Observed {
+    /// Nothing seen yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A live object.
+    pub fn insert(&mut self, object: Json) {
+        self.objects.insert(ObjectKey::of(&object), object);
+    }
+
+    /// An object that could not be applied, and why.
+    pub fn insert_error(&mut self, key: ObjectKey, error: impl Into<String>) {
+        self.errors.insert(key, error.into());
+    }
+
+    /// The live object, if it was seen.
+    pub fn object(&self, key: &ObjectKey) -> Option<&Json> {
+        self.objects.get(key)
+    }
+
+    /// Why an object could not be applied.
+    pub fn error(&self, key: &ObjectKey) -> Option<&str> {
+        self.errors.get(key).map(String::as_str)
+    }
+}

@@ -1,0 +1,488 @@
+//! (Application, Snapshot) → AppFile with every type resolved, or all diagnostics at once; may not render.
+
+mod fields;
+mod references;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+
+use crate::definition::{Definition, DefinitionKind};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::manifest::Document;
+use crate::nearest;
+use crate::snapshot::{ClusterVersion, Snapshot};
+
+pub use references::{References, references};
+
+/// More components in one application are refused.
+pub const COMPONENT_LIMIT: usize = 1000;
+/// Namespace of an application that names none.
+pub const DEFAULT_NAMESPACE: &str = "default";
+
+/// Which form of the API the application is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// `core.oam.dev/v1alpha2`: `settings`, traits by `name`; deployed through an ApplicationConfiguration.
+    V1alpha2,
+    /// `core.oam.dev/v1beta1`: `properties`, traits by `type`; deployed directly.
+    V1beta1,
+}
+
+impl Era {
+    /// Name of the field that holds a component's parameters.
+    pub fn properties_field(self) -> &'static str {
+        match self {
+            Self::V1alpha2 => "settings",
+            Self::V1beta1 => "properties",
+        }
+    }
+
+    /// Name of the field that holds a component's type.
+    pub fn trait_type_field(self) -> &'static str {
+        match self {
+            Self::V1alpha2 => "name",
+            Self::V1beta1 => "type",
+        }
+    }
+}
+
+/// An application whose every type is resolved to a definition.
+#[derive(Debug, Clone)]
+pub struct AppFile {
+    document: Document,
+    era: Era,
+    namespace: String,
+    components: Vec<Component>,
+    policies: Vec<Policy>,
+    workflow: Option<Workflow>,
+    cluster_version: ClusterVersion,
+    warnings: Diagnostics,
+}
+
+/// One component.
+#[derive(Debug, Clone)]
+pub struct Component {
+    /// Its name.
+    pub name: String,
+    /// Its type as written.
+    pub type_: String,
+    /// The definition of the type.
+    pub definition: Arc<Definition>,
+    /// Its parameters.
+    pub properties: Json,
+    /// Its traits in the order written.
+    pub traits: Vec<Trait>,
+    /// Names of the components it waits for.
+    pub depends_on: Vec<String>,
+    /// Values it takes from other components.
+    pub inputs: Vec<Input>,
+    /// Values it gives to other components.
+    pub outputs: Vec<Output>,
+    /// Scope name by scope definition name.
+    pub scopes: BTreeMap<String, String>,
+    /// Field path of the component: `spec.components[0]`.
+    pub path: String,
+}
+
+/// One trait of a component.
+#[derive(Debug, Clone)]
+pub struct Trait {
+    /// Its type as written.
+    pub type_: String,
+    /// The definition of the type.
+    pub definition: Arc<Definition>,
+    /// Its parameters.
+    pub properties: Json,
+    /// Field path of the trait: `spec.components[0].traits[1]`.
+    pub path: String,
+}
+
+/// A value another component gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// Name of the output.
+    pub from: String,
+    /// Where it goes in the parameters.
+    pub parameter_key: String,
+}
+
+/// A value for other components.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Its name.
+    pub name: String,
+    /// CUE expression over `context`.
+    pub value_from: String,
+}
+
+/// A policy as written.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub type_: String,
+    /// Its parameters.
+    pub properties: Json,
+    /// Field path.
+    pub path: String,
+}
+
+/// A workflow as written.
+#[derive(Debug, Clone)]
+pub struct Workflow {
+    /// Steps in order.
+    pub steps: Vec<Step>,
+    /// `DAG` or `StepByStep`.
+    pub mode: String,
+}
+
+/// A workflow step as written.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub type_: String,
+    /// Its parameters.
+    pub properties: Json,
+    /// Names of the steps it waits for.
+    pub depends_on: Vec<String>,
+    /// Field path.
+    pub path: String,
+}
+
+impl AppFile {
+    /// The application as written.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Which form it is written in.
+    pub fn era(&self) -> Era {
+        self.era
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.document.name()
+    }
+
+    /// Its namespace; `default` if it names none.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Its components in the order written.
+    pub fn components(&self) -> &[Component] {
+        &self.components
+    }
+
+    /// Its policies in the order written.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+
+    /// Its explicit workflow.
+    pub fn workflow(&self) -> Option<&Workflow> {
+        self.workflow.as_ref()
+    }
+
+    /// The version it is rendered for.
+    pub fn cluster_version(&self) -> &ClusterVersion {
+        &self.cluster_version
+    }
+
+    /// What is doubtful.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// Every definition used, once, in the order of kind and name.
+    pub fn definitions(&self) -> Vec<&Arc<Definition>> {
+        let components = self.components.iter().map(|component| &component.definition);
+        let traits = self.components.iter().flat_map(|c| c.traits.iter().map(|t| &t.definition));
+        let used: BTreeMap<_, _> = components.chain(traits).map(|d| ((d.kind(), d.name()), d)).collect();
+        used.into_values().collect()
+    }
+}
+
+/// Resolves an Application against the snapshot. All errors are reported together.
+pub fn parse(application: &Document, snapshot: &Snapshot) -> Result<AppFile, Diagnostics> {
+    let era = era(application)?;
+    let mut parser = Parser { document: application, snapshot, era, found: Diagnostics::new() };
+    parser.metadata();
+    let spec = parser.object("spec", application.value().get("spec"));
+    parser.known_fields("spec", spec, fields::spec(era));
+    let components = parser.components(spec);
+    parser.references_between(&components);
+    let policies = parser.policies(spec);
+    let workflow = parser.workflow(spec);
+    if spec.contains_key("rolloutPlan") {
+        parser.not_supported("spec.rolloutPlan", "a rollout plan");
+    }
+    let namespace = match application.namespace() {
+        "" => DEFAULT_NAMESPACE.to_owned(),
+        namespace => namespace.to_owned(),
+    };
+    let ((), warnings) = parser.found.or(())?;
+    Ok(AppFile {
+        document: application.clone(),
+        era,
+        namespace,
+        components,
+        policies,
+        workflow,
+        cluster_version: snapshot.cluster_version().clone(),
+        warnings,
+    })
+}
+
+fn era(document: &Document) -> Result<Era, Diagnostic> {
+    match (document.kind(), document.api_version()) {
+        ("Application", "core.oam.dev/v1alpha2") => Ok(Era::V1alpha2),
+        ("Application", "core.oam.dev/v1beta1") => Ok(Era::V1beta1),
+        ("Application", version) => {
+            Err(Diagnostic::error(Code::WrongKind, format!("Application of version {version:?} is not known"))
+                .at(document, "apiVersion")
+                .hint("write core.oam.dev/v1beta1"))
+        }
+        (kind, _) => {
+            Err(Diagnostic::error(Code::WrongKind, format!("expected an Application, found {kind:?}"))
+                .at(document, "kind"))
+        }
+    }
+}
+
+struct Parser<'a> {
+    document: &'a Document,
+    snapshot: &'a Snapshot,
+    era: Era,
+    found: Diagnostics,
+}
+
+impl<'a> Parser<'a> {
+    fn error(&mut self, code: Code, path: &str, message: impl Into<String>, hint: Option<String>) {
+        self.found.push(Diagnostic::error(code, message).at(self.document, path).hint_opt(hint));
+    }
+
+    fn not_supported(&mut self, path: &str, what: &str) {
+        self.error(Code::NotSupported, path, format!("{what} is not supported yet"), None);
+    }
+
+    fn metadata(&mut self) {
+        let name = self.document.name();
+        if name.is_empty() {
+            self.error(Code::MissingField, "metadata.name", "an Application needs a name", None);
+        } else if !fields::is_dns_label(name) {
+            let message = format!("{name:?} is not a name: lower-case letters, digits and `-`, at most 63");
+            self.error(Code::WrongType, "metadata.name", message, None);
+        }
+    }
+
+    fn components(&mut self, spec: &'a Map<String, Json>) -> Vec<Component> {
+        let list = self.list("spec.components", spec.get("components"));
+        if spec.get("components").is_none() {
+            self.error(Code::MissingField, "spec", "an Application needs spec.components", None);
+        }
+        if list.len() > COMPONENT_LIMIT {
+            let message = format!("{} components; the limit is {COMPONENT_LIMIT}", list.len());
+            self.error(Code::Limit, "spec.components", message, None);
+            return Vec::new();
+        }
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut components = Vec::with_capacity(list.len());
+        for (index, value) in list.iter().enumerate() {
+            let path = format!("spec.components[{index}]");
+            let fields = self.object(&path, Some(value));
+            let name = fields.get("name").and_then(Json::as_str).unwrap_or("");
+            if let Some(first) = seen.insert(name, index).filter(|_| !name.is_empty()) {
+                let message = format!("component name {name:?} is used twice (first by spec.components[{first}])");
+                self.error(Code::DuplicateName, &format!("{path}.name"), message, None);
+            }
+            components.extend(self.component(path, fields));
+        }
+        components
+    }
+
+    fn component(&mut self, path: String, fields: &'a Map<String, Json>) -> Option<Component> {
+        self.known_fields(&path, fields, fields::component(self.era));
+        let name = self.required_text(&path, fields, "name", "a component");
+        if let Some(name) = name.as_deref().filter(|name| !fields::is_dns_label(name)) {
+            let message = format!("{name:?} is not a name: lower-case letters, digits and `-`, at most 63");
+            self.error(Code::WrongType, &format!("{path}.name"), message, None);
+        }
+        let type_ = self.required_text(&path, fields, "type", "a component");
+        let definition = type_.as_deref().and_then(|type_| self.component_definition(&path, type_));
+        let properties = self.properties(&path, fields, self.era.properties_field());
+        let traits = self.traits(&path, fields, definition.as_deref(), type_.as_deref().unwrap_or(""));
+        let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));
+        let (inputs, outputs) = self.inputs_outputs(&path, fields);
+        let scopes = self.object(&format!("{path}.scopes"), fields.get("scopes"));
+        let scopes = scopes.iter().filter_map(|(kind, name)| Some((kind.clone(), name.as_str()?.to_owned()))).collect();
+        Some(Component {
+            name: name?,
+            type_: type_?,
+            definition: definition?,
+            properties,
+            traits,
+            depends_on,
+            inputs,
+            outputs,
+            scopes,
+            path,
+        })
+    }
+
+    fn component_definition(&mut self, path: &str, type_: &str) -> Option<Arc<Definition>> {
+        let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
+        let found = kinds.iter().find_map(|kind| self.snapshot.definition(*kind, type_));
+        if found.is_none() {
+            let known: Vec<&str> = kinds.iter().flat_map(|kind| self.snapshot.names(*kind)).collect();
+            let hint = nearest::advice(type_, "component types", known.iter().copied());
+            self.error(Code::UnknownDefinition, &format!("{path}.type"), format!("unknown component type {type_:?}"), hint);
+        }
+        found.cloned()
+    }
+
+    fn traits(
+        &mut self,
+        path: &str,
+        fields: &'a Map<String, Json>,
+        component: Option<&Definition>,
+        component_type: &str,
+    ) -> Vec<Trait> {
+        let list = self.list(&format!("{path}.traits"), fields.get("traits"));
+        let mut traits = Vec::with_capacity(list.len());
+        for (index, value) in list.iter().enumerate() {
+            let path = format!("{path}.traits[{index}]");
+            let fields = self.object(&path, Some(value));
+            self.known_fields(&path, fields, fields::trait_(self.era));
+            let type_field = self.era.trait_type_field();
+            let Some(type_) = self.required_text(&path, fields, type_field, "a trait") else { continue };
+            let properties = self.properties(&path, fields, "properties");
+            let type_path = format!("{path}.{type_field}");
+            let Some(definition) = self.snapshot.definition(DefinitionKind::Trait, &type_).cloned() else {
+                let known = self.snapshot.names(DefinitionKind::Trait);
+                let hint = nearest::advice(&type_, "traits", known.iter().copied());
+                self.error(Code::UnknownDefinition, &type_path, format!("unknown trait {type_:?}"), hint);
+                continue;
+            };
+            if let Some(component) = component
+                && !applies(&definition, component, component_type)
+            {
+                let applies_to = definition.applies_to().join(", ");
+                let what = component.workload_type().unwrap_or(component_type);
+                let message = format!("trait {type_:?} does not apply to {component_type:?} ({what})");
+                self.error(Code::WrongWorkload, &type_path, message, Some(format!("it applies to: {applies_to}")));
+                continue;
+            }
+            traits.push(Trait { type_, definition, properties, path });
+        }
+        traits
+    }
+
+    fn inputs_outputs(&mut self, path: &str, fields: &'a Map<String, Json>) -> (Vec<Input>, Vec<Output>) {
+        let mut inputs = Vec::new();
+        for (index, value) in self.list(&format!("{path}.inputs"), fields.get("inputs")).iter().enumerate() {
+            let path = format!("{path}.inputs[{index}]");
+            let fields = self.object(&path, Some(value));
+            self.known_fields(&path, fields, &["from", "parameterKey"]);
+            if let Some(from) = self.required_text(&path, fields, "from", "an input") {
+                let parameter_key = fields.get("parameterKey").and_then(Json::as_str).unwrap_or("").to_owned();
+                inputs.push(Input { from, parameter_key });
+            }
+        }
+        let mut outputs = Vec::new();
+        for (index, value) in self.list(&format!("{path}.outputs"), fields.get("outputs")).iter().enumerate() {
+            let path = format!("{path}.outputs[{index}]");
+            let fields = self.object(&path, Some(value));
+            self.known_fields(&path, fields, &["name", "valueFrom"]);
+            let name = self.required_text(&path, fields, "name", "an output");
+            let value_from = self.required_text(&path, fields, "valueFrom", "an output");
+            if let (Some(name), Some(value_from)) = (name, value_from) {
+                outputs.push(Output { name, value_from });
+            }
+        }
+        (inputs, outputs)
+    }
+
+    /// Names in `dependsOn` and `inputs` must exist; circles are found by `plan`, which sees all edges.
+    fn references_between(&mut self, components: &[Component]) {
+        let names: Vec<&str> = components.iter().map(|component| component.name.as_str()).collect();
+        let outputs: Vec<&str> = components.iter().flat_map(|c| c.outputs.iter().map(|o| o.name.as_str())).collect();
+        // A component that could not be read must not make every reference to it an error as well.
+        if self.found.has_errors() {
+            return;
+        }
+        for component in components {
+            for (index, name) in component.depends_on.iter().enumerate().filter(|(_, name)| !names.contains(&name.as_str())) {
+                let hint = nearest::advice(name, "components", names.iter().copied());
+                let message = format!("component {:?} depends on {name:?}, which does not exist", component.name);
+                self.error(Code::UnknownReference, &format!("{}.dependsOn[{index}]", component.path), message, hint);
+            }
+            for (index, input) in component.inputs.iter().enumerate().filter(|(_, i)| !outputs.contains(&i.from.as_str())) {
+                let hint = nearest::advice(&input.from, "outputs", outputs.iter().copied());
+                let message = format!("no component has an output named {:?}", input.from);
+                self.error(Code::UnknownReference, &format!("{}.inputs[{index}].from", component.path), message, hint);
+            }
+        }
+    }
+
+    fn policies(&mut self, spec: &'a Map<String, Json>) -> Vec<Policy> {
+        let mut policies: Vec<Policy> = Vec::new();
+        for (index, value) in self.list("spec.policies", spec.get("policies")).iter().enumerate() {
+            let path = format!("spec.policies[{index}]");
+            let fields = self.object(&path, Some(value));
+            self.known_fields(&path, fields, &["name", "type", "properties"]);
+            let Some(type_) = self.required_text(&path, fields, "type", "a policy") else { continue };
+            let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
+            if !name.is_empty() && policies.iter().any(|policy| policy.name == name) {
+                self.error(Code::DuplicateName, &format!("{path}.name"), format!("policy name {name:?} is used twice"), None);
+            }
+            let properties = self.properties(&path, fields, "properties");
+            policies.push(Policy { name, type_, properties, path });
+        }
+        policies
+    }
+
+    fn workflow(&mut self, spec: &'a Map<String, Json>) -> Option<Workflow> {
+        let workflow = self.object("spec.workflow", Some(spec.get("workflow")?));
+        self.known_fields("spec.workflow", workflow, &["ref", "mode", "steps"]);
+        if workflow.contains_key("ref") {
+            self.not_supported("spec.workflow.ref", "a reference to a Workflow object");
+        }
+        let mut steps = Vec::new();
+        for (index, value) in self.list("spec.workflow.steps", workflow.get("steps")).iter().enumerate() {
+            let path = format!("spec.workflow.steps[{index}]");
+            let fields = self.object(&path, Some(value));
+            self.known_fields(&path, fields, fields::STEP);
+            let Some(type_) = self.required_text(&path, fields, "type", "a workflow step") else { continue };
+            let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
+            let properties = self.properties(&path, fields, "properties");
+            let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));
+            steps.push(Step { name, type_, properties, depends_on, path });
+        }
+        let mode = workflow.get("mode").and_then(|mode| mode.get("steps")).and_then(Json::as_str);
+        Some(Workflow { steps, mode: mode.unwrap_or("StepByStep").to_owned() })
+    }
+}
+
+/// Does a trait apply to a component? A list entry is `*`, a resource name, `*.group` or a component type.
+fn applies(definition: &Definition, component: &Definition, component_type: &str) -> bool {
+    let allowed = definition.applies_to();
+    // A component type that detects its workload may be anything.
+    let resource = component.workload_type().filter(|name| !name.starts_with("autodetects."));
+    let Some(resource) = resource else { return true };
+    let group = resource.split_once('.').map_or("", |(_, group)| group);
+    allowed.is_empty()
+        || allowed.iter().any(|entry| {
+            *entry == "*"
+                || *entry == resource
+                || *entry == component_type
+                || *entry == component.name()
+                || entry.strip_prefix("*.").is_some_and(|allowed_group| allowed_group == group)
+        })
+}

@@ -1,0 +1,141 @@
+//! Reading fields of the Application with a place for every complaint: types, required ones, unknown ones.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value as Json};
+
+use super::{Era, Parser};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::field_path::type_name;
+use crate::nearest;
+
+pub(super) const STEP: &[&str] =
+    &["name", "type", "properties", "dependsOn", "inputs", "outputs", "if", "timeout", "subSteps", "meta", "mode"];
+
+pub(super) fn spec(era: Era) -> &'static [&'static str] {
+    match era {
+        Era::V1alpha2 => &["components", "rolloutPlan"],
+        Era::V1beta1 => &["components", "policies", "workflow", "rolloutPlan"],
+    }
+}
+
+pub(super) fn component(era: Era) -> &'static [&'static str] {
+    match era {
+        Era::V1alpha2 => &["name", "type", "settings", "traits", "scopes"],
+        Era::V1beta1 => &[
+            "name",
+            "type",
+            "properties",
+            "traits",
+            "scopes",
+            "dependsOn",
+            "inputs",
+            "outputs",
+            "externalRevision",
+        ],
+    }
+}
+
+pub(super) fn trait_(era: Era) -> &'static [&'static str] {
+    match era {
+        Era::V1alpha2 => &["name", "properties"],
+        Era::V1beta1 => &["type", "properties"],
+    }
+}
+
+/// A DNS-1123 label.
+pub(super) fn is_dns_label(name: &str) -> bool {
+    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=63).contains(&name.len()) && name.chars().all(inner) && !name.starts_with('-') && !name.ends_with('-')
+}
+
+static NO_FIELDS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
+
+impl<'a> Parser<'a> {
+    fn wrong_type(&mut self, path: &str, expected: &str, found: &Json) {
+        let message = format!("expected {expected}, found {}", type_name(found));
+        self.error(Code::WrongType, path, message, None);
+    }
+
+    /// An object; nothing where it is absent or, with a complaint, of another type.
+    pub(super) fn object(&mut self, path: &str, value: Option<&'a Json>) -> &'a Map<String, Json> {
+        match value {
+            None | Some(Json::Null) => &NO_FIELDS,
+            Some(Json::Object(fields)) => fields,
+            Some(other) => {
+                self.wrong_type(path, "an object", other);
+                &NO_FIELDS
+            }
+        }
+    }
+
+    pub(super) fn list(&mut self, path: &str, value: Option<&'a Json>) -> &'a [Json] {
+        match value {
+            None | Some(Json::Null) => &[],
+            Some(Json::Array(items)) => items,
+            Some(other) => {
+                self.wrong_type(path, "a list", other);
+                &[]
+            }
+        }
+    }
+
+    pub(super) fn texts(&mut self, path: &str, value: Option<&'a Json>) -> Vec<String> {
+        let mut texts = Vec::new();
+        for (index, item) in self.list(path, value).iter().enumerate() {
+            match item {
+                Json::String(text) => texts.push(text.clone()),
+                other => self.wrong_type(&format!("{path}[{index}]"), "a string", other),
+            }
+        }
+        texts
+    }
+
+    /// Parameters: an object, `{}` if absent.
+    pub(super) fn properties(&mut self, path: &str, fields: &'a Map<String, Json>, field: &str) -> Json {
+        Json::Object(self.object(&format!("{path}.{field}"), fields.get(field)).clone())
+    }
+
+    pub(super) fn required_text(
+        &mut self,
+        path: &str,
+        fields: &Map<String, Json>,
+        field: &str,
+        whose: &str,
+    ) -> Option<String> {
+        match fields.get(field) {
+            Some(Json::String(text)) if !text.is_empty() => return Some(text.clone()),
+            Some(Json::String(_) | Json::Null) | None => {
+                let message = format!("{whose} needs a field {field:?}");
+                let hint = fields.keys().find(|key| nearest::nearest(key, [field]).is_some()).filter(|key| *key != field);
+                let hint = hint.map(|key| format!("is {key:?} meant to be {field:?}?"));
+                self.error(Code::MissingField, path, message, hint);
+            }
+            Some(other) => {
+                let message = format!("expected a string, found {}", type_name(other));
+                let hint = matches!(other, Json::Number(_) | Json::Bool(_)).then(|| format!("write \"{other}\""));
+                self.error(Code::WrongType, &format!("{path}.{field}"), message, hint);
+            }
+        }
+        None
+    }
+
+    /// Fields nobody reads are most often a slip: warned, with the nearest known name.
+    pub(super) fn known_fields(&mut self, path: &str, fields: &Map<String, Json>, known: &[&str]) {
+        for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
+            let hint = match (name.as_str(), self.era) {
+                ("settings", Era::V1beta1) if known.contains(&"properties") => {
+                    Some("core.oam.dev/v1beta1 calls it \"properties\"".to_owned())
+                }
+                ("properties", Era::V1alpha2) if known.contains(&"settings") => {
+                    Some("core.oam.dev/v1alpha2 calls it \"settings\"".to_owned())
+                }
+                (name, _) => nearest::advice(name, "fields", known.iter().copied()),
+            };
+            let mut field = path.to_owned();
+            crate::field_path::push_field(&mut field, name);
+            let warning = Diagnostic::warning(Code::UnknownField, format!("unknown field {name:?} is ignored"));
+            self.found.push(warning.at_key(self.document, field).hint_opt(hint));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Application → which definitions must be in the snapshot before it can be parsed.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use crate::definition::DefinitionKind;
+use crate::manifest::Document;
+use crate::observed::ObjectKey;
+
+/// What a document needs to know of the world.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct References {
+    /// Definitions by kind and name. A component type is asked for as ComponentDefinition and as
+    /// WorkloadDefinition; either will do. Absent ones are left out of the snapshot: parsing says so.
+    pub definitions: BTreeSet<(DefinitionKind, String)>,
+    /// Objects by identity (v1alpha2: components, revisions, scopes). Absent ones are left out.
+    pub objects: BTreeSet<ObjectKey>,
+    /// Kinds (`apiVersion`, `kind`) whose resource name is needed from API discovery.
+    pub kinds: BTreeSet<(String, String)>,
+}
+
+/// What an Application needs. Never fails: what cannot be read is a matter for `parse`.
+pub fn references(application: &Document) -> References {
+    let mut references = References::default();
+    let mut need = |kind: DefinitionKind, name: Option<&str>| {
+        if let Some(name) = name {
+            references.definitions.insert((kind, name.to_owned()));
+            if let Some((latest, _)) = name.split_once("@v") {
+                references.definitions.insert((kind, latest.to_owned()));
+            }
+        }
+    };
+    let spec = application.value().get("spec");
+    for component in items(spec, "components") {
+        let type_ = component.get("type").and_then(Json::as_str);
+        need(DefinitionKind::Component, type_);
+        need(DefinitionKind::Workload, type_);
+        for trait_ in items(Some(component), "traits") {
+            let name = trait_.get("type").or_else(|| trait_.get("name"));
+            need(DefinitionKind::Trait, name.and_then(Json::as_str));
+        }
+    }
+    references
+}
+
+fn items<'a>(value: Option<&'a Json>, field: &str) -> impl Iterator<Item = &'a Json> {
+    value.and_then(|value| value.get(field)).and_then(Json::as_array).into_iter().flatten()
+}

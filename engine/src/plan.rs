@@ -1,0 +1,188 @@
+//! Revision → Plan: which component waits for which; what is understood but not built yet is refused.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::parse::{AppFile, Workflow};
+use crate::revision::{Identity, Revision};
+
+/// Policies that change only what later lives of the application do and cost nothing to accept: none yet.
+const SUPPORTED_POLICIES: &[&str] = &[];
+
+/// Components in the order written, each with the components it waits for; free of circles.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    revision: Revision,
+    nodes: Vec<Node>,
+    warnings: Diagnostics,
+}
+
+/// One component in the plan.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Index of the component in the AppFile.
+    pub component: usize,
+    /// Indexes of the nodes that must be healthy before this one is applied.
+    pub waits_for: BTreeSet<usize>,
+}
+
+impl Plan {
+    /// The revision planned.
+    pub fn revision(&self) -> &Revision {
+        &self.revision
+    }
+
+    /// The application.
+    pub fn app_file(&self) -> &Arc<AppFile> {
+        self.revision.app_file()
+    }
+
+    /// Hash and name.
+    pub fn identity(&self) -> &Arc<Identity> {
+        self.revision.identity()
+    }
+
+    /// The nodes, one a component, in the order written.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// What is doubtful, the earlier phases' findings included.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+}
+
+/// Plans the default workflow: every component as soon as those it waits for are healthy.
+pub fn plan(revision: Revision) -> Result<Plan, Diagnostics> {
+    make(revision, Diagnostic::error)
+}
+
+/// The same for a preview: what is not supported yet is only warned about and left out.
+pub fn preview(revision: Revision) -> Result<Plan, Diagnostics> {
+    make(revision, Diagnostic::warning)
+}
+
+fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Result<Plan, Diagnostics> {
+    let app = Arc::clone(revision.app_file());
+    let mut found = app.warnings().clone();
+    for policy in app.policies().iter().filter(|policy| !SUPPORTED_POLICIES.contains(&policy.type_.as_str())) {
+        let message = format!("policy type {:?} is not supported yet", policy.type_);
+        found.push(not_supported(Code::NotSupported, message).at(app.document(), format!("{}.type", policy.path)));
+    }
+    for component in app.components() {
+        if component.definition.name() != component.type_ {
+            let message = format!("a definition version ({:?}) is not supported yet; the latest is used", component.type_);
+            found.push(not_supported(Code::NotSupported, message).at(app.document(), format!("{}.type", component.path)));
+        }
+        if !component.inputs.is_empty() {
+            let message = "inputs from other components are not supported yet".to_owned();
+            found.push(not_supported(Code::NotSupported, message).at(app.document(), format!("{}.inputs", component.path)));
+        }
+    }
+    let mut nodes: Vec<Node> = app
+        .components()
+        .iter()
+        .enumerate()
+        .map(|(component, _)| Node { component, waits_for: edges(&app, component) })
+        .collect();
+    if let Some(workflow) = app.workflow() {
+        steps(&app, workflow, &mut nodes, not_supported, &mut found);
+    }
+    if let Some(circle) = circle(&nodes) {
+        let names: Vec<&str> = circle.iter().map(|index| app.components()[*index].name.as_str()).collect();
+        let first = &app.components()[circle[0]];
+        let message = format!("components wait for each other in a circle: {}", names.join(" → "));
+        found.push(Diagnostic::error(Code::Cycle, message).at(app.document(), format!("{}.dependsOn", first.path)));
+    }
+    let ((), warnings) = found.or(())?;
+    Ok(Plan { revision, nodes, warnings })
+}
+
+/// `dependsOn`, and the givers of `inputs`.
+fn edges(app: &AppFile, index: usize) -> BTreeSet<usize> {
+    let components = app.components();
+    let component = &components[index];
+    let named = component.depends_on.iter().filter_map(|name| components.iter().position(|c| c.name == *name));
+    let given = component
+        .inputs
+        .iter()
+        .filter_map(|input| components.iter().position(|c| c.outputs.iter().any(|output| output.name == input.from)));
+    named.chain(given).collect()
+}
+
+/// Steps that only apply components become edges; any other step is not supported yet.
+fn steps(
+    app: &AppFile,
+    workflow: &Workflow,
+    nodes: &mut [Node],
+    not_supported: fn(Code, String) -> Diagnostic,
+    found: &mut Diagnostics,
+) {
+    let components = app.components();
+    let mut applied: Vec<Option<usize>> = Vec::new();
+    for step in &workflow.steps {
+        let name = step.properties.get("component").and_then(Json::as_str).unwrap_or("");
+        let node = components.iter().position(|component| component.name == name);
+        match (step.type_.as_str(), node) {
+            ("apply-component", Some(node)) => {
+                let before = applied.iter().flatten().copied();
+                if workflow.mode == "DAG" {
+                    let waited = step.depends_on.iter().filter_map(|name| {
+                        let position = workflow.steps.iter().position(|other| other.name == *name)?;
+                        let name = workflow.steps[position].properties.get("component")?.as_str()?;
+                        components.iter().position(|component| component.name == name)
+                    });
+                    nodes[node].waits_for.extend(waited);
+                } else {
+                    nodes[node].waits_for.extend(before.filter(|earlier| *earlier != node));
+                }
+                applied.push(Some(node));
+            }
+            ("apply-component", None) => {
+                let message = format!("step {:?} applies component {name:?}, which does not exist", step.name);
+                let path = format!("{}.properties.component", step.path);
+                found.push(Diagnostic::error(Code::UnknownReference, message).at(app.document(), path));
+            }
+            (type_, _) => {
+                let message = format!("workflow step type {type_:?} is not supported yet");
+                found.push(not_supported(Code::NotSupported, message).at(app.document(), format!("{}.type", step.path)));
+            }
+        }
+    }
+    for (index, component) in components.iter().enumerate() {
+        if !workflow.steps.is_empty() && !applied.contains(&Some(index)) {
+            let message = format!("no workflow step applies component {:?}", component.name);
+            found.push(not_supported(Code::NotSupported, message).at(app.document(), &component.path));
+        }
+    }
+}
+
+/// Nodes that wait for each other in a circle: the first one again at the end.
+pub(crate) fn circle(nodes: &[Node]) -> Option<Vec<usize>> {
+    // Take away nodes that wait for nothing left, again and again; what remains holds the circle.
+    let mut left: BTreeSet<usize> = (0..nodes.len()).collect();
+    loop {
+        let free: Vec<usize> =
+            left.iter().copied().filter(|node| nodes[*node].waits_for.is_disjoint(&left)).collect();
+        if free.is_empty() {
+            break;
+        }
+        for node in free {
+            left.remove(&node);
+        }
+    }
+    let mut path = vec![*left.first()?];
+    loop {
+        let last = *path.last()?;
+        let next = *nodes[last].waits_for.intersection(&left).next()?;
+        if let Some(start) = path.iter().position(|node| *node == next) {
+            path.push(next);
+            return Some(path.split_off(start));
+        }
+        path.push(next);
+    }
+}

@@ -1,0 +1,178 @@
+//! Plan → Rendered: every component's definition with its parameters makes objects; may not talk to anybody.
+//!
+//! Per component: the component template makes the workload (`output`) and auxiliary objects (`outputs`); then
+//! each trait in the order written sees the workload as patched so far, patches it and adds objects; then
+//! every object gets its name, namespace and labels. All diagnostics of all components are reported together.
+
+mod component;
+mod context;
+pub mod cue;
+mod handlebars;
+mod kube;
+mod labels;
+pub mod patch;
+mod templates;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::definition::Definition;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::observed::ObjectKey;
+use crate::parse::AppFile;
+use crate::plan::Plan;
+use crate::revision::Identity;
+
+pub use templates::{Compiled, Templates};
+
+/// What the labels `app.oam.dev/resourceType` and friends say an object is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// The component's workload.
+    Workload,
+    /// An object beside the workload, made by the component's own template.
+    Auxiliary {
+        /// Its name under `outputs`.
+        resource: String,
+    },
+    /// An object made by a trait.
+    Trait {
+        /// The trait's type.
+        type_: String,
+        /// Index of the trait in the component.
+        index: usize,
+        /// Its name under `outputs`.
+        resource: String,
+    },
+}
+
+/// Values from outside the templates: what is known of `context` beyond the application itself.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// Value of each output of other components that is known by now.
+    pub outputs: BTreeMap<String, Json>,
+    /// For a dry run: objects carry no revision, as they would not exist yet.
+    pub unnamed_revision: bool,
+}
+
+/// One object with where it comes from.
+#[derive(Debug, Clone)]
+pub struct RenderedObject {
+    /// The object.
+    pub object: Json,
+    /// What it is in the component.
+    pub role: Role,
+    /// The definition whose template made it.
+    pub definition: Arc<Definition>,
+    /// The traits that patched it, in order.
+    pub patched_by: Vec<String>,
+}
+
+impl RenderedObject {
+    /// Its identity.
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey::of(&self.object)
+    }
+}
+
+/// What became of one component.
+#[derive(Debug, Clone)]
+pub enum State {
+    /// Its objects: the workload first, then the others in the order of templates.
+    Ready(Vec<RenderedObject>),
+    /// It waits for values that do not exist yet: what is missing, in words.
+    Pending(Vec<String>),
+}
+
+/// One rendered component.
+#[derive(Debug, Clone)]
+pub struct RenderedComponent {
+    /// Index in the AppFile and in the plan.
+    pub index: usize,
+    /// Its objects, or what it waits for.
+    pub state: State,
+    /// The context its templates saw (without `output` and `outputs`): health policies see it again.
+    pub context: Json,
+}
+
+/// Every component of a plan, rendered or pending.
+#[derive(Debug, Clone)]
+pub struct Rendered {
+    plan: Plan,
+    components: Vec<RenderedComponent>,
+    warnings: Diagnostics,
+}
+
+impl Rendered {
+    /// The plan it was rendered from.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The application.
+    pub fn app_file(&self) -> &Arc<AppFile> {
+        self.plan.app_file()
+    }
+
+    /// Hash and name.
+    pub fn identity(&self) -> &Arc<Identity> {
+        self.plan.identity()
+    }
+
+    /// The components in the order written.
+    pub fn components(&self) -> &[RenderedComponent] {
+        &self.components
+    }
+
+    /// What is doubtful, the earlier phases' findings included.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+}
+
+/// Renders every component of the plan.
+pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Rendered, Diagnostics> {
+    let mut found = plan.warnings().clone();
+    let mut components = Vec::with_capacity(plan.nodes().len());
+    for node in plan.nodes() {
+        components.push(component::render(plan, node.component, templates, inputs, &mut found));
+    }
+    collisions(plan.app_file(), &components, &mut found);
+    let (components, warnings) = found.or(components)?;
+    Ok(Rendered { plan: plan.clone(), components, warnings })
+}
+
+/// Two objects with one identity would overwrite each other.
+fn collisions(app: &AppFile, components: &[RenderedComponent], found: &mut Diagnostics) {
+    let mut seen: BTreeMap<ObjectKey, String> = BTreeMap::new();
+    for component in components {
+        let State::Ready(objects) = &component.state else { continue };
+        for object in objects {
+            let (path, maker) = maker(app, component.index, &object.role);
+            let key = object.key();
+            if let Some(first) = seen.get(&key) {
+                let message = format!("{key} is made twice: by {first} and by {maker}");
+                let hint = "give one of the components or trait objects another name".to_owned();
+                let place = crate::diagnostic::DefinitionPlace { definition: object.definition.title(), line: 0, column: 0 };
+                let error = Diagnostic::error(Code::Collision, message).at(app.document(), path).hint(hint);
+                found.push(error.definition(place));
+            } else {
+                seen.insert(key, maker);
+            }
+        }
+    }
+}
+
+/// Field path and words for who made an object.
+pub(crate) fn maker(app: &AppFile, index: usize, role: &Role) -> (String, String) {
+    let component = &app.components()[index];
+    match role {
+        Role::Workload | Role::Auxiliary { .. } => (component.path.clone(), format!("component {:?}", component.name)),
+        Role::Trait { type_, index, .. } => {
+            let path = component.traits.get(*index).map_or_else(|| component.path.clone(), |t| t.path.clone());
+            (path, format!("trait {type_:?} of component {:?}", component.name))
+        }
+    }
+}

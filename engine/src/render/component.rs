@@ -1,0 +1,337 @@
+//! One component of the plan → its objects: template, then traits in order, then names and labels.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+
+use super::patch::{self, Markers, Tree};
+use super::templates::Compiled;
+use super::{Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, kube, labels};
+use crate::definition::{Definition, Language};
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::field_path;
+use crate::manifest::Document;
+use crate::parse::{AppFile, Component, Trait};
+use crate::plan::Plan;
+
+/// More objects from one component are refused.
+const OBJECT_LIMIT: usize = 1000;
+
+/// An object on its way through the traits.
+struct Draft {
+    tree: Tree,
+    role: Role,
+    definition: Arc<Definition>,
+    patched_by: Vec<String>,
+}
+
+/// Whose template runs: for diagnostics.
+struct Site<'a> {
+    document: &'a Document,
+    definition: &'a Definition,
+    /// Field path of the component or trait.
+    path: &'a str,
+    /// Name of the field with the parameters.
+    field: &'a str,
+}
+
+impl Site<'_> {
+    /// Puts the manifest place and the definition on findings that lack them; findings about
+    /// `parameter.x` point at that parameter.
+    fn place(&self, findings: Diagnostics) -> Diagnostics {
+        findings.into_iter().map(|finding| self.place_one(finding)).collect()
+    }
+
+    fn place_one(&self, mut finding: Diagnostic) -> Diagnostic {
+        if finding.definition.is_none() {
+            finding.definition = Some(DefinitionPlace { definition: self.definition.title(), line: 0, column: 0 });
+        }
+        if finding.manifest.is_some() {
+            return finding;
+        }
+        let parameter = finding.path.strip_prefix("parameter").map(|rest| rest.strip_prefix('.').unwrap_or(rest));
+        let path = match parameter {
+            Some("") => format!("{}.{}", self.path, self.field),
+            Some(rest) if rest.starts_with('[') => format!("{}.{}{rest}", self.path, self.field),
+            Some(rest) => format!("{}.{}.{rest}", self.path, self.field),
+            None => self.path.to_owned(),
+        };
+        finding.at(self.document, path)
+    }
+}
+
+/// Renders a component; what goes wrong is added to `found`.
+pub(super) fn render(
+    plan: &Plan,
+    index: usize,
+    templates: &Templates,
+    inputs: &Inputs,
+    found: &mut Diagnostics,
+) -> RenderedComponent {
+    let app = plan.app_file();
+    let component = &app.components()[index];
+    let context = context::of(app, component, plan.identity(), inputs.unnamed_revision);
+    let missing: Vec<String> = component
+        .inputs
+        .iter()
+        .filter(|input| !inputs.outputs.contains_key(&input.from))
+        .map(|input| format!("output {:?} is not there yet", input.from))
+        .collect();
+    if !missing.is_empty() {
+        return RenderedComponent { index, state: State::Pending(missing), context };
+    }
+    let state = match drafts(app, component, &context, templates, inputs, found) {
+        Outcome::Drafts(drafts) => {
+            let revision = if inputs.unnamed_revision { "" } else { plan.identity().name() };
+            let owner = labels::Owner { app, component, revision };
+            State::Ready(drafts.into_iter().filter_map(|draft| finish(draft, &owner, found)).collect())
+        }
+        Outcome::Pending(missing) => State::Pending(missing),
+        Outcome::Failed => State::Ready(Vec::new()),
+    };
+    RenderedComponent { index, state, context }
+}
+
+enum Outcome {
+    Drafts(Vec<Draft>),
+    Pending(Vec<String>),
+    /// The reasons are among the findings.
+    Failed,
+}
+
+fn drafts(
+    app: &AppFile,
+    component: &Component,
+    context: &Json,
+    templates: &Templates,
+    inputs: &Inputs,
+    found: &mut Diagnostics,
+) -> Outcome {
+    let site = Site {
+        document: app.document(),
+        definition: &component.definition,
+        path: &component.path,
+        field: app.era().properties_field(),
+    };
+    let mut parameter = component.properties.clone();
+    for input in component.inputs.iter().filter(|input| !input.parameter_key.is_empty()) {
+        let value = inputs.outputs.get(&input.from).cloned().unwrap_or(Json::Null);
+        if let Err(error) = field_path::set(&mut parameter, &input.parameter_key, value) {
+            found.push(site.place_one(Diagnostic::error(Code::WrongType, error.to_string())));
+        }
+    }
+    let mut drafts = match base(&site, &parameter, context, templates) {
+        Ok((made, warnings)) => {
+            found.extend(site.place(warnings));
+            vec_of(made, &component.definition)
+        }
+        Err(errors) => return failed(site.place(errors), found),
+    };
+    let mut context = context.clone();
+    if let Some(fields) = context.as_object_mut() {
+        fields.insert("componentType".to_owned(), Json::String(component.type_.clone()));
+        fields.insert("parameter".to_owned(), parameter);
+    }
+    let mut ok = true;
+    for (index, trait_) in component.traits.iter().enumerate() {
+        let site = Site {
+            document: app.document(),
+            definition: &trait_.definition,
+            path: &trait_.path,
+            field: "properties",
+        };
+        see(&mut context, &drafts);
+        match apply(&site, trait_, index, &context, templates, &mut drafts) {
+            Ok(warnings) => found.extend(site.place(warnings)),
+            Err(errors) => {
+                let placed = site.place(errors);
+                match failed(placed, found) {
+                    Outcome::Pending(missing) => return Outcome::Pending(missing),
+                    _ => ok = false,
+                }
+            }
+        }
+    }
+    if drafts.len() > OBJECT_LIMIT {
+        let message = format!("{} objects; the limit for one component is {OBJECT_LIMIT}", drafts.len());
+        found.push(site.place_one(Diagnostic::error(Code::Limit, message)));
+        ok = false;
+    }
+    if ok { Outcome::Drafts(drafts) } else { Outcome::Failed }
+}
+
+/// Findings that all say “not there yet” make the component pending; anything else is an error.
+fn failed(errors: Diagnostics, found: &mut Diagnostics) -> Outcome {
+    let incomplete = errors.iter().filter(|error| error.is_error()).all(|error| error.code == Code::Incomplete);
+    if incomplete && errors.has_errors() {
+        return Outcome::Pending(errors.iter().map(|error| error.message.clone()).collect());
+    }
+    found.extend(errors);
+    Outcome::Failed
+}
+
+fn vec_of(made: cue::Component, definition: &Arc<Definition>) -> Vec<Draft> {
+    let draft = |tree, role| Draft { tree, role, definition: Arc::clone(definition), patched_by: Vec::new() };
+    let workload = draft(made.output, Role::Workload);
+    let others = made.outputs.into_iter().map(|(resource, tree)| draft(tree, Role::Auxiliary { resource }));
+    std::iter::once(workload).chain(others).collect()
+}
+
+/// The component template alone.
+fn base(
+    site: &Site<'_>,
+    parameter: &Json,
+    context: &Json,
+    templates: &Templates,
+) -> Result<(cue::Component, Diagnostics), Diagnostics> {
+    match &*templates.get(site.definition)? {
+        Compiled::Cue(template) => template.component(parameter, context),
+        Compiled::Handlebars(template) => {
+            let mut objects = template.render(parameter, context)?.into_iter();
+            let Some(output) = objects.next() else {
+                return Err(Diagnostic::error(Code::Template, "the template makes no object").into());
+            };
+            let outputs = objects.map(|object| (resource_name(&object), Tree::from(&object))).collect();
+            Ok((cue::Component { output: Tree::from(&output), outputs }, Diagnostics::new()))
+        }
+        Compiled::Kube => {
+            let object = kube_object(site.definition, parameter)?;
+            Ok((cue::Component { output: Tree::from(&object), outputs: Vec::new() }, Diagnostics::new()))
+        }
+        Compiled::Nothing => {
+            let message = format!("{} has no template, so it makes no objects", site.definition.title());
+            Err(Diagnostic::error(Code::BadDefinition, message).into())
+        }
+    }
+}
+
+fn kube_object(definition: &Definition, parameter: &Json) -> Result<Json, Diagnostics> {
+    let Language::Kube { template, parameters } = definition.language() else {
+        return Err(Diagnostic::error(Code::BadDefinition, "not a kube schematic").into());
+    };
+    kube::render(template, parameters, parameter).map_err(|findings| {
+        findings
+            .into_iter()
+            .map(|(name, mut finding)| {
+                finding.path = "parameter".to_owned();
+                if !name.is_empty() {
+                    field_path::push_field(&mut finding.path, &name);
+                }
+                finding
+            })
+            .collect()
+    })
+}
+
+/// What a document made by a text template is called: its kind in lower case.
+fn resource_name(object: &Json) -> String {
+    object.get("kind").and_then(Json::as_str).unwrap_or("").to_lowercase()
+}
+
+/// Traits see the workload as patched so far, and the objects made before.
+fn see(context: &mut Json, drafts: &[Draft]) {
+    let Some(fields) = context.as_object_mut() else { return };
+    let mut outputs = Map::new();
+    for draft in drafts {
+        match &draft.role {
+            Role::Workload => {
+                fields.insert("output".to_owned(), draft.tree.to_json());
+            }
+            Role::Auxiliary { resource } | Role::Trait { resource, .. } => {
+                outputs.insert(resource.clone(), draft.tree.to_json());
+            }
+        }
+    }
+    fields.insert("outputs".to_owned(), Json::Object(outputs));
+}
+
+/// Runs one trait over the drafts.
+fn apply(
+    site: &Site<'_>,
+    trait_: &Trait,
+    index: usize,
+    context: &Json,
+    templates: &Templates,
+    drafts: &mut Vec<Draft>,
+) -> Result<Diagnostics, Diagnostics> {
+    let mut warnings = Diagnostics::new();
+    let made = match &*templates.get(site.definition)? {
+        Compiled::Cue(template) => {
+            let (made, found) = template.trait_(&trait_.properties, context)?;
+            warnings = found;
+            made
+        }
+        Compiled::Handlebars(template) => text_trait(template.render(&trait_.properties, context)?),
+        Compiled::Kube => {
+            let object = kube_object(site.definition, &trait_.properties)?;
+            cue::Trait { outputs: vec![(resource_name(&object), Tree::from(&object))], ..cue::Trait::default() }
+        }
+        Compiled::Nothing => {
+            let message = format!("{} has no template, so it changes nothing", site.definition.title());
+            return Err(Diagnostic::error(Code::BadDefinition, message).into());
+        }
+    };
+    let conflict = |error: patch::Conflict| {
+        let message = format!("trait {:?} does not fit the object it patches: {error}", trait_.type_);
+        Diagnostics::from(Diagnostic::error(Code::Template, message))
+    };
+    if let Some((tree, markers)) = &made.patch
+        && let Some(workload) = drafts.iter_mut().find(|draft| draft.role == Role::Workload)
+    {
+        workload.tree = patch::patch(&workload.tree, tree, markers).map_err(conflict)?;
+        workload.patched_by.push(trait_.type_.clone());
+    }
+    for (resource, tree) in made.outputs {
+        let role = Role::Trait { type_: trait_.type_.clone(), index, resource };
+        drafts.push(Draft { tree, role, definition: Arc::clone(&trait_.definition), patched_by: Vec::new() });
+    }
+    for (name, tree, markers) in &made.patch_outputs {
+        let target = drafts.iter_mut().find(|draft| match &draft.role {
+            Role::Auxiliary { resource } | Role::Trait { resource, .. } => resource == name,
+            Role::Workload => false,
+        });
+        if let Some(target) = target {
+            target.tree = patch::patch(&target.tree, tree, markers).map_err(conflict)?;
+            target.patched_by.push(trait_.type_.clone());
+        }
+    }
+    Ok(warnings)
+}
+
+/// Documents of a text template: `patch:` changes the workload, every other document is an object.
+fn text_trait(documents: Vec<Json>) -> cue::Trait {
+    let mut made = cue::Trait::default();
+    for document in documents {
+        match document.get("patch").filter(|_| document.get("kind").is_none()) {
+            Some(patch) => made.patch = Some((Tree::from(patch), Markers::default())),
+            None => made.outputs.push((resource_name(&document), Tree::from(&document))),
+        }
+    }
+    made
+}
+
+/// A draft becomes an object: it must have a kind; then it gets its name and labels.
+fn finish(draft: Draft, owner: &labels::Owner<'_>, found: &mut Diagnostics) -> Option<RenderedObject> {
+    let object = draft.tree.to_json();
+    for field in ["apiVersion", "kind"] {
+        if object.get(field).and_then(Json::as_str).is_none_or(str::is_empty) {
+            let what = match &draft.role {
+                Role::Workload => "output".to_owned(),
+                Role::Auxiliary { resource } | Role::Trait { resource, .. } => format!("outputs.{resource}"),
+            };
+            let component = owner.component;
+            let path = match &draft.role {
+                Role::Trait { index, .. } => component.traits.get(*index).map_or(&component.path, |t| &t.path),
+                _ => &component.path,
+            };
+            let place = DefinitionPlace { definition: draft.definition.title(), line: 0, column: 0 };
+            let error = Diagnostic::error(Code::Template, format!("{what} has no {field}: it is not an object"));
+            found.push(error.at(owner.app.document(), path).definition(place));
+            return None;
+        }
+    }
+    let Draft { tree: _, role, definition, patched_by } = draft;
+    let mut rendered = RenderedObject { object, role, definition, patched_by };
+    labels::assign(&mut rendered, owner);
+    Some(rendered)
+}

@@ -1,0 +1,89 @@
+//! The cache of compiled definitions, owned by the caller and shared between threads.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{cue, handlebars};
+use crate::definition::{Definition, Language};
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+
+/// More compiled definitions than this are not kept: the cache is emptied and fills again.
+const CACHE_LIMIT: usize = 4096;
+
+/// A definition ready to be instantiated with parameters.
+pub enum Compiled {
+    /// A CUE template.
+    Cue(cue::Template),
+    /// A handlebars template.
+    Handlebars(handlebars::Template),
+    /// A raw object; the definition itself holds it.
+    Kube,
+    /// Nothing to render.
+    Nothing,
+}
+
+type Entry = Result<Arc<Compiled>, Diagnostics>;
+
+/// Compiled definitions by content hash. One value serves many threads and many applications.
+#[derive(Default)]
+pub struct Templates {
+    compiled: Mutex<HashMap<String, Entry>>,
+    health: Mutex<HashMap<String, Result<cue::Template, Diagnostics>>>,
+}
+
+impl Templates {
+    /// An empty cache.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The definition compiled; from the cache if this content was compiled before, failures too.
+    pub fn get(&self, definition: &Definition) -> Entry {
+        if let Some(entry) = lock(&self.compiled).get(definition.hash()) {
+            return entry.clone();
+        }
+        // Compiled outside the lock: two threads may do the same work once, none waits for the other.
+        let entry = compile(definition).map(Arc::new);
+        let mut compiled = lock(&self.compiled);
+        if compiled.len() >= CACHE_LIMIT {
+            compiled.clear();
+        }
+        compiled.insert(definition.hash().to_owned(), entry.clone());
+        entry
+    }
+
+    /// A health policy or status text compiled; the text itself is the key.
+    pub(crate) fn text(&self, title: &str, text: &str) -> Result<cue::Template, Diagnostics> {
+        if let Some(entry) = lock(&self.health).get(text) {
+            return entry.clone();
+        }
+        let entry = cue::Template::compile(title, text);
+        let mut health = lock(&self.health);
+        if health.len() >= CACHE_LIMIT {
+            health.clear();
+        }
+        health.insert(text.to_owned(), entry.clone());
+        entry
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // A panic elsewhere cannot leave a half-made entry: entries are inserted whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
+    let title = definition.title();
+    match definition.language() {
+        Language::Cue(text) => Ok(Compiled::Cue(cue::Template::compile(&title, text)?)),
+        Language::Handlebars(text) => Ok(Compiled::Handlebars(handlebars::Template::compile(&title, text)?)),
+        Language::Kube { .. } => Ok(Compiled::Kube),
+        Language::Other(name) => {
+            let message = format!("schematic {name:?} is not supported yet");
+            let place = DefinitionPlace { definition: title, line: 0, column: 0 };
+            let error = Diagnostic::error(Code::NotSupported, message).definition(place);
+            Err(error.hint("supported are cue, handlebars and kube").into())
+        }
+        Language::None => Ok(Compiled::Nothing),
+    }
+}

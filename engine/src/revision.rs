@@ -1,0 +1,169 @@
+//! AppFile → Revision: the content hash of the application with its definitions, and the name `<app>-vN`.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use crate::manifest::Document;
+use crate::parse::AppFile;
+
+/// What the last revision was, as the application's status tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Previous {
+    /// N of `<app>-vN`.
+    pub number: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+impl Previous {
+    /// From `status.latestRevision` of an Application.
+    pub fn of(application: &Document) -> Option<Self> {
+        let latest = application.value().get("status")?.get("latestRevision")?;
+        Some(Self {
+            number: latest.get("revision")?.as_u64()?,
+            hash: latest.get("revisionHash")?.as_str()?.to_owned(),
+        })
+    }
+}
+
+/// Which application content this is: the one identity that revision, record of owned resources and
+/// workflow run carry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    application: String,
+    namespace: String,
+    name: String,
+    number: u64,
+    hash: String,
+}
+
+impl Identity {
+    /// Name of the application.
+    pub fn application(&self) -> &str {
+        &self.application
+    }
+
+    /// Namespace of the application.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// `<app>-vN`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// N.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// 16 hexadecimal digits over spec and used definitions.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+}
+
+/// An AppFile that knows which revision it is.
+#[derive(Debug, Clone)]
+pub struct Revision {
+    app_file: Arc<AppFile>,
+    identity: Arc<Identity>,
+    is_new: bool,
+}
+
+impl Revision {
+    /// The application.
+    pub fn app_file(&self) -> &Arc<AppFile> {
+        &self.app_file
+    }
+
+    /// Hash and name.
+    pub fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    /// Does the content differ from the previous revision's?
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// The `spec` of the ApplicationRevision object: the application and every definition used.
+    pub fn spec(&self) -> Json {
+        let application = self.app_file.document().value();
+        let metadata = application.get("metadata");
+        let kept = ["name", "namespace", "labels", "annotations"].into_iter().filter_map(|key| {
+            metadata.and_then(|metadata| metadata.get(key)).map(|value| (key.to_owned(), value.clone()))
+        });
+        let mut spec = json!({"application": {
+            "apiVersion": application.get("apiVersion"),
+            "kind": application.get("kind"),
+            "metadata": Json::Object(kept.collect()),
+            "spec": application.get("spec"),
+        }});
+        for definition in self.app_file.definitions() {
+            let field = match definition.kind() {
+                crate::DefinitionKind::Component => "componentDefinitions",
+                crate::DefinitionKind::Trait => "traitDefinitions",
+                crate::DefinitionKind::Workload => "workloadDefinitions",
+                crate::DefinitionKind::Scope => "scopeDefinitions",
+                crate::DefinitionKind::Policy => "policyDefinitions",
+                crate::DefinitionKind::WorkflowStep => "workflowStepDefinitions",
+            };
+            let metadata = definition.object().get("metadata");
+            let text = |key: &str| metadata.and_then(|metadata| metadata.get(key)).cloned();
+            let mut frozen = json!({
+                "apiVersion": definition.object().get("apiVersion"),
+                "kind": definition.kind().kind(),
+                "metadata": {"name": definition.name()},
+                "spec": definition.spec(),
+            });
+            if let Some(namespace) = text("namespace") {
+                frozen["metadata"]["namespace"] = namespace;
+            }
+            spec[field][definition.name()] = frozen;
+        }
+        spec
+    }
+}
+
+/// Names the content: the previous revision's name if nothing changed, the next number otherwise.
+pub fn revision(app_file: AppFile, previous: Option<&Previous>) -> Revision {
+    let hash = hash(&app_file);
+    let (number, is_new) = match previous {
+        Some(previous) if previous.hash == hash => (previous.number, false),
+        Some(previous) => (previous.number.saturating_add(1), true),
+        None => (1, true),
+    };
+    let identity = Identity {
+        application: app_file.name().to_owned(),
+        namespace: app_file.namespace().to_owned(),
+        name: format!("{}-v{number}", app_file.name()),
+        number,
+        hash,
+    };
+    Revision { app_file: Arc::new(app_file), identity: Arc::new(identity), is_new }
+}
+
+/// Labels, annotations and the rollout plan do not count: they do not change what is deployed.
+fn hash(app_file: &AppFile) -> String {
+    let mut spec = app_file.document().value().get("spec").cloned().unwrap_or(Json::Null);
+    if let Some(spec) = spec.as_object_mut() {
+        spec.remove("rolloutPlan");
+    }
+    let mut hasher = Sha256::new();
+    // Keys of JSON objects are sorted, so equal content has equal text.
+    hasher.update(spec.to_string());
+    for definition in app_file.definitions() {
+        hasher.update([0]);
+        hasher.update(definition.hash());
+    }
+    hex(&hasher.finalize()[..8])
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

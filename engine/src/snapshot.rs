@@ -1,0 +1,130 @@
+//! The outside world as plain data: definitions, objects, and which resource each kind is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use crate::definition::{Definition, DefinitionKind};
+use crate::diagnostic::Diagnostic;
+use crate::observed::ObjectKey;
+
+/// Version of the cluster objects are rendered for (`context.clusterVersion`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterVersion {
+    /// `1`.
+    pub major: String,
+    /// `37`.
+    pub minor: u32,
+    /// `v1.37.1`.
+    pub git_version: String,
+    /// `linux/amd64`.
+    pub platform: String,
+}
+
+impl Default for ClusterVersion {
+    /// The oldest version the built-in definitions know: what an offline dry run assumes.
+    fn default() -> Self {
+        Self { major: "1".to_owned(), minor: 18, git_version: "v1.18.0".to_owned(), platform: "linux/amd64".to_owned() }
+    }
+}
+
+impl ClusterVersion {
+    /// From the `major`, `minor` (`37`, `37+`), `gitVersion` and `platform` of the `/version` document.
+    pub fn from_version(version: &Json) -> Self {
+        let text = |key: &str| version.get(key).and_then(Json::as_str).unwrap_or("").to_owned();
+        let minor = text("minor");
+        let digits = minor.trim_end_matches(|c: char| !c.is_ascii_digit());
+        Self {
+            major: text("major"),
+            minor: digits.parse().unwrap_or(0),
+            git_version: text("gitVersion"),
+            platform: text("platform"),
+        }
+    }
+
+    /// As templates see it.
+    pub fn to_json(&self) -> Json {
+        json!({"major": self.major, "minor": self.minor, "gitVersion": self.git_version, "platform": self.platform})
+    }
+}
+
+/// A kind as API discovery tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource {
+    /// Plural name, `deployments`.
+    pub plural: String,
+    /// Do its objects live in namespaces?
+    pub namespaced: bool,
+}
+
+/// Everything the pure phases may know of the world.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    definitions: BTreeMap<(DefinitionKind, String), Arc<Definition>>,
+    objects: BTreeMap<ObjectKey, Json>,
+    resources: BTreeMap<(String, String), Resource>,
+    cluster_version: ClusterVersion,
+}
+
+impl Snapshot {
+    /// An empty world of a given version.
+    pub fn new(cluster_version: ClusterVersion) -> Self {
+        Self { cluster_version, ..Self::default() }
+    }
+
+    /// Adds a definition; a later one replaces an earlier one of the same kind and name, so add the system
+    /// namespace's first and the application's own last.
+    pub fn insert_definition(&mut self, definition: Arc<Definition>) {
+        self.definitions.insert((definition.kind(), definition.name().to_owned()), definition);
+    }
+
+    /// Adds a definition given as object.
+    pub fn insert_definition_object(&mut self, object: Json) -> Result<(), Diagnostic> {
+        self.insert_definition(Arc::new(Definition::from_object(object)?));
+        Ok(())
+    }
+
+    /// The definition of a kind and name. `name@vN` falls back on `name`.
+    pub fn definition(&self, kind: DefinitionKind, name: &str) -> Option<&Arc<Definition>> {
+        self.definitions.get(&(kind, name.to_owned())).or_else(|| {
+            let (latest, _) = name.split_once("@v")?;
+            self.definitions.get(&(kind, latest.to_owned()))
+        })
+    }
+
+    /// Names of all definitions of a kind.
+    pub fn names(&self, kind: DefinitionKind) -> Vec<&str> {
+        self.definitions.keys().filter(|(k, _)| *k == kind).map(|(_, name)| name.as_str()).collect()
+    }
+
+    /// All definitions.
+    pub fn definitions(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.definitions.values()
+    }
+
+    /// Adds an object as it exists (Component, ControllerRevision, scope, …).
+    pub fn insert_object(&mut self, object: Json) {
+        self.objects.insert(ObjectKey::of(&object), object);
+    }
+
+    /// An object as it exists.
+    pub fn object(&self, key: &ObjectKey) -> Option<&Json> {
+        self.objects.get(key)
+    }
+
+    /// Says which resource a kind is, as API discovery tells it.
+    pub fn insert_resource(&mut self, api_version: &str, kind: &str, resource: Resource) {
+        self.resources.insert((api_version.to_owned(), kind.to_owned()), resource);
+    }
+
+    /// Which resource a kind is.
+    pub fn resource(&self, api_version: &str, kind: &str) -> Option<&Resource> {
+        self.resources.get(&(api_version.to_owned(), kind.to_owned()))
+    }
+
+    /// The version objects are rendered for.
+    pub fn cluster_version(&self) -> &ClusterVersion {
+        &self.cluster_version
+    }
+}

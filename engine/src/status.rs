@@ -1,0 +1,370 @@
+//! (Graph, Observed) → the status an Application shows; may not read a clock: the caller says what time it is.
+
+use serde_json::{Value as Json, json};
+
+use crate::diagnostic::Diagnostics;
+use crate::graph::Graph;
+use crate::health::{self, ComponentHealth};
+use crate::manifest::Document;
+use crate::observed::{ObjectKey, Observed};
+use crate::render::Templates;
+
+/// What an application is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// It could not be read or rendered (yet).
+    Rendering,
+    /// Objects are being applied, or are not healthy for the first time.
+    RunningWorkflow,
+    /// Everything is applied and healthy.
+    Running,
+    /// It was running, and is not healthy any more.
+    Unhealthy,
+    /// Its objects are being removed.
+    Deleting,
+}
+
+impl Phase {
+    /// As written in `status.status`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rendering => "rendering",
+            Self::RunningWorkflow => "runningWorkflow",
+            Self::Running => "running",
+            Self::Unhealthy => "unhealthy",
+            Self::Deleting => "deleting",
+        }
+    }
+}
+
+/// The phases users see as conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConditionType {
+    /// The application could be read and its definitions found.
+    Parsed,
+    /// It has a revision.
+    Revision,
+    /// Its policies and workflow could be planned.
+    Policy,
+    /// Its objects could be rendered.
+    Render,
+    /// Its objects are applied, those waited for healthy.
+    Workflow,
+    /// Everything.
+    Ready,
+}
+
+impl ConditionType {
+    const ORDER: [Self; 6] =
+        [Self::Parsed, Self::Revision, Self::Policy, Self::Render, Self::Workflow, Self::Ready];
+
+    /// As written in `type`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Parsed => "Parsed",
+            Self::Revision => "Revision",
+            Self::Policy => "Policy",
+            Self::Render => "Render",
+            Self::Workflow => "Workflow",
+            Self::Ready => "Ready",
+        }
+    }
+}
+
+/// One condition, without its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// Its type.
+    pub type_: &'static str,
+    /// True or false.
+    pub status: bool,
+    /// One word.
+    pub reason: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+impl Condition {
+    fn good(type_: ConditionType) -> Self {
+        let reason = if type_ == ConditionType::Ready { "ReconcileSuccess" } else { "Available" };
+        Self { type_: type_.as_str(), status: true, reason, message: String::new() }
+    }
+
+    fn bad(type_: ConditionType, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { type_: type_.as_str(), status: false, reason, message: message.into() }
+    }
+
+    /// As written: the time of the last change is kept while nothing changes.
+    fn to_json(&self, previous: Option<&Json>, now: &str) -> Json {
+        let status = if self.status { "True" } else { "False" };
+        let mut condition = json!({"type": self.type_, "status": status, "reason": self.reason});
+        if !self.message.is_empty() {
+            condition["message"] = json!(self.message);
+        }
+        let old = previous.filter(|old| {
+            ["status", "reason", "message"].iter().all(|field| old.get(field) == condition.get(field))
+        });
+        let time = old.and_then(|old| old.get("lastTransitionTime")).cloned().unwrap_or_else(|| json!(now));
+        condition["lastTransitionTime"] = time;
+        condition
+    }
+}
+
+/// One component in the status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The component.
+    pub name: String,
+    /// Its workload.
+    pub workload: Option<ObjectKey>,
+    /// Its health.
+    pub health: ComponentHealth,
+    /// Were all its objects applied and seen?
+    pub applied: bool,
+}
+
+/// What an Application shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    phase: Phase,
+    conditions: Vec<Condition>,
+    services: Vec<Service>,
+    revision: Option<(String, u64, String)>,
+    applied: Vec<ObjectKey>,
+    finished: bool,
+    generation: Option<i64>,
+}
+
+impl Status {
+    /// What it is doing.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The conditions in order.
+    pub fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    /// The components in order.
+    pub fn services(&self) -> &[Service] {
+        &self.services
+    }
+
+    /// Is everything applied and healthy?
+    pub fn is_running(&self) -> bool {
+        self.phase == Phase::Running
+    }
+
+    /// The status of a lap that failed in a phase before anything was applied. What earlier laps brought
+    /// (services, revision, applied resources) stays as it was.
+    pub fn failed(application: &Document, phase: ConditionType, error: &Diagnostics) -> Self {
+        let mut conditions: Vec<Condition> =
+            ConditionType::ORDER.into_iter().take_while(|type_| *type_ < phase).map(Condition::good).collect();
+        conditions.push(Condition::bad(phase, "ReconcileError", error.to_string()));
+        conditions.push(Condition::bad(ConditionType::Ready, "ReconcileError", format!("{} failed", phase.as_str())));
+        Self {
+            phase: Phase::Rendering,
+            conditions,
+            services: Vec::new(),
+            revision: None,
+            applied: Vec::new(),
+            finished: false,
+            generation: generation(application),
+        }
+    }
+
+    /// The status while its objects are being removed.
+    pub fn deleting(application: &Document) -> Self {
+        Self {
+            phase: Phase::Deleting,
+            conditions: Vec::new(),
+            services: Vec::new(),
+            revision: None,
+            applied: Vec::new(),
+            finished: false,
+            generation: generation(application),
+        }
+    }
+
+    /// The status to write: `previous` is the one written before, `now` an RFC 3339 time. Equal content
+    /// gives an equal status, times included, so that nothing need be written.
+    pub fn to_json(&self, previous: Option<&Json>, now: &str) -> Json {
+        let empty = json!({});
+        let old = previous.unwrap_or(&empty);
+        let old_conditions = old.get("conditions").and_then(Json::as_array).cloned().unwrap_or_default();
+        let find = |type_: &str| old_conditions.iter().find(|c| c.get("type").and_then(Json::as_str) == Some(type_));
+        let mut conditions: Vec<Json> = Vec::new();
+        for condition in &self.conditions {
+            conditions.push(condition.to_json(find(condition.type_), now));
+        }
+        if self.phase == Phase::Deleting {
+            conditions = old_conditions.clone();
+        }
+        let mut status = match self.revision {
+            // A lap that failed early or a deletion tells only about itself.
+            None => old.clone(),
+            Some(_) => json!({}),
+        };
+        if !status.is_object() {
+            status = json!({});
+        }
+        status["status"] = json!(self.phase.as_str());
+        status["conditions"] = Json::Array(conditions);
+        if let Some(generation) = self.generation {
+            status["observedGeneration"] = json!(generation);
+        }
+        if let Some((name, number, hash)) = &self.revision {
+            status["latestRevision"] = json!({"name": name, "revision": number, "revisionHash": hash});
+            status["services"] = Json::Array(self.services.iter().map(Service::to_json).collect());
+            status["appliedResources"] = Json::Array(self.applied.iter().map(reference).collect());
+            status["workflow"] = self.workflow(name, old.get("workflow"), now);
+        }
+        status
+    }
+
+    fn workflow(&self, revision: &str, previous: Option<&Json>, now: &str) -> Json {
+        let old = previous.filter(|old| old.get("appRevision").and_then(Json::as_str) == Some(revision));
+        let time = |field: &str| old.and_then(|old| old.get(field)).cloned().unwrap_or_else(|| json!(now));
+        let steps: Vec<Json> = self
+            .services
+            .iter()
+            .map(|service| {
+                let phase = match (service.health.healthy || self.finished, service.applied) {
+                    (true, _) => "succeeded",
+                    (false, true) => "running",
+                    (false, false) => "pending",
+                };
+                json!({"name": service.name, "type": "apply-component", "phase": phase})
+            })
+            .collect();
+        let mut workflow = json!({
+            "appRevision": revision,
+            "mode": "DAG",
+            "status": if self.finished { "succeeded" } else { "executing" },
+            "finished": self.finished,
+            "suspend": false,
+            "terminated": false,
+            "startTime": time("startTime"),
+            "steps": steps,
+        });
+        if self.finished {
+            workflow["endTime"] = time("endTime");
+        }
+        workflow
+    }
+}
+
+impl Service {
+    fn to_json(&self) -> Json {
+        let mut service = json!({
+            "name": self.name,
+            "healthy": self.health.healthy,
+            "workloadHealthy": self.health.workload.healthy,
+        });
+        if !self.health.workload.message.is_empty() {
+            service["message"] = json!(self.health.workload.message);
+        }
+        if let Some(workload) = &self.workload {
+            service["workloadDefinition"] = json!({"apiVersion": workload.api_version, "kind": workload.kind});
+            if !workload.namespace.is_empty() {
+                service["namespace"] = json!(workload.namespace);
+            }
+        }
+        if !self.health.traits.is_empty() {
+            let traits: Vec<Json> = self
+                .health
+                .traits
+                .iter()
+                .map(|trait_| {
+                    let mut value = json!({"type": trait_.type_, "healthy": trait_.health.healthy});
+                    if !trait_.health.message.is_empty() {
+                        value["message"] = json!(trait_.health.message);
+                    }
+                    value
+                })
+                .collect();
+            service["traits"] = Json::Array(traits);
+        }
+        service
+    }
+}
+
+fn reference(key: &ObjectKey) -> Json {
+    let mut reference =
+        json!({"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "creator": "workflow"});
+    if !key.namespace.is_empty() {
+        reference["namespace"] = json!(key.namespace);
+    }
+    reference
+}
+
+fn generation(application: &Document) -> Option<i64> {
+    application.value().get("metadata")?.get("generation")?.as_i64()
+}
+
+/// Says how the application is, from what was seen after applying.
+pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Status {
+    let application = graph.app_file().document();
+    let services: Vec<Service> = (0..graph.len()).map(|index| service(graph, index, observed, templates)).collect();
+    let healthy = services.iter().all(|service| service.health.healthy);
+    let identity = graph.identity();
+    let was_finished = application.value().get("status").and_then(|status| status.get("workflow")).is_some_and(|old| {
+        old.get("finished") == Some(&Json::Bool(true))
+            && old.get("appRevision").and_then(Json::as_str) == Some(identity.name())
+    });
+    let finished = healthy || was_finished;
+    let phase = match (healthy, was_finished) {
+        (true, _) => Phase::Running,
+        (false, true) => Phase::Unhealthy,
+        (false, false) => Phase::RunningWorkflow,
+    };
+    let mut conditions: Vec<Condition> =
+        ConditionType::ORDER[..4].iter().copied().map(Condition::good).collect();
+    let waiting: Vec<String> = services
+        .iter()
+        .filter(|service| !service.health.healthy)
+        .map(|service| format!("{}: {}", service.name, service.health.reason()))
+        .collect();
+    let errors = graph.objects().any(|object| observed.error(&object.key()).is_some());
+    conditions.push(match (finished, errors) {
+        (true, _) => Condition::good(ConditionType::Workflow),
+        (false, true) => Condition::bad(ConditionType::Workflow, "ReconcileError", waiting.join("; ")),
+        (false, false) => Condition::bad(ConditionType::Workflow, "Creating", waiting.join("; ")),
+    });
+    conditions.push(match healthy {
+        true => Condition::good(ConditionType::Ready),
+        false => Condition::bad(ConditionType::Ready, "Unavailable", waiting.join("; ")),
+    });
+    let applied = graph.objects().map(|object| object.key()).filter(|key| observed.object(key).is_some()).collect();
+    Status {
+        phase,
+        conditions,
+        services,
+        revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),
+        applied,
+        finished,
+        generation: generation(application),
+    }
+}
+
+fn service(graph: &Graph, index: usize, observed: &Observed, templates: &Templates) -> Service {
+    let objects = graph.objects_of(index);
+    Service {
+        name: graph.component(index).map_or_else(String::new, |component| component.name.clone()),
+        workload: objects.first().map(|object| object.key()),
+        health: health::component(graph, index, observed, templates),
+        applied: !objects.is_empty() && objects.iter().all(|object| observed.object(&object.key()).is_some()),
+    }
+}
+
+impl ComponentHealth {
+    /// Why it is not healthy, in words.
+    fn reason(&self) -> String {
+        if !self.workload.healthy {
+            return if self.workload.message.is_empty() { "not healthy".to_owned() } else { self.workload.message.clone() };
+        }
+        let trait_ = self.traits.iter().find(|trait_| !trait_.health.healthy);
+        trait_.map_or_else(String::new, |trait_| format!("trait {}: {}", trait_.type_, trait_.health.message))
+    }
+}
