@@ -108,7 +108,8 @@ pub struct Definition {
 impl Definition {
     /// Reads a definition object, v1alpha2 or v1beta1.
     pub fn from_document(document: &Document) -> Result<Self, Diagnostic> {
-        let bad = |code, message: String, path: &str| Err(Diagnostic::error(code, message).at(document, path));
+        let bad =
+            |code, message: String, path: &str| Err(Diagnostic::error(code, message).at(document, path));
         let Some(kind) = DefinitionKind::from_kind(document.kind()) else {
             return bad(Code::WrongKind, format!("{} is not a definition", document.kind()), "kind");
         };
@@ -199,7 +200,9 @@ impl Definition {
 
     /// The workload's resource name, `deployments.apps`, where the definition says it.
     pub fn workload_type(&self) -> Option<&str> {
-        [self.text(&["workload", "type"]), self.text(&["definitionRef", "name"])].into_iter().find(|t| !t.is_empty())
+        [self.text(&["workload", "type"]), self.text(&["definitionRef", "name"])]
+            .into_iter()
+            .find(|t| !t.is_empty())
     }
 
     /// `trait definition "scaler"`.

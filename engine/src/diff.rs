@@ -54,7 +54,8 @@ mod tests {
     fn added_changed_and_removed_fields_are_told() {
         let old = json!({"a": 1, "b": [1, 2], "c": "x"});
         let new = json!({"a": 2, "b": [1], "d": true});
-        let paths: Vec<String> = super::diff(&old, &new).into_iter().map(|difference| difference.path).collect();
+        let paths: Vec<String> =
+            super::diff(&old, &new).into_iter().map(|difference| difference.path).collect();
         assert_eq!(paths, ["a", "b[1]", "c", "d"]);
         assert_eq!(super::diff(&old, &old), []);
     }

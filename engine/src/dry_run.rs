@@ -13,7 +13,11 @@ use crate::revision;
 use crate::snapshot::Snapshot;
 
 /// Renders an Application for a preview: no revision is named, what is not supported yet is warned about.
-pub fn render(application: &Document, snapshot: &Snapshot, templates: &Templates) -> Result<Rendered, Diagnostics> {
+pub fn render(
+    application: &Document,
+    snapshot: &Snapshot,
+    templates: &Templates,
+) -> Result<Rendered, Diagnostics> {
     let app_file = parse::parse(application, snapshot)?;
     let plan = plan::preview(revision::revision(app_file, None))?;
     render::render(&plan, templates, &Inputs { unnamed_revision: true, ..Inputs::default() })

@@ -49,7 +49,8 @@ pub enum Error {
 
 /// The steps of a path; the empty path has none.
 pub fn parse(path: &str) -> Result<Vec<Segment>, Error> {
-    let malformed = |position: usize, reason| Error::Malformed { path: path.to_owned(), position: position + 1, reason };
+    let malformed =
+        |position: usize, reason| Error::Malformed { path: path.to_owned(), position: position + 1, reason };
     let bytes = path.as_bytes();
     let mut segments = Vec::new();
     let mut at = 0;
@@ -82,7 +83,9 @@ pub fn parse(path: &str) -> Result<Vec<Segment>, Error> {
                 }
                 at = field(path, at, &mut segments).map_err(|at| malformed(at, "`]` without `[`"))?;
             }
-            _ if at == 0 => at = field(path, at, &mut segments).map_err(|at| malformed(at, "`]` without `[`"))?,
+            _ if at == 0 => {
+                at = field(path, at, &mut segments).map_err(|at| malformed(at, "`]` without `[`"))?
+            }
             _ => return Err(malformed(at, "expected `.` or `[` after `]`")),
         }
     }
@@ -114,7 +117,8 @@ fn bracket_end(path: &str, open: usize) -> Option<usize> {
 
 /// Adds a field to the text of a path, quoted where it must be.
 pub fn push_field(path: &mut String, name: &str) {
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/'));
+    let plain =
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/'));
     if plain {
         if !path.is_empty() {
             path.push('.');
@@ -204,8 +208,12 @@ pub fn set(value: &mut Json, path: &str, new: Json) -> Result<(), Error> {
                 }
                 &mut items[*index]
             }
-            (Segment::Field(_), _) => return Err(Error::WrongType { path: here(), expected: "an object", found }),
-            (Segment::Index(_), _) => return Err(Error::WrongType { path: here(), expected: "an array", found }),
+            (Segment::Field(_), _) => {
+                return Err(Error::WrongType { path: here(), expected: "an object", found });
+            }
+            (Segment::Index(_), _) => {
+                return Err(Error::WrongType { path: here(), expected: "an array", found });
+            }
         };
     }
     *value = new;
@@ -236,13 +244,10 @@ mod tests {
 
     #[test]
     fn paths_parse() {
-        assert_eq!(parse("a.b[0][x.y/z].c").unwrap(), [
-            field("a"),
-            field("b"),
-            Segment::Index(0),
-            field("x.y/z"),
-            field("c")
-        ]);
+        assert_eq!(
+            parse("a.b[0][x.y/z].c").unwrap(),
+            [field("a"), field("b"), Segment::Index(0), field("x.y/z"), field("c")]
+        );
         assert_eq!(parse("a['b.c']").unwrap(), [field("a"), field("b.c")]);
         assert_eq!(parse("[0]").unwrap(), [Segment::Index(0)]);
         assert_eq!(parse("a[-1]").unwrap(), [field("a"), field("-1")]);

@@ -96,15 +96,18 @@ impl Graph {
 
     /// Components that may be applied now: all they wait for are healthy, and they are not pending.
     pub fn due(&self, observed: &Observed, templates: &Templates) -> Vec<usize> {
-        let healthy: Vec<bool> =
-            (0..self.len()).map(|index| health::component(self, index, observed, templates).healthy).collect();
+        let healthy: Vec<bool> = (0..self.len())
+            .map(|index| health::component(self, index, observed, templates).healthy)
+            .collect();
         let nodes = self.rendered.plan().nodes();
         self.waves
             .iter()
             .flatten()
             .copied()
             .filter(|index| self.pending(*index).is_empty())
-            .filter(|index| nodes[*index].waits_for.iter().all(|earlier| healthy.get(*earlier) == Some(&true)))
+            .filter(|index| {
+                nodes[*index].waits_for.iter().all(|earlier| healthy.get(*earlier) == Some(&true))
+            })
             .collect()
     }
 }

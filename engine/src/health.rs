@@ -39,9 +39,16 @@ pub struct ComponentHealth {
 
 /// Evaluates a definition's texts: `isHealth` of the policy and `message` of the custom status. An empty
 /// policy is healthy, an empty status says nothing. Errors make it unhealthy and silent, as in KubeVela.
-pub fn evaluate(policy: &str, custom_status: &str, context: &Json, parameter: &Json, templates: &Templates) -> Health {
+pub fn evaluate(
+    policy: &str,
+    custom_status: &str,
+    context: &Json,
+    parameter: &Json,
+    templates: &Templates,
+) -> Health {
     let healthy = policy.trim().is_empty()
-        || field(templates, "health policy", policy, context, parameter, "isHealth").is_ok_and(|v| v == json!(true));
+        || field(templates, "health policy", policy, context, parameter, "isHealth")
+            .is_ok_and(|v| v == json!(true));
     let mut context = context.clone();
     if let Some(fields) = context.as_object_mut() {
         let status = fields.entry("status").or_insert_with(|| json!({}));
@@ -72,7 +79,9 @@ fn field(
 
 /// Health of a component of the graph.
 pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &Templates) -> ComponentHealth {
-    let (Some(component), Some(rendered)) = (graph.component(index), graph.rendered().components().get(index)) else {
+    let (Some(component), Some(rendered)) =
+        (graph.component(index), graph.rendered().components().get(index))
+    else {
         return ComponentHealth::default();
     };
     let objects = graph.objects_of(index);
@@ -100,21 +109,25 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
             fields.insert("output".to_owned(), output.clone());
         }
     }
-    let judge = |definition: &Definition, parameter: &Json, live: Health| match definition.health_policy().trim() {
-        "" => Health {
-            message: match definition.custom_status().trim() {
-                "" => live.message,
-                text => evaluate("", text, &context, parameter, templates).message,
+    let judge =
+        |definition: &Definition, parameter: &Json, live: Health| match definition.health_policy().trim() {
+            "" => Health {
+                message: match definition.custom_status().trim() {
+                    "" => live.message,
+                    text => evaluate("", text, &context, parameter, templates).message,
+                },
+                healthy: live.healthy,
             },
-            healthy: live.healthy,
-        },
-        policy if live.healthy || output.is_some() => {
-            evaluate(policy, definition.custom_status(), &context, parameter, templates)
-        }
-        _ => live,
-    };
-    let mut workload = judge(&component.definition, &component.properties, live(objects.first().map(|o| o.key()), observed));
-    if let Some(problem) = problem(objects.iter().filter(|o| !matches!(o.role, Role::Trait { .. })).map(|o| o.key()), observed) {
+            policy if live.healthy || output.is_some() => {
+                evaluate(policy, definition.custom_status(), &context, parameter, templates)
+            }
+            _ => live,
+        };
+    let mut workload =
+        judge(&component.definition, &component.properties, live(objects.first().map(|o| o.key()), observed));
+    if let Some(problem) =
+        problem(objects.iter().filter(|o| !matches!(o.role, Role::Trait { .. })).map(|o| o.key()), observed)
+    {
         workload = Health { healthy: false, message: problem };
     }
     let traits: Vec<TraitHealth> = component
@@ -123,11 +136,18 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
         .enumerate()
         .map(|(number, trait_)| {
             let own = || {
-                objects.iter().filter(move |o| matches!(&o.role, Role::Trait { index, .. } if *index == number)).map(|o| o.key())
+                objects
+                    .iter()
+                    .filter(move |o| matches!(&o.role, Role::Trait { index, .. } if *index == number))
+                    .map(|o| o.key())
             };
             let health = match problem(own(), observed) {
                 Some(message) => Health { healthy: false, message },
-                None => judge(&trait_.definition, &trait_.properties, Health { healthy: true, message: String::new() }),
+                None => judge(
+                    &trait_.definition,
+                    &trait_.properties,
+                    Health { healthy: true, message: String::new() },
+                ),
             };
             TraitHealth { type_: trait_.type_.clone(), health }
         })
@@ -152,7 +172,10 @@ fn problem(keys: impl Iterator<Item = ObjectKey>, observed: &Observed) -> Option
 fn live(key: Option<ObjectKey>, observed: &Observed) -> Health {
     match key.as_ref().and_then(|key| observed.object(key)) {
         Some(object) => built_in(object),
-        None => Health { healthy: false, message: key.map_or_else(String::new, |key| format!("{key} is not there yet")) },
+        None => Health {
+            healthy: false,
+            message: key.map_or_else(String::new, |key| format!("{key} is not there yet")),
+        },
     }
 }
 
@@ -160,9 +183,14 @@ fn live(key: Option<ObjectKey>, observed: &Observed) -> Health {
 /// if they have one, is not `False`.
 pub fn built_in(object: &Json) -> Health {
     let kind = object.get("kind").and_then(Json::as_str).unwrap_or("");
-    let group = object.get("apiVersion").and_then(Json::as_str).and_then(|v| v.split_once('/')).map_or("", |(g, _)| g);
+    let group = object
+        .get("apiVersion")
+        .and_then(Json::as_str)
+        .and_then(|v| v.split_once('/'))
+        .map_or("", |(g, _)| g);
     let number = |path: &str| crate::field_path::find(object, path).ok().flatten().and_then(Json::as_i64);
-    let seen = number("status.observedGeneration").is_none_or(|seen| seen >= number("metadata.generation").unwrap_or(0));
+    let seen = number("status.observedGeneration")
+        .is_none_or(|seen| seen >= number("metadata.generation").unwrap_or(0));
     let wanted = number("spec.replicas").unwrap_or(1);
     let ready = |have: i64, want: i64, extra: bool| Health {
         healthy: seen && extra && have >= want,
@@ -172,11 +200,14 @@ pub fn built_in(object: &Json) -> Health {
         ("apps", "Deployment") => ready(
             number("status.readyReplicas").unwrap_or(0),
             wanted,
-            number("status.observedGeneration").is_some() && number("status.updatedReplicas").unwrap_or(0) >= wanted,
+            number("status.observedGeneration").is_some()
+                && number("status.updatedReplicas").unwrap_or(0) >= wanted,
         ),
-        ("apps", "StatefulSet" | "ReplicaSet") => {
-            ready(number("status.readyReplicas").unwrap_or(0), wanted, number("status.observedGeneration").is_some())
-        }
+        ("apps", "StatefulSet" | "ReplicaSet") => ready(
+            number("status.readyReplicas").unwrap_or(0),
+            wanted,
+            number("status.observedGeneration").is_some(),
+        ),
         ("apps", "DaemonSet") => ready(
             number("status.numberReady").unwrap_or(0),
             number("status.desiredNumberScheduled").unwrap_or(0),
@@ -186,7 +217,8 @@ pub fn built_in(object: &Json) -> Health {
             let want = number("spec.completions").unwrap_or(1);
             let have = number("status.succeeded").unwrap_or(0);
             let failed = condition(object, "Failed") == Some("True");
-            let message = if failed { "the job failed".to_owned() } else { format!("Succeeded:{have}/{want}") };
+            let message =
+                if failed { "the job failed".to_owned() } else { format!("Succeeded:{have}/{want}") };
             Health { healthy: !failed && have >= want, message }
         }
         ("", "Pod") => {

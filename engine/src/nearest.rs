@@ -21,7 +21,11 @@ pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -
 }
 
 /// Advice for an unknown name: the nearest one, or the list of those that exist.
-pub fn advice<'a>(typed: &str, what: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<String> {
+pub fn advice<'a>(
+    typed: &str,
+    what: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> Option<String> {
     const LISTED: usize = 20;
     did_you_mean(typed, known.clone()).or_else(|| {
         let names: Vec<_> = known.into_iter().collect();

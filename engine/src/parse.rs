@@ -244,11 +244,12 @@ fn era(document: &Document) -> Result<Era, Diagnostic> {
     match (document.kind(), document.api_version()) {
         ("Application", "core.oam.dev/v1alpha2") => Ok(Era::V1alpha2),
         ("Application", "core.oam.dev/v1beta1") => Ok(Era::V1beta1),
-        ("Application", version) => {
-            Err(Diagnostic::error(Code::WrongKind, format!("Application of version {version:?} is not known"))
-                .at(document, "apiVersion")
-                .hint("write core.oam.dev/v1beta1"))
-        }
+        ("Application", version) => Err(Diagnostic::error(
+            Code::WrongKind,
+            format!("Application of version {version:?} is not known"),
+        )
+        .at(document, "apiVersion")
+        .hint("write core.oam.dev/v1beta1")),
         (kind, _) => {
             Err(Diagnostic::error(Code::WrongKind, format!("expected an Application, found {kind:?}"))
                 .at(document, "kind"))
@@ -299,7 +300,8 @@ impl<'a> Parser<'a> {
             let fields = self.object(&path, Some(value));
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("");
             if let Some(first) = seen.insert(name, index).filter(|_| !name.is_empty()) {
-                let message = format!("component name {name:?} is used twice (first by spec.components[{first}])");
+                let message =
+                    format!("component name {name:?} is used twice (first by spec.components[{first}])");
                 self.error(Code::DuplicateName, &format!("{path}.name"), message, None);
             }
             components.extend(self.component(path, fields));
@@ -321,7 +323,10 @@ impl<'a> Parser<'a> {
         let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));
         let (inputs, outputs) = self.inputs_outputs(&path, fields);
         let scopes = self.object(&format!("{path}.scopes"), fields.get("scopes"));
-        let scopes = scopes.iter().filter_map(|(kind, name)| Some((kind.clone(), name.as_str()?.to_owned()))).collect();
+        let scopes = scopes
+            .iter()
+            .filter_map(|(kind, name)| Some((kind.clone(), name.as_str()?.to_owned())))
+            .collect();
         Some(Component {
             name: name?,
             type_: type_?,
@@ -342,7 +347,12 @@ impl<'a> Parser<'a> {
         if found.is_none() {
             let known: Vec<&str> = kinds.iter().flat_map(|kind| self.snapshot.names(*kind)).collect();
             let hint = nearest::advice(type_, "component types", known.iter().copied());
-            self.error(Code::UnknownDefinition, &format!("{path}.type"), format!("unknown component type {type_:?}"), hint);
+            self.error(
+                Code::UnknownDefinition,
+                &format!("{path}.type"),
+                format!("unknown component type {type_:?}"),
+                hint,
+            );
         }
         found.cloned()
     }
@@ -376,7 +386,12 @@ impl<'a> Parser<'a> {
                 let applies_to = definition.applies_to().join(", ");
                 let what = component.workload_type().unwrap_or(component_type);
                 let message = format!("trait {type_:?} does not apply to {component_type:?} ({what})");
-                self.error(Code::WrongWorkload, &type_path, message, Some(format!("it applies to: {applies_to}")));
+                self.error(
+                    Code::WrongWorkload,
+                    &type_path,
+                    message,
+                    Some(format!("it applies to: {applies_to}")),
+                );
                 continue;
             }
             traits.push(Trait { type_, definition, properties, path });
@@ -391,12 +406,14 @@ impl<'a> Parser<'a> {
             let fields = self.object(&path, Some(value));
             self.known_fields(&path, fields, &["from", "parameterKey"]);
             if let Some(from) = self.required_text(&path, fields, "from", "an input") {
-                let parameter_key = fields.get("parameterKey").and_then(Json::as_str).unwrap_or("").to_owned();
+                let parameter_key =
+                    fields.get("parameterKey").and_then(Json::as_str).unwrap_or("").to_owned();
                 inputs.push(Input { from, parameter_key });
             }
         }
         let mut outputs = Vec::new();
-        for (index, value) in self.list(&format!("{path}.outputs"), fields.get("outputs")).iter().enumerate() {
+        for (index, value) in self.list(&format!("{path}.outputs"), fields.get("outputs")).iter().enumerate()
+        {
             let path = format!("{path}.outputs[{index}]");
             let fields = self.object(&path, Some(value));
             self.known_fields(&path, fields, &["name", "valueFrom"]);
@@ -412,21 +429,37 @@ impl<'a> Parser<'a> {
     /// Names in `dependsOn` and `inputs` must exist; circles are found by `plan`, which sees all edges.
     fn references_between(&mut self, components: &[Component]) {
         let names: Vec<&str> = components.iter().map(|component| component.name.as_str()).collect();
-        let outputs: Vec<&str> = components.iter().flat_map(|c| c.outputs.iter().map(|o| o.name.as_str())).collect();
+        let outputs: Vec<&str> =
+            components.iter().flat_map(|c| c.outputs.iter().map(|o| o.name.as_str())).collect();
         // A component that could not be read must not make every reference to it an error as well.
         if self.found.has_errors() {
             return;
         }
         for component in components {
-            for (index, name) in component.depends_on.iter().enumerate().filter(|(_, name)| !names.contains(&name.as_str())) {
+            for (index, name) in
+                component.depends_on.iter().enumerate().filter(|(_, name)| !names.contains(&name.as_str()))
+            {
                 let hint = nearest::advice(name, "components", names.iter().copied());
-                let message = format!("component {:?} depends on {name:?}, which does not exist", component.name);
-                self.error(Code::UnknownReference, &format!("{}.dependsOn[{index}]", component.path), message, hint);
+                let message =
+                    format!("component {:?} depends on {name:?}, which does not exist", component.name);
+                self.error(
+                    Code::UnknownReference,
+                    &format!("{}.dependsOn[{index}]", component.path),
+                    message,
+                    hint,
+                );
             }
-            for (index, input) in component.inputs.iter().enumerate().filter(|(_, i)| !outputs.contains(&i.from.as_str())) {
+            for (index, input) in
+                component.inputs.iter().enumerate().filter(|(_, i)| !outputs.contains(&i.from.as_str()))
+            {
                 let hint = nearest::advice(&input.from, "outputs", outputs.iter().copied());
                 let message = format!("no component has an output named {:?}", input.from);
-                self.error(Code::UnknownReference, &format!("{}.inputs[{index}].from", component.path), message, hint);
+                self.error(
+                    Code::UnknownReference,
+                    &format!("{}.inputs[{index}].from", component.path),
+                    message,
+                    hint,
+                );
             }
         }
     }
@@ -440,7 +473,12 @@ impl<'a> Parser<'a> {
             let Some(type_) = self.required_text(&path, fields, "type", "a policy") else { continue };
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             if !name.is_empty() && policies.iter().any(|policy| policy.name == name) {
-                self.error(Code::DuplicateName, &format!("{path}.name"), format!("policy name {name:?} is used twice"), None);
+                self.error(
+                    Code::DuplicateName,
+                    &format!("{path}.name"),
+                    format!("policy name {name:?} is used twice"),
+                    None,
+                );
             }
             let properties = self.properties(&path, fields, "properties");
             policies.push(Policy { name, type_, properties, path });

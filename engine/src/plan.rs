@@ -69,18 +69,30 @@ pub fn preview(revision: Revision) -> Result<Plan, Diagnostics> {
 fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Result<Plan, Diagnostics> {
     let app = Arc::clone(revision.app_file());
     let mut found = app.warnings().clone();
-    for policy in app.policies().iter().filter(|policy| !SUPPORTED_POLICIES.contains(&policy.type_.as_str())) {
+    for policy in app.policies().iter().filter(|policy| !SUPPORTED_POLICIES.contains(&policy.type_.as_str()))
+    {
         let message = format!("policy type {:?} is not supported yet", policy.type_);
-        found.push(not_supported(Code::NotSupported, message).at(app.document(), format!("{}.type", policy.path)));
+        found.push(
+            not_supported(Code::NotSupported, message).at(app.document(), format!("{}.type", policy.path)),
+        );
     }
     for component in app.components() {
         if component.definition.name() != component.type_ {
-            let message = format!("a definition version ({:?}) is not supported yet; the latest is used", component.type_);
-            found.push(not_supported(Code::NotSupported, message).at(app.document(), format!("{}.type", component.path)));
+            let message = format!(
+                "a definition version ({:?}) is not supported yet; the latest is used",
+                component.type_
+            );
+            found.push(
+                not_supported(Code::NotSupported, message)
+                    .at(app.document(), format!("{}.type", component.path)),
+            );
         }
         if !component.inputs.is_empty() {
             let message = "inputs from other components are not supported yet".to_owned();
-            found.push(not_supported(Code::NotSupported, message).at(app.document(), format!("{}.inputs", component.path)));
+            found.push(
+                not_supported(Code::NotSupported, message)
+                    .at(app.document(), format!("{}.inputs", component.path)),
+            );
         }
     }
     let mut nodes: Vec<Node> = app
@@ -96,7 +108,9 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
         let names: Vec<&str> = circle.iter().map(|index| app.components()[*index].name.as_str()).collect();
         let first = &app.components()[circle[0]];
         let message = format!("components wait for each other in a circle: {}", names.join(" → "));
-        found.push(Diagnostic::error(Code::Cycle, message).at(app.document(), format!("{}.dependsOn", first.path)));
+        found.push(
+            Diagnostic::error(Code::Cycle, message).at(app.document(), format!("{}.dependsOn", first.path)),
+        );
     }
     let ((), warnings) = found.or(())?;
     Ok(Plan { revision, nodes, warnings })
@@ -106,11 +120,11 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
 fn edges(app: &AppFile, index: usize) -> BTreeSet<usize> {
     let components = app.components();
     let component = &components[index];
-    let named = component.depends_on.iter().filter_map(|name| components.iter().position(|c| c.name == *name));
-    let given = component
-        .inputs
-        .iter()
-        .filter_map(|input| components.iter().position(|c| c.outputs.iter().any(|output| output.name == input.from)));
+    let named =
+        component.depends_on.iter().filter_map(|name| components.iter().position(|c| c.name == *name));
+    let given = component.inputs.iter().filter_map(|input| {
+        components.iter().position(|c| c.outputs.iter().any(|output| output.name == input.from))
+    });
     named.chain(given).collect()
 }
 
@@ -143,13 +157,17 @@ fn steps(
                 applied.push(Some(node));
             }
             ("apply-component", None) => {
-                let message = format!("step {:?} applies component {name:?}, which does not exist", step.name);
+                let message =
+                    format!("step {:?} applies component {name:?}, which does not exist", step.name);
                 let path = format!("{}.properties.component", step.path);
                 found.push(Diagnostic::error(Code::UnknownReference, message).at(app.document(), path));
             }
             (type_, _) => {
                 let message = format!("workflow step type {type_:?} is not supported yet");
-                found.push(not_supported(Code::NotSupported, message).at(app.document(), format!("{}.type", step.path)));
+                found.push(
+                    not_supported(Code::NotSupported, message)
+                        .at(app.document(), format!("{}.type", step.path)),
+                );
             }
         }
     }

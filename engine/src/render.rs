@@ -155,7 +155,11 @@ fn collisions(app: &AppFile, components: &[RenderedComponent], found: &mut Diagn
             if let Some(first) = seen.get(&key) {
                 let message = format!("{key} is made twice: by {first} and by {maker}");
                 let hint = "give one of the components or trait objects another name".to_owned();
-                let place = crate::diagnostic::DefinitionPlace { definition: object.definition.title(), line: 0, column: 0 };
+                let place = crate::diagnostic::DefinitionPlace {
+                    definition: object.definition.title(),
+                    line: 0,
+                    column: 0,
+                };
                 let error = Diagnostic::error(Code::Collision, message).at(app.document(), path).hint(hint);
                 found.push(error.definition(place));
             } else {
@@ -169,9 +173,12 @@ fn collisions(app: &AppFile, components: &[RenderedComponent], found: &mut Diagn
 pub(crate) fn maker(app: &AppFile, index: usize, role: &Role) -> (String, String) {
     let component = &app.components()[index];
     match role {
-        Role::Workload | Role::Auxiliary { .. } => (component.path.clone(), format!("component {:?}", component.name)),
+        Role::Workload | Role::Auxiliary { .. } => {
+            (component.path.clone(), format!("component {:?}", component.name))
+        }
         Role::Trait { type_, index, .. } => {
-            let path = component.traits.get(*index).map_or_else(|| component.path.clone(), |t| t.path.clone());
+            let path =
+                component.traits.get(*index).map_or_else(|| component.path.clone(), |t| t.path.clone());
             (path, format!("trait {type_:?} of component {:?}", component.name))
         }
     }

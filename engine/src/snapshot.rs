@@ -25,7 +25,12 @@ pub struct ClusterVersion {
 impl Default for ClusterVersion {
     /// The oldest version the built-in definitions know: what an offline dry run assumes.
     fn default() -> Self {
-        Self { major: "1".to_owned(), minor: 18, git_version: "v1.18.0".to_owned(), platform: "linux/amd64".to_owned() }
+        Self {
+            major: "1".to_owned(),
+            minor: 18,
+            git_version: "v1.18.0".to_owned(),
+            platform: "linux/amd64".to_owned(),
+        }
     }
 }
 

@@ -159,10 +159,17 @@ impl Status {
     /// The status of a lap that failed in a phase before anything was applied. What earlier laps brought
     /// (services, revision, applied resources) stays as it was.
     pub fn failed(application: &Document, phase: ConditionType, error: &Diagnostics) -> Self {
-        let mut conditions: Vec<Condition> =
-            ConditionType::ORDER.into_iter().take_while(|type_| *type_ < phase).map(Condition::good).collect();
+        let mut conditions: Vec<Condition> = ConditionType::ORDER
+            .into_iter()
+            .take_while(|type_| *type_ < phase)
+            .map(Condition::good)
+            .collect();
         conditions.push(Condition::bad(phase, "ReconcileError", error.to_string()));
-        conditions.push(Condition::bad(ConditionType::Ready, "ReconcileError", format!("{} failed", phase.as_str())));
+        conditions.push(Condition::bad(
+            ConditionType::Ready,
+            "ReconcileError",
+            format!("{} failed", phase.as_str()),
+        ));
         Self {
             phase: Phase::Rendering,
             conditions,
@@ -193,7 +200,8 @@ impl Status {
         let empty = json!({});
         let old = previous.unwrap_or(&empty);
         let old_conditions = old.get("conditions").and_then(Json::as_array).cloned().unwrap_or_default();
-        let find = |type_: &str| old_conditions.iter().find(|c| c.get("type").and_then(Json::as_str) == Some(type_));
+        let find =
+            |type_: &str| old_conditions.iter().find(|c| c.get("type").and_then(Json::as_str) == Some(type_));
         let mut conditions: Vec<Json> = Vec::new();
         for condition in &self.conditions {
             conditions.push(condition.to_json(find(condition.type_), now));
@@ -266,7 +274,8 @@ impl Service {
             service["message"] = json!(self.health.workload.message);
         }
         if let Some(workload) = &self.workload {
-            service["workloadDefinition"] = json!({"apiVersion": workload.api_version, "kind": workload.kind});
+            service["workloadDefinition"] =
+                json!({"apiVersion": workload.api_version, "kind": workload.kind});
             if !workload.namespace.is_empty() {
                 service["namespace"] = json!(workload.namespace);
             }
@@ -306,13 +315,15 @@ fn generation(application: &Document) -> Option<i64> {
 /// Says how the application is, from what was seen after applying.
 pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Status {
     let application = graph.app_file().document();
-    let services: Vec<Service> = (0..graph.len()).map(|index| service(graph, index, observed, templates)).collect();
+    let services: Vec<Service> =
+        (0..graph.len()).map(|index| service(graph, index, observed, templates)).collect();
     let healthy = services.iter().all(|service| service.health.healthy);
     let identity = graph.identity();
-    let was_finished = application.value().get("status").and_then(|status| status.get("workflow")).is_some_and(|old| {
-        old.get("finished") == Some(&Json::Bool(true))
-            && old.get("appRevision").and_then(Json::as_str) == Some(identity.name())
-    });
+    let was_finished =
+        application.value().get("status").and_then(|status| status.get("workflow")).is_some_and(|old| {
+            old.get("finished") == Some(&Json::Bool(true))
+                && old.get("appRevision").and_then(Json::as_str) == Some(identity.name())
+        });
     let finished = healthy || was_finished;
     let phase = match (healthy, was_finished) {
         (true, _) => Phase::Running,
@@ -336,7 +347,8 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         true => Condition::good(ConditionType::Ready),
         false => Condition::bad(ConditionType::Ready, "Unavailable", waiting.join("; ")),
     });
-    let applied = graph.objects().map(|object| object.key()).filter(|key| observed.object(key).is_some()).collect();
+    let applied =
+        graph.objects().map(|object| object.key()).filter(|key| observed.object(key).is_some()).collect();
     Status {
         phase,
         conditions,
@@ -362,7 +374,11 @@ impl ComponentHealth {
     /// Why it is not healthy, in words.
     fn reason(&self) -> String {
         if !self.workload.healthy {
-            return if self.workload.message.is_empty() { "not healthy".to_owned() } else { self.workload.message.clone() };
+            return if self.workload.message.is_empty() {
+                "not healthy".to_owned()
+            } else {
+                self.workload.message.clone()
+            };
         }
         let trait_ = self.traits.iter().find(|trait_| !trait_.health.healthy);
         trait_.map_or_else(String::new, |trait_| format!("trait {}: {}", trait_.type_, trait_.health.message))

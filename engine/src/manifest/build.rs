@@ -36,7 +36,8 @@ pub(super) fn documents(file: &Arc<str>, text: &str) -> Result<Vec<Document>, Di
             Some(Err(error)) => {
                 builder.syntax(&error);
                 builder.forget_document();
-                if builder.errors.len() >= ERROR_LIMIT || !matches!(parser.proceed_next_document(), Ok(true)) {
+                if builder.errors.len() >= ERROR_LIMIT || !matches!(parser.proceed_next_document(), Ok(true))
+                {
                     break;
                 }
             }
@@ -69,8 +70,16 @@ struct Built {
 
 /// A collection whose end has not been seen.
 enum Frame {
-    Sequence { items: Vec<Json>, nodes: Vec<Node> },
-    Mapping { object: Map<String, Json>, nodes: BTreeMap<String, Node>, key: Option<(Key, (u32, u32))>, merged: Vec<Built> },
+    Sequence {
+        items: Vec<Json>,
+        nodes: Vec<Node>,
+    },
+    Mapping {
+        object: Map<String, Json>,
+        nodes: BTreeMap<String, Node>,
+        key: Option<(Key, (u32, u32))>,
+        merged: Vec<Built>,
+    },
 }
 
 enum Key {
@@ -148,8 +157,12 @@ impl<'a> Builder<'a> {
                 return self.open(Frame::Sequence { items: Vec::new(), nodes: Vec::new() }, place, anchor);
             }
             Event::MappingStart(_, anchor, _) => {
-                let frame =
-                    Frame::Mapping { object: Map::new(), nodes: BTreeMap::new(), key: None, merged: Vec::new() };
+                let frame = Frame::Mapping {
+                    object: Map::new(),
+                    nodes: BTreeMap::new(),
+                    key: None,
+                    merged: Vec::new(),
+                };
                 return self.open(frame, place, anchor);
             }
             Event::SequenceEnd | Event::MappingEnd => return self.close(place),
@@ -161,7 +174,10 @@ impl<'a> Builder<'a> {
                     return self.value(built, 0, false, place);
                 }
                 Some(_) => {
-                    return self.limit(place, format!("with its aliases written out the text has more than {VALUE_LIMIT} values"));
+                    return self.limit(
+                        place,
+                        format!("with its aliases written out the text has more than {VALUE_LIMIT} values"),
+                    );
                 }
                 None => {
                     self.error(place, Code::Syntax, "an alias inside its own anchor");

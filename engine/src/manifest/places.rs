@@ -60,7 +60,9 @@ impl Places {
     /// Place of the value at a field path such as `spec.components[0].name`; where the path leads outside
     /// the text, the place of the nearest value above it.
     pub fn value(&self, path: &str) -> Option<Place> {
-        self.find(path).map(|(position, exact)| if exact { position.value } else { position.key }).and_then(|at| self.place(at))
+        self.find(path)
+            .map(|(position, exact)| if exact { position.value } else { position.key })
+            .and_then(|at| self.place(at))
     }
 
     /// Place of the name of the field at a path, or of the nearest one above.
@@ -117,7 +119,8 @@ impl Places {
 
     /// The positions of the value under these fields (and list index).
     pub(crate) fn under(&self, fields: &[&str], index: Option<usize>) -> Places {
-        let segments = fields.iter().map(|name| Segment::Field((*name).to_owned())).chain(index.map(Segment::Index));
+        let segments =
+            fields.iter().map(|name| Segment::Field((*name).to_owned())).chain(index.map(Segment::Index));
         let mut node = &self.root;
         for segment in segments {
             match node.child(&segment) {

@@ -12,8 +12,8 @@ pub fn plain(text: &str) -> Result<Json, &'static str> {
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
             return Ok(Json::Bool(false));
         }
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf" | "-.Inf" | "-.INF" | ".nan" | ".NaN"
-        | ".NAN" => return Err("infinity and not-a-number cannot be written as JSON"),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf" | "-.Inf" | "-.INF" | ".nan"
+        | ".NaN" | ".NAN" => return Err("infinity and not-a-number cannot be written as JSON"),
         _ => {}
     }
     if text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-' | '.'))

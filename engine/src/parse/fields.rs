@@ -9,8 +9,19 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::field_path::type_name;
 use crate::nearest;
 
-pub(super) const STEP: &[&str] =
-    &["name", "type", "properties", "dependsOn", "inputs", "outputs", "if", "timeout", "subSteps", "meta", "mode"];
+pub(super) const STEP: &[&str] = &[
+    "name",
+    "type",
+    "properties",
+    "dependsOn",
+    "inputs",
+    "outputs",
+    "if",
+    "timeout",
+    "subSteps",
+    "meta",
+    "mode",
+];
 
 pub(super) fn spec(era: Era) -> &'static [&'static str] {
     match era {
@@ -46,7 +57,10 @@ pub(super) fn trait_(era: Era) -> &'static [&'static str] {
 /// A DNS-1123 label.
 pub(super) fn is_dns_label(name: &str) -> bool {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    (1..=63).contains(&name.len()) && name.chars().all(inner) && !name.starts_with('-') && !name.ends_with('-')
+    (1..=63).contains(&name.len())
+        && name.chars().all(inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
 }
 
 static NO_FIELDS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
@@ -107,13 +121,17 @@ impl<'a> Parser<'a> {
             Some(Json::String(text)) if !text.is_empty() => return Some(text.clone()),
             Some(Json::String(_) | Json::Null) | None => {
                 let message = format!("{whose} needs a field {field:?}");
-                let hint = fields.keys().find(|key| nearest::nearest(key, [field]).is_some()).filter(|key| *key != field);
+                let hint = fields
+                    .keys()
+                    .find(|key| nearest::nearest(key, [field]).is_some())
+                    .filter(|key| *key != field);
                 let hint = hint.map(|key| format!("is {key:?} meant to be {field:?}?"));
                 self.error(Code::MissingField, path, message, hint);
             }
             Some(other) => {
                 let message = format!("expected a string, found {}", type_name(other));
-                let hint = matches!(other, Json::Number(_) | Json::Bool(_)).then(|| format!("write \"{other}\""));
+                let hint =
+                    matches!(other, Json::Number(_) | Json::Bool(_)).then(|| format!("write \"{other}\""));
                 self.error(Code::WrongType, &format!("{path}.{field}"), message, hint);
             }
         }
@@ -134,7 +152,8 @@ impl<'a> Parser<'a> {
             };
             let mut field = path.to_owned();
             crate::field_path::push_field(&mut field, name);
-            let warning = Diagnostic::warning(Code::UnknownField, format!("unknown field {name:?} is ignored"));
+            let warning =
+                Diagnostic::warning(Code::UnknownField, format!("unknown field {name:?} is ignored"));
             self.found.push(warning.at_key(self.document, field).hint_opt(hint));
         }
     }

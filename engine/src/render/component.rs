@@ -44,12 +44,14 @@ impl Site<'_> {
 
     fn place_one(&self, mut finding: Diagnostic) -> Diagnostic {
         if finding.definition.is_none() {
-            finding.definition = Some(DefinitionPlace { definition: self.definition.title(), line: 0, column: 0 });
+            finding.definition =
+                Some(DefinitionPlace { definition: self.definition.title(), line: 0, column: 0 });
         }
         if finding.manifest.is_some() {
             return finding;
         }
-        let parameter = finding.path.strip_prefix("parameter").map(|rest| rest.strip_prefix('.').unwrap_or(rest));
+        let parameter =
+            finding.path.strip_prefix("parameter").map(|rest| rest.strip_prefix('.').unwrap_or(rest));
         let path = match parameter {
             Some("") => format!("{}.{}", self.path, self.field),
             Some(rest) if rest.starts_with('[') => format!("{}.{}{rest}", self.path, self.field),
@@ -162,7 +164,8 @@ fn drafts(
 
 /// Findings that all say “not there yet” make the component pending; anything else is an error.
 fn failed(errors: Diagnostics, found: &mut Diagnostics) -> Outcome {
-    let incomplete = errors.iter().filter(|error| error.is_error()).all(|error| error.code == Code::Incomplete);
+    let incomplete =
+        errors.iter().filter(|error| error.is_error()).all(|error| error.code == Code::Incomplete);
     if incomplete && errors.has_errors() {
         return Outcome::Pending(errors.iter().map(|error| error.message.clone()).collect());
     }
@@ -264,7 +267,10 @@ fn apply(
         Compiled::Handlebars(template) => text_trait(template.render(&trait_.properties, context)?),
         Compiled::Kube => {
             let object = kube_object(site.definition, &trait_.properties)?;
-            cue::Trait { outputs: vec![(resource_name(&object), Tree::from(&object))], ..cue::Trait::default() }
+            cue::Trait {
+                outputs: vec![(resource_name(&object), Tree::from(&object))],
+                ..cue::Trait::default()
+            }
         }
         Compiled::Nothing => {
             let message = format!("{} has no template, so it changes nothing", site.definition.title());
@@ -321,11 +327,14 @@ fn finish(draft: Draft, owner: &labels::Owner<'_>, found: &mut Diagnostics) -> O
             };
             let component = owner.component;
             let path = match &draft.role {
-                Role::Trait { index, .. } => component.traits.get(*index).map_or(&component.path, |t| &t.path),
+                Role::Trait { index, .. } => {
+                    component.traits.get(*index).map_or(&component.path, |t| &t.path)
+                }
                 _ => &component.path,
             };
             let place = DefinitionPlace { definition: draft.definition.title(), line: 0, column: 0 };
-            let error = Diagnostic::error(Code::Template, format!("{what} has no {field}: it is not an object"));
+            let error =
+                Diagnostic::error(Code::Template, format!("{what} has no {field}: it is not an object"));
             found.push(error.at(owner.app.document(), path).definition(place));
             return None;
         }

@@ -42,7 +42,11 @@ impl Template {
     }
 
     /// Evaluates a component template; the findings are warnings.
-    pub fn component(&self, _parameter: &Json, _context: &Json) -> Result<(Component, Diagnostics), Diagnostics> {
+    pub fn component(
+        &self,
+        _parameter: &Json,
+        _context: &Json,
+    ) -> Result<(Component, Diagnostics), Diagnostics> {
         Err(self.not_yet())
     }
 

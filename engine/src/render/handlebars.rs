@@ -3,7 +3,7 @@
 use handlebars::{Handlebars, RenderErrorReason, no_escape};
 use serde_json::{Value as Json, json};
 
-use crate::diagnostic::{Code, Diagnostic, DefinitionPlace, Diagnostics};
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::manifest;
 
 /// Name of the one template in its registry.
@@ -24,7 +24,8 @@ impl Template {
         registry.register_template_string(NAME, text).map_err(|error| {
             let (line, column) = error.pos().map_or((0, 0), |(line, column)| (number(line), number(column)));
             let place = DefinitionPlace { definition: definition.to_owned(), line, column };
-            Diagnostic::error(Code::BadDefinition, format!("the template is broken: {}", error.reason())).definition(place)
+            Diagnostic::error(Code::BadDefinition, format!("the template is broken: {}", error.reason()))
+                .definition(place)
         })?;
         Ok(Self { registry, definition: definition.to_owned() })
     }
@@ -39,7 +40,9 @@ impl Template {
                 column: error.column_no.map_or(0, number),
             };
             let (code, message) = match error.reason() {
-                RenderErrorReason::MissingVariable(Some(name)) => (Code::Parameter, format!("{name} must be given")),
+                RenderErrorReason::MissingVariable(Some(name)) => {
+                    (Code::Parameter, format!("{name} must be given"))
+                }
                 reason => (Code::Template, reason.to_string()),
             };
             Diagnostics::from(Diagnostic::error(code, message).definition(place))

@@ -11,7 +11,11 @@ use crate::nearest;
 pub(super) type Finding = (String, Diagnostic);
 
 /// Writes the properties into the template.
-pub(super) fn render(template: &Json, parameters: &[KubeParameter], properties: &Json) -> Result<Json, Vec<Finding>> {
+pub(super) fn render(
+    template: &Json,
+    parameters: &[KubeParameter],
+    properties: &Json,
+) -> Result<Json, Vec<Finding>> {
     let mut object = template.clone();
     let mut found = Vec::new();
     let given = properties.as_object();

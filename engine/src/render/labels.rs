@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Role, RenderedObject};
+use super::{RenderedObject, Role};
 use crate::parse::{AppFile, Component};
 
 /// Type that objects made by a component's own `outputs` carry.
@@ -22,7 +22,11 @@ pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
         Role::Workload | Role::Auxiliary { .. } => owner.component.name.clone(),
         Role::Trait { type_, resource, .. } => {
             let middle = type_.split('.').next().unwrap_or(type_).to_lowercase();
-            format!("{}-{middle}-{}", owner.component.name, short_hash(&[type_, resource, &rendered.object.to_string()]))
+            format!(
+                "{}-{middle}-{}",
+                owner.component.name,
+                short_hash(&[type_, resource, &rendered.object.to_string()])
+            )
         }
     };
     // Whatever is not an object was refused when it was rendered.

@@ -57,7 +57,11 @@ impl From<&Json> for Tree {
             Json::Object(fields) => Self::Struct(
                 fields
                     .iter()
-                    .map(|(name, value)| Field { name: name.clone(), value: value.into(), markers: Markers::default() })
+                    .map(|(name, value)| Field {
+                        name: name.clone(),
+                        value: value.into(),
+                        markers: Markers::default(),
+                    })
                     .collect(),
             ),
             scalar => Self::Scalar(scalar.clone()),
@@ -71,9 +75,9 @@ impl Tree {
         match self {
             Self::Scalar(value) => value.clone(),
             Self::List(items) => Json::Array(items.iter().map(Tree::to_json).collect()),
-            Self::Struct(fields) => {
-                Json::Object(fields.iter().map(|field| (field.name.clone(), field.value.to_json())).collect::<Map<_, _>>())
-            }
+            Self::Struct(fields) => Json::Object(
+                fields.iter().map(|field| (field.name.clone(), field.value.to_json())).collect::<Map<_, _>>(),
+            ),
         }
     }
 
@@ -119,8 +123,8 @@ pub fn patch(base: &Tree, patch: &Tree, markers: &Markers) -> Result<Tree, Confl
 fn json_patch(base: &Tree, patch: &Tree) -> Result<Tree, Conflict> {
     let conflict = |message: String| Conflict { path: "patch.operations".to_owned(), message };
     let operations = patch.to_json().get("operations").cloned().unwrap_or(Json::Array(Vec::new()));
-    let operations: json_patch::Patch =
-        serde_json::from_value(operations).map_err(|error| conflict(format!("this is not a JSON patch: {error}")))?;
+    let operations: json_patch::Patch = serde_json::from_value(operations)
+        .map_err(|error| conflict(format!("this is not a JSON patch: {error}")))?;
     let mut value = base.to_json();
     json_patch::patch(&mut value, &operations).map_err(|error| conflict(error.to_string()))?;
     Ok(Tree::from(&value))
@@ -181,11 +185,13 @@ fn matches(base: &[Tree], patch: &[Tree], keys: &str) -> Option<Vec<Option<usize
             if matched[index].is_none()
                 && let Some(value) = element.literal(key)
             {
-                matched[index] = base.iter().position(|candidate| candidate.literal(key).is_some_and(|v| same(v, value)));
+                matched[index] =
+                    base.iter().position(|candidate| candidate.literal(key).is_some_and(|v| same(v, value)));
             }
         }
     }
-    let any_key = patch.iter().any(|element| keys.split(',').any(|key| element.literal(key.trim()).is_some()));
+    let any_key =
+        patch.iter().any(|element| keys.split(',').any(|key| element.literal(key.trim()).is_some()));
     (any_key || patch.is_empty()).then_some(matched)
 }
 
@@ -213,7 +219,12 @@ fn by_key(
 }
 
 /// The base list is open, the patch list is not: it may be longer, but not shorter.
-fn by_position(base: &mut Vec<Tree>, patch: &[Tree], key: Option<&str>, path: &mut String) -> Result<(), Conflict> {
+fn by_position(
+    base: &mut Vec<Tree>,
+    patch: &[Tree],
+    key: Option<&str>,
+    path: &mut String,
+) -> Result<(), Conflict> {
     if patch.len() < base.len() {
         let message = format!("the patch list has {} elements, the object's has {}", patch.len(), base.len());
         return Err(Conflict { path: path.clone(), message });
