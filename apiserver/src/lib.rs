@@ -1,4 +1,38 @@
 //! A small Kubernetes API for one person or one test.
+//!
+//! A request comes in as `http::Request` (in process, or over TLS from [`Served`]), its path and options are parsed
+//! ([`http`]), the resource is found ([`registry`]), a verb reads, watches or writes objects ([`read`], [`watch`],
+//! [`write`]) in the [`store`], and the answer leaves as JSON, as a Table or as a stream of events.
+//! Background work (simulated workloads, garbage collection, namespaces) is started by [`ApiServer::run_controllers`].
+
+mod allocate;
 pub mod builtin;
 pub mod cause;
+mod controllers;
+mod crd;
+mod delete;
+mod discovery;
+mod http;
+mod interim;
+mod object;
+mod openapi;
 pub mod patch;
+mod read;
+mod registry;
+mod review;
+mod scale;
+mod selector;
+mod serve;
+mod server;
+mod status;
+pub mod store;
+mod table;
+mod validate;
+mod watch;
+mod write;
+
+pub use cause::{Cause, CauseReason};
+pub use http::{ApiService, ResponseBody};
+use interim::{apply, schema};
+pub use serve::{ServeError, Served};
+pub use server::{ApiServer, BuildError, Builder, Clock, Controllers};

@@ -1,0 +1,85 @@
+//! A new object in, the same with what only the whole cluster can choose (cluster addresses, node ports) out.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::registry::{Resource, text};
+use crate::server::Core;
+use crate::status::{ApiError, ApiResult};
+
+/// Cluster addresses are 10.96.0.0/16, as most clusters have them; the first one is the API's.
+pub(crate) const FIRST_CLUSTER_IP: &str = "10.96.0.1";
+const CLUSTER_IPS: u32 = 0x0A60_0000;
+const CLUSTER_IPS_COUNT: u32 = 65_534;
+const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
+
+impl Core {
+    pub(crate) fn admit_create(&self, resource: &Resource, object: &mut Value) -> ApiResult<()> {
+        match (resource.group.as_str(), resource.kind.as_str()) {
+            ("", "Service") => self.allocate_service(resource, object),
+            ("", "Namespace") => {
+                let name = crate::object::name(object).to_owned();
+                if let Some(metadata) = crate::object::metadata_mut(object) {
+                    let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+                    if let Some(labels) = labels.as_object_mut() {
+                        labels.insert("kubernetes.io/metadata.name".into(), name.into());
+                    }
+                }
+                crate::object::set_at(object, "spec.finalizers", json!(["kubernetes"]));
+                crate::object::set_at(object, "status.phase", "Active".into());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn allocate_service(&self, resource: &Resource, service: &mut Value) -> ApiResult<()> {
+        let kind = text(service, "/spec/type").to_owned();
+        let services = self.store.list("services", None).0;
+        if kind != "ExternalName" {
+            let asked = text(service, "/spec/clusterIP").to_owned();
+            let used: HashSet<&str> = services.iter().map(|s| text(s, "/spec/clusterIP")).collect();
+            let address = if asked.is_empty() {
+                // Chosen by the name, so that the same service has the same address on every machine.
+                let seed = crate::object::name(service)
+                    .bytes()
+                    .fold(17u32, |h, b| h.wrapping_mul(31).wrapping_add(b.into()));
+                (0..CLUSTER_IPS_COUNT)
+                    .map(|i| CLUSTER_IPS + 1 + (seed.wrapping_add(i)) % CLUSTER_IPS_COUNT)
+                    .map(|bits| std::net::Ipv4Addr::from(bits).to_string())
+                    .find(|address| !used.contains(address.as_str()))
+                    .ok_or_else(|| ApiError::internal("no cluster address is left"))?
+            } else if asked != "None" && used.contains(asked.as_str()) {
+                let cause = crate::cause::Cause::invalid(
+                    "spec.clusterIPs",
+                    &json!([asked]),
+                    "failed to allocate IP: provided IP is already allocated",
+                );
+                return Err(ApiError::invalid(resource.named(), crate::object::name(service), &[cause]));
+            } else {
+                asked
+            };
+            crate::object::set_at(service, "spec.clusterIP", address.clone().into());
+            crate::object::set_at(service, "spec.clusterIPs", json!([address]));
+        }
+        if matches!(kind.as_str(), "NodePort" | "LoadBalancer") {
+            let mut used: HashSet<i64> = services
+                .iter()
+                .flat_map(|s| s["spec"]["ports"].as_array().into_iter().flatten())
+                .filter_map(|p| p["nodePort"].as_i64())
+                .collect();
+            let mut free = NODE_PORTS;
+            for port in service["spec"]["ports"].as_array_mut().into_iter().flatten() {
+                if port["nodePort"].as_i64().unwrap_or(0) == 0 {
+                    let chosen = free
+                        .find(|p| !used.contains(p))
+                        .ok_or_else(|| ApiError::internal("no node port is left"))?;
+                    used.insert(chosen);
+                    port["nodePort"] = chosen.into();
+                }
+            }
+        }
+        Ok(())
+    }
+}

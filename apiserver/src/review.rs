@@ -1,0 +1,58 @@
+//! Questions that are answered and not stored: who am I, may I.
+
+use ::http::{Method, StatusCode};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Call, read_object};
+use crate::object;
+use crate::server::Core;
+use crate::status::{ApiError, ApiResult};
+
+/// The one user of this server.
+const USER: &str = "vela-sandbox";
+
+/// Answers a review; nothing if the call is not one.
+pub(crate) fn answer(core: &Core, call: &Call) -> ApiResult<Option<Answer>> {
+    let place = &call.place;
+    let whole = (place.group.as_str(), place.plural.as_str(), place.subresource.as_deref());
+    let status = match whole {
+        (
+            "authorization.k8s.io",
+            "selfsubjectaccessreviews" | "subjectaccessreviews" | "localsubjectaccessreviews",
+            None,
+        ) => json!({ "allowed": true, "reason": "this server has one user, who may do everything" }),
+        ("authorization.k8s.io", "selfsubjectrulesreviews", None) => json!({
+            "incomplete": false,
+            "resourceRules": [{ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }],
+            "nonResourceRules": [{ "verbs": ["*"], "nonResourceURLs": ["*"] }],
+        }),
+        ("authentication.k8s.io", "selfsubjectreviews", None) => {
+            json!({ "userInfo": { "username": USER, "groups": ["system:masters", "system:authenticated"] } })
+        }
+        ("authentication.k8s.io", "tokenreviews", None) => json!({ "authenticated": false }),
+        ("", "serviceaccounts", Some("token")) => {
+            let expires = core.clock.now() + jiff::SignedDuration::from_hours(1);
+            json!({ "token": uuid::Uuid::new_v4().simple().to_string(),
+                    "expirationTimestamp": crate::server::seconds(expires) })
+        }
+        _ => return Ok(None),
+    };
+    if place.version != "v1" {
+        return Ok(None);
+    }
+    if call.method != Method::POST {
+        return Err(ApiError::method_not_allowed());
+    }
+    let mut review = read_object(&call.content_type, &call.body)?;
+    if !review.is_object() {
+        return Err(ApiError::bad_request("the body must be one object"));
+    }
+    object::set_meta(&mut review, "creationTimestamp", Value::Null);
+    object::set_at(&mut review, "status", status);
+    Ok(Some(Answer {
+        code: StatusCode::CREATED,
+        json: Bytes::from(review.to_string()),
+        warnings: Vec::new(),
+    }))
+}

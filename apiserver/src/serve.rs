@@ -1,0 +1,174 @@
+//! The service on a port: TLS with a certificate made at start, a bearer token, a kubeconfig for clients.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose,
+};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::http::ApiService;
+use crate::server::ApiServer;
+
+/// Connections at once; a watch per kind of a few clients stays far below.
+const CONNECTIONS_MAX: usize = 1024;
+/// How long a client may take for the TLS handshake.
+const HANDSHAKE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Why the server could not be put on the network.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address could not be bound.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The certificate could not be made.
+    #[error("cannot make the certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// The certificate could not be used.
+    #[error("cannot set up TLS: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// A server on the network; it stops when this is dropped.
+#[derive(Debug)]
+pub struct Served {
+    address: SocketAddr,
+    ca_pem: String,
+    token: String,
+    stop: CancellationToken,
+}
+
+impl Served {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The certificate of the authority that signed the server's.
+    pub fn ca_pem(&self) -> &str {
+        &self.ca_pem
+    }
+
+    /// The token that clients must show.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// A kubeconfig with which any client finds and trusts this server.
+    pub fn kubeconfig(&self) -> String {
+        use base64::Engine;
+        let ca = base64::engine::general_purpose::STANDARD.encode(&self.ca_pem);
+        format!(
+            "apiVersion: v1\nkind: Config\nclusters:\n- name: vela-sandbox\n  cluster:\n    server: https://{}\n    \
+             certificate-authority-data: {ca}\nusers:\n- name: vela-sandbox\n  user:\n    token: {}\ncontexts:\n- name: \
+             vela-sandbox\n  context:\n    cluster: vela-sandbox\n    user: vela-sandbox\n    namespace: \
+             default\ncurrent-context: vela-sandbox\n",
+            self.address, self.token
+        )
+    }
+
+    /// Stops accepting, lets running requests end.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl ApiServer {
+    /// Puts the server on the network. Every client must show the token; only TLS is spoken.
+    pub async fn serve(&self, address: SocketAddr) -> Result<Served, ServeError> {
+        let (ca_pem, tls) = certificate(address)?;
+        let listener =
+            TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, source })?;
+        let address = listener.local_addr().map_err(|source| ServeError::Listen { address, source })?;
+        let stop = self.core.closing.child_token();
+        let service = ApiService::new(self.core.clone(), true);
+        self.core.tasks.spawn(accept(listener, TlsAcceptor::from(Arc::new(tls)), service, stop.clone()));
+        Ok(Served { address, ca_pem, token: self.core.token.clone(), stop })
+    }
+}
+
+async fn accept(listener: TcpListener, tls: TlsAcceptor, service: ApiService, stop: CancellationToken) {
+    let graceful = hyper_util::server::graceful::GracefulShutdown::new();
+    let places = Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let stream = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file descriptors, or a client that left: the next one may fare better.
+                    tracing::warn!(%error, "connection not accepted");
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                    continue;
+                }
+            },
+        };
+        let (tls, service, watcher) = (tls.clone(), service.clone(), graceful.watcher());
+        tokio::spawn(async move {
+            let _place = place;
+            let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await;
+            let stream = match handshake {
+                Ok(Ok(stream)) => stream,
+                Ok(Err(error)) => return tracing::debug!(%error, "handshake failed"),
+                Err(_) => return tracing::debug!("handshake took too long"),
+            };
+            let builder = auto::Builder::new(TokioExecutor::new());
+            let connection = builder
+                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+                .into_owned();
+            if let Err(error) = watcher.watch(connection).await {
+                tracing::debug!(%error, "connection ended");
+            }
+        });
+    }
+    drop(listener);
+    // Watches never end by themselves; who is still there after this is cut off.
+    let _ = tokio::time::timeout(std::time::Duration::from_secs(2), graceful.shutdown()).await;
+}
+
+fn certificate(address: SocketAddr) -> Result<(String, rustls::ServerConfig), ServeError> {
+    let mut ca = CertificateParams::new(Vec::<String>::new())?;
+    ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    ca.distinguished_name.push(DnType::CommonName, "vela-sandbox-ca");
+    let ca = CertifiedIssuer::self_signed(ca, KeyPair::generate()?)?;
+    let names =
+        ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "127.0.0.1", "::1"];
+    let mut names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+    names.push(address.ip().to_string());
+    let mut leaf = CertificateParams::new(names)?;
+    leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    leaf.distinguished_name.push(DnType::CommonName, "vela-sandbox");
+    let key = KeyPair::generate()?;
+    let certificate = leaf.signed_by(&key, &ca)?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der())),
+        )?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok((ca.pem(), config))
+}

@@ -1,0 +1,308 @@
+//! The index: all objects in order, a bounded history per resource, and a bell per resource for watchers.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::file::File;
+use super::{Entry, Error, Event, EventKind, Key, View};
+
+/// Events kept per resource: enough for a client that reconnects after a short break; older ones cost a relist.
+const HISTORY_EVENTS: usize = 4096;
+/// Objects in the whole store: one person's cluster, and a bound on memory.
+const OBJECTS_MAX: usize = 500_000;
+
+/// One write.
+#[derive(Debug)]
+pub enum Change {
+    /// Write the object; its resource version is set by the store.
+    Put(Value),
+    /// Remove the object.
+    Delete,
+}
+
+/// What must hold for a write to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// There is no such object.
+    Absent,
+    /// The object is at exactly this revision.
+    Revision(u64),
+}
+
+type Rows = BTreeMap<(String, String), Arc<Entry>>;
+
+#[derive(Debug)]
+struct Shelf {
+    rows: Rows,
+    events: VecDeque<Event>,
+    /// Watches may start at this revision or later.
+    compacted: u64,
+    bell: watch::Sender<u64>,
+}
+
+impl Shelf {
+    fn new(compacted: u64) -> Self {
+        Self { rows: Rows::new(), events: VecDeque::new(), compacted, bell: watch::Sender::new(compacted) }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Index {
+    revision: u64,
+    /// Revision at start: what came before is not in the history.
+    floor: u64,
+    shelves: HashMap<Arc<str>, Shelf>,
+    objects: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    index: RwLock<Index>,
+    /// Held during the whole of a write, so that file and index agree on the order.
+    writer: Mutex<()>,
+    file: Option<File>,
+}
+
+/// All objects of one API server. Clones share the same objects.
+#[derive(Clone, Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+impl Store {
+    /// An empty store that lives as long as the process.
+    pub fn memory() -> Self {
+        Self::with(Index { revision: 1, floor: 1, ..Index::default() }, None)
+    }
+
+    /// A store kept in the file at `path`, which is created when absent. Only one process can have it open.
+    pub fn file(path: &std::path::Path) -> Result<Self, Error> {
+        Self::from_file(File::open(path)?)
+    }
+
+    pub(crate) fn from_file(file: File) -> Result<Self, Error> {
+        let loaded = file.load()?;
+        let revision = loaded.revision.max(1);
+        let mut index = Index { revision, floor: revision, ..Index::default() };
+        for (key, entry) in loaded.objects {
+            index.objects += 1;
+            let shelf = index.shelves.entry(key.resource).or_insert_with(|| Shelf::new(revision));
+            shelf.rows.insert((key.namespace, key.name), Arc::new(entry));
+        }
+        Ok(Self::with(index, Some(file)))
+    }
+
+    fn with(index: Index, file: Option<File>) -> Self {
+        Self { shared: Arc::new(Shared { index: RwLock::new(index), writer: Mutex::new(()), file }) }
+    }
+
+    // A panic while the lock was held cannot leave the index half-written: each write ends in one call of `publish`.
+    fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.shared.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+        self.shared.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, ()> {
+        self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The latest resource version of the whole store.
+    pub fn revision(&self) -> u64 {
+        self.index().revision
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.index().objects
+    }
+
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One object.
+    pub fn get(&self, key: &Key) -> Option<Arc<Entry>> {
+        View::get(self, &key.resource, &key.namespace, &key.name)
+    }
+
+    /// The objects of a resource in name order, and the revision of this view.
+    pub fn list(&self, resource: &str, namespace: Option<&str>) -> (Vec<Arc<Entry>>, u64) {
+        let index = self.index();
+        let rows = index.shelves.get(resource).map(|s| select(&s.rows, namespace)).unwrap_or_default();
+        (rows, index.revision)
+    }
+
+    /// The objects of a resource as they were at `revision`.
+    pub fn list_at(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+        revision: u64,
+    ) -> Result<Vec<Arc<Entry>>, Error> {
+        let index = self.index();
+        let Some(shelf) = index.shelves.get(resource) else { return Ok(Vec::new()) };
+        if revision < shelf.compacted.max(index.floor) {
+            return Err(Error::Expired { asked: revision, oldest: shelf.compacted });
+        }
+        if shelf.events.back().is_none_or(|event| event.revision <= revision) {
+            return Ok(select(&shelf.rows, namespace));
+        }
+        // History is walked backwards from now, each event undone.
+        let mut rows = shelf.rows.clone();
+        for event in shelf.events.iter().rev().take_while(|event| event.revision > revision) {
+            let place = (event.key.namespace.clone(), event.key.name.clone());
+            match &event.previous {
+                Some(before) => rows.insert(place, before.clone()),
+                None => rows.remove(&place),
+            };
+        }
+        Ok(select(&rows, namespace))
+    }
+
+    /// Events of a resource after `revision`, at most `limit`, with the revision up to which they are complete.
+    pub fn events_after(
+        &self,
+        resource: &str,
+        revision: u64,
+        limit: usize,
+    ) -> Result<(Vec<Event>, u64), Error> {
+        let index = self.index();
+        let Some(shelf) = index.shelves.get(resource) else {
+            return if revision < index.floor {
+                Err(Error::Expired { asked: revision, oldest: index.floor })
+            } else {
+                Ok((Vec::new(), index.revision))
+            };
+        };
+        let oldest = shelf.compacted.max(index.floor);
+        if revision < oldest {
+            return Err(Error::Expired { asked: revision, oldest });
+        }
+        let start = shelf.events.partition_point(|event| event.revision <= revision);
+        let events: Vec<Event> = shelf.events.iter().skip(start).take(limit).cloned().collect();
+        let complete_to = match events.last() {
+            Some(last) if events.len() == limit => last.revision,
+            _ => index.revision,
+        };
+        Ok((events, complete_to))
+    }
+
+    /// A bell that rings (with the revision) at each change of the resource.
+    pub fn bell(&self, resource: &str) -> watch::Receiver<u64> {
+        if let Some(shelf) = self.index().shelves.get(resource) {
+            return shelf.bell.subscribe();
+        }
+        let mut index = self.index_mut();
+        let floor = index.floor;
+        index.shelves.entry(Arc::from(resource)).or_insert_with(|| Shelf::new(floor)).bell.subscribe()
+    }
+
+    /// Writes one object if `expect` holds, and returns its new state (its last state, for a deletion).
+    /// With a file this returns after the change is on disk; a failed write changes nothing.
+    pub fn write(&self, key: &Key, expect: Precondition, change: Change) -> Result<Arc<Entry>, Error> {
+        let _order = self.writer();
+        let (revision, previous) = {
+            let index = self.index();
+            let previous = index
+                .shelves
+                .get(&key.resource)
+                .and_then(|s| s.rows.get(&(key.namespace.clone(), key.name.clone())).cloned());
+            if previous.is_none() && index.objects >= OBJECTS_MAX {
+                return Err(Error::Full(OBJECTS_MAX));
+            }
+            (index.revision + 1, previous)
+        };
+        match (expect, &previous) {
+            (Precondition::Absent, Some(_)) => return Err(Error::AlreadyExists),
+            (Precondition::Revision(_), None) => return Err(Error::NotFound),
+            (Precondition::Revision(want), Some(now)) if now.revision() != want => {
+                return Err(Error::Conflict);
+            }
+            _ => {}
+        }
+        let (kind, entry) = match change {
+            Change::Put(value) => {
+                let kind = if previous.is_some() { EventKind::Modified } else { EventKind::Added };
+                (kind, Arc::new(stamped(value, revision)))
+            }
+            Change::Delete => {
+                let Some(last) = &previous else { return Err(Error::NotFound) };
+                (EventKind::Deleted, Arc::new(stamped(last.value().clone(), revision)))
+            }
+        };
+        if let Some(file) = &self.shared.file {
+            match kind {
+                EventKind::Deleted => file.remove(key, revision)?,
+                EventKind::Added | EventKind::Modified => file.put(key, &entry.json(), revision)?,
+            }
+        }
+        self.publish(Event { kind, key: key.clone(), entry: entry.clone(), previous, revision });
+        Ok(entry)
+    }
+
+    /// Whether a write waits for a disk, so that async callers should not do it on a shared thread.
+    pub fn is_durable(&self) -> bool {
+        self.shared.file.is_some()
+    }
+
+    fn publish(&self, event: Event) {
+        let mut index = self.index_mut();
+        index.revision = event.revision;
+        match event.kind {
+            EventKind::Added => index.objects += 1,
+            EventKind::Deleted => index.objects -= 1,
+            EventKind::Modified => {}
+        }
+        let floor = index.floor;
+        let shelf = index.shelves.entry(event.key.resource.clone()).or_insert_with(|| Shelf::new(floor));
+        let place = (event.key.namespace.clone(), event.key.name.clone());
+        match event.kind {
+            EventKind::Deleted => shelf.rows.remove(&place),
+            EventKind::Added | EventKind::Modified => shelf.rows.insert(place, event.entry.clone()),
+        };
+        let revision = event.revision;
+        shelf.events.push_back(event);
+        if shelf.events.len() > HISTORY_EVENTS
+            && let Some(dropped) = shelf.events.pop_front()
+        {
+            shelf.compacted = dropped.revision;
+        }
+        shelf.bell.send_replace(revision);
+    }
+}
+
+impl View for Store {
+    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Entry>> {
+        let place = (namespace.to_owned(), name.to_owned());
+        self.index().shelves.get(resource)?.rows.get(&place).cloned()
+    }
+
+    fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Entry>> {
+        Store::list(self, resource, namespace).0
+    }
+}
+
+fn select(rows: &Rows, namespace: Option<&str>) -> Vec<Arc<Entry>> {
+    match namespace {
+        None => rows.values().cloned().collect(),
+        Some(namespace) => rows
+            .range((namespace.to_owned(), String::new())..)
+            .take_while(|((ns, _), _)| ns == namespace)
+            .map(|(_, entry)| entry.clone())
+            .collect(),
+    }
+}
+
+fn stamped(mut value: Value, revision: u64) -> Entry {
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("resourceVersion".into(), revision.to_string().into());
+    }
+    Entry::new(value, revision)
+}

@@ -1,0 +1,130 @@
+//! Objects and their history: one global resource version, exact snapshots, and events for watchers.
+//!
+//! [`Store`] keeps every object in memory ([`memory`]) and, when it was opened on a file, writes each change to the
+//! file before it is acknowledged ([`file`]). Watchers pull events from a bounded history; who falls behind is told so.
+
+pub mod file;
+mod memory;
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use serde_json::Value;
+
+pub use memory::{Change, Precondition, Store};
+
+/// One stored object at one resource version, with its JSON text made at most once.
+#[derive(Debug)]
+pub struct Entry {
+    value: Arc<Value>,
+    revision: u64,
+    json: OnceLock<Bytes>,
+}
+
+impl Entry {
+    pub(crate) fn new(value: Value, revision: u64) -> Self {
+        Self { value: Arc::new(value), revision, json: OnceLock::new() }
+    }
+
+    /// The resource version at which this state was written.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The object as JSON text.
+    pub fn json(&self) -> Bytes {
+        self.json.get_or_init(|| Bytes::from(self.value.to_string())).clone()
+    }
+
+    /// The object, shared.
+    pub fn shared(&self) -> Arc<Value> {
+        self.value.clone()
+    }
+
+    /// The object.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+}
+
+impl Deref for Entry {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.value
+    }
+}
+
+/// Where an object lies: `deployments.apps`, namespace (empty for cluster scope), name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Plural and group, `deployments.apps`, or just the plural in the core group.
+    pub resource: Arc<str>,
+    /// The namespace, or empty.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// It was created.
+    Added,
+    /// It was changed.
+    Modified,
+    /// It was removed.
+    Deleted,
+}
+
+/// One change of one object. For a deletion `entry` is the last state with the revision of the deletion.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// What happened.
+    pub kind: EventKind,
+    /// Which object.
+    pub key: Key,
+    /// The state after the change (before it, for a deletion).
+    pub entry: Arc<Entry>,
+    /// The state before the change.
+    pub previous: Option<Arc<Entry>>,
+    /// The resource version of the change.
+    pub revision: u64,
+}
+
+/// Read access for the pure controllers.
+pub trait View {
+    /// One object.
+    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Entry>>;
+    /// All objects of a resource, in one namespace or in all.
+    fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Entry>>;
+}
+
+/// Why the store refused.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The object is not there.
+    #[error("not found")]
+    NotFound,
+    /// An object of that name is there already.
+    #[error("already exists")]
+    AlreadyExists,
+    /// The object changed since it was read.
+    #[error("the object was changed by somebody else")]
+    Conflict,
+    /// History no longer reaches back to this resource version.
+    #[error("resource version {asked} is too old, the oldest known is {oldest}")]
+    Expired {
+        /// The version asked for.
+        asked: u64,
+        /// The oldest version still known.
+        oldest: u64,
+    },
+    /// There are as many objects as the store may hold.
+    #[error("the store holds its limit of {0} objects")]
+    Full(usize),
+    /// The file could not be read or written; nothing was changed.
+    #[error("{0}")]
+    File(#[from] file::Error),
+}
