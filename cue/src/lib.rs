@@ -5,7 +5,9 @@ pub mod diagnostic;
 mod lexer;
 pub mod literal;
 pub mod number;
+pub mod packages;
 pub mod parser;
+pub mod regexp;
 pub mod source;
 
 pub use diagnostic::{Code, Diagnostic, Diagnostics};
