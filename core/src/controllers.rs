@@ -57,12 +57,15 @@ impl Controllers {
     /// Run until [`Options::stop`] is cancelled or something essential fails. The CRDs must be installed before.
     pub async fn run(client: kube::Client, options: Options) -> Result<(), Error> {
         let context = Context::new(client);
-        let Options { workers: _, health, metrics, lease, grace, stop } = options;
+        let Options { workers, health, metrics, lease, grace, stop } = options;
         let manager = Manager::new(context.client.clone(), context.cache.clone())
             .health(health)
             .metrics_address(metrics)
             .lease(lease)
-            .grace(grace);
+            .grace(grace)
+            .with(crate::containerized_workload::controller(&context, workers))
+            .with(crate::manual_scaler_trait::controller(&context, workers))
+            .with(crate::health_scope::controller(&context, workers));
         manager.run(stop).await?;
         Ok(())
     }

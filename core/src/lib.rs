@@ -3,8 +3,12 @@
 //! One controller a kind, one file a phase: `fetch → (engine: parse → revision → plan → render → graph) → apply →
 //! observe → (engine: status) → report`, and `finalize` when an object goes. [`Controllers::run`] runs them all.
 
+mod containerized_workload;
 mod context;
 mod controllers;
+mod health_scope;
+mod manual_scaler_trait;
+mod status;
 
 pub use context::Context;
 pub use controllers::{Controllers, Error, Options};

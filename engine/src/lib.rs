@@ -29,6 +29,7 @@
 //! `Rendered` and `Graph` as pending with what it waits for.
 
 pub mod application_configuration;
+pub mod containerized_workload;
 pub mod definition;
 pub mod diagnostic;
 pub mod diff;
@@ -36,7 +37,9 @@ pub mod dry_run;
 pub mod field_path;
 pub mod graph;
 pub mod health;
+pub mod health_scope;
 pub mod manifest;
+pub mod manual_scaler;
 pub mod nearest;
 pub mod observed;
 pub mod parse;
