@@ -1,7 +1,7 @@
 //! A program and its arguments in; success, or an error that says which command failed.
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 /// The root of the repository: the parent of this crate.
 pub(crate) fn root() -> PathBuf {
@@ -20,19 +20,26 @@ pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> Re
     start(&cargo, arguments, environment)
 }
 
-/// Runs any program in the repository.
-pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
-    start(program, arguments, &[])
+fn start(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
+    let status = status(program, arguments, environment)?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{program} {}` failed: {status}", arguments.join(" ")))
+    }
 }
 
-fn start(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
-    let words = arguments.join(" ");
-    println!("$ {program} {words}");
-    let status = Command::new(program)
+/// Runs any program in the repository and tells how it ended.
+pub(crate) fn status(
+    program: &str,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Result<ExitStatus, String> {
+    println!("$ {program} {}", arguments.join(" "));
+    Command::new(program)
         .args(arguments)
         .envs(environment.iter().copied())
         .current_dir(root())
         .status()
-        .map_err(|e| format!("cannot start {program}: {e}"))?;
-    if status.success() { Ok(()) } else { Err(format!("`{program} {words}` failed: {status}")) }
+        .map_err(|e| format!("cannot start {program}: {e}"))
 }

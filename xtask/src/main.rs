@@ -4,6 +4,7 @@
 mod check;
 mod command;
 mod conformance;
+mod e2e;
 mod image;
 mod tidy;
 
@@ -27,8 +28,8 @@ fn main() -> ExitCode {
         ["check"] => check::run(),
         ["tidy"] => tidy::run(),
         ["conformance", rest @ ..] => conformance::run(rest),
-        ["e2e"] => command::cargo(&["test", "--package", "vela-e2e"]),
-        ["e2e", "--real"] => command::run("bash", &["e2e/controlplane/run.sh"]),
+        ["e2e"] => e2e::on_the_sandbox(),
+        ["e2e", "--real"] => e2e::on_a_control_plane(),
         ["codegen"] => command::cargo_with(&["test", "--package", "vela-crds"], &[("UPDATE", "1")]),
         _ => {
             eprint!("{USAGE}");

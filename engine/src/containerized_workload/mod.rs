@@ -101,7 +101,6 @@ pub fn resources(objects: &[Value]) -> Vec<TypedReference> {
             kind: text(&object["kind"]),
             name: text(&object["metadata"]["name"]),
             uid: object["metadata"]["uid"].as_str().map(str::to_owned),
-            ..TypedReference::default()
         })
         .collect()
 }
