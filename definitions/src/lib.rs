@@ -1,1 +1,28 @@
 //! Built-in component and trait definitions, embedded.
+//!
+//! The CUE texts lie beside this crate: `components/*.cue` and `traits/*.cue` are the templates
+//! (parameter, output, patch), `status/*.cue` say how health and a line for people are read from
+//! the objects. A text is the whole template, as it stands in `spec.schematic.cue.template`.
+//! What CUE has no say in (description, workload kind, where a trait may go) stands in
+//! [`components`] and [`traits`] as plain data, so that nothing is parsed before it is needed.
+//!
+//! Parameters and results are those of KubeVela's definitions of the same name; the texts are
+//! ours. `tests/known_differences.md` lists where results differ, and why.
+
+mod components;
+mod definition;
+mod legacy;
+mod traits;
+
+pub use definition::{Attributes, Definition, Kind, StatusTexts};
+
+/// Every built-in definition: components, traits, then the v1alpha2 kinds of the platform.
+pub fn builtin() -> &'static [Definition] {
+    static BUILTIN: std::sync::OnceLock<Vec<Definition>> = std::sync::OnceLock::new();
+    BUILTIN.get_or_init(|| [components::COMPONENTS, traits::TRAITS, legacy::LEGACY].concat())
+}
+
+/// The built-in definition of a kind and name.
+pub fn find(kind: Kind, name: &str) -> Option<&'static Definition> {
+    builtin().iter().find(|definition| definition.kind == kind && definition.name == name)
+}

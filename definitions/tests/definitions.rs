@@ -1,0 +1,5 @@
+//! Built-in definitions: every text is embedded, every manifest has its parts.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "definitions/manifests.rs"]
+mod manifests;
