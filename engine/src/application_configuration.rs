@@ -1,1 +1,40 @@
 //! v1alpha2: ApplicationConfiguration and Components through the same phases as an Application.
+//!
+//! ```text
+//! Application (v1alpha2) ─parse … render─▶ Rendered ─compose─▶ ApplicationConfiguration, Components (objects)
+//! Component ─revision─▶ ControllerRevision
+//! ApplicationConfiguration, Components, definitions ─parse─▶ Parsed ─render─▶ Rendered ─graph─▶ Graph ─status─▶ JSON
+//! ```
+//!
+//! Values that flow between components (`dataInputs`, `dataOutputs`) are refused as not supported yet.
+
+pub mod compose;
+pub mod graph;
+pub mod parse;
+pub mod render;
+pub mod revision;
+pub mod status;
+
+pub use compose::{Composed, compose};
+pub use graph::{Graph, graph};
+pub use parse::{Parsed, parse, references};
+pub use render::{Rendered, render};
+pub use status::status;
+
+/// API version of the objects of this era.
+pub const API_VERSION: &str = "core.oam.dev/v1alpha2";
+/// Kind of a configuration.
+pub const KIND: &str = "ApplicationConfiguration";
+
+use serde_json::Value as Json;
+
+/// Text at a path of fields, or "".
+fn text<'a>(value: &'a Json, path: &[&str]) -> &'a str {
+    path.iter().try_fold(value, |value, key| value.get(key)).and_then(Json::as_str).unwrap_or("")
+}
+
+/// Items of the list at a path of fields, or none.
+fn items<'a>(value: &'a Json, path: &[&str]) -> &'a [Json] {
+    let list = path.iter().try_fold(value, |value, key| value.get(key)).and_then(Json::as_array);
+    list.map_or(&[], Vec::as_slice)
+}

@@ -215,7 +215,7 @@ pub fn parse(application: &Document, snapshot: &Snapshot) -> Result<AppFile, Dia
     let mut parser = Parser { document: application, snapshot, era, found: Diagnostics::new() };
     parser.metadata();
     let spec = parser.object("spec", application.value().get("spec"));
-    parser.known_fields("spec", spec, fields::spec(era));
+    parser.known_fields("spec", spec, fields::SPEC);
     let components = parser.components(spec);
     parser.references_between(&components);
     let policies = parser.policies(spec);
@@ -240,20 +240,20 @@ pub fn parse(application: &Document, snapshot: &Snapshot) -> Result<AppFile, Dia
     })
 }
 
+/// The spelling decides, not the version: a stored Application is read back in whatever version is asked for.
 fn era(document: &Document) -> Result<Era, Diagnostic> {
     match (document.kind(), document.api_version()) {
-        ("Application", "core.oam.dev/v1alpha2") => Ok(Era::V1alpha2),
-        ("Application", "core.oam.dev/v1beta1") => Ok(Era::V1beta1),
-        ("Application", version) => Err(Diagnostic::error(
-            Code::WrongKind,
-            format!("Application of version {version:?} is not known"),
-        )
-        .at(document, "apiVersion")
-        .hint("write core.oam.dev/v1beta1")),
-        (kind, _) => {
-            Err(Diagnostic::error(Code::WrongKind, format!("expected an Application, found {kind:?}"))
-                .at(document, "kind"))
+        ("Application", "core.oam.dev/v1alpha2" | "core.oam.dev/v1beta1") => {
+            let old = vela_crds::application::is_v1alpha2_form(document.value());
+            Ok(if old { Era::V1alpha2 } else { Era::V1beta1 })
         }
+        ("Application", version) => {
+            Err(Diagnostic::error(Code::WrongKind, format!("Application of version {version:?} is not known"))
+                .at(document, "apiVersion")
+                .hint("write core.oam.dev/v1beta1"))
+        }
+        (kind, _) => Err(Diagnostic::error(Code::WrongKind, format!("expected an Application, found {kind:?}"))
+            .at(document, "kind")),
     }
 }
 

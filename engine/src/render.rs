@@ -25,6 +25,7 @@ use crate::parse::AppFile;
 use crate::plan::Plan;
 use crate::revision::Identity;
 
+pub(crate) use labels::short_hash;
 pub use templates::{Compiled, Templates};
 
 /// What the labels `app.oam.dev/resourceType` and friends say an object is.

@@ -23,12 +23,7 @@ pub(super) const STEP: &[&str] = &[
     "mode",
 ];
 
-pub(super) fn spec(era: Era) -> &'static [&'static str] {
-    match era {
-        Era::V1alpha2 => &["components", "rolloutPlan"],
-        Era::V1beta1 => &["components", "policies", "workflow", "rolloutPlan"],
-    }
-}
+pub(super) const SPEC: &[&str] = &["components", "policies", "workflow", "rolloutPlan"];
 
 pub(super) fn component(era: Era) -> &'static [&'static str] {
     match era {
