@@ -247,13 +247,16 @@ fn era(document: &Document) -> Result<Era, Diagnostic> {
             let old = vela_crds::application::is_v1alpha2_form(document.value());
             Ok(if old { Era::V1alpha2 } else { Era::V1beta1 })
         }
-        ("Application", version) => {
-            Err(Diagnostic::error(Code::WrongKind, format!("Application of version {version:?} is not known"))
-                .at(document, "apiVersion")
-                .hint("write core.oam.dev/v1beta1"))
+        ("Application", version) => Err(Diagnostic::error(
+            Code::WrongKind,
+            format!("Application of version {version:?} is not known"),
+        )
+        .at(document, "apiVersion")
+        .hint("write core.oam.dev/v1beta1")),
+        (kind, _) => {
+            Err(Diagnostic::error(Code::WrongKind, format!("expected an Application, found {kind:?}"))
+                .at(document, "kind"))
         }
-        (kind, _) => Err(Diagnostic::error(Code::WrongKind, format!("expected an Application, found {kind:?}"))
-            .at(document, "kind")),
     }
 }
 

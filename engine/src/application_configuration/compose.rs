@@ -24,7 +24,8 @@ pub struct Composed {
 pub fn compose(rendered: &Rendered) -> Composed {
     let app = rendered.app_file();
     let metadata = |name: &str| {
-        let mut metadata = json!({"name": name, "namespace": app.namespace(), "labels": {labels::APP_NAME: app.name()}});
+        let mut metadata =
+            json!({"name": name, "namespace": app.namespace(), "labels": {labels::APP_NAME: app.name()}});
         if let Some(owner) = owner_reference(app.document().value()) {
             metadata["ownerReferences"] = json!([owner]);
         }
@@ -65,7 +66,9 @@ pub fn compose(rendered: &Rendered) -> Composed {
     }
     let mut own = metadata(app.name());
     let source = app.document().value().get("metadata");
-    let copy = |field: &str| source.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default();
+    let copy = |field: &str| {
+        source.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default()
+    };
     let mut all_labels = Map::from_iter([(labels::APP_NAME.to_owned(), json!(app.name()))]);
     all_labels.extend(copy("labels"));
     own["labels"] = Json::Object(all_labels);

@@ -40,9 +40,9 @@ impl Graph {
 
     /// Every object in the order of applying: per component the workload, then its traits.
     pub fn objects(&self) -> impl Iterator<Item = &Json> {
-        self.components()
-            .iter()
-            .flat_map(|component| std::iter::once(&component.workload).chain(component.traits.iter().map(|(t, _)| t)))
+        self.components().iter().flat_map(|component| {
+            std::iter::once(&component.workload).chain(component.traits.iter().map(|(t, _)| t))
+        })
     }
 
     /// Memberships in scopes that must exist.
@@ -108,7 +108,12 @@ impl Graph {
 
 fn reference_key(reference: &Json, namespace: &str) -> ObjectKey {
     let part = |field| text(reference, &[field]).to_owned();
-    ObjectKey { api_version: part("apiVersion"), kind: part("kind"), namespace: namespace.to_owned(), name: part("name") }
+    ObjectKey {
+        api_version: part("apiVersion"),
+        kind: part("kind"),
+        namespace: namespace.to_owned(),
+        name: part("name"),
+    }
 }
 
 /// Checks that no object is wanted twice.
@@ -117,11 +122,13 @@ pub fn graph(rendered: Rendered) -> Result<Graph, Diagnostics> {
     let mut seen = BTreeSet::new();
     let mut found = Diagnostics::new();
     for (index, component) in graph.components().iter().enumerate() {
-        let objects = std::iter::once(&component.workload).chain(component.traits.iter().map(|(object, _)| object));
+        let objects =
+            std::iter::once(&component.workload).chain(component.traits.iter().map(|(object, _)| object));
         for key in objects.map(ObjectKey::of) {
             if !seen.insert(key.clone()) {
                 let path = format!("spec.components[{index}]");
-                let message = format!("{key} is made twice, the second time by component {:?}", component.name);
+                let message =
+                    format!("{key} is made twice, the second time by component {:?}", component.name);
                 found.push(Diagnostic::error(Code::Collision, message).at(&graph.rendered.document, path));
             }
         }
@@ -149,7 +156,9 @@ pub fn add_member(scope: &Json, change: &ScopeChange) -> Result<Option<Json>, fi
 /// The scope without the workload in its list, or nothing if it is not there.
 pub fn remove_member(scope: &Json, path: &str, workload: &Json) -> Result<Option<Json>, field_path::Error> {
     let Some(list) = field_path::find(scope, path)?.and_then(Json::as_array) else { return Ok(None) };
-    let Some(position) = list.iter().position(|entry| is_same_reference(entry, workload)) else { return Ok(None) };
+    let Some(position) = list.iter().position(|entry| is_same_reference(entry, workload)) else {
+        return Ok(None);
+    };
     let mut list = list.clone();
     list.swap_remove(position);
     let mut scope = scope.clone();

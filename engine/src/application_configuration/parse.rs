@@ -96,7 +96,7 @@ fn key(api_version: &str, kind: &str, namespace: &str, name: &str) -> ObjectKey 
 pub fn references(document: &Document, snapshot: &Snapshot) -> References {
     let mut references = References::default();
     let namespace = namespace(document);
-    let mut definition = |kind: DefinitionKind, label: &str, object: &Json, references: &mut References| {
+    let definition = |kind: DefinitionKind, label: &str, object: &Json, references: &mut References| {
         let (api_version, object_kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
         match definition_name(snapshot, label, object) {
             Some(name) => drop(references.definitions.insert((kind, name))),
@@ -142,7 +142,11 @@ fn scope_key(reference: &Json, namespace: &str) -> ObjectKey {
 
 /// The label if there is one, else `<plural>.<group>`; nothing while discovery has not told the plural.
 fn definition_name(snapshot: &Snapshot, label: &str, object: &Json) -> Option<String> {
-    let labelled = object.get("metadata").and_then(|m| m.get("labels")).and_then(|l| l.get(label)).and_then(Json::as_str);
+    let labelled = object
+        .get("metadata")
+        .and_then(|m| m.get("labels"))
+        .and_then(|l| l.get(label))
+        .and_then(Json::as_str);
     if let Some(name) = labelled.filter(|name| !name.is_empty()) {
         return Some(name.to_owned());
     }
@@ -176,7 +180,13 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn error(&mut self, code: Code, path: impl Into<String>, message: impl Into<String>, hint: Option<String>) {
+    fn error(
+        &mut self,
+        code: Code,
+        path: impl Into<String>,
+        message: impl Into<String>,
+        hint: Option<String>,
+    ) {
         self.found.push(Diagnostic::error(code, message).at(self.document, path).hint_opt(hint));
     }
 
@@ -190,7 +200,12 @@ impl Parser<'_> {
         let Some(object) = self.snapshot.object(&key) else {
             let field = if pinned.is_empty() { "componentName" } else { "revisionName" };
             let message = format!("{key} does not exist");
-            self.error(Code::UnknownReference, format!("{path}.{field}"), message, Some("apply it as well".to_owned()));
+            self.error(
+                Code::UnknownReference,
+                format!("{path}.{field}"),
+                message,
+                Some("apply it as well".to_owned()),
+            );
             return None;
         };
         let component = if pinned.is_empty() { object } else { object.get("data").unwrap_or(object) };
@@ -198,7 +213,8 @@ impl Parser<'_> {
             "" => (key.name.as_str(), latest(component).map_or("", |(name, _)| name)),
             pinned => (component_of(pinned), pinned),
         };
-        let mut workload = component.get("spec").and_then(|spec| spec.get("workload")).cloned().unwrap_or(Json::Null);
+        let mut workload =
+            component.get("spec").and_then(|spec| spec.get("workload")).cloned().unwrap_or(Json::Null);
         if !workload.is_object() {
             let message = format!("{key} has no spec.workload (found {})", type_name(&workload));
             self.error(Code::MissingField, path, message, None);
@@ -207,7 +223,14 @@ impl Parser<'_> {
         self.parameters(&path, entry, component, &mut workload);
         let traits = self.traits(&path, entry);
         let scopes = self.scopes(&path, entry);
-        Some(Component { name: name.to_owned(), revision: revision.to_owned(), workload, traits, scopes, path })
+        Some(Component {
+            name: name.to_owned(),
+            revision: revision.to_owned(),
+            workload,
+            traits,
+            scopes,
+            path,
+        })
     }
 
     fn data_flow(&mut self, path: &str, entry: &Json) {
@@ -259,12 +282,18 @@ impl Parser<'_> {
             self.data_flow(&path, entry);
             let object = entry.get("trait").cloned().unwrap_or(Json::Null);
             if text(&object, &["kind"]).is_empty() || text(&object, &["apiVersion"]).is_empty() {
-                self.error(Code::MissingField, format!("{path}.trait"), "a trait needs apiVersion and kind", None);
+                self.error(
+                    Code::MissingField,
+                    format!("{path}.trait"),
+                    "a trait needs apiVersion and kind",
+                    None,
+                );
                 continue;
             }
             // A trait nobody defined is applied as it is; its status says so.
             let name = definition_name(self.snapshot, labels::TRAIT_TYPE, &object);
-            let definition = name.and_then(|name| self.snapshot.definition(DefinitionKind::Trait, &name).cloned());
+            let definition =
+                name.and_then(|name| self.snapshot.definition(DefinitionKind::Trait, &name).cloned());
             traits.push(Trait { object, entry: entry.clone(), definition, path });
         }
         traits

@@ -93,7 +93,11 @@ pub fn render(parsed: &Parsed, snapshot: &Snapshot) -> Result<Rendered, Diagnost
 
 type Failure = (String, String);
 
-fn component_objects(parsed: &Parsed, component: &Component, snapshot: &Snapshot) -> Result<RenderedComponent, Failure> {
+fn component_objects(
+    parsed: &Parsed,
+    component: &Component,
+    snapshot: &Snapshot,
+) -> Result<RenderedComponent, Failure> {
     let revision_enabled = component
         .traits
         .iter()
@@ -115,12 +119,16 @@ fn component_objects(parsed: &Parsed, component: &Component, snapshot: &Snapshot
         }
         let path = trait_.definition.as_ref().map_or("", |definition| definition.text(&["workloadRefPath"]));
         if !path.is_empty() {
-            field_path::set(&mut object, path, workload_reference.clone())
-                .map_err(|error| (trait_.path.clone(), format!("workloadRefPath {path:?} cannot be written: {error}")))?;
+            field_path::set(&mut object, path, workload_reference.clone()).map_err(|error| {
+                (trait_.path.clone(), format!("workloadRefPath {path:?} cannot be written: {error}"))
+            })?;
         }
         traits.push((object, trait_.definition.is_some()));
     }
-    let scopes = component.scopes.iter().map(|Scope { key, workload_refs_path }| (key.clone(), workload_refs_path.clone()));
+    let scopes = component
+        .scopes
+        .iter()
+        .map(|Scope { key, workload_refs_path }| (key.clone(), workload_refs_path.clone()));
     Ok(RenderedComponent {
         name: component.name.clone(),
         revision: component.revision.clone(),
@@ -135,12 +143,16 @@ fn component_objects(parsed: &Parsed, component: &Component, snapshot: &Snapshot
 fn label(object: &mut Json, parsed: &Parsed, component: &Component, resource_type: &str) {
     let configuration = parsed.document.value();
     let source = configuration.get("metadata");
-    let passed = |field: &str| source.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default();
+    let passed = |field: &str| {
+        source.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default()
+    };
     if !object.get("metadata").is_some_and(Json::is_object) {
         object["metadata"] = json!({});
     }
     let metadata = &mut object["metadata"];
-    let own = |metadata: &Json, field: &str| metadata.get(field).and_then(Json::as_object).cloned().unwrap_or_default();
+    let own = |metadata: &Json, field: &str| {
+        metadata.get(field).and_then(Json::as_object).cloned().unwrap_or_default()
+    };
     let mut all_labels: Map<String, Json> = own(metadata, "labels");
     for (key, value) in [
         (labels::APP_NAME, parsed.document.name()),
@@ -155,7 +167,8 @@ fn label(object: &mut Json, parsed: &Parsed, component: &Component, resource_typ
     let generation = source.and_then(|m| m.get("generation")).and_then(Json::as_i64).unwrap_or(0);
     let mut all_annotations = own(metadata, "annotations");
     all_annotations.insert(annotations::APP_GENERATION.to_owned(), json!(generation.to_string()));
-    all_annotations.extend(passed("annotations").into_iter().filter(|(key, _)| !NOT_PASSED.contains(&key.as_str())));
+    all_annotations
+        .extend(passed("annotations").into_iter().filter(|(key, _)| !NOT_PASSED.contains(&key.as_str())));
     metadata["annotations"] = Json::Object(all_annotations);
     if text(metadata, &["namespace"]).is_empty() {
         metadata["namespace"] = json!(parsed.namespace);
@@ -181,8 +194,10 @@ fn workload_name(
         return Ok(component.name.clone());
     }
     if component.revision.is_empty() {
-        let message =
-            format!("component {:?} has no revision yet, and a trait asks for one workload per revision", component.name);
+        let message = format!(
+            "component {:?} has no revision yet, and a trait asks for one workload per revision",
+            component.name
+        );
         return Err((component.path.clone(), message));
     }
     let recorded = items(parsed.document.value(), &["status", "workloads"])
@@ -197,7 +212,8 @@ fn workload_name(
             name: text(recorded, &["name"]).to_owned(),
         };
         let live = snapshot.object(&key).and_then(|live| live.get("metadata")).and_then(|m| m.get("labels"));
-        let revision = live.and_then(|labels| labels.get(labels::APP_COMPONENT_REVISION)).and_then(Json::as_str);
+        let revision =
+            live.and_then(|labels| labels.get(labels::APP_COMPONENT_REVISION)).and_then(Json::as_str);
         if revision == Some(&component.revision) {
             return Ok(key.name);
         }
@@ -213,12 +229,20 @@ fn trait_name(parsed: &Parsed, component: &Component, trait_: &Trait) -> String 
         .filter(|entry| text(entry, &["componentName"]) == component.name)
         .flat_map(|entry| items(entry, &["traits"]))
         .filter_map(|entry| entry.get("traitRef"))
-        .rfind(|reference| text(reference, &["apiVersion"]) == api_version && text(reference, &["kind"]) == kind);
+        .rfind(|reference| {
+            text(reference, &["apiVersion"]) == api_version && text(reference, &["kind"]) == kind
+        });
     match recorded.map(|reference| text(reference, &["name"])) {
         Some(name) if !name.is_empty() => name.to_owned(),
         _ => {
-            let middle = trait_.definition.as_ref().map_or("trait", |d| d.name().split('.').next().unwrap_or("trait"));
-            format!("{}-{}-{}", component.name, middle.to_lowercase(), short_hash(&[&trait_.entry.to_string()]))
+            let middle =
+                trait_.definition.as_ref().map_or("trait", |d| d.name().split('.').next().unwrap_or("trait"));
+            format!(
+                "{}-{}-{}",
+                component.name,
+                middle.to_lowercase(),
+                short_hash(&[&trait_.entry.to_string()])
+            )
         }
     }
 }

@@ -38,7 +38,8 @@ pub fn revision(component: &Json, stored: Option<&Json>) -> Option<NewRevision> 
     let number = current.saturating_add(1);
     let component_name = text(component, &["metadata", "name"]);
     let name = format!("{component_name}-v{number}");
-    let mut status = component.get("status").filter(|status| status.is_object()).cloned().unwrap_or_else(|| json!({}));
+    let mut status =
+        component.get("status").filter(|status| status.is_object()).cloned().unwrap_or_else(|| json!({}));
     status["latestRevision"] = json!({"name": name, "revision": number});
     if let Some(generation) = component.get("metadata").and_then(|metadata| metadata.get("generation")) {
         status["observedGeneration"] = generation.clone();

@@ -42,7 +42,8 @@ pub fn status(graph: &Graph, observed: &Observed, previous: Option<&Json>, now: 
                 }
             }
             if !defined {
-                trait_["message"] = json!("No TraitDefinition found, all framework capabilities will work as default");
+                trait_["message"] =
+                    json!("No TraitDefinition found, all framework capabilities will work as default");
             }
             traits.push(trait_);
         }
@@ -76,7 +77,8 @@ pub fn status(graph: &Graph, observed: &Observed, previous: Option<&Json>, now: 
 /// The status of a lap that failed before anything was applied: what was there stays.
 pub fn failed(configuration: &Json, error: &Diagnostics, previous: Option<&Json>, now: &str) -> Json {
     let message = format!("cannot render components: {error}");
-    let condition = json!({"type": "Synced", "status": "False", "reason": "ReconcileError", "message": message});
+    let condition =
+        json!({"type": "Synced", "status": "False", "reason": "ReconcileError", "message": message});
     let mut status = previous.filter(|status| status.is_object()).cloned().unwrap_or_else(|| json!({}));
     status["conditions"] = json!([timed(condition, previous, now)]);
     observe_generation(&mut status, configuration);
@@ -91,9 +93,12 @@ fn observe_generation(status: &mut Json, configuration: &Json) {
 
 /// The condition with its time: the old one while nothing changed.
 fn timed(mut condition: Json, previous: Option<&Json>, now: &str) -> Json {
-    let old = previous.and_then(|previous| previous.get("conditions")).and_then(Json::as_array).and_then(|all| {
-        all.iter().find(|old| ["type", "status", "reason", "message"].iter().all(|f| old.get(f) == condition.get(f)))
-    });
+    let old =
+        previous.and_then(|previous| previous.get("conditions")).and_then(Json::as_array).and_then(|all| {
+            all.iter().find(|old| {
+                ["type", "status", "reason", "message"].iter().all(|f| old.get(f) == condition.get(f))
+            })
+        });
     let time = old.and_then(|old| old.get("lastTransitionTime")).cloned().unwrap_or_else(|| json!(now));
     condition["lastTransitionTime"] = time;
     condition

@@ -1,0 +1,10 @@
+//! The engine at its boundaries: archives of manifests with what must come out, and rules on plain data.
+
+#[path = "engine/application_configuration.rs"]
+mod application_configuration;
+#[path = "engine/dry_run.rs"]
+mod dry_run;
+#[path = "engine/manifest.rs"]
+mod manifest;
+#[path = "engine/status.rs"]
+mod status;

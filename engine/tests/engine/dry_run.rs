@@ -1,0 +1,52 @@
+//! Each archive in `tests/data/dry_run`: `app.yaml` and `definitions.yaml` → `output` (objects or diagnostics).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vela_engine::{Snapshot, Templates, dry_run, manifest};
+use vela_testkit::{Archive, golden};
+
+fn archives() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dry_run");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    paths
+}
+
+/// Every application of the text, rendered with the definitions; diagnostics where that fails.
+pub(crate) fn output(app: &str, definitions: &str) -> String {
+    let applications = match manifest::read("app.yaml", app) {
+        Ok(documents) => documents,
+        Err(errors) => return format!("{errors}\n"),
+    };
+    let mut snapshot = Snapshot::default();
+    for definition in manifest::read("definitions.yaml", definitions).unwrap() {
+        snapshot.insert_definition_object(definition.into_value()).unwrap();
+    }
+    let templates = Templates::new();
+    let mut text = String::new();
+    for application in applications.iter() {
+        match dry_run::render(application, &snapshot, &templates) {
+            Ok(rendered) => {
+                for warning in rendered.warnings() {
+                    text += &format!("{warning}\n");
+                }
+                text += dry_run::text(&rendered).trim_end();
+                text += "\n";
+            }
+            Err(errors) => text += &format!("{errors}\n"),
+        }
+    }
+    text
+}
+
+#[test]
+fn archives_give_their_output() {
+    for path in archives() {
+        let mut archive = Archive::parse(&fs::read_to_string(&path).unwrap());
+        let output = output(archive.get("app.yaml").unwrap(), archive.get("definitions.yaml").unwrap_or(""));
+        archive.set("output", output);
+        golden(&path, &archive.to_string());
+    }
+}

@@ -1,0 +1,143 @@
+//! The lap from manifest to status on plain data: waves, what is due, health, phases, quietness.
+
+use serde_json::{Value as Json, json};
+use vela_engine::{
+    Diagnostics, Document, Graph, Observed, Snapshot, Templates, graph, manifest, parse, plan, render,
+    revision, status,
+};
+
+pub(crate) const DEFINITIONS: &str = r#"
+apiVersion: core.oam.dev/v1beta1
+kind: ComponentDefinition
+metadata: {name: web}
+spec:
+  workload: {definition: {apiVersion: apps/v1, kind: Deployment}}
+  schematic:
+    kube:
+      template:
+        apiVersion: apps/v1
+        kind: Deployment
+        spec: {template: {spec: {containers: [{name: main}]}}}
+      parameters:
+      - {name: image, type: string, required: true, fieldPaths: ["spec.template.spec.containers[0].image"]}
+"#;
+
+const APP: &str = r#"
+apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata: {name: shop, generation: 1}
+spec:
+  components:
+  - {name: front, type: web, properties: {image: f:1}, dependsOn: [back]}
+  - {name: back, type: web, properties: {image: b:1}}
+"#;
+
+fn snapshot() -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for definition in manifest::read("definitions.yaml", DEFINITIONS).unwrap() {
+        snapshot.insert_definition_object(definition.into_value()).unwrap();
+    }
+    snapshot
+}
+
+fn lap(application: &Document, templates: &Templates) -> Result<Graph, Diagnostics> {
+    let app_file = parse::parse(application, &snapshot())?;
+    let revision = revision::revision(app_file, revision::Previous::of(application).as_ref());
+    let rendered = render::render(&plan::plan(revision)?, templates, &render::Inputs::default())?;
+    graph::graph(rendered)
+}
+
+fn app() -> Document {
+    manifest::read("app.yaml", APP).unwrap().as_slice()[0].clone()
+}
+
+/// The object as a cluster would show it once its pods run.
+fn live(object: &Json) -> Json {
+    let mut live = object.clone();
+    live["metadata"]["generation"] = json!(1);
+    live["status"] =
+        json!({"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1});
+    live
+}
+
+#[test]
+fn components_become_due_when_those_they_wait_for_are_healthy() {
+    let templates = Templates::new();
+    let graph = lap(&app(), &templates).unwrap();
+    assert_eq!(graph.waves(), [vec![1], vec![0]]);
+    let mut observed = Observed::new();
+    assert_eq!(graph.due(&observed, &templates), [1]);
+    observed.insert(graph.objects_of(1)[0].object.clone());
+    assert_eq!(graph.due(&observed, &templates), [1], "applied is not yet healthy");
+    observed.insert(live(&graph.objects_of(1)[0].object));
+    assert_eq!(graph.due(&observed, &templates), [1, 0]);
+}
+
+#[test]
+fn phases_follow_what_is_seen_and_nothing_changes_when_nothing_changed() {
+    let templates = Templates::new();
+    let mut application = app();
+    let graph = lap(&application, &templates).unwrap();
+    let first = status::status(&graph, &Observed::new(), &templates);
+    assert_eq!(first.phase(), status::Phase::RunningWorkflow);
+    let first = first.to_json(None, "2026-01-01T00:00:00Z");
+    assert_eq!(first["workflow"]["steps"][0]["phase"], "pending");
+
+    let mut observed = Observed::new();
+    for object in graph.objects() {
+        observed.insert(live(&object.object));
+    }
+    let running = status::status(&graph, &observed, &templates);
+    assert!(running.is_running());
+    let second = running.to_json(Some(&first), "2026-01-01T00:01:00Z");
+    assert_eq!(second["status"], "running");
+    assert_eq!(second["services"][1]["message"], "Ready:1/1");
+    assert_eq!(second["latestRevision"]["name"], "shop-v1");
+    assert_eq!(second["conditions"][0]["lastTransitionTime"], "2026-01-01T00:00:00Z");
+    assert_eq!(second["conditions"][5]["lastTransitionTime"], "2026-01-01T00:01:00Z");
+    assert_eq!(
+        running.to_json(Some(&second), "2026-01-01T00:02:00Z"),
+        second,
+        "an unchanged status is the same text"
+    );
+
+    // The same content is the same revision; a workload that fails later makes it unhealthy.
+    let mut value = application.value().clone();
+    value["status"] = second;
+    application = Document::from_object(value);
+    let graph = lap(&application, &templates).unwrap();
+    assert_eq!(graph.identity().name(), "shop-v1");
+    assert!(!graph.revision().is_new());
+    assert_eq!(status::status(&graph, &Observed::new(), &templates).phase(), status::Phase::Unhealthy);
+
+    let mut value = application.value().clone();
+    value["spec"]["components"][1]["properties"]["image"] = json!("b:2");
+    let graph = lap(&Document::from_object(value), &templates).unwrap();
+    assert_eq!(graph.identity().name(), "shop-v2");
+    assert_eq!(graph.objects_of(1)[0].object["metadata"]["labels"]["app.oam.dev/appRevision"], "shop-v2");
+}
+
+#[test]
+fn a_failed_apply_is_told_by_name() {
+    let templates = Templates::new();
+    let graph = lap(&app(), &templates).unwrap();
+    let mut observed = Observed::new();
+    observed.insert_error(graph.objects_of(1)[0].key(), "the disk is full");
+    let status = status::status(&graph, &observed, &templates).to_json(None, "now");
+    assert_eq!(status["conditions"][4]["reason"], "ReconcileError");
+    let message = status["conditions"][4]["message"].as_str().unwrap();
+    assert!(message.contains("Deployment default/back: the disk is full"), "{message}");
+}
+
+#[test]
+fn a_failed_parse_keeps_what_earlier_laps_brought() {
+    let mut value = app().value().clone();
+    value["spec"]["components"][0]["type"] = json!("wbe");
+    let application = Document::from_object(value);
+    let errors = lap(&application, &Templates::new()).unwrap_err();
+    assert!(errors.to_string().contains("did you mean \"web\"?"), "{errors}");
+    let status = status::Status::failed(&application, status::ConditionType::Parsed, &errors);
+    let status = status.to_json(Some(&json!({"services": [{"name": "old"}]})), "now");
+    assert_eq!(status["services"][0]["name"], "old");
+    assert_eq!(status["conditions"][0]["status"], "False");
+}
