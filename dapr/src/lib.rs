@@ -1,1 +1,12 @@
-//! Dapr operator on the shared runtime.
+//! Deployments annotated for Dapr in; the headless Services that their sidecars are reached by out.
+//!
+//! Flow: a Deployment's pod-template annotations → [`annotations`] → [`service`] → [`controller`] applies it through
+//! the shared runtime. Component, Configuration and Subscription kinds, the gRPC API and the sidecar injector are not
+//! furnished yet.
+
+pub mod annotations;
+pub mod controller;
+pub mod service;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Deployments in; their sidecars' Services in the cluster, and none where Dapr is switched off, out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
+use serde_json::Value;
+use vela_runtime::apply::{self, Conflicts};
+use vela_runtime::cache::Watch;
+use vela_runtime::events::{self, Events};
+use vela_runtime::{Action, Applier, Cache, Controller, Discovery, Failure, Informer, Key, Reconciler};
+
+use crate::{annotations, service};
+
+/// Field manager of the Services.
+const FIELD_MANAGER: &str = "vela-dapr";
+
+/// The controller: wakes for Deployments and for the Services it made.
+#[must_use]
+pub fn controller(client: &kube::Client, cache: &Cache, workers: usize) -> Controller {
+    let of = |group: &str, kind: &str| ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
+    let deployments = cache.informer(Watch::full(of("apps", "Deployment")));
+    let services = cache.informer(Watch::full(of("", "Service")).labelled(annotations::ENABLED));
+    let discovery = Discovery::new(client.clone());
+    let reconciler = Sidecars {
+        deployments: deployments.clone(),
+        services: services.clone(),
+        applier: Applier::new(client.clone(), discovery, FIELD_MANAGER),
+        events: Events::new(client.clone(), FIELD_MANAGER),
+    };
+    Controller::new("dapr-service", reconciler)
+        .for_kind(&deployments)
+        .owns(&services, "apps", "Deployment")
+        .workers(workers)
+}
+
+struct Sidecars {
+    deployments: Arc<Informer>,
+    services: Arc<Informer>,
+    applier: Applier,
+    events: Events,
+}
+
+impl Reconciler for Sidecars {
+    async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
+        let Some(live) = self.deployments.get(&key) else { return Ok(Action::Done) };
+        if live.metadata.deletion_timestamp.is_some() {
+            return Ok(Action::Done);
+        }
+        let deployment = serde_json::to_value(&*live).map_err(Failure::terminal)?;
+        let asked = match annotations::read(&template_annotations(&deployment)) {
+            Ok(asked) => asked,
+            Err(mistakes) => {
+                let text: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+                return self.refuse(&live, text.join("; ")).await;
+            }
+        };
+        let wanted = asked.as_ref().map(|sidecar| service::name(&sidecar.app_id));
+        self.remove_others(&live, wanted.as_deref()).await?;
+        let Some(sidecar) = asked else { return Ok(Action::Done) };
+        let desired = match service::service(&deployment, &sidecar) {
+            Ok(desired) => desired,
+            Err(message) => return self.refuse(&live, message).await,
+        };
+        let desired: DynamicObject = serde_json::from_value(desired).map_err(Failure::terminal)?;
+        let known = self.services.get(&Key::of(&desired));
+        let guard = |service: &DynamicObject| controlled_by(service, &live);
+        match self.applier.apply(&desired, known, false, Conflicts::Force, &guard).await {
+            Ok(_) => Ok(Action::Done),
+            Err(error) if error.is_transient() => Err(Failure::retry(error)),
+            Err(error) => self.refuse(&live, error.to_string()).await,
+        }
+    }
+}
+
+impl Sidecars {
+    /// What only a change of the Deployment can mend is said on the Deployment and not tried again.
+    async fn refuse(&self, live: &DynamicObject, message: String) -> Result<Action, Failure> {
+        self.events.warning(&events::reference(live), "CannotServeDapr", &message).await;
+        Err(Failure::terminal(message))
+    }
+
+    /// Removes Services this Deployment controls under another id, or at all when Dapr was switched off.
+    async fn remove_others(&self, live: &DynamicObject, wanted: Option<&str>) -> Result<(), Failure> {
+        let namespace = live.metadata.namespace.clone();
+        let mine = self.services.list_where(|service| {
+            service.metadata.namespace == namespace && controlled_by(service, live).is_ok()
+        });
+        for service in mine {
+            let key = Key::of(&service);
+            if wanted == Some(key.name.as_str()) {
+                continue;
+            }
+            let guard = |service: &DynamicObject| controlled_by(service, live);
+            match self.applier.delete("v1", "Service", &key, &guard).await {
+                Ok(_) | Err(apply::Error::Foreign { .. }) => {}
+                Err(error) => return Err(Failure::retry(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Only a Service that the Deployment controls may be changed or removed.
+fn controlled_by(service: &DynamicObject, deployment: &DynamicObject) -> Result<(), String> {
+    let owners = service.metadata.owner_references.as_deref().unwrap_or_default();
+    match owners.iter().find(|owner| owner.controller == Some(true)) {
+        Some(owner) if Some(&owner.uid) == deployment.metadata.uid.as_ref() => Ok(()),
+        Some(owner) => {
+            Err(format!("it belongs to {} {}; give one of them another app-id", owner.kind, owner.name))
+        }
+        None => Err("it exists and belongs to nobody here; rename it or choose another app-id".to_owned()),
+    }
+}
+
+fn template_annotations(deployment: &Value) -> BTreeMap<String, String> {
+    let annotations = &deployment["spec"]["template"]["metadata"]["annotations"];
+    serde_json::from_value(annotations.clone()).unwrap_or_default()
+}
