@@ -1,0 +1,256 @@
+//! The words a person may type.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Run applications on Kubernetes, or on the sandbox that comes with this program.
+#[derive(Debug, Parser)]
+#[command(
+    name = "vela",
+    version,
+    propagate_version = false,
+    max_term_width = 110,
+    subcommand_required = true
+)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Vela {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Where commands work.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// Kubeconfig file (default: $KUBECONFIG, then ~/.kube/config, then the pod's own service account)
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Target", conflicts_with = "sandbox")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig
+    #[arg(long, global = true, value_name = "NAME", help_heading = "Target", conflicts_with = "sandbox")]
+    pub(crate) context: Option<String>,
+    /// Work on the local sandbox even though a cluster is configured
+    #[arg(long, global = true, help_heading = "Target")]
+    pub(crate) sandbox: bool,
+    /// Namespace (default: that of the context, else "default")
+    #[arg(long, short, global = true, value_name = "NAME", help_heading = "Target")]
+    pub(crate) namespace: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Apply files and wait until their applications run
+    Up(Up),
+    /// Show an application: components, health and every object with its origin
+    Status(Status),
+    /// List applications
+    Ls(Ls),
+    /// Delete applications, or everything that files describe, and wait until it is gone
+    Delete(Delete),
+    /// Print the objects that an application would become, without changing anything
+    DryRun(DryRun),
+    /// Show the parameters of a component or trait type
+    Show(Show),
+    /// Run, look after or reset the local sandbox
+    #[command(subcommand)]
+    Sandbox(Sandbox),
+    /// Put the resource definitions, built-in types and (with an image) the controller into the cluster
+    Install(Install),
+    /// Print a completion script for a shell
+    Completion(Completion),
+    /// Print the version
+    Version(Version),
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// File, folder (every .yaml, .yml and .json in it) or - for standard input; may be given many times
+    #[arg(long = "file", short, value_name = "PATH", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How long to wait until the applications run, such as 90s, 5m or 1h
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Return as soon as the objects are stored
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+    /// Take over fields that another program manages
+    #[arg(long)]
+    pub(crate) force_conflicts: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// Name of the application (or ApplicationConfiguration)
+    pub(crate) name: String,
+    /// How to print it
+    #[arg(long, short, value_enum, default_value = "table")]
+    pub(crate) output: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ls {
+    /// Applications of every namespace
+    #[arg(long, short = 'A')]
+    pub(crate) all_namespaces: bool,
+    /// How to print them
+    #[arg(long, short, value_enum, default_value = "table")]
+    pub(crate) output: Format,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(false).args(["names", "files"]))]
+pub(crate) struct Delete {
+    /// Names of applications (or ApplicationConfigurations)
+    pub(crate) names: Vec<String>,
+    /// Delete what this file, folder or - (standard input) describes; may be given many times
+    #[arg(long = "file", short, value_name = "PATH")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How long to wait until everything is gone
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Return as soon as the deletion is asked for
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DryRun {
+    /// File, folder or - for standard input, with applications and what they need; may be given many times
+    #[arg(long = "file", short, value_name = "PATH", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Files or folders with more definitions; they win over the built-in ones
+    #[arg(long = "definitions", short, value_name = "PATH")]
+    pub(crate) definitions: Vec<PathBuf>,
+    /// Ask no cluster: use the built-in definitions and those given
+    #[arg(long, conflicts_with_all = ["sandbox", "kubeconfig", "context"])]
+    pub(crate) offline: bool,
+    /// How to print the objects: yaml with comments on their origin, or a JSON list
+    #[arg(long, short, value_enum, default_value = "yaml")]
+    pub(crate) output: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Type, such as webservice or scaler; without it, all types are listed
+    pub(crate) name: Option<String>,
+    /// Files or folders with more definitions; they win over the built-in ones
+    #[arg(long = "definitions", short, value_name = "PATH")]
+    pub(crate) definitions: Vec<PathBuf>,
+    /// Ask no cluster: show the built-in definitions and those given
+    #[arg(long, conflicts_with_all = ["sandbox", "kubeconfig", "context"])]
+    pub(crate) offline: bool,
+    /// How to print them
+    #[arg(long, short, value_enum, default_value = "table")]
+    pub(crate) output: Format,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Sandbox {
+    /// Serve the sandbox on a loopback port until Ctrl-C, for kubectl and other programs
+    Run {
+        /// Loopback port; 0 takes a free one
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+    /// Stop the sandbox that serves
+    Stop,
+    /// Stop the sandbox and delete everything in it
+    Reset,
+    /// Say whether it serves, where its data are and how much there is
+    Status {
+        /// How to print it
+        #[arg(long, short, value_enum, default_value = "table")]
+        output: Format,
+    },
+    /// Print the kubeconfig of the sandbox that serves
+    Kubeconfig,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    /// Image of vela-core; with it the controller is installed too
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) controller_image: Option<String>,
+    /// Print the objects instead of applying them
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completion {
+    /// Shell to write it for
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Version {
+    /// How to print it
+    #[arg(long, short, value_enum, default_value = "table")]
+    pub(crate) output: Format,
+}
+
+/// The longest wait somebody can ask for: beyond a day it is a typing error.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Reads `90s`, `5m`, `1h30m`; a bare number means seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a time: write it like 90s, 5m or 1h30m");
+    if let Ok(seconds) = text.parse::<u64>() {
+        return limited(seconds).ok_or_else(wrong);
+    }
+    let mut seconds: u64 = 0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let number: u64 = rest[..end].parse().map_err(|_| wrong())?;
+        let unit = match rest[end..].chars().next() {
+            Some('s') => 1,
+            Some('m') => 60,
+            Some('h') => 3600,
+            _ => return Err(wrong()),
+        };
+        seconds = number.checked_mul(unit).and_then(|more| seconds.checked_add(more)).ok_or_else(wrong)?;
+        rest = &rest[end + 1..];
+    }
+    if text.is_empty() { Err(wrong()) } else { limited(seconds).ok_or_else(wrong) }
+}
+
+fn limited(seconds: u64) -> Option<Duration> {
+    Some(Duration::from_secs(seconds)).filter(|time| *time <= LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_words_fit_together() {
+        Vela::command().debug_assert();
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5400)));
+        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
+        for wrong in
+            ["", "s", "5x", "5", "99999999999999999999s", "25h", "-1s", "5m3"].iter().filter(|t| **t != "5")
+        {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

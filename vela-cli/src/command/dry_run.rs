@@ -1,0 +1,78 @@
+//! `vela dry-run`: applications in, the objects they would become out; nothing is written anywhere.
+
+use serde_json::{Value, json};
+use vela_engine::{Document, Snapshot, dry_run};
+
+use crate::args::{DryRun, Format, Global};
+use crate::error::{Error, Failure, Result};
+use crate::screen::{Screen, data};
+use crate::session::{Purpose, Session, block_on};
+use crate::{input, offline};
+
+pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result<()> {
+    // Both are read before either is refused, so that the errors of all files come together.
+    let (documents, definitions) = (input::read(&args.files), input::read(&args.definitions));
+    let (documents, mut definitions) = match (documents, definitions) {
+        (Ok(documents), Ok(definitions)) => (documents, definitions),
+        (documents, definitions) => {
+            let failures = [documents.err(), definitions.err()].into_iter().flatten().collect();
+            return Failure::all(failures).map_or(Ok(()), Err);
+        }
+    };
+    if let Some(stranger) = definitions.iter().find(|document| !offline::is_definition(document)) {
+        let place =
+            stranger.places().value("kind").map_or_else(|| stranger.title(), |place| place.to_string());
+        return Err(Error::user(format!("{place}: {} is no definition", stranger.title()))
+            .hint("--definitions takes ComponentDefinitions, TraitDefinitions and their like")
+            .into());
+    }
+    let (applications, others): (Vec<_>, Vec<_>) = documents.into_iter().partition(offline::is_application);
+    let (more, others): (Vec<_>, Vec<_>) = others.into_iter().partition(offline::is_definition);
+    definitions.extend(more);
+    for other in &others {
+        screen.say(&format!("{} is passed over: a dry run shows Applications.", other.title()));
+    }
+    if applications.is_empty() {
+        return Err(Error::user("there is no Application in what was given").into());
+    }
+    let definitions: Vec<&Document> = definitions.iter().collect();
+    if args.offline {
+        let namespace = global.namespace.as_deref().unwrap_or("default");
+        let snapshot = offline::built_in_snapshot(&definitions)?;
+        return show(&applications, namespace, &snapshot, args.output, screen);
+    }
+    block_on(async {
+        let session = Session::open(global, Purpose::Read, screen).await?;
+        let namespace = session.cluster.namespace().to_owned();
+        let mut namespaces: Vec<&str> = applications.iter().map(Document::namespace).collect();
+        namespaces.retain(|name| !name.is_empty());
+        namespaces.push(&namespace);
+        namespaces.sort_unstable();
+        namespaces.dedup();
+        let snapshot = offline::cluster_snapshot(&session.cluster, &definitions, &namespaces).await;
+        session.close().await?;
+        show(&applications, &namespace, &snapshot?, args.output, screen)
+    })
+}
+
+fn show(
+    applications: &[Document],
+    namespace: &str,
+    snapshot: &Snapshot,
+    format: Format,
+    screen: &mut Screen,
+) -> Result<()> {
+    let applications: Vec<Document> =
+        applications.iter().map(|document| offline::in_namespace(document, namespace)).collect();
+    let rendered = offline::render(&applications, snapshot)?;
+    for warning in rendered.iter().flat_map(|one| one.warnings()) {
+        screen.say(&warning.to_string());
+    }
+    if format == Format::Json {
+        let lists = rendered.iter().map(dry_run::list);
+        let items: Vec<Value> =
+            lists.filter_map(|list| list.get("items").and_then(Value::as_array).cloned()).flatten().collect();
+        return screen.print(&data(format, &json!({"apiVersion": "v1", "kind": "List", "items": items}))?);
+    }
+    screen.print(&rendered.iter().map(dry_run::text).collect::<String>())
+}

@@ -1,0 +1,39 @@
+//! `vela install`: a cluster in; it understands applications afterwards, and runs them when an image is given.
+
+use crate::args::{Format, Global, Install};
+use crate::error::{Error, Failure, Result};
+use crate::installation;
+use crate::screen::{Screen, data};
+use crate::session::{Purpose, Session, block_on};
+
+pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Result<()> {
+    let mut objects = installation::objects()?;
+    if let Some(image) = &args.controller_image {
+        if image.trim().is_empty() {
+            return Err(Error::user("--controller-image is empty")
+                .hint("name the image of vela-core")
+                .into());
+        }
+        objects.extend(installation::controller(image));
+    }
+    if args.print {
+        let documents =
+            objects.iter().map(|object| data(Format::Yaml, object)).collect::<Result<Vec<_>>>()?;
+        return screen.print(&documents.join("---\n"));
+    }
+    block_on(async {
+        let session = Session::open(global, Purpose::Read, screen).await?;
+        let done = installation::apply(&session.cluster, &objects, |line| screen.say(&line)).await;
+        let closed = session.close().await;
+        if let Some(failure) = Failure::all([done, closed].into_iter().filter_map(Result::err).collect()) {
+            return Err(failure);
+        }
+        screen.say(&format!("{} objects are as they should be.", objects.len()));
+        if args.controller_image.is_none() {
+            screen.say(
+                "No --controller-image was given: run vela-core yourself, or nothing acts on applications.",
+            );
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,108 @@
+//! `vela ls`: the applications of a namespace, one row per component.
+
+use serde_json::{Value, json};
+
+use crate::args::{Format, Global, Ls};
+use crate::cluster::Cluster;
+use crate::command::delete::APPLICATIONS;
+use crate::error::Result;
+use crate::screen::{BAD, GOOD, Screen, data, styled};
+use crate::session::{Purpose, Session, block_on};
+use crate::table::Table;
+use crate::tree::text;
+
+pub(crate) fn run(args: &Ls, global: &Global, screen: &mut Screen) -> Result<()> {
+    block_on(async {
+        let session = Session::open(global, Purpose::Read, screen).await?;
+        let shown = list(&session.cluster, args, screen).await;
+        session.close().await?;
+        shown
+    })
+}
+
+async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
+    let namespace = (!args.all_namespaces).then(|| cluster.namespace());
+    let mut applications: Vec<Value> = Vec::new();
+    for (api_version, kind) in APPLICATIONS {
+        let found = cluster.list(api_version, kind, namespace).await?;
+        // Lists leave out what their items have in common.
+        applications.extend(found.into_iter().map(|object| {
+            let mut value = json!(object);
+            value["apiVersion"] = json!(api_version);
+            value["kind"] = json!(kind);
+            value
+        }));
+    }
+    // An ApplicationConfiguration that an Application became is shown with that Application.
+    let owned = |value: &Value| {
+        let owners = value.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+        owners.is_some_and(|owners| owners.iter().any(|owner| text(owner, "/kind") == "Application"))
+    };
+    applications.retain(|value| !owned(value));
+    applications.sort_by_cached_key(|value| {
+        (text(value, "/metadata/namespace").to_owned(), text(value, "/metadata/name").to_owned())
+    });
+    if args.output != Format::Table {
+        return screen.print(&data(args.output, &Value::Array(applications))?);
+    }
+    let mut heading =
+        vec!["APP", "COMPONENT", "TYPE", "TRAITS", "PHASE", "HEALTHY", "STATUS", "CREATED-TIME"];
+    if args.all_namespaces {
+        heading.insert(0, "NAMESPACE");
+    }
+    let mut table = Table::new(&heading);
+    for application in &applications {
+        for mut row in rows(application) {
+            if args.all_namespaces {
+                row.insert(0, text(application, "/metadata/namespace").to_owned());
+            }
+            table.row(row);
+        }
+    }
+    if table.is_empty() {
+        let place = namespace.map_or("any namespace".to_owned(), |name| format!("namespace {name}"));
+        screen.say(&format!("There is no application in {place}."));
+        return Ok(());
+    }
+    screen.print(&table.render())
+}
+
+fn rows(application: &Value) -> Vec<Vec<String>> {
+    let none = Vec::new();
+    let list = |value: &Value, path: &str| {
+        value.pointer(path).and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let components = application.pointer("/spec/components").and_then(Value::as_array).unwrap_or(&none);
+    let services = list(application, "/status/services");
+    let phase = match text(application, "/kind") {
+        "ApplicationConfiguration" => {
+            let conditions = list(application, "/status/conditions");
+            let synced = conditions.iter().find(|condition| text(condition, "/type") == "Synced");
+            synced.map_or(String::new(), |condition| text(condition, "/reason").to_owned())
+        }
+        _ => text(application, "/status/status").to_owned(),
+    };
+    let created = text(application, "/metadata/creationTimestamp").to_owned();
+    let row = |(index, component): (usize, &Value)| {
+        let name = [text(component, "/name"), text(component, "/componentName")].concat();
+        let traits: Vec<String> = list(component, "/traits")
+            .iter()
+            .map(|entry| [text(entry, "/type"), text(entry, "/name"), text(entry, "/trait/kind")].concat())
+            .collect();
+        let service = services.iter().find(|service| text(service, "/name") == name);
+        let healthy = match service.and_then(|service| service.get("healthy")).and_then(Value::as_bool) {
+            Some(true) => styled(GOOD, "healthy"),
+            Some(false) => styled(BAD, "unhealthy"),
+            None => String::new(),
+        };
+        let app = match index {
+            0 => text(application, "/metadata/name").to_owned(),
+            last if last + 1 == components.len() => "└─".to_owned(),
+            _ => "├─".to_owned(),
+        };
+        let message = service.map_or("", |service| text(service, "/message")).trim().replace('\n', " ");
+        let kind = text(component, "/type").to_owned();
+        vec![app, name, kind, traits.join(","), phase.clone(), healthy, message, created.clone()]
+    };
+    components.iter().enumerate().map(row).collect()
+}

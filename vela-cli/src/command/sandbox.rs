@@ -1,0 +1,139 @@
+//! `vela sandbox`: serve it to other programs, stop it, reset it, say how it is.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::args::{Format, Sandbox};
+use crate::error::{Error, Failure, Result};
+use crate::sandbox::{Home, Local, Taken, stop_process};
+use crate::screen::{Screen, data};
+use crate::session::Purpose;
+
+/// A serving sandbox closes its store and goes within this time, or something holds it.
+const LONGEST_STOP: Duration = Duration::from_secs(30);
+/// How often it is looked whether it has gone.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+pub(crate) fn run(args: &Sandbox, screen: &mut Screen) -> Result<()> {
+    match args {
+        Sandbox::Run { port } => serve(*port, screen),
+        Sandbox::Stop => {
+            let home = Home::find()?;
+            match stop(&home)? {
+                true => screen.say("The sandbox has stopped; its data stay."),
+                false => screen.say("The sandbox does not serve."),
+            }
+            Ok(())
+        }
+        Sandbox::Reset => reset(screen),
+        Sandbox::Status { output } => status(*output, screen),
+        Sandbox::Kubeconfig => {
+            let home = Home::find()?;
+            if !matches!(home.holder()?, Some(holder) if holder.serves) {
+                return Err(Error::user("the sandbox does not serve, so there is nothing to connect to")
+                    .hint("start it with `vela sandbox run` (in another terminal)")
+                    .into());
+            }
+            let text =
+                std::fs::read_to_string(home.kubeconfig()).map_err(|error| home.trouble("read", &error))?;
+            screen.print(&text)
+        }
+    }
+}
+
+fn serve(port: u16, screen: &mut Screen) -> Result<()> {
+    let work = async {
+        let home = Home::find()?;
+        let lock = match home.take(screen).await? {
+            Taken::Ours(lock) => lock,
+            Taken::Serving(path) => {
+                return Err(Error::user("the sandbox serves already")
+                    .hint(format!("use it with `export KUBECONFIG={}`", path.display()))
+                    .into());
+            }
+        };
+        let local = Local::open(home.clone(), lock, Purpose::Change).await?;
+        let address = local.serve(port).await?;
+        screen.say(&format!(
+            "The sandbox serves at https://{address}; pods are simulated. Ctrl-C stops it, its data stay."
+        ));
+        screen.say(&format!("  export KUBECONFIG={}", home.kubeconfig().display()));
+        stop_asked().await?;
+        screen.say("Stopping …");
+        local.close().await
+    };
+    // Many clients at once: here the threads of the large runtime earn their start-up time.
+    tokio::runtime::Runtime::new()
+        .map_err(|error| Failure::from(Error::internal(format!("the event loop cannot start: {error}"))))?
+        .block_on(work)
+}
+
+/// Ctrl-C, or the signal that `vela sandbox stop` and service managers send.
+async fn stop_asked() -> Result<()> {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+        .map_err(|error| Error::internal(format!("signals cannot be received: {error}")))?;
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+/// Stops a serving sandbox and says whether there was one.
+fn stop(home: &Home) -> Result<bool> {
+    let Some(holder) = home.holder()? else { return Ok(false) };
+    if !holder.serves {
+        let message = format!("another vela (process {}) works in the sandbox", holder.pid);
+        return Err(Error::config(message).hint("wait until it is done, or stop it with Ctrl-C").into());
+    }
+    stop_process(holder.pid)?;
+    let deadline = Instant::now() + LONGEST_STOP;
+    while home.holder()?.is_some_and(|now| now.pid == holder.pid) {
+        if Instant::now() > deadline {
+            let message = format!("the sandbox (process {}) does not stop", holder.pid);
+            return Err(Error::config(message).hint("end that process by hand").into());
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    Ok(true)
+}
+
+fn reset(screen: &mut Screen) -> Result<()> {
+    let home = Home::find()?;
+    stop(&home)?;
+    let lock = match home.try_lock()? {
+        Ok(lock) => lock,
+        Err(_) => {
+            return Err(Error::config("another vela has just taken the sandbox").hint("try again").into());
+        }
+    };
+    home.clear().map_err(|error| home.trouble("cleared", &error))?;
+    drop(lock);
+    screen.say(&format!("The sandbox is empty; its data were in {}.", home.path().display()));
+    Ok(())
+}
+
+fn status(output: Format, screen: &mut Screen) -> Result<()> {
+    let home = Home::find()?;
+    let holder = home.holder()?;
+    let (state, pid) = match holder {
+        Some(holder) if holder.serves => ("serving", Some(holder.pid)),
+        Some(holder) => ("in use by one command", Some(holder.pid)),
+        None => ("at rest", None),
+    };
+    let bytes = home.stored_bytes();
+    if output != Format::Table {
+        let value = json!({"state": state, "pid": pid, "path": home.path(), "bytes": bytes});
+        return screen.print(&data(output, &value)?);
+    }
+    let mut text = format!("State   {state}\n");
+    if let Some(pid) = pid {
+        text.push_str(&format!("Process {pid}\n"));
+    }
+    text.push_str(&format!("Data    {} ({bytes} bytes)\n", home.path().display()));
+    if state == "serving" {
+        text.push_str(&format!("Connect export KUBECONFIG={}\n", home.kubeconfig().display()));
+    }
+    screen.print(&text)
+}

@@ -1,0 +1,60 @@
+//! `vela status`: an application's name in; its conditions, components and objects out.
+
+use serde_json::{Value, json};
+
+use crate::args::{Format, Global, Status};
+use crate::cluster::Cluster;
+use crate::command::delete::APPLICATIONS;
+use crate::error::{Error, Result};
+use crate::screen::{BAD, BOLD, Screen, data, styled};
+use crate::session::{Purpose, Session, block_on};
+use crate::tree::{self, text};
+
+pub(crate) fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<()> {
+    block_on(async {
+        let session = Session::open(global, Purpose::Read, screen).await?;
+        let shown = show(&session.cluster, args, screen).await;
+        session.close().await?;
+        shown
+    })
+}
+
+async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<()> {
+    let application = find(cluster, &args.name).await?;
+    let tree = tree::read(cluster, &application).await?;
+    if args.output != Format::Table {
+        let status = application.get("status").cloned().unwrap_or_default();
+        return screen.print(&data(args.output, &json!({ "tree": tree.data(), "status": status }))?);
+    }
+    let mut out = String::new();
+    let mut say = |name: &str, value: &str| {
+        if !value.is_empty() {
+            out.push_str(&format!("{}{value}\n", styled(BOLD, &format!("{name:<11}"))));
+        }
+    };
+    say("Name", text(&application, "/metadata/name"));
+    say("Namespace", text(&application, "/metadata/namespace"));
+    say("Created", text(&application, "/metadata/creationTimestamp"));
+    say("Phase", text(&application, "/status/status"));
+    say("Revision", text(&application, "/status/latestRevision/name"));
+    let none = Vec::new();
+    for condition in application.pointer("/status/conditions").and_then(Value::as_array).unwrap_or(&none) {
+        if text(condition, "/status") == "False" {
+            let words = format!("{}: {}", text(condition, "/type"), text(condition, "/message"));
+            say("Problem", &styled(BAD, &words));
+        }
+    }
+    out.push('\n');
+    out.push_str(&tree.render());
+    screen.print(&out)
+}
+
+async fn find(cluster: &Cluster, name: &str) -> Result<Value> {
+    for (api_version, kind) in APPLICATIONS {
+        if let Some(object) = cluster.get(api_version, kind, None, name).await? {
+            return Ok(json!(object));
+        }
+    }
+    let message = format!("there is no application {name:?} in namespace {}", cluster.namespace());
+    Err(Error::user(message).hint("`vela ls -A` lists the applications of every namespace").into())
+}

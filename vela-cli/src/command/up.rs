@@ -1,0 +1,111 @@
+//! `vela up`: files in; their objects applied in a sensible order, watched until they run, shown as trees.
+
+use serde_json::{Value, json};
+use vela_engine::Document;
+
+use crate::args::{Global, Up};
+use crate::cluster::{Applied, Cluster};
+use crate::error::{Error, Failure, Result};
+use crate::screen::Screen;
+use crate::session::{Purpose, Session, block_on};
+use crate::wait::{self, Awaited};
+use crate::{crd, input, offline, order, tree};
+
+pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()> {
+    let mut documents = input::read(&args.files)?;
+    order::sort(&mut documents);
+    block_on(async {
+        let session = Session::open(global, Purpose::Change, screen).await?;
+        let outcome = up(&session.cluster, &documents, args, screen).await;
+        let closed = session.close().await;
+        Failure::all([outcome, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
+    })
+}
+
+async fn up(cluster: &Cluster, documents: &[Document], args: &Up, screen: &mut Screen) -> Result<()> {
+    // Everything that can be known before the first write is told before it, for all files at once.
+    for warning in offline::check(cluster, documents).await? {
+        screen.say(&warning);
+    }
+    let awaited = apply_all(cluster, documents, args, screen).await?;
+    if args.no_wait || awaited.is_empty() {
+        return Ok(());
+    }
+    let waited = wait::running(cluster, &awaited, args.timeout, screen).await;
+    if let Err(failure) = &waited
+        && failure.is_interrupt()
+    {
+        return waited;
+    }
+    // The trees are shown even when the wait failed: they tell which part is the reason.
+    for awaited in &awaited {
+        let Awaited { api_version, kind, namespace, name, .. } = awaited;
+        if let Some(object) = cluster.get(api_version, kind, Some(namespace), name).await? {
+            screen.print(&tree::read(cluster, &json!(object)).await?.render())?;
+        }
+    }
+    waited
+}
+
+/// Applies one after the other; stops at the first refusal, because later objects may need the refused one, and says
+/// what was done until then.
+async fn apply_all(
+    cluster: &Cluster,
+    documents: &[Document],
+    args: &Up,
+    screen: &mut Screen,
+) -> Result<Vec<Awaited>> {
+    let mut awaited = Vec::new();
+    let mut done = 0;
+    let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
+    for document in documents {
+        let one = apply_one(cluster, document, args.force_conflicts);
+        let outcome = tokio::select! {
+            outcome = one => outcome,
+            _ = &mut interrupt => Err(Error::interrupted("interrupted").into()),
+        };
+        match outcome {
+            Ok((applied, object)) => {
+                done += 1;
+                screen.say(&format!("{} {}", describe(document, &object), applied.word()));
+                if order::is_application(document) {
+                    awaited.push(Awaited::of(&object));
+                }
+            }
+            Err(failure) => {
+                let left = documents.len() - done;
+                let so_far = format!(
+                    "{done} of {} objects are applied and stay; {left} are not. The same command continues.",
+                    documents.len()
+                );
+                return Err(failure.at(place(document)).closing(so_far));
+            }
+        }
+    }
+    Ok(awaited)
+}
+
+async fn apply_one(
+    cluster: &Cluster,
+    document: &Document,
+    force: bool,
+) -> Result<(Applied, kube::api::DynamicObject)> {
+    let outcome = cluster.apply(document.value(), force, false).await?;
+    if document.kind() == "CustomResourceDefinition" {
+        crd::established(cluster, document.name()).await?;
+    }
+    Ok(outcome)
+}
+
+/// `file:line:column` of a document, for errors about the whole of it.
+pub(crate) fn place(document: &Document) -> String {
+    document.places().value("metadata.name").map_or_else(|| document.title(), |place| place.to_string())
+}
+
+fn describe(document: &Document, object: &kube::api::DynamicObject) -> String {
+    let value: Value = json!(object);
+    match tree::text(&value, "/metadata/namespace") {
+        "" => format!("{} {}", document.kind(), document.name()),
+        namespace => format!("{} {namespace}/{}", document.kind(), document.name()),
+    }
+}

@@ -1,0 +1,96 @@
+//! Paths in, documents with the position of every field out; all errors of all files together.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use vela_engine::{Document, manifest};
+
+use crate::error::{Error, Failure, Result};
+
+/// A manifest larger than this is no manifest: the API server itself refuses objects beyond a few megabytes.
+const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+/// More files than this in one folder is a folder chosen by mistake.
+const MOST_FILES: usize = 10_000;
+
+/// Reads files, the manifests directly inside folders, and standard input (`-`).
+pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    let mut failures = Vec::new();
+    for path in paths {
+        match expand(path) {
+            Ok(files) => {
+                for file in files {
+                    match read_file(&file) {
+                        Ok(more) => documents.extend(more),
+                        Err(failure) => failures.push(failure),
+                    }
+                }
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.is_empty() && documents.is_empty() && !paths.is_empty() {
+        let names = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        failures.push(Error::user(format!("there is no object in {names}")).into());
+    }
+    match Failure::all(failures) {
+        Some(failure) => Err(failure),
+        None => Ok(documents),
+    }
+}
+
+/// The files that a path stands for, in the order of their names.
+fn expand(path: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable =
+        |error: std::io::Error| Error::user(format!("{} cannot be read: {error}", path.display()));
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.path();
+        let is_manifest =
+            matches!(file.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json"));
+        if is_manifest && file.is_file() {
+            files.push(file);
+        }
+        if files.len() > MOST_FILES {
+            let message = format!("{} holds more than {MOST_FILES} manifests", path.display());
+            return Err(Error::user(message).hint("name the files or a smaller folder").into());
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::user(format!("there is no .yaml, .yml or .json file in {}", path.display()))
+            .hint("folders inside it are not searched: name them one by one")
+            .into());
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read_file(path: &Path) -> Result<Vec<Document>> {
+    let (name, bytes) = if path == Path::new("-") {
+        ("standard input".to_owned(), limited(std::io::stdin().lock()))
+    } else {
+        (path.display().to_string(), std::fs::File::open(path).and_then(limited))
+    };
+    let bytes = bytes.map_err(|error| Error::user(format!("{name} cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..place];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+        Error::user(format!("{name}:{line}:{column}: this is not UTF-8 text")).hint("save the file as UTF-8")
+    })?;
+    Ok(manifest::read(&name, &text)?.into_iter().collect())
+}
+
+fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(std::io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,120 @@
+//! What a cluster needs before it understands applications: the kinds, the system namespace, the built-in types.
+
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Value, json};
+
+use crate::cluster::{Applied, Cluster};
+use crate::crd;
+use crate::error::{Error, Result};
+use crate::tree::text;
+
+/// Where definitions that everybody may use and the controller live.
+pub(crate) const SYSTEM_NAMESPACE: &str = "vela-system";
+/// Name of the controller and of everything it needs.
+const CONTROLLER: &str = "vela-core";
+/// Port of `/healthz`, `/readyz` inside the pod.
+const HEALTH_PORT: u16 = 9440;
+/// Port of `/metrics` inside the pod.
+const METRICS_PORT: u16 = 8080;
+
+/// Every object, in the order they are applied.
+pub(crate) fn objects() -> Result<Vec<Value>> {
+    let unusable = |error: String| Error::internal(format!("what vela installs cannot be made: {error}"));
+    let crds = vela_crds::crds().map_err(|error| unusable(error.to_string()))?;
+    let crds = serde_json::to_value(crds).map_err(|error| unusable(error.to_string()))?;
+    let mut objects =
+        vec![json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})];
+    if let Value::Array(crds) = crds {
+        objects.extend(crds);
+    }
+    objects.extend(definitions()?);
+    Ok(objects)
+}
+
+/// The built-in definitions as objects of the system namespace.
+pub(crate) fn definitions() -> Result<Vec<Value>> {
+    let objects = Vec::new();
+    Ok(objects)
+}
+
+/// A short text that differs when `objects` differ, to know whether they are installed already. Two versions of this
+/// program may compute it differently, which costs one more installation and nothing else.
+pub(crate) fn identity(objects: &[Value]) -> String {
+    let mut hasher = DefaultHasher::new();
+    for object in objects {
+        object.to_string().hash(&mut hasher);
+    }
+    let mut text = String::new();
+    let _ = write!(text, "{:016x}", hasher.finish());
+    text
+}
+
+/// Applies them; every kind is served before the first object of that kind comes. `told` hears of each.
+pub(crate) async fn apply(cluster: &Cluster, objects: &[Value], mut told: impl FnMut(String)) -> Result<()> {
+    for object in objects {
+        // What vela installs is vela's: an older field manager of these objects gives way.
+        let (applied, _) = cluster.apply(object, true, false).await?;
+        if applied != Applied::Unchanged {
+            told(format!("{} {} {}", text(object, "/kind"), text(object, "/metadata/name"), applied.word()));
+        }
+        if text(object, "/kind") == "CustomResourceDefinition" {
+            crd::established(cluster, text(object, "/metadata/name")).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The controller as a Deployment with the account it works under.
+pub(crate) fn controller(image: &str) -> Vec<Value> {
+    let metadata = |namespaced: bool| match namespaced {
+        true => json!({"name": CONTROLLER, "namespace": SYSTEM_NAMESPACE}),
+        false => json!({"name": CONTROLLER}),
+    };
+    let subject = json!({"kind": "ServiceAccount", "name": CONTROLLER, "namespace": SYSTEM_NAMESPACE});
+    let probe = |path: &str| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": 10});
+    let container = json!({
+        "name": CONTROLLER,
+        "image": image,
+        "args": [format!("--health-address=0.0.0.0:{HEALTH_PORT}"), format!("--metrics-address=0.0.0.0:{METRICS_PORT}")],
+        "ports": [
+            {"name": "health", "containerPort": HEALTH_PORT},
+            {"name": "metrics", "containerPort": METRICS_PORT},
+        ],
+        "livenessProbe": probe("/healthz"),
+        "readinessProbe": probe("/readyz"),
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": true,
+            "runAsNonRoot": true,
+        },
+    });
+    let labels = json!({"app.kubernetes.io/name": CONTROLLER});
+    vec![
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(true)}),
+        // Templates may render any kind, so the controller must be allowed to write any kind.
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": metadata(false),
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [subject],
+        }),
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": metadata(true),
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"serviceAccountName": CONTROLLER, "containers": [container]},
+                },
+            },
+        }),
+    ]
+}

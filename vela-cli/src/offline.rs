@@ -1,0 +1,156 @@
+//! Definitions and documents in, a verdict about every application out, before anything is written.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use vela_engine::render::Rendered;
+use vela_engine::{
+    ClusterVersion, Definition, DefinitionKind, Diagnostics, Document, Snapshot, Templates, dry_run,
+};
+
+use crate::cluster::Cluster;
+use crate::error::{Error, Failure, Result};
+use crate::installation::{self, SYSTEM_NAMESPACE};
+use crate::order;
+
+/// The kinds of definitions that a rendering may need.
+const DEFINITION_KINDS: [&str; 5] = [
+    "ComponentDefinition",
+    "TraitDefinition",
+    "WorkloadDefinition",
+    "PolicyDefinition",
+    "WorkflowStepDefinition",
+];
+
+/// What the built-in definitions and `more` allow, without any cluster.
+pub(crate) fn built_in_snapshot(more: &[&Document]) -> Result<Snapshot> {
+    let mut snapshot = Snapshot::new(ClusterVersion::default());
+    for object in installation::definitions()? {
+        let broken = |error| Error::internal(format!("a built-in definition is broken: {error}"));
+        snapshot.insert_definition_object(object).map_err(broken)?;
+    }
+    add_definitions(&mut snapshot, more)?;
+    Ok(snapshot)
+}
+
+/// What the definitions of the cluster and `more` allow. Those of the namespace win over those of the system.
+pub(crate) async fn cluster_snapshot(
+    cluster: &Cluster,
+    more: &[&Document],
+    namespaces: &[&str],
+) -> Result<Snapshot> {
+    let version = cluster.client().apiserver_version().await;
+    let version = version.map_err(|error| cluster.failure("say its version", &error))?;
+    let mut snapshot = Snapshot::new(ClusterVersion::from_version(&json!({
+        "major": version.major, "minor": version.minor, "gitVersion": version.git_version, "platform": version.platform,
+    })));
+    for namespace in std::iter::once(&SYSTEM_NAMESPACE).chain(namespaces) {
+        for kind in DEFINITION_KINDS {
+            for object in cluster.list("core.oam.dev/v1beta1", kind, Some(namespace)).await? {
+                let mut object = json!(object);
+                object["apiVersion"] = json!("core.oam.dev/v1beta1");
+                object["kind"] = json!(kind);
+                // A definition of the cluster that cannot be read is the matter of those applications that use it.
+                let _ = snapshot.insert_definition_object(object);
+            }
+        }
+    }
+    add_definitions(&mut snapshot, more)?;
+    Ok(snapshot)
+}
+
+fn add_definitions(snapshot: &mut Snapshot, documents: &[&Document]) -> Result<()> {
+    let mut wrong = Diagnostics::new();
+    for document in documents {
+        match Definition::from_document(document) {
+            Ok(definition) => snapshot.insert_definition(Arc::new(definition)),
+            Err(diagnostic) => wrong.push(diagnostic),
+        }
+    }
+    if wrong.has_errors() { Err(wrong.into()) } else { Ok(()) }
+}
+
+/// Is it a definition that can be put into a snapshot?
+pub(crate) fn is_definition(document: &Document) -> bool {
+    document.api_version().starts_with("core.oam.dev/")
+        && DefinitionKind::from_kind(document.kind()).is_some()
+}
+
+/// Is it an Application of any version?
+pub(crate) fn is_application(document: &Document) -> bool {
+    order::is_application(document) && document.kind() == "Application"
+}
+
+/// The document in `namespace` unless it names one itself; the places of its fields stay.
+pub(crate) fn in_namespace(document: &Document, namespace: &str) -> Document {
+    if !document.namespace().is_empty() {
+        return document.clone();
+    }
+    let mut value = document.value().clone();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("namespace".to_owned(), json!(namespace));
+    }
+    document.with_value(value)
+}
+
+/// Renders every application; all errors of all of them come together.
+pub(crate) fn render(applications: &[Document], snapshot: &Snapshot) -> Result<Vec<Rendered>> {
+    let templates = Templates::default();
+    let mut rendered = Vec::new();
+    let mut failures = Vec::new();
+    for application in applications {
+        match dry_run::render(application, snapshot, &templates) {
+            Ok(one) => rendered.push(one),
+            Err(diagnostics) => failures.push(Failure::from(diagnostics)),
+        }
+    }
+    Failure::all(failures).map_or(Ok(rendered), Err)
+}
+
+/// Looks for everything that can be known to be wrong before the first write; gives warnings.
+pub(crate) async fn check(cluster: &Cluster, documents: &[Document]) -> Result<Vec<String>> {
+    let mut failures = Vec::new();
+    failures.extend(collisions(documents, cluster.namespace()).map(Failure::from));
+    let definitions: Vec<&Document> = documents.iter().filter(|document| is_definition(document)).collect();
+    let applications: Vec<Document> = documents
+        .iter()
+        .filter(|document| is_application(document))
+        .map(|document| in_namespace(document, cluster.namespace()))
+        .collect();
+    let mut warnings = Vec::new();
+    if !applications.is_empty() {
+        let mut namespaces: Vec<&str> = applications.iter().map(Document::namespace).collect();
+        namespaces.sort_unstable();
+        namespaces.dedup();
+        let snapshot = cluster_snapshot(cluster, &definitions, &namespaces).await?;
+        match render(&applications, &snapshot) {
+            Ok(rendered) => {
+                warnings.extend(rendered.iter().flat_map(|one| one.warnings()).map(ToString::to_string))
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    Failure::all(failures).map_or(Ok(warnings), Err)
+}
+
+/// Two documents that describe one object: the later would silently win over the earlier.
+fn collisions(documents: &[Document], namespace: &str) -> Option<Error> {
+    let mut seen: HashMap<(String, &str, String, &str), &Document> = HashMap::new();
+    for document in documents {
+        let group = document.api_version().rsplit_once('/').map_or("", |(group, _)| group).to_owned();
+        let place = if document.namespace().is_empty() { namespace } else { document.namespace() };
+        let key = (group, document.kind(), place.to_owned(), document.name());
+        if let Some(first) = seen.insert(key, document) {
+            let place = |document: &Document| {
+                document
+                    .places()
+                    .value("metadata.name")
+                    .map_or_else(|| document.title(), |place| place.to_string())
+            };
+            let message = format!("{}: {} is described twice", place(document), document.title());
+            return Some(Error::user(message).hint(format!("the other one is at {}", place(first))));
+        }
+    }
+    None
+}

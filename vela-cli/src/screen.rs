@@ -1,0 +1,111 @@
+//! What the person sees: results on standard output, everything said about the run on standard error.
+
+use std::io::{IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::args::Format;
+use crate::error::{Error, Failure, Result};
+
+/// Style of headings.
+pub(crate) const BOLD: Style = Style::new().bold();
+/// Style of what is well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// Style of what is on its way.
+pub(crate) const BUSY: Style = AnsiColor::Yellow.on_default();
+/// Style of what is wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+/// Style of asides.
+pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// `text` in `style`; anstream removes the codes where colours are not wanted (pipes, `NO_COLOR`).
+pub(crate) fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// The two streams, and the lines of progress that are being rewritten.
+pub(crate) struct Screen {
+    out: anstream::AutoStream<std::io::Stdout>,
+    err: anstream::AutoStream<std::io::Stderr>,
+    /// Standard error is a terminal, so progress may rewrite its lines.
+    live: bool,
+    /// How many lines of progress stand above the cursor.
+    standing: usize,
+    /// The progress told last, so that a pipe gets only what is new.
+    told: Vec<String>,
+}
+
+impl Screen {
+    pub(crate) fn new() -> Self {
+        Self {
+            out: anstream::stdout(),
+            err: anstream::stderr(),
+            live: std::io::stderr().is_terminal(),
+            standing: 0,
+            told: Vec::new(),
+        }
+    }
+
+    /// Prints a result.
+    pub(crate) fn print(&mut self, text: &str) -> Result<()> {
+        match writeln!(self.out, "{}", text.trim_end_matches('\n')).and_then(|()| self.out.flush()) {
+            Ok(()) => Ok(()),
+            // The reader (`head`, a pager) has seen enough: that is no failure of ours.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(Error::config(format!("standard output cannot be written: {error}")).into()),
+        }
+    }
+
+    /// Says something about the run. A lost message must not stop the run, so errors are dropped.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.settle();
+        let _ = writeln!(self.err, "{text}");
+    }
+
+    /// Shows how far the run is: one line per thing. On a terminal the lines are rewritten, in a pipe only those
+    /// that have changed are added.
+    pub(crate) fn progress(&mut self, lines: Vec<String>) {
+        if self.live {
+            let _ = match self.standing {
+                0 => Ok(()),
+                up => write!(self.err, "\x1b[{up}A\x1b[J"),
+            };
+            for line in &lines {
+                let _ = writeln!(self.err, "{line}");
+            }
+            let _ = self.err.flush();
+            self.standing = lines.len();
+        } else {
+            for line in lines.iter().filter(|line| !self.told.contains(line)) {
+                let _ = writeln!(self.err, "{line}");
+            }
+        }
+        self.told = lines;
+    }
+
+    /// Leaves the progress shown last where it is and goes on below it.
+    pub(crate) fn settle(&mut self) {
+        self.standing = 0;
+    }
+
+    /// Tells everything that went wrong.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        for text in failure.texts() {
+            let painted = text
+                .lines()
+                .map(|line| line.replacen("error:", &format!("{BAD}error:{BAD:#}"), 1))
+                .collect::<Vec<_>>()
+                .join("\n");
+            self.say(&painted);
+        }
+    }
+}
+
+/// `value` as JSON or YAML; a table is the command's own business and falls back to YAML.
+pub(crate) fn data(format: Format, value: &serde_json::Value) -> Result<String> {
+    match format {
+        Format::Json => serde_json::to_string_pretty(value).map_err(|error| error.to_string()),
+        Format::Yaml | Format::Table => serde_saphyr::to_string(value).map_err(|error| error.to_string()),
+    }
+    .map_err(|error| Error::internal(format!("the result cannot be written: {error}")).into())
+}

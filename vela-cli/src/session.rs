@@ -1,0 +1,117 @@
+//! A target chosen and opened: a connection to work with, and what must be closed behind it.
+
+use std::future::Future;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use crate::args::Global;
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use crate::sandbox::{Home, Local, Taken};
+use crate::screen::{DIM, Screen, styled};
+use crate::target::{self, Target};
+
+/// What a command is going to do, so that the sandbox starts no more than that needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Only look.
+    Read,
+    /// Change things and wait for the outcome, which takes running controllers.
+    Change,
+}
+
+/// An open target.
+pub(crate) struct Session {
+    pub(crate) cluster: Cluster,
+    local: Option<Local>,
+}
+
+impl Session {
+    /// Chooses the target, opens it, and says which it is.
+    pub(crate) async fn open(global: &Global, purpose: Purpose, screen: &mut Screen) -> Result<Self> {
+        match target::choose(global).await? {
+            Target::Cluster(chosen) => {
+                let title = chosen.to_string();
+                let target::Cluster { config, namespace, .. } = *chosen;
+                screen.say(&styled(DIM, &format!("Target: {title}, namespace {namespace}")));
+                let cluster = Cluster::new(client(config)?, title, namespace);
+                cluster.reach().await?;
+                Ok(Self { cluster, local: None })
+            }
+            Target::Sandbox { asked, namespace } => {
+                Self::open_sandbox(asked, namespace, purpose, screen).await
+            }
+        }
+    }
+
+    async fn open_sandbox(
+        asked: bool,
+        namespace: String,
+        purpose: Purpose,
+        screen: &mut Screen,
+    ) -> Result<Self> {
+        let home = Home::find()?;
+        let why = if asked { "" } else { " (no cluster is configured)" };
+        let title = "the local sandbox".to_owned();
+        match home.take(screen).await? {
+            Taken::Ours(lock) => {
+                screen.say(&styled(
+                    DIM,
+                    &format!(
+                        "Target: {title}{why}, namespace {namespace}; pods are simulated, data are kept in {} until `vela sandbox reset`",
+                        home.path().display()
+                    ),
+                ));
+                let local = Local::open(home, lock, purpose).await?;
+                let cluster = Cluster::new(local.client(&namespace), title, namespace);
+                Ok(Self { cluster, local: Some(local) })
+            }
+            Taken::Serving(path) => {
+                let broken = |error: &dyn std::error::Error| {
+                    Error::config(format!(
+                        "the kubeconfig of the serving sandbox is broken: {}",
+                        target::causes(error)
+                    ))
+                    .hint("stop it with `vela sandbox stop` and try again")
+                };
+                let kubeconfig = Kubeconfig::read_from(&path).map_err(|error| broken(&error))?;
+                let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+                    .await
+                    .map_err(|error| broken(&error))?;
+                let title = format!("{title} at {}", config.cluster_url);
+                screen.say(&styled(
+                    DIM,
+                    &format!("Target: {title}{why}, namespace {namespace}; pods are simulated"),
+                ));
+                let cluster = Cluster::new(client(config)?, title, namespace);
+                cluster.reach().await?;
+                Ok(Self { cluster, local: None })
+            }
+        }
+    }
+
+    /// Closes what was opened, so that everything written is on the disk.
+    pub(crate) async fn close(self) -> Result<()> {
+        match self.local {
+            Some(local) => local.close().await,
+            None => Ok(()),
+        }
+    }
+}
+
+fn client(config: Config) -> Result<Client> {
+    Client::try_from(config).map_err(|error| {
+        Error::config(format!("the cluster's access is broken: {}", target::causes(&error))).into()
+    })
+}
+
+/// Runs a command's future on this thread; the threads and TLS of a larger runtime are paid for only by
+/// `vela sandbox run`.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::internal(format!("the event loop cannot start: {error}")))?
+        .block_on(work)
+}

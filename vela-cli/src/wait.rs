@@ -1,0 +1,335 @@
+//! Applications that were asked for in, a verdict about each out: they run, they failed, or time is up.
+
+use std::time::Duration;
+
+use futures::stream::{BoxStream, SelectAll};
+use futures::{FutureExt, StreamExt};
+use kube::api::DynamicObject;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, watcher};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::cluster::Cluster;
+use crate::error::{Error, Failure, Result};
+use crate::health::Health;
+use crate::screen::{BAD, BUSY, GOOD, Screen, styled};
+use crate::tree::{self, text};
+
+/// How often the parts of an ApplicationConfiguration are looked at again: its status does not tell their health, so
+/// there is no single object to watch.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// An object that is waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Awaited {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// The spec that was applied; an older status says nothing about it.
+    pub(crate) generation: i64,
+    /// Its identity; a namesake made later is another object.
+    pub(crate) uid: String,
+}
+
+impl Awaited {
+    pub(crate) fn of(object: &DynamicObject) -> Self {
+        let value = json!(object);
+        Self {
+            api_version: text(&value, "/apiVersion").to_owned(),
+            kind: text(&value, "/kind").to_owned(),
+            namespace: text(&value, "/metadata/namespace").to_owned(),
+            name: text(&value, "/metadata/name").to_owned(),
+            generation: value.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0),
+            uid: text(&value, "/metadata/uid").to_owned(),
+        }
+    }
+
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}/{}", self.kind, self.namespace, self.name)
+    }
+}
+
+/// How far one of them is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    Running,
+    Waiting(String),
+    Failed(String),
+}
+
+/// Conditions of the phases that cannot come right by themselves: another try needs another manifest or definition.
+const FINAL_CONDITIONS: [&str; 4] = ["Parsed", "Revision", "Policy", "Render"];
+
+/// What the status of an object says about the spec that was applied.
+fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
+    if text(object, "/metadata/uid") != awaited.uid {
+        return Verdict::Failed("it was deleted while vela waited for it".to_owned());
+    }
+    if !text(object, "/metadata/deletionTimestamp").is_empty() {
+        return Verdict::Failed("it is being deleted".to_owned());
+    }
+    let seen = object.pointer("/status/observedGeneration").and_then(Value::as_i64).unwrap_or(0);
+    if seen < awaited.generation {
+        return Verdict::Waiting("no controller has looked at it yet".to_owned());
+    }
+    let none = Vec::new();
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array).unwrap_or(&none);
+    let bad = conditions.iter().filter(|condition| text(condition, "/status") == "False");
+    let told = |condition: &Value| format!("{}: {}", text(condition, "/type"), text(condition, "/message"));
+    if awaited.kind == "ApplicationConfiguration" {
+        let synced = conditions.iter().find(|condition| text(condition, "/type") == "Synced");
+        return match synced {
+            Some(condition) if text(condition, "/status") == "True" => Verdict::Running,
+            Some(condition) => Verdict::Waiting(told(condition)),
+            None => Verdict::Waiting("its components are being applied".to_owned()),
+        };
+    }
+    if let Some(condition) =
+        bad.clone().find(|condition| FINAL_CONDITIONS.contains(&text(condition, "/type")))
+    {
+        return Verdict::Failed(told(condition));
+    }
+    match text(object, "/status/status") {
+        "running" => Verdict::Running,
+        phase @ ("workflowFailed" | "workflowTerminated") => {
+            let why = bad.clone().map(told).collect::<Vec<_>>().join("; ");
+            Verdict::Failed(if why.is_empty() { phase.to_owned() } else { format!("{phase}: {why}") })
+        }
+        phase => {
+            let services = object.pointer("/status/services").and_then(Value::as_array).unwrap_or(&none);
+            let unwell = services
+                .iter()
+                .filter(|service| service.get("healthy").and_then(Value::as_bool) == Some(false))
+                .map(|service| format!("{} {}", text(service, "/name"), text(service, "/message").trim()));
+            let why: Vec<String> = bad.map(told).chain(unwell).collect();
+            let phase = if phase.is_empty() { "starting" } else { phase };
+            Verdict::Waiting(if why.is_empty() {
+                phase.to_owned()
+            } else {
+                format!("{phase}: {}", why.join("; "))
+            })
+        }
+    }
+}
+
+type Change = (usize, std::result::Result<Option<DynamicObject>, watcher::Error>);
+
+/// Waits until all run, one has failed and the others are settled, the time is up, or Ctrl-C.
+pub(crate) async fn running(
+    cluster: &Cluster,
+    all: &[Awaited],
+    timeout: Duration,
+    screen: &mut Screen,
+) -> Result<()> {
+    let deadline = Instant::now() + timeout;
+    let mut verdicts = vec![Verdict::Waiting("waiting for the controller".to_owned()); all.len()];
+    let mut changes = SelectAll::new();
+    for (index, awaited) in all.iter().enumerate() {
+        changes.push(watch(cluster, awaited, index).await?);
+    }
+    let mut again = tokio::time::interval(LOOK_EVERY);
+    let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c().fuse());
+    loop {
+        screen.progress(all.iter().zip(&verdicts).map(|(awaited, verdict)| line(awaited, verdict)).collect());
+        if !verdicts.iter().any(|verdict| matches!(verdict, Verdict::Waiting(_))) {
+            screen.settle();
+            return outcome(all, &verdicts, None);
+        }
+        tokio::select! {
+            change = changes.next() => match change {
+                Some((index, Ok(object))) => verdicts[index] = match object {
+                    Some(object) => judge(cluster, &all[index], &json!(object)).await?,
+                    None => Verdict::Failed("it was deleted while vela waited for it".to_owned()),
+                },
+                // The watch retries by itself; the deadline ends it if the cluster stays away.
+                Some((_, Err(_))) => {}
+                None => return Err(Error::internal("every watch has ended").into()),
+            },
+            _ = again.tick() => {
+                for (index, awaited) in all.iter().enumerate() {
+                    if awaited.kind == "ApplicationConfiguration" && verdicts[index] != Verdict::Running
+                        && let Some(object) =
+                            cluster.get(&awaited.api_version, &awaited.kind, Some(&awaited.namespace), &awaited.name).await?
+                    {
+                        verdicts[index] = judge(cluster, awaited, &json!(object)).await?;
+                    }
+                }
+            }
+            () = tokio::time::sleep_until(deadline) => {
+                screen.settle();
+                return outcome(all, &verdicts, Some(timeout));
+            }
+            _ = &mut interrupt => {
+                screen.settle();
+                let open = all.iter().zip(&verdicts).filter(|(_, verdict)| **verdict != Verdict::Running);
+                let names = open.map(|(awaited, _)| awaited.title()).collect::<Vec<_>>().join(", ");
+                return Err(Error::interrupted(format!("interrupted while waiting for {names}"))
+                    .hint("everything was applied and stays; `vela status` shows how far it is, `vela delete` removes it")
+                    .into());
+            }
+        }
+    }
+}
+
+/// Like [`verdict`]; an ApplicationConfiguration that is applied must have healthy parts too.
+async fn judge(cluster: &Cluster, awaited: &Awaited, object: &Value) -> Result<Verdict> {
+    let verdict = verdict(awaited, object);
+    if verdict != Verdict::Running || awaited.kind != "ApplicationConfiguration" {
+        return Ok(verdict);
+    }
+    let tree = tree::read(cluster, object).await?;
+    Ok(match tree.worst() {
+        Health::Healthy | Health::Unknown => Verdict::Running,
+        health => Verdict::Waiting(format!("its parts are {}", health.word())),
+    })
+}
+
+async fn watch(cluster: &Cluster, awaited: &Awaited, index: usize) -> Result<BoxStream<'static, Change>> {
+    let api = cluster.api(&awaited.api_version, &awaited.kind, Some(&awaited.namespace)).await?;
+    let config = watcher::Config::default().fields(&format!("metadata.name={}", awaited.name));
+    let (name, mut listed) = (awaited.name.clone(), false);
+    let stream = watcher(api, config).default_backoff().filter_map(move |event| {
+        let change = match event {
+            Ok(watcher::Event::Init) => {
+                listed = false;
+                None
+            }
+            Ok(watcher::Event::InitApply(object) | watcher::Event::Apply(object)) => {
+                let ours = object.metadata.name.as_deref() == Some(&name);
+                listed |= ours;
+                ours.then_some((index, Ok(Some(object))))
+            }
+            Ok(watcher::Event::InitDone) => (!listed).then_some((index, Ok(None))),
+            Ok(watcher::Event::Delete(object)) => {
+                (object.metadata.name.as_deref() == Some(&name)).then_some((index, Ok(None)))
+            }
+            Err(error) => Some((index, Err(error))),
+        };
+        futures::future::ready(change)
+    });
+    Ok(stream.boxed())
+}
+
+fn line(awaited: &Awaited, verdict: &Verdict) -> String {
+    let title = awaited.title();
+    match verdict {
+        Verdict::Running => format!("{} {title}: running", styled(GOOD, "✓")),
+        Verdict::Waiting(why) => format!("{} {title}: {why}", styled(BUSY, "…")),
+        Verdict::Failed(why) => format!("{} {title}: {why}", styled(BAD, "✗")),
+    }
+}
+
+fn outcome(all: &[Awaited], verdicts: &[Verdict], late: Option<Duration>) -> Result<()> {
+    let failure = |(awaited, verdict): (&Awaited, &Verdict)| match (verdict, late) {
+        (Verdict::Running, _) => None,
+        (Verdict::Failed(why), _) => {
+            Some(Failure::from(Error::user(format!("{} failed: {why}", awaited.title()))))
+        }
+        (Verdict::Waiting(why), late) => {
+            let seconds = late.unwrap_or_default().as_secs();
+            let message = format!("{} does not run after {seconds} s: {why}", awaited.title());
+            let hint = format!(
+                "`vela status {} -n {}` shows every part; --timeout waits longer",
+                awaited.name, awaited.namespace
+            );
+            Some(Error::user(message).hint(hint).into())
+        }
+    };
+    match Failure::all(all.iter().zip(verdicts).filter_map(failure).collect()) {
+        Some(failure) => Err(failure),
+        None => Ok(()),
+    }
+}
+
+/// Waits until the objects (kind, namespace, name, uid) are gone.
+pub(crate) async fn gone(
+    cluster: &Cluster,
+    all: &[Awaited],
+    timeout: Duration,
+    screen: &mut Screen,
+) -> Result<()> {
+    let deadline = Instant::now() + timeout;
+    let mut left = vec![true; all.len()];
+    let mut changes = SelectAll::new();
+    for (index, awaited) in all.iter().enumerate() {
+        changes.push(watch(cluster, awaited, index).await?);
+    }
+    let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c().fuse());
+    while left.contains(&true) {
+        screen.progress(all.iter().zip(&left).map(|(awaited, left)| gone_line(awaited, *left)).collect());
+        tokio::select! {
+            change = changes.next() => match change {
+                Some((index, Ok(object))) => {
+                    left[index] = object.is_some_and(|object| object.metadata.uid.as_deref() == Some(&all[index].uid));
+                }
+                Some((_, Err(_))) => {}
+                None => return Err(Error::internal("every watch has ended").into()),
+            },
+            () = tokio::time::sleep_until(deadline) => {
+                screen.settle();
+                let late = all.iter().zip(&left).filter(|(_, left)| **left).map(|(awaited, _)| {
+                    let message = format!("{} is not gone after {} s", awaited.title(), timeout.as_secs());
+                    Failure::from(Error::user(message).hint("a finalizer may wait for a controller that does not run"))
+                });
+                return Failure::all(late.collect()).map_or(Ok(()), Err);
+            }
+            _ = &mut interrupt => {
+                screen.settle();
+                return Err(Error::interrupted("interrupted: the deletion was asked for and goes on by itself").into());
+            }
+        }
+    }
+    screen.progress(all.iter().zip(&left).map(|(awaited, left)| gone_line(awaited, *left)).collect());
+    screen.settle();
+    Ok(())
+}
+
+fn gone_line(awaited: &Awaited, left: bool) -> String {
+    match left {
+        true => format!("{} {}: deleting", styled(BUSY, "…"), awaited.title()),
+        false => format!("{} {}: deleted", styled(GOOD, "✓"), awaited.title()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn awaited() -> Awaited {
+        Awaited {
+            api_version: "core.oam.dev/v1beta1".into(),
+            kind: "Application".into(),
+            namespace: "default".into(),
+            name: "web".into(),
+            generation: 2,
+            uid: "u".into(),
+        }
+    }
+
+    #[test]
+    fn an_old_status_says_nothing_about_a_new_spec() {
+        let object =
+            json!({"metadata": {"uid": "u"}, "status": {"observedGeneration": 1, "status": "running"}});
+        assert!(matches!(verdict(&awaited(), &object), Verdict::Waiting(_)));
+        let object =
+            json!({"metadata": {"uid": "u"}, "status": {"observedGeneration": 2, "status": "running"}});
+        assert_eq!(verdict(&awaited(), &object), Verdict::Running);
+    }
+
+    #[test]
+    fn a_namesake_is_another_object() {
+        let object =
+            json!({"metadata": {"uid": "v"}, "status": {"observedGeneration": 2, "status": "running"}});
+        assert!(matches!(verdict(&awaited(), &object), Verdict::Failed(_)));
+    }
+
+    #[test]
+    fn a_render_error_is_final_and_told() {
+        let condition = json!({"type": "Render", "status": "False", "message": "no image"});
+        let object = json!({"metadata": {"uid": "u"},
+            "status": {"observedGeneration": 2, "status": "rendering", "conditions": [condition]}});
+        assert_eq!(verdict(&awaited(), &object), Verdict::Failed("Render: no image".into()));
+    }
+}
