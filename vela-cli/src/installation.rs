@@ -29,14 +29,13 @@ pub(crate) fn objects() -> Result<Vec<Value>> {
     if let Value::Array(crds) = crds {
         objects.extend(crds);
     }
-    objects.extend(definitions()?);
+    objects.extend(definitions());
     Ok(objects)
 }
 
 /// The built-in definitions as objects of the system namespace.
-pub(crate) fn definitions() -> Result<Vec<Value>> {
-    let objects = Vec::new();
-    Ok(objects)
+pub(crate) fn definitions() -> Vec<Value> {
+    vela_definitions::builtin().iter().map(|definition| definition.manifest(SYSTEM_NAMESPACE)).collect()
 }
 
 /// A short text that differs when `objects` differ, to know whether they are installed already. Two versions of this
