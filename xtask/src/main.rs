@@ -1,6 +1,7 @@
 //! Chores of the project: `cargo xtask check | conformance | e2e | bench | codegen`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bench;
 mod check;
 mod command;
 mod conformance;
@@ -18,6 +19,7 @@ usage: cargo xtask <chore>
   conformance [--dir DIR] [--kind K] [--verbose] [--record]
                               runs the peers' cases, compares with conformance.toml
   e2e [--real]                the scenarios on the sandbox, or on a real control plane
+  bench                       figures of the release binaries, as recorded in docs/benchmarks.md
   codegen                     rewrites generated files (a test proves them current)
 ";
 
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         ["conformance", rest @ ..] => conformance::run(rest),
         ["e2e"] => e2e::on_the_sandbox(),
         ["e2e", "--real"] => e2e::on_a_control_plane(),
+        ["bench"] => bench::run(),
         ["codegen"] => command::cargo_with(&["test", "--package", "vela-crds"], &[("UPDATE", "1")]),
         _ => {
             eprint!("{USAGE}");
