@@ -6,6 +6,7 @@
 //! Background work (simulated workloads, garbage collection, namespaces) is started by [`ApiServer::run_controllers`].
 
 mod allocate;
+pub mod apply;
 pub mod builtin;
 pub mod cause;
 mod controllers;
@@ -21,6 +22,7 @@ mod read;
 mod registry;
 mod review;
 mod scale;
+pub mod schema;
 mod selector;
 mod serve;
 mod server;
@@ -33,6 +35,5 @@ mod write;
 
 pub use cause::{Cause, CauseReason};
 pub use http::{ApiService, ResponseBody};
-use interim::{apply, schema};
 pub use serve::{ServeError, Served};
 pub use server::{ApiServer, BuildError, Builder, Clock, Controllers};

@@ -222,6 +222,7 @@ impl Core {
             subresource: Some(sub).filter(|s| !s.is_empty()),
             api_version: &resource.api_version,
             now: &now,
+            status_subresource: resource.status,
             schema: schema_of(resource, structural.as_deref()),
         };
         let merge = |live: Option<&Value>| {
@@ -518,6 +519,7 @@ impl Core {
             subresource: Some(sub).filter(|s| !s.is_empty()),
             api_version: &resource.api_version,
             now: &now,
+            status_subresource: resource.status,
             schema: schema_of(resource, structural.as_deref()),
         };
         apply::track_update(old, new, &request);
@@ -594,7 +596,7 @@ fn apply_defaults(resource: &Resource, object: &mut Value) {
     match resource.custom_version().and_then(|v| v.structural.as_ref()) {
         Some(structural) => structural.apply_defaults(object),
         None if resource.kind == "CustomResourceDefinition" => crate::crd::apply_defaults(object),
-        None => crate::interim::builtin_rest::apply_defaults(&resource.api_version, &resource.kind, object),
+        None => builtin::apply_defaults(&resource.api_version, &resource.kind, object),
     }
 }
 
@@ -611,13 +613,14 @@ fn schema_of<'a>(
 fn refused_apply(resource: &Resource, name: &str, error: apply::Error) -> ApiError {
     match error {
         apply::Error::BadRequest(message) => ApiError::bad_request(message),
+        apply::Error::Untyped(message) => ApiError::internal(message),
         apply::Error::Invalid(causes) => ApiError::invalid(resource.named(), name, &causes),
         apply::Error::Conflict(conflicts) => {
             let error = apply::Error::Conflict(conflicts);
             let message = error.to_string();
             let apply::Error::Conflict(conflicts) = error else { return ApiError::bad_request(message) };
             let causes: Vec<(String, String)> =
-                conflicts.iter().map(|c| (c.field.clone(), c.message())).collect();
+                conflicts.iter().map(|c| (c.field.clone(), format!("conflict with {}", c.with()))).collect();
             ApiError::apply_conflict(message, &causes)
         }
     }

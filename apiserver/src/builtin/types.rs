@@ -43,9 +43,10 @@ pub enum Type {
 }
 
 /// How the items of a list are told apart when merging.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ListKind {
     /// Replaced as a whole.
+    #[default]
     Atomic,
     /// Scalars, each there at most once.
     Set,

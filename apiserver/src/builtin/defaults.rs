@@ -1,0 +1,483 @@
+//! The values built-in kinds get where nothing was given, as the real API server fills them in.
+use serde_json::{Map, Value, json};
+
+use super::types::{self, Type};
+
+type Object = Map<String, Value>;
+
+/// Fills in the defaults of a built-in kind.
+pub fn apply_defaults(api_version: &str, kind: &str, object: &mut Value) {
+    let Some(ty) = types::table().kind_type(api_version, kind) else { return };
+    if let Some(map) = object.as_object_mut() {
+        map.retain(|_, v| !v.is_null());
+        of_kind(kind, map);
+    }
+    fill(object, ty);
+}
+
+/// Parts of the object that are always written, and the defaults that stand in the types.
+fn fill(value: &mut Value, ty: &Type) {
+    match (ty, value) {
+        (Type::Struct(at), Value::Object(map)) => {
+            let Some(known) = types::table().get(*at) else { return };
+            for field in &known.fields {
+                if field.name == "apiVersion" || field.name == "kind" {
+                    continue;
+                }
+                if map.get(&field.name).is_none_or(Value::is_null) {
+                    if let Some(default) = &field.default {
+                        map.insert(field.name.clone(), default.clone());
+                    } else if field.zero {
+                        let mut empty = match &field.ty {
+                            Type::Struct(_) => Value::Object(Object::new()),
+                            other => crate::apply::node::empty(other),
+                        };
+                        fill(&mut empty, &field.ty);
+                        map.insert(field.name.clone(), empty);
+                    }
+                }
+                if let Some(inner) = map.get_mut(&field.name) {
+                    fill(inner, &field.ty);
+                }
+            }
+        }
+        (Type::List(item), Value::Array(list)) => list.iter_mut().for_each(|v| fill(v, item)),
+        (Type::Map(item), Value::Object(map)) => map.values_mut().for_each(|v| fill(v, item)),
+        _ => {}
+    }
+}
+
+/// Sets a field that is absent.
+fn set(map: &mut Object, name: &str, value: impl Into<Value>) {
+    let slot = map.entry(name.to_owned()).or_insert(Value::Null);
+    if slot.is_null() {
+        *slot = value.into();
+    }
+}
+
+/// Sets a text that is absent or empty.
+fn set_text(map: &mut Object, name: &str, value: &str) {
+    let slot = map.entry(name.to_owned()).or_insert(Value::Null);
+    if slot.is_null() || slot.as_str() == Some("") {
+        *slot = value.into();
+    }
+}
+
+fn inner<'a>(map: &'a mut Object, name: &str) -> Option<&'a mut Object> {
+    map.get_mut(name).and_then(Value::as_object_mut)
+}
+
+/// The object at `name`, made if it is absent.
+fn ensure<'a>(map: &'a mut Object, name: &str) -> Option<&'a mut Object> {
+    set(map, name, Value::Object(Object::new()));
+    inner(map, name)
+}
+
+fn items<'a>(map: &'a mut Object, name: &str) -> impl Iterator<Item = &'a mut Object> {
+    map.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+fn text<'a>(map: &'a Object, name: &str) -> &'a str {
+    map.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn of_kind(kind: &str, object: &mut Object) {
+    match kind {
+        "Pod" => {
+            if let Some(spec) = inner(object, "spec") {
+                set(spec, "enableServiceLinks", true);
+                pod_spec(spec);
+                requests_follow_limits(spec);
+            }
+        }
+        "PodTemplate" => template(object, "template"),
+        "Deployment" => with_spec(object, deployment),
+        "ReplicaSet" => with_spec(object, |spec| {
+            set(spec, "replicas", 1);
+            template(spec, "template");
+        }),
+        "ReplicationController" => replication_controller(object),
+        "StatefulSet" => with_spec(object, stateful_set),
+        "DaemonSet" => with_spec(object, daemon_set),
+        "Job" => with_spec(object, job_spec),
+        "CronJob" => with_spec(object, |spec| {
+            set_text(spec, "concurrencyPolicy", "Allow");
+            set(spec, "suspend", false);
+            set(spec, "successfulJobsHistoryLimit", 3);
+            set(spec, "failedJobsHistoryLimit", 1);
+            let job = inner(spec, "jobTemplate").and_then(|t| inner(t, "spec"));
+            if let Some(job) = job {
+                template(job, "template");
+            }
+        }),
+        "Service" => with_spec(object, service),
+        "Secret" => set_text(object, "type", "Opaque"),
+        "Namespace" => {
+            let name = object.get("metadata").and_then(|m| m.get("name")).cloned();
+            if let (Some(name), Some(labels)) =
+                (name, ensure(object, "metadata").and_then(|m| ensure(m, "labels")))
+            {
+                labels.insert("kubernetes.io/metadata.name".to_owned(), name);
+            }
+            if let Some(status) = ensure(object, "status") {
+                set_text(status, "phase", "Active");
+            }
+        }
+        "PersistentVolumeClaim" => {
+            if let Some(status) = ensure(object, "status") {
+                set_text(status, "phase", "Pending");
+            }
+            with_spec(object, |spec| set_text(spec, "volumeMode", "Filesystem"));
+        }
+        "PersistentVolume" => {
+            if let Some(status) = ensure(object, "status") {
+                set_text(status, "phase", "Pending");
+            }
+            with_spec(object, |spec| {
+                set_text(spec, "persistentVolumeReclaimPolicy", "Retain");
+                set_text(spec, "volumeMode", "Filesystem");
+                if let Some(path) = inner(spec, "hostPath") {
+                    set(path, "type", "");
+                }
+            });
+        }
+        "StorageClass" => {
+            set_text(object, "reclaimPolicy", "Delete");
+            set_text(object, "volumeBindingMode", "Immediate");
+        }
+        "PriorityClass" => set_text(object, "preemptionPolicy", "PreemptLowerPriority"),
+        "HorizontalPodAutoscaler" => with_spec(object, |spec| {
+            set(spec, "minReplicas", 1);
+            if spec.get("metrics").and_then(Value::as_array).is_none_or(Vec::is_empty) {
+                let target = json!({"type": "Utilization", "averageUtilization": 80});
+                let metric = json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
+                spec.insert("metrics".to_owned(), metric);
+            }
+        }),
+        "NetworkPolicy" => with_spec(object, network_policy),
+        "RoleBinding" | "ClusterRoleBinding" => role_binding(object),
+        "Endpoints" => items(object, "subsets").for_each(|subset| {
+            items(subset, "ports").for_each(|port| set_text(port, "protocol", "TCP"));
+        }),
+        "EndpointSlice" => items(object, "ports").for_each(|port| {
+            set(port, "name", "");
+            set_text(port, "protocol", "TCP");
+        }),
+        "MutatingWebhookConfiguration" => items(object, "webhooks").for_each(|hook| {
+            set_text(hook, "reinvocationPolicy", "Never");
+            webhook(hook);
+        }),
+        "ValidatingWebhookConfiguration" => items(object, "webhooks").for_each(webhook),
+        "CustomResourceDefinition" => with_spec(object, custom_resource_definition),
+        _ => {}
+    }
+}
+
+fn with_spec(object: &mut Object, change: impl FnOnce(&mut Object)) {
+    if let Some(spec) = ensure(object, "spec") {
+        change(spec);
+    }
+}
+
+fn template(map: &mut Object, name: &str) {
+    if let Some(spec) = ensure(map, name).and_then(|t| ensure(t, "spec")) {
+        pod_spec(spec);
+    }
+}
+
+fn deployment(spec: &mut Object) {
+    set(spec, "replicas", 1);
+    set(spec, "revisionHistoryLimit", 10);
+    set(spec, "progressDeadlineSeconds", 600);
+    if let Some(strategy) = ensure(spec, "strategy") {
+        set_text(strategy, "type", "RollingUpdate");
+        if text(strategy, "type") == "RollingUpdate" {
+            if let Some(rolling) = ensure(strategy, "rollingUpdate") {
+                set(rolling, "maxUnavailable", "25%");
+                set(rolling, "maxSurge", "25%");
+            }
+        }
+    }
+    template(spec, "template");
+}
+
+fn replication_controller(object: &mut Object) {
+    with_spec(object, |spec| {
+        set(spec, "replicas", 1);
+        template(spec, "template");
+        let labels = spec.get("template").and_then(|t| t.pointer("/metadata/labels")).cloned();
+        if let Some(labels) = labels {
+            set(spec, "selector", labels);
+        }
+    });
+}
+
+fn stateful_set(spec: &mut Object) {
+    set(spec, "replicas", 1);
+    set(spec, "revisionHistoryLimit", 10);
+    set_text(spec, "podManagementPolicy", "OrderedReady");
+    if let Some(strategy) = ensure(spec, "updateStrategy") {
+        set_text(strategy, "type", "RollingUpdate");
+        if text(strategy, "type") == "RollingUpdate" {
+            if let Some(rolling) = ensure(strategy, "rollingUpdate") {
+                set(rolling, "partition", 0);
+            }
+        }
+    }
+    if let Some(policy) = ensure(spec, "persistentVolumeClaimRetentionPolicy") {
+        set_text(policy, "whenDeleted", "Retain");
+        set_text(policy, "whenScaled", "Retain");
+    }
+    template(spec, "template");
+    for claim in items(spec, "volumeClaimTemplates") {
+        set_text(claim, "apiVersion", "v1");
+        set_text(claim, "kind", "PersistentVolumeClaim");
+        of_kind("PersistentVolumeClaim", claim);
+    }
+}
+
+fn daemon_set(spec: &mut Object) {
+    set(spec, "revisionHistoryLimit", 10);
+    if let Some(strategy) = ensure(spec, "updateStrategy") {
+        set_text(strategy, "type", "RollingUpdate");
+        if text(strategy, "type") == "RollingUpdate" {
+            if let Some(rolling) = ensure(strategy, "rollingUpdate") {
+                set(rolling, "maxUnavailable", 1);
+                set(rolling, "maxSurge", 0);
+            }
+        }
+    }
+    template(spec, "template");
+}
+
+fn job_spec(spec: &mut Object) {
+    if spec.get("completions").is_none_or(Value::is_null)
+        && spec.get("parallelism").is_none_or(Value::is_null)
+    {
+        set(spec, "completions", 1);
+    }
+    set(spec, "parallelism", 1);
+    set(spec, "backoffLimit", 6);
+    set(spec, "completionMode", "NonIndexed");
+    set(spec, "suspend", false);
+    set(spec, "manualSelector", false);
+    let policy = if spec.contains_key("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
+    set(spec, "podReplacementPolicy", policy);
+    template(spec, "template");
+}
+
+fn service(spec: &mut Object) {
+    set_text(spec, "sessionAffinity", "None");
+    if text(spec, "sessionAffinity") == "ClientIP" {
+        let config = ensure(spec, "sessionAffinityConfig").and_then(|c| ensure(c, "clientIP"));
+        if let Some(config) = config {
+            set(config, "timeoutSeconds", 10800);
+        }
+    }
+    set_text(spec, "type", "ClusterIP");
+    let ty = text(spec, "type").to_owned();
+    if matches!(ty.as_str(), "NodePort" | "LoadBalancer") {
+        set_text(spec, "externalTrafficPolicy", "Cluster");
+    }
+    if ty != "ExternalName" {
+        set_text(spec, "internalTrafficPolicy", "Cluster");
+    }
+    if ty == "LoadBalancer" {
+        set(spec, "allocateLoadBalancerNodePorts", true);
+    }
+    for port in items(spec, "ports") {
+        set_text(port, "protocol", "TCP");
+        let target = port.get("targetPort");
+        if target.is_none_or(|t| t.is_null() || *t == json!(0) || *t == json!("")) {
+            let number = port.get("port").cloned().unwrap_or_else(|| 0.into());
+            port.insert("targetPort".to_owned(), number);
+        }
+    }
+}
+
+fn network_policy(spec: &mut Object) {
+    for direction in ["ingress", "egress"] {
+        for rule in items(spec, direction) {
+            items(rule, "ports").for_each(|port| set_text(port, "protocol", "TCP"));
+        }
+    }
+    let types = if spec.get("egress").and_then(Value::as_array).is_some_and(|l| !l.is_empty()) {
+        json!(["Ingress", "Egress"])
+    } else {
+        json!(["Ingress"])
+    };
+    set(spec, "policyTypes", types);
+}
+
+fn role_binding(object: &mut Object) {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    if let Some(role) = inner(object, "roleRef") {
+        set_text(role, "apiGroup", GROUP);
+    }
+    for subject in items(object, "subjects") {
+        if matches!(text(subject, "kind"), "User" | "Group") {
+            set_text(subject, "apiGroup", GROUP);
+        }
+    }
+}
+
+fn webhook(hook: &mut Object) {
+    set_text(hook, "failurePolicy", "Fail");
+    set_text(hook, "matchPolicy", "Equivalent");
+    set(hook, "namespaceSelector", json!({}));
+    set(hook, "objectSelector", json!({}));
+    set(hook, "timeoutSeconds", 10);
+    if let Some(service) = inner(hook, "clientConfig").and_then(|c| inner(c, "service")) {
+        set(service, "port", 443);
+    }
+    items(hook, "rules").for_each(|rule| set_text(rule, "scope", "*"));
+}
+
+fn custom_resource_definition(spec: &mut Object) {
+    if let Some(conversion) = ensure(spec, "conversion") {
+        set_text(conversion, "strategy", "None");
+        let service = inner(conversion, "webhook")
+            .and_then(|w| inner(w, "clientConfig"))
+            .and_then(|c| inner(c, "service"));
+        if let Some(service) = service {
+            set(service, "port", 443);
+        }
+    }
+    if let Some(names) = inner(spec, "names") {
+        let kind = text(names, "kind").to_owned();
+        if !kind.is_empty() {
+            set_text(names, "singular", &kind.to_lowercase());
+            set_text(names, "listKind", &format!("{kind}List"));
+        }
+    }
+}
+
+fn pod_spec(spec: &mut Object) {
+    set_text(spec, "dnsPolicy", "ClusterFirst");
+    set_text(spec, "restartPolicy", "Always");
+    set(spec, "terminationGracePeriodSeconds", 30);
+    set(spec, "securityContext", json!({}));
+    set_text(spec, "schedulerName", "default-scheduler");
+    if !text(spec, "serviceAccountName").is_empty() {
+        let name = text(spec, "serviceAccountName").to_owned();
+        spec.insert("serviceAccount".to_owned(), name.into());
+    } else if !text(spec, "serviceAccount").is_empty() {
+        let name = text(spec, "serviceAccount").to_owned();
+        spec.insert("serviceAccountName".to_owned(), name.into());
+    }
+    items(spec, "volumes").for_each(volume);
+    for list in ["initContainers", "containers"] {
+        items(spec, list).for_each(container);
+    }
+}
+
+fn volume(volume: &mut Object) {
+    const SOURCES_WITH_MODE: [&str; 4] = ["secret", "configMap", "downwardAPI", "projected"];
+    if volume.keys().all(|name| name == "name") {
+        volume.insert("emptyDir".to_owned(), json!({}));
+    }
+    for source in SOURCES_WITH_MODE {
+        if let Some(source) = inner(volume, source) {
+            // 0644 in octal.
+            set(source, "defaultMode", 420);
+            items(source, "items").for_each(field_ref);
+            for part in items(source, "sources") {
+                if let Some(token) = inner(part, "serviceAccountToken") {
+                    set(token, "expirationSeconds", 3600);
+                }
+                if let Some(api) = inner(part, "downwardAPI") {
+                    items(api, "items").for_each(field_ref);
+                }
+            }
+        }
+    }
+    if let Some(path) = inner(volume, "hostPath") {
+        set(path, "type", "");
+    }
+    let claim = inner(volume, "ephemeral")
+        .and_then(|e| inner(e, "volumeClaimTemplate"))
+        .and_then(|t| inner(t, "spec"));
+    if let Some(claim) = claim {
+        set_text(claim, "volumeMode", "Filesystem");
+    }
+}
+
+fn field_ref(owner: &mut Object) {
+    if let Some(field) = inner(owner, "fieldRef") {
+        set_text(field, "apiVersion", "v1");
+    }
+}
+
+fn container(container: &mut Object) {
+    let image = text(container, "image").to_owned();
+    set_text(container, "imagePullPolicy", pull_policy(&image));
+    set_text(container, "terminationMessagePath", "/dev/termination-log");
+    set_text(container, "terminationMessagePolicy", "File");
+    items(container, "ports").for_each(|port| set_text(port, "protocol", "TCP"));
+    for env in items(container, "env") {
+        if let Some(from) = inner(env, "valueFrom") {
+            field_ref(from);
+        }
+    }
+    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        if let Some(probe) = inner(container, name) {
+            set_probe(probe);
+        }
+    }
+    if let Some(lifecycle) = inner(container, "lifecycle") {
+        for name in ["postStart", "preStop"] {
+            if let Some(get) = inner(lifecycle, name).and_then(|h| inner(h, "httpGet")) {
+                http_get(get);
+            }
+        }
+    }
+}
+
+fn set_probe(probe: &mut Object) {
+    for (name, value) in
+        [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
+    {
+        let slot = probe.entry(name.to_owned()).or_insert(Value::Null);
+        if slot.is_null() || *slot == json!(0) {
+            *slot = value.into();
+        }
+    }
+    if let Some(get) = inner(probe, "httpGet") {
+        http_get(get);
+    }
+    if let Some(grpc) = inner(probe, "grpc") {
+        set(grpc, "service", "");
+    }
+}
+
+fn http_get(get: &mut Object) {
+    set_text(get, "path", "/");
+    set_text(get, "scheme", "HTTP");
+}
+
+/// `Always` for images that may change under their name, `IfNotPresent` for the others.
+fn pull_policy(image: &str) -> &'static str {
+    if image.contains('@') {
+        return "IfNotPresent";
+    }
+    let name = image.rsplit('/').next().unwrap_or(image);
+    match name.rsplit_once(':') {
+        Some((_, tag)) if tag != "latest" => "IfNotPresent",
+        _ => "Always",
+    }
+}
+
+/// A running pod requests what it limits where it says nothing else.
+fn requests_follow_limits(spec: &mut Object) {
+    for list in ["initContainers", "containers"] {
+        for container in items(spec, list) {
+            let Some(resources) = inner(container, "resources") else { continue };
+            let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned() else { continue };
+            if let Some(requests) = ensure(resources, "requests") {
+                for (name, value) in limits {
+                    set(requests, &name, value);
+                }
+            }
+        }
+    }
+}
