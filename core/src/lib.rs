@@ -3,6 +3,8 @@
 //! One controller a kind, one file a phase: `fetch → (engine: parse → revision → plan → render → graph) → apply →
 //! observe → (engine: status) → report`, and `finalize` when an object goes. [`Controllers::run`] runs them all.
 
+mod application;
+mod component;
 mod containerized_workload;
 mod context;
 mod controllers;

@@ -21,6 +21,15 @@ pub enum Outcome {
     Unchanged,
 }
 
+/// What became of an object that was to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// It is not there any more.
+    Gone,
+    /// It is being deleted and waits for its finalizers.
+    Going,
+}
+
 /// An object as it is after [`Applier::apply`].
 #[derive(Clone, Debug)]
 pub struct Applied {
@@ -205,28 +214,35 @@ impl Applier {
         Ok(Applied { object: Arc::new(written), kind, outcome })
     }
 
-    /// Delete one object if it exists and the guard allows it; true when a delete was sent.
-    /// The delete is bound to the identity the guard saw, so a namesake created meanwhile survives.
+    /// Delete one object if it exists and the guard allows it. `live` is what the cache knows; with nothing known the
+    /// server is asked. The delete is bound to the identity the guard saw, so a namesake created meanwhile survives.
     pub async fn delete(
         &self,
         api_version: &str,
         kind: &str,
         key: &Key,
+        live: Option<Arc<DynamicObject>>,
         guard: Guard<'_>,
-    ) -> Result<bool, Error> {
+    ) -> Result<Deletion, Error> {
         let object = format!("{kind} {key}");
         let kind = match self.discovery.resolve(api_version, kind).await {
             Ok(kind) => kind,
             // With its kind gone from the server the object is gone too.
-            Err(discovery::Error::Unknown { .. }) => return Ok(false),
+            Err(discovery::Error::Unknown { .. }) => return Ok(Deletion::Gone),
             Err(source) => return Err(Error::Kind { object, source }),
         };
         let api: Api<DynamicObject> = kind.api(self.client.clone(), &key.namespace);
         let failed = |source| Error::Client { object: object.clone(), source };
-        let Some(live) = api.get_opt(&key.name).await.map_err(failed)? else { return Ok(false) };
+        let live = match live {
+            Some(live) => live,
+            None => match api.get_opt(&key.name).await.map_err(failed)? {
+                Some(live) => Arc::new(live),
+                None => return Ok(Deletion::Gone),
+            },
+        };
         guard(&live).map_err(|reason| Error::Foreign { object: object.clone(), reason })?;
         if live.metadata.deletion_timestamp.is_some() {
-            return Ok(true);
+            return Ok(Deletion::Going);
         }
         let params = DeleteParams {
             propagation_policy: Some(PropagationPolicy::Background),
@@ -238,8 +254,12 @@ impl Applier {
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&(format!("{api_version}/{}", kind.resource.kind), key.clone()));
         match api.delete(&key.name, &params).await {
-            Ok(_) => Ok(true),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            // The server answers with the object while finalizers hold it, and with a status once it is gone.
+            Ok(answer) => {
+                let held = answer.left().and_then(|object| object.metadata.finalizers);
+                Ok(if held.is_some_and(|held| !held.is_empty()) { Deletion::Going } else { Deletion::Gone })
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Deletion::Gone),
             Err(source) => Err(failed(source)),
         }
     }
@@ -268,6 +288,11 @@ pub fn hash(desired: &DynamicObject) -> String {
     body(desired).map(|body| digest(&body)).unwrap_or_default()
 }
 
+/// A short hash of a text, for names that must stay apart.
+pub fn text_hash(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
 /// What is sent: the desired object without what only a server may say.
 fn body(desired: &DynamicObject) -> Result<Value, String> {
     let mut body = serde_json::to_value(desired).map_err(|error| error.to_string())?;
@@ -284,7 +309,11 @@ fn body(desired: &DynamicObject) -> Result<Value, String> {
 
 fn digest(value: &Value) -> String {
     // Maps are ordered by key, so equal values have equal text.
-    let digest = Sha256::digest(value.to_string().as_bytes());
+    hex(&Sha256::digest(value.to_string().as_bytes()))
+}
+
+/// Half of the digest is plenty against accidents, and records stay small.
+fn hex(digest: &[u8]) -> String {
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

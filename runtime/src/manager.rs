@@ -109,9 +109,11 @@ impl Manager {
         self
     }
 
-    /// The metrics, to register further ones.
-    pub fn metrics(&self) -> Arc<Metrics> {
-        self.metrics.clone()
+    /// Count into these metrics, which somebody else reads too.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// Run until stopped or until the lease is lost. Start: endpoints, caches, lease, controllers; stop: controllers

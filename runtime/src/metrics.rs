@@ -114,6 +114,21 @@ impl Metrics {
         add(&mut self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 
+    /// How many reconciles of a controller have ended, whatever came of them.
+    pub fn reconciles(&self, controller: &str) -> u64 {
+        let results = ["success", "requeue_after", "error"];
+        let count = |result: &str| {
+            let labels = Reconciled { controller: controller.to_owned(), result: result.to_owned() };
+            self.reconcile.get_or_create(&labels).get()
+        };
+        results.into_iter().map(count).sum()
+    }
+
+    /// How many workers of a controller are busy.
+    pub fn active(&self, controller: &str) -> i64 {
+        self.active.get_or_create(&label(controller)).get()
+    }
+
     pub(crate) fn started(&self, controller: &str, workers: usize) {
         self.max.get_or_create(&label(controller)).set(i64::try_from(workers).unwrap_or(i64::MAX));
     }

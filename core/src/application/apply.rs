@@ -1,0 +1,257 @@
+//! Graph → Applied: writes the record, then the objects wave by wave, then prunes; may not render or judge.
+//!
+//! Order, and why: the record is written first, so that a crash leaves no object nobody knows of; objects whose
+//! component waits for an unhealthy one are left for a later lap; only a lap that applied the whole set holds a
+//! [`Complete`], and only with it may anything be pruned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use kube::api::DynamicObject;
+use vela_engine::ObjectKey;
+use vela_runtime::apply::{self as runtime_apply, Conflicts, Deletion, Outcome};
+use vela_runtime::Key;
+
+use super::Hands;
+use super::owned::{may_change, may_delete};
+use super::record::{Entry, Owned, Record};
+
+/// The desired set, as plain data.
+#[derive(Clone, Debug)]
+pub(crate) struct Desired {
+    /// Content hash of the application.
+    pub(crate) identity: String,
+    /// Generation of the Application.
+    pub(crate) generation: Option<i64>,
+    /// Components in the order written.
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// The objects of one component.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) component: String,
+    /// Number of components that come before it; deletion goes the other way.
+    pub(crate) wave: i32,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// One desired object.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    /// As the graph names it: with a namespace even where its kind has none.
+    pub(crate) name: ObjectKey,
+    pub(crate) object: DynamicObject,
+    pub(crate) trait_type: Option<String>,
+}
+
+/// What this lap applied.
+#[derive(Debug, Default)]
+pub(crate) struct Applied {
+    pub(crate) live: BTreeMap<ObjectKey, Arc<DynamicObject>>,
+    pub(crate) errors: BTreeMap<ObjectKey, String>,
+    /// Components not applied yet, because another one is not healthy or lacks a value.
+    pub(crate) waiting: usize,
+    pub(crate) created: usize,
+    pub(crate) configured: usize,
+    pub(crate) pruned: usize,
+    pub(crate) complete: bool,
+}
+
+/// Proof that the whole set with one identity was applied by this lap; made nowhere else.
+struct Complete<'a> {
+    desired: &'a Desired,
+}
+
+/// Why nothing could be applied.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("cannot write the record of owned objects: {}", runtime_apply::explain(.0))]
+    Record(#[source] kube::Error),
+    #[error("cannot read the record of owned objects: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    #[error(transparent)]
+    Delete(#[from] runtime_apply::Error),
+}
+
+impl Error {
+    /// The client's error, where a write of the record failed.
+    pub(crate) fn source(&self) -> Option<&kube::Error> {
+        if let Self::Record(source) = self { Some(source) } else { None }
+    }
+}
+
+/// Apply the desired set. `due` names the nodes that may be applied, given what was applied so far; it is asked
+/// again until it names nothing new.
+pub(crate) async fn apply(
+    hands: &Hands,
+    application: &Key,
+    desired: &Desired,
+    due: &(dyn Fn(&Applied) -> Vec<usize> + Send + Sync),
+) -> Result<Applied, Error> {
+    let (mut record, stored) = hands.records.read(application)?;
+    let before = record.clone();
+    begin(&mut record, desired);
+    let stored = hands.records.write(application, &record, stored).await.map_err(Error::Record)?;
+    let mut applied = Applied::default();
+    let mut done = BTreeSet::new();
+    loop {
+        let next: Vec<usize> = due(&applied).into_iter().filter(|index| done.insert(*index)).collect();
+        if next.is_empty() {
+            break;
+        }
+        for node in next.into_iter().filter_map(|index| desired.nodes.get(index)) {
+            apply_node(hands, application, node, &before, &mut record, &mut applied).await;
+        }
+    }
+    applied.waiting = desired.nodes.len().saturating_sub(done.len());
+    if applied.errors.is_empty() && applied.waiting == 0 {
+        let proof = Complete { desired };
+        prune(hands, application, &proof, &mut record, &mut applied).await?;
+        // Objects that are still going away stay in the record until a later lap sees them gone.
+        record.complete = record.entries.len() == count(desired);
+        applied.complete = true;
+        hands.records.write(application, &record, Some(stored)).await.map_err(Error::Record)?;
+    }
+    Ok(applied)
+}
+
+/// The record before the first write: what was owned and what will be. A finished record of the same set stays as it is.
+fn begin(record: &mut Record, desired: &Desired) {
+    let unchanged = record.complete
+        && record.identity.as_deref() == Some(&desired.identity)
+        && record.entries.len() == count(desired)
+        && pieces(desired).all(|(_, _, piece)| {
+            let known = record.entries.get(&Owned::of(&piece.object));
+            known.is_some_and(|entry| entry.hash.as_deref() == Some(&runtime_apply::hash(&piece.object)))
+        });
+    if unchanged {
+        return;
+    }
+    record.identity = Some(desired.identity.clone());
+    record.generation = desired.generation;
+    record.complete = false;
+    for (wave, node, piece) in pieces(desired) {
+        let entry = record.entries.entry(Owned::of(&piece.object)).or_default();
+        *entry = Entry {
+            hash: Some(runtime_apply::hash(&piece.object)),
+            uid: entry.uid.take(),
+            wave: Some(wave),
+            component: Some(node.component.clone()),
+            trait_type: piece.trait_type.clone(),
+        };
+    }
+}
+
+fn pieces(desired: &Desired) -> impl Iterator<Item = (i32, &Node, &Piece)> {
+    desired.nodes.iter().flat_map(|node| node.pieces.iter().map(move |piece| (node.wave, node, piece)))
+}
+
+fn count(desired: &Desired) -> usize {
+    pieces(desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect::<BTreeSet<_>>().len()
+}
+
+/// Apply one component; its first failure leaves the rest of it alone.
+async fn apply_node(
+    hands: &Hands,
+    application: &Key,
+    node: &Node,
+    before: &Record,
+    record: &mut Record,
+    applied: &mut Applied,
+) {
+    for piece in &node.pieces {
+        let owned = Owned::of(&piece.object);
+        let known = before.entries.get(&owned);
+        // Only a complete record tells what is on the live object; an interrupted lap wrote who knows what.
+        let recorded = before.complete
+            && known.is_some_and(|entry| entry.hash.as_deref() == Some(&runtime_apply::hash(&piece.object)));
+        let uid = known.and_then(|entry| entry.uid.clone());
+        let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), live);
+        let result = async {
+            let kind = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.map_err(|source| {
+                runtime_apply::Error::Kind { object: runtime_apply::describe(&piece.object), source }
+            })?;
+            let informer = hands.owned.informer(&kind).await.ok();
+            let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
+            let done =
+                hands.context.applier.apply(&piece.object, live, recorded, Conflicts::Force, &guard).await?;
+            if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
+                informer.observe((*done.object).clone());
+            }
+            Ok::<_, runtime_apply::Error>(done)
+        }
+        .await;
+        match result {
+            Ok(done) => {
+                match done.outcome {
+                    Outcome::Created => applied.created += 1,
+                    Outcome::Configured => applied.configured += 1,
+                    Outcome::Unchanged => {}
+                }
+                if let Some(entry) = record.entries.get_mut(&owned) {
+                    entry.uid = done.object.metadata.uid.clone();
+                }
+                applied.live.insert(piece.name.clone(), done.object);
+            }
+            Err(error) => {
+                applied.errors.insert(piece.name.clone(), error.to_string());
+                return;
+            }
+        }
+    }
+}
+
+/// Delete what the record has and the applied set has not; only an object of this application is deleted.
+async fn prune(
+    hands: &Hands,
+    application: &Key,
+    proof: &Complete<'_>,
+    record: &mut Record,
+    applied: &mut Applied,
+) -> Result<(), Error> {
+    let wanted: BTreeSet<Owned> = pieces(proof.desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect();
+    let gone: Vec<(Owned, Entry)> = record
+        .entries
+        .iter()
+        .filter(|(owned, _)| !wanted.contains(owned))
+        .map(|(owned, entry)| (owned.clone(), entry.clone()))
+        .collect();
+    for (owned, entry) in gone {
+        if delete(hands, application, &owned, &entry).await? == Deletion::Gone {
+            applied.pruned += 1;
+            record.entries.remove(&owned);
+        }
+    }
+    Ok(())
+}
+
+/// Delete one recorded object; one that turned out to be somebody else's counts as gone from our record.
+pub(crate) async fn delete(
+    hands: &Hands,
+    application: &Key,
+    owned: &Owned,
+    entry: &Entry,
+) -> Result<Deletion, runtime_apply::Error> {
+    let guard = |live: &DynamicObject| may_delete(application, entry.uid.as_deref(), live);
+    let kind = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.ok();
+    let informer = match &kind {
+        Some(kind) => hands.owned.informer(kind).await.ok(),
+        None => None,
+    };
+    let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
+    let result = hands.context.applier.delete(&owned.api_version, &owned.kind, &owned.key, live, &guard).await;
+    match result {
+        Ok(deletion) => {
+            if let Some(informer) = informer.filter(|_| deletion == Deletion::Gone) {
+                informer.forget(&owned.key);
+            }
+            Ok(deletion)
+        }
+        Err(runtime_apply::Error::Foreign { object, reason }) => {
+            tracing::info!(%application, object, reason, "an object of the record is not ours; it is left alone");
+            Ok(Deletion::Gone)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,130 @@
+//! Application → Snapshot: what the pure phases may know of the world, read from caches; may not change anything.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::api::{ApiResource, DynamicObject};
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use vela_crds::{
+    ComponentDefinition, ScopeDefinition, TraitDefinition, WorkloadDefinition, finalizers::SYSTEM_NAMESPACE,
+};
+use vela_engine::parse::References;
+use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostics, Snapshot};
+use vela_runtime::Key;
+use vela_runtime::cache::{Informer, Watch};
+
+use crate::context::Context;
+
+/// Why the snapshot could not be made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("cannot ask the cluster for its version: {0}")]
+    Version(#[source] kube::Error),
+    #[error("cannot read {object}: {source}")]
+    Object { object: String, source: kube::Error },
+    #[error(transparent)]
+    Kind(#[from] vela_runtime::discovery::Error),
+    #[error("{0}")]
+    Definition(Diagnostics),
+}
+
+/// Definitions in reach of applications, each read and compiled once per version.
+#[derive(Clone)]
+pub(crate) struct World {
+    context: Context,
+    definitions: Arc<HashMap<DefinitionKind, Arc<Informer>>>,
+    read: Arc<Mutex<HashMap<(DefinitionKind, Key), (String, Arc<Definition>)>>>,
+    version: Arc<OnceCell<ClusterVersion>>,
+}
+
+impl World {
+    /// Start the watches of all definition kinds.
+    pub(crate) fn new(context: &Context) -> Self {
+        let watch = |resource| context.cache.informer(Watch::full(resource));
+        let definitions = HashMap::from([
+            (DefinitionKind::Component, watch(ApiResource::erase::<ComponentDefinition>(&()))),
+            (DefinitionKind::Trait, watch(ApiResource::erase::<TraitDefinition>(&()))),
+            (DefinitionKind::Workload, watch(ApiResource::erase::<WorkloadDefinition>(&()))),
+            (DefinitionKind::Scope, watch(ApiResource::erase::<ScopeDefinition>(&()))),
+        ]);
+        Self {
+            context: context.clone(),
+            definitions: Arc::new(definitions),
+            read: Arc::default(),
+            version: Arc::default(),
+        }
+    }
+
+    /// The watched definitions by kind.
+    pub(crate) fn definitions(&self) -> &HashMap<DefinitionKind, Arc<Informer>> {
+        &self.definitions
+    }
+
+    /// The snapshot for an object in this namespace. What is absent is left out: the pure phases say so in their words.
+    pub(crate) async fn snapshot(&self, namespace: &str, references: &References) -> Result<Snapshot, Error> {
+        let mut snapshot = Snapshot::new(self.version().await?);
+        for (kind, name) in &references.definitions {
+            // The application's own namespace wins over the shared one.
+            let found = [namespace, SYSTEM_NAMESPACE].into_iter().find_map(|namespace| {
+                let informer = self.definitions.get(kind)?;
+                informer.get(&Key::new(namespace, name.clone()))
+            });
+            if let Some(object) = found {
+                snapshot.insert_definition(self.definition(*kind, &object)?);
+            }
+        }
+        for (api_version, kind) in &references.kinds {
+            match self.context.discovery.resolve(api_version, kind).await {
+                Ok(known) => snapshot.insert_resource(
+                    api_version,
+                    kind,
+                    vela_engine::snapshot::Resource {
+                        plural: known.resource.plural.clone(),
+                        namespaced: known.namespaced,
+                    },
+                ),
+                Err(vela_runtime::discovery::Error::Unknown { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        for key in &references.objects {
+            let Ok(kind) = self.context.discovery.resolve(&key.api_version, &key.kind).await else { continue };
+            let api = kind.api(self.context.client.clone(), &key.namespace);
+            let read = api.get_opt(&key.name).await;
+            let read = read.map_err(|source| Error::Object { object: key.to_string(), source })?;
+            if let Some(object) = read {
+                snapshot.insert_object(json(&object));
+            }
+        }
+        Ok(snapshot)
+    }
+
+    fn definition(&self, kind: DefinitionKind, object: &DynamicObject) -> Result<Arc<Definition>, Error> {
+        let key = (kind, Key::of(object));
+        let version = object.metadata.resource_version.clone().unwrap_or_default();
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, definition)) = read.get(&key)
+            && *known == version
+        {
+            return Ok(definition.clone());
+        }
+        let definition = Definition::from_object(json(object)).map_err(|error| Error::Definition(error.into()))?;
+        let definition = Arc::new(definition);
+        read.insert(key, (version, definition.clone()));
+        Ok(definition)
+    }
+
+    async fn version(&self) -> Result<ClusterVersion, Error> {
+        let ask = || async {
+            let version = self.context.client.apiserver_version().await.map_err(Error::Version)?;
+            Ok(ClusterVersion::from_version(&serde_json::to_value(version).unwrap_or(Value::Null)))
+        };
+        self.version.get_or_try_init(ask).await.cloned()
+    }
+}
+
+/// An object as plain JSON. Objects come from JSON, so the way back cannot fail.
+pub(crate) fn json(object: &DynamicObject) -> Value {
+    serde_json::to_value(object).unwrap_or(Value::Null)
+}

@@ -1,0 +1,286 @@
+//! The lap of an Application: fetch → parse → revision → plan → render → graph → apply → observe → status → report.
+
+mod apply;
+mod fetch;
+mod finalize;
+mod observe;
+mod owned;
+mod record;
+mod report;
+mod revisions;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use serde_json::json;
+use vela_crds::{Application, finalizers, labels};
+use vela_engine::revision::Previous;
+use vela_engine::status::{ConditionType, Status, status};
+use vela_engine::{
+    Code, Diagnostic, Diagnostics, Document, Graph, Snapshot, Templates, graph, parse, plan, render, revision,
+};
+use vela_runtime::cache::{Change, Informer, Watch};
+use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
+
+use crate::context::Context;
+use apply::{Applied, Desired, Node, Piece};
+use fetch::{World, json as to_json};
+use observe::observe;
+use owned::OwnedKinds;
+use record::Records;
+use revisions::Revisions;
+
+/// After a write that lost against another writer the cache needs a moment to catch up.
+const CONFLICT_WAIT: Duration = Duration::from_millis(50);
+
+/// What all phases of this controller share.
+pub(crate) struct Hands {
+    context: Context,
+    applications: Arc<Informer>,
+    world: World,
+    records: Records,
+    revisions: Revisions,
+    owned: OwnedKinds,
+    templates: Arc<Templates>,
+}
+
+/// A lap that ended early: in which phase, with what, and what to do about it.
+struct Stopped {
+    phase: ConditionType,
+    error: Diagnostics,
+    then: Then,
+}
+
+/// What to do after a lap that ended early.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// Only a change of the application or a definition can help, and it wakes us.
+    Wait,
+    /// Try again with back-off.
+    Retry,
+    /// The cache was behind: look again in a moment and tell nobody.
+    LookAgain,
+}
+
+impl Stopped {
+    fn wrong(phase: ConditionType, error: Diagnostics) -> Self {
+        Self { phase, error, then: Then::Wait }
+    }
+
+    fn trouble(phase: ConditionType, error: &dyn std::fmt::Display) -> Self {
+        let error = Diagnostic::error(Code::Incomplete, error.to_string());
+        Self { phase, error: error.into(), then: Then::Retry }
+    }
+
+    /// The same, where `source` tells whether another writer was merely faster.
+    fn write(phase: ConditionType, error: &dyn std::fmt::Display, source: Option<&kube::Error>) -> Self {
+        let stopped = Self::trouble(phase, error);
+        let behind = matches!(source, Some(kube::Error::Api(status)) if status.code == 409);
+        Self { then: if behind { Then::LookAgain } else { stopped.then }, ..stopped }
+    }
+}
+
+/// The controller of Applications.
+pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
+    let resource = ApiResource::erase::<Application>(&());
+    let hands = Hands {
+        context: context.clone(),
+        applications: context.cache.informer(Watch::full(resource)),
+        world: World::new(context),
+        records: Records::new(context),
+        revisions: Revisions::new(context),
+        owned: OwnedKinds::new(context),
+        templates: Arc::new(Templates::default()),
+    };
+    let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
+    let mut controller =
+        Controller::new("application", hands).for_kind(&applications).workers(workers);
+    owned.wake(controller.queue());
+    for informer in world.definitions().values() {
+        let applications = applications.clone();
+        controller = controller.watches(informer, move |change| users_of(change, &applications));
+    }
+    controller
+}
+
+/// The applications that name a changed definition.
+fn users_of(change: &Change, applications: &Informer) -> Vec<Key> {
+    // At the start every application is reconciled anyway.
+    let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
+    let name = object.metadata.name.clone().unwrap_or_default();
+    let uses = |application: &DynamicObject| {
+        let references = parse::references(&Document::from_object(to_json(application)));
+        references.definitions.iter().any(|(_, used)| *used == name)
+    };
+    applications.list_where(uses).iter().map(|application| Key::of(application)).collect()
+}
+
+impl Reconciler for Hands {
+    async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
+        let Some(application) = self.applications.get(&key) else { return Ok(Action::Done) };
+        let paused = application.metadata.labels.as_ref().and_then(|labels| labels.get(labels::PAUSE));
+        if paused.is_some_and(|paused| paused == "true") {
+            return Ok(Action::Done);
+        }
+        if application.metadata.deletion_timestamp.is_some() {
+            return self.delete(&key, &application).await;
+        }
+        let document = Document::from_object(to_json(&application));
+        let old = document.value().get("status").cloned();
+        let (status, retry, complete) = match self.lap(&key, &application, &document).await {
+            Ok((status, applied)) => (status, !applied.errors.is_empty(), applied.complete),
+            Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
+            Err(stopped) => {
+                let status = Status::failed(&document, stopped.phase, &stopped.error);
+                (status, stopped.then == Then::Retry, false)
+            }
+        };
+        let status = status.to_json(old.as_ref(), &conditions::now());
+        if report::write(&self.api(&key), &self.applications, &application, &status).await? {
+            report::tell(&self.context.events, &application, &status).await;
+        }
+        if complete && let Some(current) = status["latestRevision"]["name"].as_str() {
+            self.revisions.limit(&key, current).await;
+        }
+        if retry {
+            return Err(Failure::retry(format!("application {key} is not applied; see its conditions")));
+        }
+        Ok(Action::Done)
+    }
+}
+
+impl Hands {
+    /// The lap up to the status; nothing is written to the cluster before the whole set is rendered.
+    async fn lap(
+        &self,
+        key: &Key,
+        application: &DynamicObject,
+        document: &Document,
+    ) -> Result<(Status, Applied), Stopped> {
+        use ConditionType::{Parsed, Revision, Workflow};
+        let references = parse::references(document);
+        let snapshot = self.world.snapshot(&key.namespace, &references).await;
+        let snapshot = snapshot.map_err(|error| match error {
+            fetch::Error::Definition(error) => Stopped::wrong(Parsed, error),
+            error => Stopped::trouble(Parsed, &error),
+        })?;
+        let previous = self.revisions.previous(document, key);
+        let graph = self.mean(document.clone(), snapshot, previous).await?;
+        let held = self.hold(key, application).await;
+        held.map_err(|error| Stopped::write(Workflow, &error, Some(&error)))?;
+        let recorded = self.revisions.record(application, graph.revision()).await;
+        recorded.map_err(|error| Stopped::write(Revision, &error, error.source()))?;
+        let desired = desired(&self.context.discovery, &graph, application.metadata.generation).await;
+        let desired = desired.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
+        let due = |applied: &Applied| graph.due(&observe(applied), &self.templates);
+        let applied = apply::apply(self, key, &desired, &due).await;
+        let applied = applied.map_err(|error| Stopped::write(Workflow, &error, error.source()))?;
+        let observed = observe(&applied);
+        Ok((status(&graph, &observed, &self.templates), applied))
+    }
+
+    /// The pure middle, away from the threads that serve requests: a template may compute for a while.
+    async fn mean(
+        &self,
+        document: Document,
+        snapshot: Snapshot,
+        previous: Option<Previous>,
+    ) -> Result<Graph, Stopped> {
+        let templates = self.templates.clone();
+        let meant = tokio::task::spawn_blocking(move || {
+            let app_file = parse::parse(&document, &snapshot).map_err(|e| Stopped::wrong(ConditionType::Parsed, e))?;
+            let revision = revision::revision(app_file, previous.as_ref());
+            let plan = plan::plan(revision).map_err(|e| Stopped::wrong(ConditionType::Policy, e))?;
+            let inputs = render::Inputs::default();
+            let rendered = render::render(&plan, &templates, &inputs);
+            let rendered = rendered.map_err(|e| Stopped::wrong(ConditionType::Render, e))?;
+            graph::graph(rendered).map_err(|e| Stopped::wrong(ConditionType::Render, e))
+        });
+        meant.await.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?
+    }
+
+    /// Put our finalizer on, before there is anything to clean up.
+    async fn hold(&self, key: &Key, application: &DynamicObject) -> Result<(), kube::Error> {
+        let held = application.metadata.finalizers.clone().unwrap_or_default();
+        if held.iter().any(|held| held == finalizers::RESOURCE_TRACKER) {
+            return Ok(());
+        }
+        let mut held = held;
+        held.push(finalizers::RESOURCE_TRACKER.to_owned());
+        self.set_finalizers(key, application, &held).await
+    }
+
+    async fn delete(&self, key: &Key, application: &DynamicObject) -> Result<Action, Failure> {
+        let held = application.metadata.finalizers.clone().unwrap_or_default();
+        let ours = [finalizers::RESOURCE_TRACKER, finalizers::RESOURCE_TRACKER_V1_0];
+        let others: Vec<String> = held.iter().filter(|held| !ours.contains(&held.as_str())).cloned().collect();
+        if others.len() == held.len() {
+            return Ok(Action::Done);
+        }
+        let finalized = finalize::finalize(self, key).await;
+        if matches!(finalized, Ok(true)) {
+            return match self.set_finalizers(key, application, &others).await {
+                Err(kube::Error::Api(status)) if status.code == 404 => Ok(Action::Done),
+                Err(kube::Error::Api(status)) if status.code == 409 => Ok(Action::RequeueAfter(CONFLICT_WAIT)),
+                result => result.map(|()| Action::Done).map_err(Failure::from),
+            };
+        }
+        let document = Document::from_object(to_json(application));
+        let old = document.value().get("status").cloned();
+        let status = Status::deleting(&document).to_json(old.as_ref(), &conditions::now());
+        report::write(&self.api(key), &self.applications, application, &status).await?;
+        finalized.map(|_| Action::Done).map_err(Failure::retry)
+    }
+
+    async fn set_finalizers(
+        &self,
+        key: &Key,
+        application: &DynamicObject,
+        finalizers: &[String],
+    ) -> Result<(), kube::Error> {
+        // The version guards the list against another writer's finalizer.
+        let patch = json!({"metadata": {
+            "finalizers": finalizers,
+            "resourceVersion": application.metadata.resource_version,
+            "uid": application.metadata.uid,
+        }});
+        let params =
+            PatchParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let written = self.api(key).patch(&key.name, &params, &Patch::Merge(&patch)).await?;
+        if !finalizers.is_empty() || written.metadata.deletion_timestamp.is_none() {
+            self.applications.observe(written);
+        }
+        Ok(())
+    }
+
+    fn api(&self, key: &Key) -> Api<DynamicObject> {
+        let resource = &self.applications.watch().resource;
+        Api::namespaced_with(self.context.client.clone(), &key.namespace, resource)
+    }
+}
+
+/// The graph as the hands need it: objects of kinds without namespaces lose theirs.
+async fn desired(discovery: &Discovery, graph: &Graph, generation: Option<i64>) -> Result<Desired, serde_json::Error> {
+    let mut nodes = Vec::with_capacity(graph.len());
+    for index in 0..graph.len() {
+        let wave = graph.waves().iter().position(|wave| wave.contains(&index)).unwrap_or(0);
+        let mut pieces = Vec::new();
+        for rendered in graph.objects_of(index) {
+            let trait_type = match &rendered.role {
+                render::Role::Trait { type_, .. } => Some(type_.clone()),
+                _ => None,
+            };
+            let mut object: DynamicObject = serde_json::from_value(rendered.object.clone())?;
+            // An unknown kind is told of when its object is applied.
+            if discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
+                object.metadata.namespace = None;
+            }
+            pieces.push(Piece { name: rendered.key(), object, trait_type });
+        }
+        let component = graph.component(index).map(|component| component.name.clone()).unwrap_or_default();
+        nodes.push(Node { component, wave: i32::try_from(wave).unwrap_or(i32::MAX), pieces });
+    }
+    Ok(Desired { identity: graph.identity().hash().to_owned(), generation, nodes })
+}

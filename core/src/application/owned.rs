@@ -1,0 +1,94 @@
+//! Kinds that applications own → one watch a kind, which wakes the application an object is labelled with.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::api::DynamicObject;
+use vela_crds::labels;
+use vela_runtime::cache::{Informer, NotSynced, Watch};
+use vela_runtime::queue::{Priority, Queue};
+use vela_runtime::{Key, Kind};
+
+use crate::context::Context;
+
+/// The watches of owned objects; they start when a kind is first applied.
+#[derive(Clone)]
+pub(crate) struct OwnedKinds {
+    context: Context,
+    woken: Arc<Mutex<HashSet<Watch>>>,
+    queue: Arc<Mutex<Option<Arc<Queue<Key>>>>>,
+}
+
+impl OwnedKinds {
+    /// No watch yet.
+    pub(crate) fn new(context: &Context) -> Self {
+        Self { context: context.clone(), woken: Arc::default(), queue: Arc::default() }
+    }
+
+    /// Wake applications through this queue.
+    pub(crate) fn wake(&self, queue: Arc<Queue<Key>>) {
+        *self.queue.lock().unwrap_or_else(PoisonError::into_inner) = Some(queue);
+    }
+
+    /// The synced copy of a kind's owned objects.
+    pub(crate) async fn informer(&self, kind: &Kind) -> Result<Arc<Informer>, NotSynced> {
+        let watch = Watch::full(kind.resource.clone()).labelled(labels::APP_NAME);
+        let informer = self.context.cache.informer(watch.clone());
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(queue) = queue
+            && self.woken.lock().unwrap_or_else(PoisonError::into_inner).insert(watch)
+        {
+            informer.on_change(Arc::new(move |change| {
+                // Every application is reconciled at the start anyway.
+                if change.initial {
+                    return;
+                }
+                if let Some(application) = change.object().and_then(|object| application_of(object)) {
+                    queue.add_with(application, Priority::Normal);
+                }
+            }));
+        }
+        informer.synced().await?;
+        Ok(informer)
+    }
+}
+
+/// The application an object says it belongs to.
+pub(crate) fn application_of(object: &DynamicObject) -> Option<Key> {
+    let labels = object.metadata.labels.as_ref()?;
+    let name = labels.get(labels::APP_NAME)?;
+    let namespace = labels.get(labels::APP_NAMESPACE).or(object.metadata.namespace.as_ref())?;
+    Some(Key::new(namespace.clone(), name.clone()))
+}
+
+/// May this application change the object? The error names whose it is.
+pub(crate) fn may_change(application: &Key, recorded_uid: Option<&str>, object: &DynamicObject) -> Result<(), String> {
+    if recorded_uid.is_some() && object.metadata.uid.as_deref() == recorded_uid {
+        return Ok(());
+    }
+    match application_of(object) {
+        Some(owner) if owner == *application => Ok(()),
+        Some(owner) => Err(format!(
+            "it exists and belongs to application {owner}; rename one of the two, or delete it there first"
+        )),
+        None => Err(format!(
+            "it exists and was not made by application {application}; rename the component, delete the object, or hand \
+             it over with the label {}={}",
+            labels::APP_NAME,
+            application.name
+        )),
+    }
+}
+
+/// May this application delete the object? Stricter than a change: record and label must both say so.
+pub(crate) fn may_delete(application: &Key, recorded_uid: Option<&str>, object: &DynamicObject) -> Result<(), String> {
+    if let Some(recorded) = recorded_uid
+        && object.metadata.uid.as_deref() != Some(recorded)
+    {
+        return Err("another object took its name since; that one is kept".to_owned());
+    }
+    match application_of(object) {
+        Some(owner) if owner == *application => Ok(()),
+        _ => Err(format!("it no longer carries the label of application {application}; it is kept")),
+    }
+}

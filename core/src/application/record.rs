@@ -1,0 +1,193 @@
+//! An application's record of owned objects: read from its ResourceTracker, written before anything it names changes.
+//!
+//! The record carries the content hash of the application and whether that content was completely applied. It only
+//! ever forgets an object after the object is gone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams};
+use kube::{Api, ResourceExt as _};
+use vela_crds::{ManagedResource, ResourceTracker, ResourceTrackerSpec, labels};
+use vela_runtime::Key;
+use vela_runtime::cache::{Informer, Watch};
+
+use crate::context::Context;
+
+/// Longest name the API accepts.
+const NAME_BYTES_AT_MOST: usize = 253;
+
+/// Identity of an owned object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Owned {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) key: Key,
+}
+
+impl Owned {
+    /// The identity written in an object.
+    pub(crate) fn of(object: &DynamicObject) -> Self {
+        let types = object.types.clone().unwrap_or_default();
+        Self { api_version: types.api_version, kind: types.kind, key: Key::of(object) }
+    }
+}
+
+/// What the record knows of one object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) hash: Option<String>,
+    pub(crate) uid: Option<String>,
+    pub(crate) wave: Option<i32>,
+    pub(crate) component: Option<String>,
+    pub(crate) trait_type: Option<String>,
+}
+
+/// The record of one application.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) identity: Option<String>,
+    pub(crate) complete: bool,
+    pub(crate) generation: Option<i64>,
+    pub(crate) entries: BTreeMap<Owned, Entry>,
+}
+
+/// Where records are kept.
+#[derive(Clone)]
+pub(crate) struct Records {
+    context: Context,
+    trackers: Arc<Informer>,
+}
+
+impl Records {
+    /// The records of the cluster; starts their watch.
+    pub(crate) fn new(context: &Context) -> Self {
+        let resource = ApiResource::erase::<ResourceTracker>(&());
+        Self { context: context.clone(), trackers: context.cache.informer(Watch::full(resource)) }
+    }
+
+    /// The record of an application, as the cache has it, with the version to write against.
+    pub(crate) fn read(&self, application: &Key) -> Result<(Record, Option<ResourceTracker>), serde_json::Error> {
+        let Some(tracker) = self.trackers.get(&Key::new("", name(application))) else {
+            return Ok((Record::default(), None));
+        };
+        let tracker: ResourceTracker = serde_json::from_value(serde_json::to_value(&*tracker)?)?;
+        let entries = tracker.spec.managed_resources.iter().map(entry).collect();
+        let record = Record {
+            identity: tracker.spec.identity.clone(),
+            complete: tracker.spec.complete,
+            generation: tracker.spec.application_generation,
+            entries,
+        };
+        Ok((record, Some(tracker)))
+    }
+
+    /// Write the record if it differs from what is stored; fails when somebody else wrote meanwhile.
+    pub(crate) async fn write(
+        &self,
+        application: &Key,
+        record: &Record,
+        stored: Option<ResourceTracker>,
+    ) -> Result<ResourceTracker, kube::Error> {
+        let spec = ResourceTrackerSpec {
+            tracker_type: Some("root".to_owned()),
+            application_generation: record.generation,
+            identity: record.identity.clone(),
+            complete: record.complete,
+            managed_resources: record.entries.iter().map(managed).collect(),
+            compression: None,
+        };
+        let api: Api<ResourceTracker> = Api::all(self.context.client.clone());
+        let params =
+            PostParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let written = match stored {
+            Some(stored) if stored.spec == spec => return Ok(stored),
+            Some(mut stored) => {
+                stored.spec = spec;
+                api.replace(&name(application), &params, &stored).await?
+            }
+            None => {
+                let mut tracker = ResourceTracker::new(&name(application), spec);
+                let labels = tracker.labels_mut();
+                labels.insert(labels::APP_NAME.to_owned(), application.name.clone());
+                labels.insert(labels::APP_NAMESPACE.to_owned(), application.namespace.clone());
+                api.create(&params, &tracker).await?
+            }
+        };
+        if let Ok(object) = serde_json::to_value(&written).and_then(serde_json::from_value) {
+            self.trackers.observe(object);
+        }
+        Ok(written)
+    }
+
+    /// Forget the record; only after everything in it is gone.
+    pub(crate) async fn remove(&self, application: &Key) -> Result<(), kube::Error> {
+        let name = name(application);
+        let api: Api<ResourceTracker> = Api::all(self.context.client.clone());
+        match api.delete(&name, &DeleteParams::default()).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(error),
+        }
+        self.trackers.forget(&Key::new("", name));
+        Ok(())
+    }
+}
+
+/// Every object kind that any record names, so that their watches can start at once.
+pub(crate) fn kinds(records: &Records) -> Vec<(String, String)> {
+    let mut kinds = std::collections::BTreeSet::new();
+    for tracker in records.trackers.list() {
+        for managed in tracker.data["spec"]["managedResources"].as_array().into_iter().flatten() {
+            if let (Some(version), Some(kind)) = (managed["apiVersion"].as_str(), managed["kind"].as_str()) {
+                kinds.insert((version.to_owned(), kind.to_owned()));
+            }
+        }
+    }
+    kinds.into_iter().collect()
+}
+
+/// A namespace has no dot, so the last dot parts the two and no two applications share a record.
+fn name(application: &Key) -> String {
+    let name = format!("{}.{}", application.name, application.namespace);
+    if name.len() <= NAME_BYTES_AT_MOST {
+        return name;
+    }
+    // An application's name may fill the limit alone; a hash in place of its end keeps names apart.
+    let hash = vela_runtime::apply::text_hash(&name);
+    let head: String = name.chars().take(NAME_BYTES_AT_MOST - hash.len() - 1).collect();
+    format!("{head}.{hash}")
+}
+
+fn entry(managed: &ManagedResource) -> (Owned, Entry) {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let owned = Owned {
+        api_version: text(&managed.api_version),
+        kind: text(&managed.kind),
+        key: Key::new(text(&managed.namespace), text(&managed.name)),
+    };
+    let entry = Entry {
+        hash: managed.hash.clone(),
+        uid: managed.uid.clone(),
+        wave: managed.wave,
+        component: managed.component.clone(),
+        trait_type: managed.trait_type.clone(),
+    };
+    (owned, entry)
+}
+
+fn managed((owned, entry): (&Owned, &Entry)) -> ManagedResource {
+    ManagedResource {
+        api_version: Some(owned.api_version.clone()),
+        kind: Some(owned.kind.clone()),
+        namespace: Some(owned.key.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+        name: Some(owned.key.name.clone()),
+        uid: entry.uid.clone(),
+        hash: entry.hash.clone(),
+        wave: entry.wave,
+        component: entry.component.clone(),
+        trait_type: entry.trait_type.clone(),
+        creator: Some("workflow".to_owned()),
+        ..ManagedResource::default()
+    }
+}

@@ -1,0 +1,158 @@
+//! A revision → its ApplicationRevision object, once per content; old ones go when a newer one is completely applied.
+
+use std::sync::Arc;
+
+use kube::Api;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams};
+use serde_json::json;
+use vela_crds::{ApplicationRevision, labels};
+use vela_engine::Document;
+use vela_engine::revision::{Previous, Revision};
+use vela_runtime::Key;
+use vela_runtime::apply as runtime_apply;
+use vela_runtime::cache::{Informer, Watch};
+
+use crate::context::Context;
+
+/// Revisions kept beside the current one, as release 1.0 keeps them.
+const KEPT: usize = 10;
+
+/// Why the revision could not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("cannot record the revision {name}: {}", runtime_apply::explain(source))]
+    Write { name: String, source: kube::Error },
+    #[error("the revision {0} exists with other content; the next try takes the next number")]
+    Taken(String),
+    #[error("cannot write the revision {name}: {source}")]
+    Malformed { name: String, source: serde_json::Error },
+}
+
+impl Error {
+    /// The client's error, where a write failed.
+    pub(crate) fn source(&self) -> Option<&kube::Error> {
+        if let Self::Write { source, .. } = self { Some(source) } else { None }
+    }
+}
+
+/// The revisions of all applications, metadata only.
+#[derive(Clone)]
+pub(crate) struct Revisions {
+    context: Context,
+    resource: ApiResource,
+    known: Arc<Informer>,
+}
+
+impl Revisions {
+    /// Start their watch.
+    pub(crate) fn new(context: &Context) -> Self {
+        let resource = ApiResource::erase::<ApplicationRevision>(&());
+        let known = context.cache.informer(Watch::metadata(resource.clone()));
+        Self { context: context.clone(), resource, known }
+    }
+
+    /// The newest revision: the status may have missed one when a lap was cut off.
+    pub(crate) fn previous(&self, application: &Document, key: &Key) -> Option<Previous> {
+        let written = Previous::of(application);
+        let stored = self.of(key).into_iter().next_back().and_then(|(number, object)| {
+            let hash = object.metadata.labels.as_ref()?.get(labels::APP_REVISION_HASH)?.clone();
+            Some(Previous { number, hash })
+        });
+        match (written, stored) {
+            (Some(written), Some(stored)) if stored.number > written.number => Some(stored),
+            (written, stored) => written.or(stored),
+        }
+    }
+
+    /// Record the revision if it is not recorded yet.
+    pub(crate) async fn record(&self, application: &DynamicObject, revision: &Revision) -> Result<(), Error> {
+        let identity = revision.identity();
+        let key = Key::new(identity.namespace(), identity.name());
+        if let Some(known) = self.known.get(&key) {
+            return same(&known, identity.hash(), identity.name());
+        }
+        let name = identity.name().to_owned();
+        let mut labels = application.metadata.labels.clone().unwrap_or_default();
+        labels.insert(labels::APP_NAME.to_owned(), identity.application().to_owned());
+        labels.insert(labels::APP_REVISION_HASH.to_owned(), identity.hash().to_owned());
+        let object = json!({
+            "apiVersion": self.resource.api_version,
+            "kind": self.resource.kind,
+            "metadata": {
+                "name": name,
+                "namespace": identity.namespace(),
+                "labels": labels,
+                "ownerReferences": [{
+                    "apiVersion": "core.oam.dev/v1beta1",
+                    "kind": "Application",
+                    "name": identity.application(),
+                    "uid": application.metadata.uid,
+                    "controller": false,
+                }],
+            },
+            "spec": revision.spec(),
+        });
+        let object: DynamicObject =
+            serde_json::from_value(object).map_err(|source| Error::Malformed { name: name.clone(), source })?;
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.context.client.clone(), identity.namespace(), &self.resource);
+        let params =
+            PostParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        match api.create(&params, &object).await {
+            Ok(mut created) => {
+                created.data = serde_json::Value::Null;
+                self.known.observe(created);
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                let stored = api.get(&name).await.map_err(|source| Error::Write { name: name.clone(), source })?;
+                same(&stored, identity.hash(), &name)
+            }
+            Err(source) => Err(Error::Write { name, source }),
+        }
+    }
+
+    /// Delete the oldest revisions beyond the limit; never the current one. A failure costs only space.
+    pub(crate) async fn limit(&self, application: &Key, current: &str) {
+        let old: Vec<_> = self
+            .of(application)
+            .into_iter()
+            .filter(|(_, object)| object.metadata.name.as_deref() != Some(current))
+            .collect();
+        let excess = old.len().saturating_sub(KEPT);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.context.client.clone(), &application.namespace, &self.resource);
+        for (_, object) in old.into_iter().take(excess) {
+            let name = object.metadata.name.clone().unwrap_or_default();
+            match api.delete(&name, &DeleteParams::default()).await {
+                Ok(_) => self.known.forget(&Key::of(&object)),
+                Err(error) => tracing::warn!(%error, name, "cannot delete an old revision"),
+            }
+        }
+    }
+
+    /// The revisions of an application, oldest first.
+    fn of(&self, application: &Key) -> Vec<(u64, Arc<DynamicObject>)> {
+        let belongs = |object: &DynamicObject| {
+            object.metadata.namespace.as_deref() == Some(&application.namespace)
+                && object.metadata.labels.as_ref().and_then(|labels| labels.get(labels::APP_NAME))
+                    == Some(&application.name)
+        };
+        let mut found: Vec<_> = self
+            .known
+            .list_where(belongs)
+            .into_iter()
+            .filter_map(|object| {
+                let number = object.metadata.name.as_ref()?.rsplit_once("-v")?.1.parse().ok()?;
+                Some((number, object))
+            })
+            .collect();
+        found.sort_by_key(|(number, _)| *number);
+        found
+    }
+}
+
+fn same(stored: &DynamicObject, hash: &str, name: &str) -> Result<(), Error> {
+    let stored = stored.metadata.labels.as_ref().and_then(|labels| labels.get(labels::APP_REVISION_HASH));
+    if stored.map(String::as_str) == Some(hash) { Ok(()) } else { Err(Error::Taken(name.to_owned())) }
+}

@@ -1,0 +1,72 @@
+//! Applications that cannot be applied: what users are told, and what must not happen.
+
+use serde_json::json;
+
+use super::world::{World, application, until_or, web};
+
+const OAM: &str = "core.oam.dev/v1beta1";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_type_is_reported_and_nothing_else_is_written() {
+    let world = World::new().await;
+    world.rested(0).await;
+    world.requests();
+    let unknown = json!({"name": "front", "type": "no-such-type", "properties": {}});
+    world.create(application("shop", &[unknown, web("back", "nginx:1")])).await;
+    let application = until_or("the condition tells", || world.application("shop"), |application| {
+        application["status"]["conditions"][0]["status"] == "False"
+    });
+    let application = application.await;
+    assert_eq!(application["status"]["conditions"][0]["type"], "Parsed");
+    let message = application["status"]["conditions"][0]["message"].as_str().unwrap();
+    assert!(message.contains("no-such-type"), "{message}");
+    world.rested(1).await;
+    let writes = world.writes();
+    assert_eq!(writes.len(), 1, "one status write: {writes:#?}");
+    assert!(writes[0].path.contains("/applications/shop/status"));
+    assert!(world.deployment("back").await.is_none(), "no part of a broken application is applied");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_comes_later_heals_the_application() {
+    let world = World::new().await;
+    world.create(application("shop", &[json!({"name": "a", "type": "late", "properties": {}})])).await;
+    until_or("the condition tells", || world.application("shop"), |application| {
+        application["status"]["conditions"][0]["status"] == "False"
+    })
+    .await;
+    let template = "apiVersion: v1\nkind: ConfigMap\ndata: {}\n";
+    world
+        .create(json!({
+            "apiVersion": OAM,
+            "kind": "ComponentDefinition",
+            "metadata": {"name": "late"},
+            "spec": {
+                "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+                "schematic": {"handlebars": {"template": template}},
+            },
+        }))
+        .await;
+    world.phase("shop", "running").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
+    let world = World::new().await;
+    let foreign = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "front"}, "data": {"mine": "yes"}});
+    let before = world.create(foreign).await;
+    let settings = json!({"name": "front", "type": "settings", "properties": {"text": "hello"}});
+    world.create(application("shop", &[settings])).await;
+    let told = until_or("the conflict is told", || world.application("shop"), |application| {
+        application["status"]["conditions"].as_array().is_some_and(|conditions| {
+            conditions.iter().any(|condition| condition["type"] == "Workflow" && condition["status"] == "False")
+        })
+    })
+    .await;
+    assert!(told["status"].to_string().contains("was not made by application"), "{}", told["status"]);
+    world.delete(OAM, "Application", "shop").await;
+    world.gone(OAM, "Application", "shop").await;
+    let after = world.get("v1", "ConfigMap", "front").await.unwrap();
+    assert_eq!(after["metadata"]["uid"].as_str(), before.metadata.uid.as_deref());
+    assert_eq!(after["data"], json!({"mine": "yes"}));
+}

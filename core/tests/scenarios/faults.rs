@@ -1,0 +1,102 @@
+//! Requests that fail and controllers that die: whatever happens in between, the end is the same.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use vela_runtime::fault::Fate;
+
+use super::world::{World, application, until, web};
+
+const OAM: &str = "core.oam.dev/v1beta1";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_after_any_write_it_converges() {
+    for (after, lost) in (0..8).flat_map(|after| [(after, Fate::DropRequest), (after, Fate::DropAnswer)]) {
+        let mut world = World::without_controllers().await;
+        let left = Arc::new(AtomicUsize::new(after));
+        let broken = Arc::new(AtomicUsize::new(0));
+        let (rule, hit) = (left.clone(), broken.clone());
+        world.faults.judge(move |entry| {
+            if !entry.writes() || entry.is_event() {
+                return Fate::Pass;
+            }
+            match rule.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+                Ok(_) => Fate::Pass,
+                // From here on nothing gets through; the first one decides what the server saw.
+                Err(_) => match hit.fetch_add(1, Ordering::SeqCst) {
+                    0 => lost,
+                    _ => Fate::DropRequest,
+                },
+            }
+        });
+        world.start();
+        world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+        until("a write was broken", || {
+            let broken = broken.load(Ordering::SeqCst) > 0;
+            async move { broken }
+        })
+        .await;
+        world.kill().await;
+        world.faults.heal();
+        // The user goes on while nobody is there.
+        world.patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}})).await;
+        world.start();
+        world.phase("shop", "running").await;
+        world.rested(1).await;
+        let image = |deployment: serde_json::Value| {
+            deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(image(world.deployment("front").await.unwrap()), "nginx:2", "cut after {after}, {lost:?}");
+        assert!(world.deployment("back").await.is_none(), "no orphan: cut after {after}, {lost:?}");
+        let tracker = world.tracker("shop").await.unwrap();
+        assert_eq!(tracker["spec"]["complete"], true);
+        assert_eq!(tracker["spec"]["managedResources"].as_array().unwrap().len(), 2);
+        world.delete(OAM, "Application", "shop").await;
+        world.gone(OAM, "Application", "shop").await;
+        world.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_third_write_lost_it_still_gets_there() {
+    let world = World::new().await;
+    let count = Arc::new(AtomicUsize::new(0));
+    world.faults.judge(move |entry| {
+        let lose = entry.writes() && count.fetch_add(1, Ordering::SeqCst) % 3 == 2;
+        if !lose {
+            Fate::Pass
+        } else if entry.path.len() % 2 == 0 {
+            Fate::DropRequest
+        } else {
+            Fate::DropAnswer
+        }
+    });
+    world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+    world.phase("shop", "running").await;
+    world.delete(OAM, "Application", "shop").await;
+    world.gone(OAM, "Application", "shop").await;
+    assert!(world.tracker("shop").await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
+    let world = World::new().await;
+    world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+    world.phase("shop", "running").await;
+    // The new set replaces `back` by `next`, which cannot be applied.
+    world.faults.judge(|entry| {
+        if entry.writes() && entry.path.contains("/deployments/next") { Fate::DropRequest } else { Fate::Pass }
+    });
+    let components = json!({"spec": {"components": [web("front", "nginx:2"), web("next", "nginx:1")]}});
+    world.patch(OAM, "Application", "shop", components).await;
+    until("the failure is told", || async {
+        world.application("shop").await["status"].to_string().contains("Deployment")
+            && world.application("shop").await["status"]["status"] == "runningWorkflow"
+    })
+    .await;
+    assert!(world.deployment("back").await.is_some(), "the old object stays until the new set is there");
+    world.faults.heal();
+    world.phase("shop", "running").await;
+    world.gone("apps/v1", "Deployment", "back").await;
+}

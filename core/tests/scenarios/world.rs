@@ -1,0 +1,293 @@
+//! A small cluster with controllers that can be stopped, started and cut off, and waits on conditions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tower::Layer;
+use vela_apiserver::ApiServer;
+use vela_core::{Controllers, Options, Stop};
+use vela_runtime::discovery::Discovery;
+use vela_runtime::fault::{Entry, Faults};
+use vela_runtime::metrics::Metrics;
+
+/// A wait that ends in failure, far beyond what a busy machine needs.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+pub struct World {
+    pub client: kube::Client,
+    pub faults: Faults,
+    pub namespace: String,
+    controlled: kube::Client,
+    discovery: Discovery,
+    running: Option<Running>,
+    _server: Option<(ApiServer, Box<dyn std::any::Any>)>,
+}
+
+struct Running {
+    stop: Stop,
+    counts: Arc<Metrics>,
+    task: JoinHandle<Result<(), vela_core::Error>>,
+}
+
+static WORLDS: AtomicUsize = AtomicUsize::new(0);
+
+impl World {
+    /// A cluster with CRDs, definitions and running controllers.
+    pub async fn new() -> Self {
+        let mut world = Self::without_controllers().await;
+        world.start();
+        world
+    }
+
+    pub async fn without_controllers() -> Self {
+        let faults = Faults::new();
+        let number = WORLDS.fetch_add(1, Ordering::SeqCst);
+        let namespace = format!("core-{}-{number}", std::process::id());
+        let world = match std::env::var_os("CORE_TEST_KUBECONFIG") {
+            Some(file) => {
+                let _ = rustls::crypto::ring::default_provider().install_default();
+                let config = kube::config::Kubeconfig::read_from(file).unwrap();
+                let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
+                let builder = kube::client::ClientBuilder::try_from(config.clone()).unwrap();
+                let controlled = builder.with_layer(&faults).build();
+                Self::over(kube::Client::try_from(config).unwrap(), controlled, faults, namespace, None)
+            }
+            None => {
+                let server = ApiServer::builder().build().unwrap();
+                let guard: Box<dyn std::any::Any> = Box::new(server.run_controllers());
+                let client = kube::Client::new(server.service(), "default");
+                let controlled = kube::Client::new(faults.layer(server.service()), "default");
+                let world = Self::over(client, controlled, faults, namespace, Some((server, guard)));
+                world.install().await;
+                world
+            }
+        };
+        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": world.namespace}})).await;
+        for definition in definitions(&world.namespace) {
+            world.create(definition).await;
+        }
+        world
+    }
+
+    fn over(
+        client: kube::Client,
+        controlled: kube::Client,
+        faults: Faults,
+        namespace: String,
+        server: Option<(ApiServer, Box<dyn std::any::Any>)>,
+    ) -> Self {
+        let discovery = Discovery::new(client.clone());
+        Self { client, faults, namespace, controlled, discovery, running: None, _server: server }
+    }
+
+    async fn install(&self) {
+        for crd in vela_crds::crds().unwrap() {
+            self.create(serde_json::to_value(crd).unwrap()).await;
+        }
+        let applications = || async { self.discovery.resolve("core.oam.dev/v1beta1", "Application").await.is_ok() };
+        until("the CRDs are served", applications).await;
+    }
+
+    /// Start the controllers as a new process would: with empty caches and memory.
+    pub fn start(&mut self) {
+        assert!(self.running.is_none());
+        let options = Options::default();
+        let (stop, counts) = (options.stop.clone(), options.counts.clone());
+        let task = tokio::spawn(Controllers::run(self.controlled.clone(), options));
+        self.running = Some(Running { stop, counts, task });
+    }
+
+    /// Stop them in order.
+    pub async fn stop(&mut self) {
+        let running = self.running.take().unwrap();
+        running.stop.cancel();
+        running.task.await.unwrap().unwrap();
+    }
+
+    /// End them in the middle of whatever they do, as SIGKILL would.
+    pub async fn kill(&mut self) {
+        let running = self.running.take().unwrap();
+        running.task.abort();
+        assert!(running.task.await.unwrap_err().is_cancelled());
+        // Stops what the aborted task had started.
+        running.stop.cancel();
+    }
+
+    /// Wait until the application controller has reconciled at least that often since its start, and rests.
+    pub async fn rested(&self, reconciles: u64) {
+        let counts = self.running.as_ref().unwrap().counts.clone();
+        until("the application controller rests", || async {
+            let before = counts.reconciles("application");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            before >= reconciles && before == counts.reconciles("application") && counts.active("application") == 0
+        })
+        .await;
+    }
+
+    pub async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        self.discovery.resolve(api_version, kind).await.unwrap().api(self.client.clone(), &self.namespace)
+    }
+
+    pub async fn create(&self, mut object: Value) -> DynamicObject {
+        if object["metadata"]["namespace"].is_null() {
+            object["metadata"]["namespace"] = json!(self.namespace);
+        }
+        let (version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+        let resource = self.discovery.resolve(version, kind).await.unwrap();
+        if !resource.namespaced {
+            object["metadata"].as_object_mut().unwrap().remove("namespace");
+        }
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+        let api = resource.api(self.client.clone(), namespace);
+        let object: DynamicObject = serde_json::from_value(object.clone()).unwrap();
+        api.create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    pub async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
+        let found = self.api(api_version, kind).await.get_opt(name).await.unwrap();
+        found.map(|object| serde_json::to_value(object).unwrap())
+    }
+
+    pub async fn list(&self, api_version: &str, kind: &str) -> Vec<Value> {
+        let found = self.api(api_version, kind).await.list(&ListParams::default()).await.unwrap();
+        found.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
+    }
+
+    pub async fn patch(&self, api_version: &str, kind: &str, name: &str, patch: Value) {
+        let api = self.api(api_version, kind).await;
+        api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+    }
+
+    pub async fn delete(&self, api_version: &str, kind: &str, name: &str) {
+        self.api(api_version, kind).await.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    pub async fn application(&self, name: &str) -> Value {
+        self.get("core.oam.dev/v1beta1", "Application", name).await.unwrap_or(Value::Null)
+    }
+
+    pub async fn deployment(&self, name: &str) -> Option<Value> {
+        self.get("apps/v1", "Deployment", name).await
+    }
+
+    /// The record of an application, wherever it lives.
+    pub async fn tracker(&self, application: &str) -> Option<Value> {
+        let name = format!("{application}.{}", self.namespace);
+        self.get("core.oam.dev/v1beta1", "ResourceTracker", &name).await
+    }
+
+    pub async fn phase(&self, name: &str, phase: &str) {
+        let what = format!("application {name} is {phase}");
+        until_or(&what, || async { self.application(name).await }, |application| {
+            application["status"]["status"] == phase
+                && application["status"]["observedGeneration"] == application["metadata"]["generation"]
+        })
+        .await;
+    }
+
+    pub async fn gone(&self, api_version: &str, kind: &str, name: &str) {
+        until(&format!("{kind} {name} is gone"), || async {
+            self.get(api_version, kind, name).await.is_none()
+        })
+        .await;
+    }
+
+    /// The controllers' requests since the last call, without the watches.
+    pub fn requests(&self) -> Vec<Entry> {
+        self.faults.take().into_iter().filter(|entry| !entry.is_watch()).collect()
+    }
+
+    /// The controllers' writes since the last call, without events.
+    pub fn writes(&self) -> Vec<Entry> {
+        self.requests().into_iter().filter(|entry| entry.writes() && !entry.is_event()).collect()
+    }
+}
+
+/// Wait for a condition; the failure names it.
+pub async fn until<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
+    until_or(what, condition, |met| *met).await;
+}
+
+/// Wait until a value is as wanted; the failure names the wish and shows the value.
+pub async fn until_or<T: std::fmt::Debug, F: Future<Output = T>>(
+    what: &str,
+    value: impl Fn() -> F,
+    wanted: impl Fn(&T) -> bool,
+) -> T {
+    let end = tokio::time::Instant::now() + DEADLINE;
+    loop {
+        let now = value().await;
+        if wanted(&now) {
+            return now;
+        }
+        assert!(tokio::time::Instant::now() < end, "never: {what}; last seen: {now:#?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Definitions small enough to read here, in the second template language.
+fn definitions(namespace: &str) -> Vec<Value> {
+    let web = r#"apiVersion: apps/v1
+kind: Deployment
+spec:
+  replicas: {{parameter.replicas}}
+  selector:
+    matchLabels:
+      app.oam.dev/component: {{context.name}}
+  template:
+    metadata:
+      labels:
+        app.oam.dev/component: {{context.name}}
+    spec:
+      containers:
+      - name: main
+        image: {{parameter.image}}
+        resources:
+          limits:
+            cpu: "0.5"
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{context.name}}
+spec:
+  selector:
+    app.oam.dev/component: {{context.name}}
+  ports:
+  - port: 80
+"#;
+    let settings = "apiVersion: v1\nkind: ConfigMap\ndata:\n  text: {{parameter.text}}\n";
+    [("web", web, "apps/v1", "Deployment"), ("settings", settings, "v1", "ConfigMap")]
+        .into_iter()
+        .map(|(name, template, version, kind)| {
+            json!({
+                "apiVersion": "core.oam.dev/v1beta1",
+                "kind": "ComponentDefinition",
+                "metadata": {"name": name, "namespace": namespace},
+                "spec": {
+                    "workload": {"definition": {"apiVersion": version, "kind": kind}},
+                    "schematic": {"handlebars": {"template": template}},
+                },
+            })
+        })
+        .collect()
+}
+
+/// A web component.
+pub fn web(name: &str, image: &str) -> Value {
+    json!({"name": name, "type": "web", "properties": {"image": image, "replicas": 2}})
+}
+
+/// An application of these components.
+pub fn application(name: &str, components: &[Value]) -> Value {
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1",
+        "kind": "Application",
+        "metadata": {"name": name},
+        "spec": {"components": components},
+    })
+}
