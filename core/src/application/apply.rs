@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use vela_engine::ObjectKey;
-use vela_runtime::apply::{self as runtime_apply, Conflicts, Deletion, Outcome};
 use vela_runtime::Key;
+use vela_runtime::apply::{self as runtime_apply, Conflicts, Deletion, Outcome};
 
 use super::Hands;
 use super::owned::{may_change, may_delete};
@@ -169,9 +169,10 @@ async fn apply_node(
         let uid = known.and_then(|entry| entry.uid.clone());
         let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), live);
         let result = async {
-            let kind = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.map_err(|source| {
-                runtime_apply::Error::Kind { object: runtime_apply::describe(&piece.object), source }
-            })?;
+            let kind =
+                hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.map_err(|source| {
+                    runtime_apply::Error::Kind { object: runtime_apply::describe(&piece.object), source }
+                })?;
             let informer = hands.owned.informer(&kind).await.ok();
             let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
             let done =
@@ -210,7 +211,8 @@ async fn prune(
     record: &mut Record,
     applied: &mut Applied,
 ) -> Result<(), Error> {
-    let wanted: BTreeSet<Owned> = pieces(proof.desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect();
+    let wanted: BTreeSet<Owned> =
+        pieces(proof.desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect();
     let gone: Vec<(Owned, Entry)> = record
         .entries
         .iter()
@@ -240,7 +242,8 @@ pub(crate) async fn delete(
         None => None,
     };
     let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-    let result = hands.context.applier.delete(&owned.api_version, &owned.kind, &owned.key, live, &guard).await;
+    let result =
+        hands.context.applier.delete(&owned.api_version, &owned.kind, &owned.key, live, &guard).await;
     match result {
         Ok(deletion) => {
             if let Some(informer) = informer.filter(|_| deletion == Deletion::Gone) {

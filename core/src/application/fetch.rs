@@ -89,7 +89,9 @@ impl World {
             }
         }
         for key in &references.objects {
-            let Ok(kind) = self.context.discovery.resolve(&key.api_version, &key.kind).await else { continue };
+            let Ok(kind) = self.context.discovery.resolve(&key.api_version, &key.kind).await else {
+                continue;
+            };
             let api = kind.api(self.context.client.clone(), &key.namespace);
             let read = api.get_opt(&key.name).await;
             let read = read.map_err(|source| Error::Object { object: key.to_string(), source })?;
@@ -109,7 +111,8 @@ impl World {
         {
             return Ok(definition.clone());
         }
-        let definition = Definition::from_object(json(object)).map_err(|error| Error::Definition(error.into()))?;
+        let definition =
+            Definition::from_object(json(object)).map_err(|error| Error::Definition(error.into()))?;
         let definition = Arc::new(definition);
         read.insert(key, (version, definition.clone()));
         Ok(definition)

@@ -95,8 +95,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         templates: Arc::new(Templates::default()),
     };
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
-    let mut controller =
-        Controller::new("application", hands).for_kind(&applications).workers(workers);
+    let mut controller = Controller::new("application", hands).for_kind(&applications).workers(workers);
     owned.wake(controller.queue());
     for informer in world.definitions().values() {
         let applications = applications.clone();
@@ -190,7 +189,8 @@ impl Hands {
     ) -> Result<Graph, Stopped> {
         let templates = self.templates.clone();
         let meant = tokio::task::spawn_blocking(move || {
-            let app_file = parse::parse(&document, &snapshot).map_err(|e| Stopped::wrong(ConditionType::Parsed, e))?;
+            let app_file =
+                parse::parse(&document, &snapshot).map_err(|e| Stopped::wrong(ConditionType::Parsed, e))?;
             let revision = revision::revision(app_file, previous.as_ref());
             let plan = plan::plan(revision).map_err(|e| Stopped::wrong(ConditionType::Policy, e))?;
             let inputs = render::Inputs::default();
@@ -215,7 +215,8 @@ impl Hands {
     async fn delete(&self, key: &Key, application: &DynamicObject) -> Result<Action, Failure> {
         let held = application.metadata.finalizers.clone().unwrap_or_default();
         let ours = [finalizers::RESOURCE_TRACKER, finalizers::RESOURCE_TRACKER_V1_0];
-        let others: Vec<String> = held.iter().filter(|held| !ours.contains(&held.as_str())).cloned().collect();
+        let others: Vec<String> =
+            held.iter().filter(|held| !ours.contains(&held.as_str())).cloned().collect();
         if others.len() == held.len() {
             return Ok(Action::Done);
         }
@@ -223,7 +224,9 @@ impl Hands {
         if matches!(finalized, Ok(true)) {
             return match self.set_finalizers(key, application, &others).await {
                 Err(kube::Error::Api(status)) if status.code == 404 => Ok(Action::Done),
-                Err(kube::Error::Api(status)) if status.code == 409 => Ok(Action::RequeueAfter(CONFLICT_WAIT)),
+                Err(kube::Error::Api(status)) if status.code == 409 => {
+                    Ok(Action::RequeueAfter(CONFLICT_WAIT))
+                }
                 result => result.map(|()| Action::Done).map_err(Failure::from),
             };
         }
@@ -246,8 +249,10 @@ impl Hands {
             "resourceVersion": application.metadata.resource_version,
             "uid": application.metadata.uid,
         }});
-        let params =
-            PatchParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let params = PatchParams {
+            field_manager: Some(crate::context::FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
         let written = self.api(key).patch(&key.name, &params, &Patch::Merge(&patch)).await?;
         if !finalizers.is_empty() || written.metadata.deletion_timestamp.is_none() {
             self.applications.observe(written);
@@ -262,7 +267,11 @@ impl Hands {
 }
 
 /// The graph as the hands need it: objects of kinds without namespaces lose theirs.
-async fn desired(discovery: &Discovery, graph: &Graph, generation: Option<i64>) -> Result<Desired, serde_json::Error> {
+async fn desired(
+    discovery: &Discovery,
+    graph: &Graph,
+    generation: Option<i64>,
+) -> Result<Desired, serde_json::Error> {
     let mut nodes = Vec::with_capacity(graph.len());
     for index in 0..graph.len() {
         let wave = graph.waves().iter().position(|wave| wave.contains(&index)).unwrap_or(0);

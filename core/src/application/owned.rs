@@ -35,8 +35,10 @@ impl OwnedKinds {
         let watch = Watch::full(kind.resource.clone()).labelled(labels::APP_NAME);
         let informer = self.context.cache.informer(watch.clone());
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // The lock is held until the handler is in place: nobody else may read the copy before it wakes.
+        let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = queue
-            && self.woken.lock().unwrap_or_else(PoisonError::into_inner).insert(watch)
+            && woken.insert(watch)
         {
             informer.on_change(Arc::new(move |change| {
                 // Every application is reconciled at the start anyway.
@@ -48,6 +50,7 @@ impl OwnedKinds {
                 }
             }));
         }
+        drop(woken);
         informer.synced().await?;
         Ok(informer)
     }
@@ -62,7 +65,11 @@ pub(crate) fn application_of(object: &DynamicObject) -> Option<Key> {
 }
 
 /// May this application change the object? The error names whose it is.
-pub(crate) fn may_change(application: &Key, recorded_uid: Option<&str>, object: &DynamicObject) -> Result<(), String> {
+pub(crate) fn may_change(
+    application: &Key,
+    recorded_uid: Option<&str>,
+    object: &DynamicObject,
+) -> Result<(), String> {
     if recorded_uid.is_some() && object.metadata.uid.as_deref() == recorded_uid {
         return Ok(());
     }
@@ -81,7 +88,11 @@ pub(crate) fn may_change(application: &Key, recorded_uid: Option<&str>, object: 
 }
 
 /// May this application delete the object? Stricter than a change: record and label must both say so.
-pub(crate) fn may_delete(application: &Key, recorded_uid: Option<&str>, object: &DynamicObject) -> Result<(), String> {
+pub(crate) fn may_delete(
+    application: &Key,
+    recorded_uid: Option<&str>,
+    object: &DynamicObject,
+) -> Result<(), String> {
     if let Some(recorded) = recorded_uid
         && object.metadata.uid.as_deref() != Some(recorded)
     {

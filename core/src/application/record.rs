@@ -67,7 +67,10 @@ impl Records {
     }
 
     /// The record of an application, as the cache has it, with the version to write against.
-    pub(crate) fn read(&self, application: &Key) -> Result<(Record, Option<ResourceTracker>), serde_json::Error> {
+    pub(crate) fn read(
+        &self,
+        application: &Key,
+    ) -> Result<(Record, Option<ResourceTracker>), serde_json::Error> {
         let Some(tracker) = self.trackers.get(&Key::new("", name(application))) else {
             return Ok((Record::default(), None));
         };
@@ -98,8 +101,10 @@ impl Records {
             compression: None,
         };
         let api: Api<ResourceTracker> = Api::all(self.context.client.clone());
-        let params =
-            PostParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let params = PostParams {
+            field_manager: Some(crate::context::FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
         let written = match stored {
             Some(stored) if stored.spec == spec => return Ok(stored),
             Some(mut stored) => {
@@ -132,19 +137,6 @@ impl Records {
         self.trackers.forget(&Key::new("", name));
         Ok(())
     }
-}
-
-/// Every object kind that any record names, so that their watches can start at once.
-pub(crate) fn kinds(records: &Records) -> Vec<(String, String)> {
-    let mut kinds = std::collections::BTreeSet::new();
-    for tracker in records.trackers.list() {
-        for managed in tracker.data["spec"]["managedResources"].as_array().into_iter().flatten() {
-            if let (Some(version), Some(kind)) = (managed["apiVersion"].as_str(), managed["kind"].as_str()) {
-                kinds.insert((version.to_owned(), kind.to_owned()));
-            }
-        }
-    }
-    kinds.into_iter().collect()
 }
 
 /// A namespace has no dot, so the last dot parts the two and no two applications share a record.

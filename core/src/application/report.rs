@@ -16,7 +16,8 @@ pub(crate) async fn write(
     let name = object.metadata.name.clone().unwrap_or_default();
     let old = object.data.get("status").cloned().unwrap_or_else(|| json!({}));
     let Some(patch) = difference(&old, status) else { return Ok(false) };
-    let params = PatchParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..Default::default() };
+    let params =
+        PatchParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..Default::default() };
     // The uid makes sure that a namesake created meanwhile does not get this status.
     let patch = json!({"metadata": {"uid": object.metadata.uid}, "status": patch});
     match api.patch_status(&name, &params, &Patch::Merge(&patch)).await {
@@ -95,5 +96,7 @@ pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value
 
 fn condition<'a>(status: &'a Value, type_: &str) -> &'a Value {
     let conditions = status["conditions"].as_array();
-    conditions.and_then(|list| list.iter().find(|condition| condition["type"] == type_)).unwrap_or(&Value::Null)
+    conditions
+        .and_then(|list| list.iter().find(|condition| condition["type"] == type_))
+        .unwrap_or(&Value::Null)
 }

@@ -92,12 +92,14 @@ impl Revisions {
             },
             "spec": revision.spec(),
         });
-        let object: DynamicObject =
-            serde_json::from_value(object).map_err(|source| Error::Malformed { name: name.clone(), source })?;
+        let object: DynamicObject = serde_json::from_value(object)
+            .map_err(|source| Error::Malformed { name: name.clone(), source })?;
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.context.client.clone(), identity.namespace(), &self.resource);
-        let params =
-            PostParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let params = PostParams {
+            field_manager: Some(crate::context::FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
         match api.create(&params, &object).await {
             Ok(mut created) => {
                 created.data = serde_json::Value::Null;
@@ -105,7 +107,8 @@ impl Revisions {
                 Ok(())
             }
             Err(kube::Error::Api(status)) if status.code == 409 => {
-                let stored = api.get(&name).await.map_err(|source| Error::Write { name: name.clone(), source })?;
+                let stored =
+                    api.get(&name).await.map_err(|source| Error::Write { name: name.clone(), source })?;
                 same(&stored, identity.hash(), &name)
             }
             Err(source) => Err(Error::Write { name, source }),

@@ -14,10 +14,19 @@ use crate::context::Context;
 const KEPT: usize = 50;
 
 /// Delete the oldest revisions beyond the limit. A failure costs only space.
-pub(super) async fn limit(context: &Context, component: &Key, revisions: &Informer, configurations: &Informer) {
+pub(super) async fn limit(
+    context: &Context,
+    component: &Key,
+    revisions: &Informer,
+    configurations: &Informer,
+) {
     let belongs = |object: &DynamicObject| {
         object.metadata.namespace.as_deref() == Some(&component.namespace)
-            && object.metadata.labels.as_ref().and_then(|labels| labels.get(labels::CONTROLLER_REVISION_COMPONENT))
+            && object
+                .metadata
+                .labels
+                .as_ref()
+                .and_then(|labels| labels.get(labels::CONTROLLER_REVISION_COMPONENT))
                 == Some(&component.name)
     };
     let mut found = revisions.list_where(belongs);

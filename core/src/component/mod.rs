@@ -34,7 +34,8 @@ pub(crate) fn revisions(context: &Context) -> Arc<Informer> {
 /// The controller of Components.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let components = context.cache.informer(Watch::full(ApiResource::erase::<Component>(&())));
-    let configurations = context.cache.informer(Watch::full(ApiResource::erase::<ApplicationConfiguration>(&())));
+    let configurations =
+        context.cache.informer(Watch::full(ApiResource::erase::<ApplicationConfiguration>(&())));
     let reconciler = Revisions {
         context: context.clone(),
         components: components.clone(),
@@ -88,7 +89,8 @@ impl Revisions {
         current: i64,
     ) -> Result<(String, i64), Failure> {
         let resource = &self.revisions.watch().resource;
-        let api: Api<DynamicObject> = Api::namespaced_with(self.context.client.clone(), &key.namespace, resource);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.context.client.clone(), &key.namespace, resource);
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
         for number in current.saturating_add(1)..current.saturating_add(1 + TRIES) {
             let name = format!("{}-v{number}", key.name);
@@ -101,7 +103,9 @@ impl Revisions {
                 }
                 Err(kube::Error::Api(status)) if status.code == 409 => {
                     let stored = api.get(&name).await?;
-                    if snapshot::spec(&stored) == &component.data["spec"] && snapshot::belongs(&stored, component) {
+                    if snapshot::spec(&stored) == &component.data["spec"]
+                        && snapshot::belongs(&stored, component)
+                    {
                         return Ok((name, number));
                     }
                 }
