@@ -127,7 +127,7 @@ impl Workloads {
         let uid = workload.metadata.uid.clone().unwrap_or_default();
         let guard = |live: &DynamicObject| controlled_by(live, &uid);
         let key = Key::new(key.namespace.clone(), name);
-        match self.applier.delete(api_version, kind, &key, &guard).await {
+        match self.applier.delete(api_version, kind, &key, None, &guard).await {
             // Somebody else's object of that name is none of our business.
             Ok(_) | Err(vela_runtime::apply::Error::Foreign { .. }) => Ok(()),
             Err(error) => Err(Failure::retry(error)),

@@ -3,9 +3,9 @@
 //! `CORE_TEST_KUBECONFIG=FILE` runs the same scenarios on a real control plane where the CRDs are installed.
 
 mod scenarios {
-    pub mod broken;
-    pub mod counts;
-    pub mod faults;
-    pub mod lifecycle;
-    pub mod world;
+    pub(crate) mod broken;
+    pub(crate) mod counts;
+    pub(crate) mod faults;
+    pub(crate) mod lifecycle;
+    pub(crate) mod world;
 }

@@ -35,22 +35,21 @@ impl OwnedKinds {
         let watch = Watch::full(kind.resource.clone()).labelled(labels::APP_NAME);
         let informer = self.context.cache.informer(watch.clone());
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // The lock is held until the handler is in place: nobody else may read the copy before it wakes.
-        let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(queue) = queue
-            && woken.insert(watch)
-        {
-            informer.on_change(Arc::new(move |change| {
-                // Every application is reconciled at the start anyway.
-                if change.initial {
-                    return;
-                }
-                if let Some(application) = change.object().and_then(|object| application_of(object)) {
-                    queue.add_with(application, Priority::Normal);
-                }
-            }));
+        if let Some(queue) = queue {
+            // The lock is held until the handler is in place: nobody may read the copy before it wakes.
+            let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
+            if woken.insert(watch) {
+                informer.on_change(Arc::new(move |change| {
+                    // Every application is reconciled at the start anyway.
+                    if change.initial {
+                        return;
+                    }
+                    if let Some(application) = change.object().and_then(|object| application_of(object)) {
+                        queue.add_with(application, Priority::Normal);
+                    }
+                }));
+            }
         }
-        drop(woken);
         informer.synced().await?;
         Ok(informer)
     }

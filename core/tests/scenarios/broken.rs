@@ -13,9 +13,11 @@ async fn an_unknown_type_is_reported_and_nothing_else_is_written() {
     world.requests();
     let unknown = json!({"name": "front", "type": "no-such-type", "properties": {}});
     world.create(application("shop", &[unknown, web("back", "nginx:1")])).await;
-    let application = until_or("the condition tells", || world.application("shop"), |application| {
-        application["status"]["conditions"][0]["status"] == "False"
-    });
+    let application = until_or(
+        "the condition tells",
+        || world.application("shop"),
+        |application| application["status"]["conditions"][0]["status"] == "False",
+    );
     let application = application.await;
     assert_eq!(application["status"]["conditions"][0]["type"], "Parsed");
     let message = application["status"]["conditions"][0]["message"].as_str().unwrap();
@@ -31,9 +33,11 @@ async fn an_unknown_type_is_reported_and_nothing_else_is_written() {
 async fn a_definition_that_comes_later_heals_the_application() {
     let world = World::new().await;
     world.create(application("shop", &[json!({"name": "a", "type": "late", "properties": {}})])).await;
-    until_or("the condition tells", || world.application("shop"), |application| {
-        application["status"]["conditions"][0]["status"] == "False"
-    })
+    until_or(
+        "the condition tells",
+        || world.application("shop"),
+        |application| application["status"]["conditions"][0]["status"] == "False",
+    )
     .await;
     let template = "apiVersion: v1\nkind: ConfigMap\ndata: {}\n";
     world
@@ -57,11 +61,17 @@ async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
     let before = world.create(foreign).await;
     let settings = json!({"name": "front", "type": "settings", "properties": {"text": "hello"}});
     world.create(application("shop", &[settings])).await;
-    let told = until_or("the conflict is told", || world.application("shop"), |application| {
-        application["status"]["conditions"].as_array().is_some_and(|conditions| {
-            conditions.iter().any(|condition| condition["type"] == "Workflow" && condition["status"] == "False")
-        })
-    })
+    let told = until_or(
+        "the conflict is told",
+        || world.application("shop"),
+        |application| {
+            application["status"]["conditions"].as_array().is_some_and(|conditions| {
+                conditions
+                    .iter()
+                    .any(|condition| condition["type"] == "Workflow" && condition["status"] == "False")
+            })
+        },
+    )
     .await;
     assert!(told["status"].to_string().contains("was not made by application"), "{}", told["status"]);
     world.delete(OAM, "Application", "shop").await;

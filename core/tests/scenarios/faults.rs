@@ -40,7 +40,9 @@ async fn killed_after_any_write_it_converges() {
         world.kill().await;
         world.faults.heal();
         // The user goes on while nobody is there.
-        world.patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}})).await;
+        world
+            .patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}}))
+            .await;
         world.start();
         world.phase("shop", "running").await;
         world.rested(1).await;
@@ -86,7 +88,11 @@ async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
     world.phase("shop", "running").await;
     // The new set replaces `back` by `next`, which cannot be applied.
     world.faults.judge(|entry| {
-        if entry.writes() && entry.path.contains("/deployments/next") { Fate::DropRequest } else { Fate::Pass }
+        if entry.writes() && entry.path.contains("/deployments/next") {
+            Fate::DropRequest
+        } else {
+            Fate::Pass
+        }
     });
     let components = json!({"spec": {"components": [web("front", "nginx:2"), web("next", "nginx:1")]}});
     world.patch(OAM, "Application", "shop", components).await;

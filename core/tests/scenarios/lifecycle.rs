@@ -47,9 +47,11 @@ async fn an_update_prunes_only_what_was_removed() {
     let front = world.deployment("front").await;
     assert_eq!(uid(&front), before, "the object that stays is the same object");
     assert_eq!(front.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"], "nginx:2");
-    let tracker = until_or("the record holds what is left", || world.tracker("shop"), |tracker| {
-        tracker.as_ref().unwrap()["spec"]["managedResources"].as_array().unwrap().len() == 2
-    });
+    let tracker = until_or(
+        "the record holds what is left",
+        || world.tracker("shop"),
+        |tracker| tracker.as_ref().unwrap()["spec"]["managedResources"].as_array().unwrap().len() == 2,
+    );
     assert_eq!(tracker.await.unwrap()["spec"]["complete"], true);
 }
 
@@ -124,9 +126,11 @@ async fn a_change_by_hand_is_undone() {
     world.create(application("shop", &[web("front", "nginx:1")])).await;
     world.phase("shop", "running").await;
     world.patch(APPS, "Deployment", "front", json!({"spec": {"replicas": 5}})).await;
-    until_or("the wish is restored", || world.deployment("front"), |deployment| {
-        deployment.as_ref().unwrap()["spec"]["replicas"] == 2
-    })
+    until_or(
+        "the wish is restored",
+        || world.deployment("front"),
+        |deployment| deployment.as_ref().unwrap()["spec"]["replicas"] == 2,
+    )
     .await;
     world.delete("v1", "Service", "front").await;
     until("the deleted object is back", || async {

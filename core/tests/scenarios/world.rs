@@ -17,10 +17,10 @@ use vela_runtime::metrics::Metrics;
 /// A wait that ends in failure, far beyond what a busy machine needs.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-pub struct World {
-    pub client: kube::Client,
-    pub faults: Faults,
-    pub namespace: String,
+pub(crate) struct World {
+    pub(crate) client: kube::Client,
+    pub(crate) faults: Faults,
+    pub(crate) namespace: String,
     controlled: kube::Client,
     discovery: Discovery,
     running: Option<Running>,
@@ -37,13 +37,17 @@ static WORLDS: AtomicUsize = AtomicUsize::new(0);
 
 impl World {
     /// A cluster with CRDs, definitions and running controllers.
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let mut world = Self::without_controllers().await;
         world.start();
         world
     }
 
-    pub async fn without_controllers() -> Self {
+    pub(crate) async fn without_controllers() -> Self {
+        if let Ok(filter) = std::env::var("CORE_TEST_LOG") {
+            let log = tracing_subscriber::fmt().with_env_filter(tracing_subscriber::EnvFilter::new(filter));
+            let _ = log.with_test_writer().try_init();
+        }
         let faults = Faults::new();
         let number = WORLDS.fetch_add(1, Ordering::SeqCst);
         let namespace = format!("core-{}-{number}", std::process::id());
@@ -66,7 +70,9 @@ impl World {
                 world
             }
         };
-        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": world.namespace}})).await;
+        world
+            .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": world.namespace}}))
+            .await;
         for definition in definitions(&world.namespace) {
             world.create(definition).await;
         }
@@ -88,12 +94,13 @@ impl World {
         for crd in vela_crds::crds().unwrap() {
             self.create(serde_json::to_value(crd).unwrap()).await;
         }
-        let applications = || async { self.discovery.resolve("core.oam.dev/v1beta1", "Application").await.is_ok() };
+        let applications =
+            || async { self.discovery.resolve("core.oam.dev/v1beta1", "Application").await.is_ok() };
         until("the CRDs are served", applications).await;
     }
 
     /// Start the controllers as a new process would: with empty caches and memory.
-    pub fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         assert!(self.running.is_none());
         let options = Options::default();
         let (stop, counts) = (options.stop.clone(), options.counts.clone());
@@ -102,14 +109,14 @@ impl World {
     }
 
     /// Stop them in order.
-    pub async fn stop(&mut self) {
+    pub(crate) async fn stop(&mut self) {
         let running = self.running.take().unwrap();
         running.stop.cancel();
         running.task.await.unwrap().unwrap();
     }
 
     /// End them in the middle of whatever they do, as SIGKILL would.
-    pub async fn kill(&mut self) {
+    pub(crate) async fn kill(&mut self) {
         let running = self.running.take().unwrap();
         running.task.abort();
         assert!(running.task.await.unwrap_err().is_cancelled());
@@ -118,21 +125,23 @@ impl World {
     }
 
     /// Wait until the application controller has reconciled at least that often since its start, and rests.
-    pub async fn rested(&self, reconciles: u64) {
+    pub(crate) async fn rested(&self, reconciles: u64) {
         let counts = self.running.as_ref().unwrap().counts.clone();
         until("the application controller rests", || async {
             let before = counts.reconciles("application");
             tokio::time::sleep(Duration::from_millis(100)).await;
-            before >= reconciles && before == counts.reconciles("application") && counts.active("application") == 0
+            before >= reconciles
+                && before == counts.reconciles("application")
+                && counts.active("application") == 0
         })
         .await;
     }
 
-    pub async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+    pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
         self.discovery.resolve(api_version, kind).await.unwrap().api(self.client.clone(), &self.namespace)
     }
 
-    pub async fn create(&self, mut object: Value) -> DynamicObject {
+    pub(crate) async fn create(&self, mut object: Value) -> DynamicObject {
         if object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = json!(self.namespace);
         }
@@ -147,49 +156,53 @@ impl World {
         api.create(&PostParams::default(), &object).await.unwrap()
     }
 
-    pub async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
+    pub(crate) async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
         let found = self.api(api_version, kind).await.get_opt(name).await.unwrap();
         found.map(|object| serde_json::to_value(object).unwrap())
     }
 
-    pub async fn list(&self, api_version: &str, kind: &str) -> Vec<Value> {
+    pub(crate) async fn list(&self, api_version: &str, kind: &str) -> Vec<Value> {
         let found = self.api(api_version, kind).await.list(&ListParams::default()).await.unwrap();
         found.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
     }
 
-    pub async fn patch(&self, api_version: &str, kind: &str, name: &str, patch: Value) {
+    pub(crate) async fn patch(&self, api_version: &str, kind: &str, name: &str, patch: Value) {
         let api = self.api(api_version, kind).await;
         api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
     }
 
-    pub async fn delete(&self, api_version: &str, kind: &str, name: &str) {
+    pub(crate) async fn delete(&self, api_version: &str, kind: &str, name: &str) {
         self.api(api_version, kind).await.delete(name, &DeleteParams::default()).await.unwrap();
     }
 
-    pub async fn application(&self, name: &str) -> Value {
+    pub(crate) async fn application(&self, name: &str) -> Value {
         self.get("core.oam.dev/v1beta1", "Application", name).await.unwrap_or(Value::Null)
     }
 
-    pub async fn deployment(&self, name: &str) -> Option<Value> {
+    pub(crate) async fn deployment(&self, name: &str) -> Option<Value> {
         self.get("apps/v1", "Deployment", name).await
     }
 
     /// The record of an application, wherever it lives.
-    pub async fn tracker(&self, application: &str) -> Option<Value> {
+    pub(crate) async fn tracker(&self, application: &str) -> Option<Value> {
         let name = format!("{application}.{}", self.namespace);
         self.get("core.oam.dev/v1beta1", "ResourceTracker", &name).await
     }
 
-    pub async fn phase(&self, name: &str, phase: &str) {
+    pub(crate) async fn phase(&self, name: &str, phase: &str) {
         let what = format!("application {name} is {phase}");
-        until_or(&what, || async { self.application(name).await }, |application| {
-            application["status"]["status"] == phase
-                && application["status"]["observedGeneration"] == application["metadata"]["generation"]
-        })
+        until_or(
+            &what,
+            || async { self.application(name).await },
+            |application| {
+                application["status"]["status"] == phase
+                    && application["status"]["observedGeneration"] == application["metadata"]["generation"]
+            },
+        )
         .await;
     }
 
-    pub async fn gone(&self, api_version: &str, kind: &str, name: &str) {
+    pub(crate) async fn gone(&self, api_version: &str, kind: &str, name: &str) {
         until(&format!("{kind} {name} is gone"), || async {
             self.get(api_version, kind, name).await.is_none()
         })
@@ -197,23 +210,23 @@ impl World {
     }
 
     /// The controllers' requests since the last call, without the watches.
-    pub fn requests(&self) -> Vec<Entry> {
+    pub(crate) fn requests(&self) -> Vec<Entry> {
         self.faults.take().into_iter().filter(|entry| !entry.is_watch()).collect()
     }
 
     /// The controllers' writes since the last call, without events.
-    pub fn writes(&self) -> Vec<Entry> {
+    pub(crate) fn writes(&self) -> Vec<Entry> {
         self.requests().into_iter().filter(|entry| entry.writes() && !entry.is_event()).collect()
     }
 }
 
 /// Wait for a condition; the failure names it.
-pub async fn until<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
+pub(crate) async fn until<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
     until_or(what, condition, |met| *met).await;
 }
 
 /// Wait until a value is as wanted; the failure names the wish and shows the value.
-pub async fn until_or<T: std::fmt::Debug, F: Future<Output = T>>(
+pub(crate) async fn until_or<T: std::fmt::Debug, F: Future<Output = T>>(
     what: &str,
     value: impl Fn() -> F,
     wanted: impl Fn(&T) -> bool,
@@ -278,12 +291,12 @@ spec:
 }
 
 /// A web component.
-pub fn web(name: &str, image: &str) -> Value {
+pub(crate) fn web(name: &str, image: &str) -> Value {
     json!({"name": name, "type": "web", "properties": {"image": image, "replicas": 2}})
 }
 
 /// An application of these components.
-pub fn application(name: &str, components: &[Value]) -> Value {
+pub(crate) fn application(name: &str, components: &[Value]) -> Value {
     json!({
         "apiVersion": "core.oam.dev/v1beta1",
         "kind": "Application",
