@@ -243,7 +243,7 @@ impl Status {
                     (false, true) => "running",
                     (false, false) => "pending",
                 };
-                json!({"name": service.name, "type": "apply-component", "phase": phase})
+                json!({"id": service.name, "name": service.name, "type": "apply-component", "phase": phase})
             })
             .collect();
         let mut workflow = json!({
