@@ -316,9 +316,38 @@ fn text_trait(documents: Vec<Json>) -> cue::Trait {
     made
 }
 
+/// What a draft is in its template, and the field path of its component or trait.
+fn site_of<'a>(draft: &Draft, owner: &labels::Owner<'a>) -> (String, &'a str) {
+    let component = owner.component;
+    match &draft.role {
+        Role::Workload => ("output".to_owned(), &component.path),
+        Role::Auxiliary { resource } => (format!("outputs.{resource}"), &component.path),
+        Role::Trait { resource, index, .. } => {
+            let path = component.traits.get(*index).map_or(&component.path, |trait_| &trait_.path);
+            (format!("outputs.{resource}"), path)
+        }
+    }
+}
+
+/// A field of an object that neither the template nor a trait gave a value.
+fn incomplete_value(draft: &Draft, incomplete: &patch::Incomplete, owner: &labels::Owner<'_>) -> Diagnostic {
+    let (what, path) = site_of(draft, owner);
+    let message = format!("{what}.{} has no value: {}", incomplete.path, incomplete.text);
+    let place = DefinitionPlace { definition: draft.definition.title(), line: 0, column: 0 };
+    Diagnostic::error(Code::Template, message).at(owner.app.document(), path).definition(place)
+}
+
 /// A draft becomes an object: it must have a kind; then it gets its name and labels.
 fn finish(draft: Draft, owner: &labels::Owner<'_>, found: &mut Diagnostics) -> Option<RenderedObject> {
-    let object = draft.tree.to_json();
+    let object = match draft.tree.finish() {
+        Ok(object) => object,
+        Err(open) => {
+            for incomplete in open {
+                found.push(incomplete_value(&draft, &incomplete, owner));
+            }
+            return None;
+        }
+    };
     for field in ["apiVersion", "kind"] {
         if object.get(field).and_then(Json::as_str).is_none_or(str::is_empty) {
             let what = match &draft.role {

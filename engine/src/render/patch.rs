@@ -5,9 +5,22 @@
 //! `+patchStrategy=` `retainKeys` and `replace` take the patch's value instead of the base's;
 //! `jsonPatch` (RFC 6902, field `operations`) and `jsonMergePatch` (RFC 7396) replace the whole procedure.
 
+use std::fmt;
+use std::rc::Rc;
+
 use serde_json::{Map, Value as Json};
 
 use crate::field_path;
+
+/// A value that is not a plain one: a default, a type or a bound that a concrete value may still meet.
+pub trait Constraint: fmt::Debug {
+    /// The value it stands for when nobody says more; nothing while it is incomplete.
+    fn default_value(&self) -> Option<Json>;
+    /// It and a concrete value at once, or why they conflict.
+    fn meet(&self, value: &Json) -> Result<Json, String>;
+    /// How it reads, for messages.
+    fn text(&self) -> String;
+}
 
 /// A value as patches see it: markers kept.
 #[derive(Debug, Clone)]
@@ -18,6 +31,8 @@ pub enum Tree {
     Struct(Vec<Field>),
     /// A list.
     List(Vec<Tree>),
+    /// Not a plain value yet.
+    Open(Rc<dyn Constraint>),
 }
 
 /// A field of a struct with the `+key=value` markers in its comments.
@@ -50,6 +65,16 @@ pub struct Conflict {
     pub message: String,
 }
 
+/// A value that nobody gave.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {text} is not a value yet")]
+pub struct Incomplete {
+    /// Where.
+    pub path: String,
+    /// What stands there.
+    pub text: String,
+}
+
 impl From<&Json> for Tree {
     fn from(value: &Json) -> Self {
         match value {
@@ -70,14 +95,50 @@ impl From<&Json> for Tree {
 }
 
 impl Tree {
-    /// The value as JSON.
+    /// The value as JSON, what is incomplete left out.
     pub fn to_json(&self) -> Json {
+        let mut left_out = Vec::new();
+        self.json(&mut String::new(), &mut left_out).unwrap_or(Json::Null)
+    }
+
+    /// The value as JSON, if it is complete; else what is not.
+    pub fn finish(&self) -> Result<Json, Vec<Incomplete>> {
+        let mut left_out = Vec::new();
+        let value = self.json(&mut String::new(), &mut left_out);
+        if left_out.is_empty() { Ok(value.unwrap_or(Json::Null)) } else { Err(left_out) }
+    }
+
+    fn json(&self, path: &mut String, left_out: &mut Vec<Incomplete>) -> Option<Json> {
+        let length = path.len();
         match self {
-            Self::Scalar(value) => value.clone(),
-            Self::List(items) => Json::Array(items.iter().map(Tree::to_json).collect()),
-            Self::Struct(fields) => Json::Object(
-                fields.iter().map(|field| (field.name.clone(), field.value.to_json())).collect::<Map<_, _>>(),
-            ),
+            Self::Scalar(value) => Some(value.clone()),
+            Self::List(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    field_path::push_index(path, index);
+                    list.extend(item.json(path, left_out));
+                    path.truncate(length);
+                }
+                Some(Json::Array(list))
+            }
+            Self::Struct(fields) => {
+                let mut object = Map::new();
+                for field in fields {
+                    field_path::push_field(path, &field.name);
+                    if let Some(value) = field.value.json(path, left_out) {
+                        object.insert(field.name.clone(), value);
+                    }
+                    path.truncate(length);
+                }
+                Some(Json::Object(object))
+            }
+            Self::Open(constraint) => {
+                let value = constraint.default_value();
+                if value.is_none() {
+                    left_out.push(Incomplete { path: path.clone(), text: constraint.text() });
+                }
+                value
+            }
         }
     }
 
@@ -86,6 +147,7 @@ impl Tree {
             Self::Scalar(value) => value.to_string(),
             Self::Struct(_) => "a struct".to_owned(),
             Self::List(_) => "a list".to_owned(),
+            Self::Open(constraint) => constraint.text(),
         }
     }
 
@@ -147,6 +209,14 @@ fn merge(
         _ => {}
     }
     match (&mut *base, patch) {
+        (Tree::Open(constraint), other) => {
+            let constraint = Rc::clone(constraint);
+            meet(base, &*constraint, &other.to_json(), path)
+        }
+        (_, Tree::Open(constraint)) => {
+            let value = base.to_json();
+            meet(base, &**constraint, &value, path)
+        }
         (Tree::Scalar(old), Tree::Scalar(new)) if same(old, new) => Ok(()),
         (Tree::Struct(old), Tree::Struct(new)) => {
             let length = path.len();
@@ -174,6 +244,13 @@ fn merge(
             message: format!("the patch has {}, the object has {}", new.describe(), old.describe()),
         }),
     }
+}
+
+/// What is left of a constraint once there is a value.
+fn meet(base: &mut Tree, constraint: &dyn Constraint, value: &Json, path: &str) -> Result<(), Conflict> {
+    let value = constraint.meet(value).map_err(|message| Conflict { path: path.to_owned(), message })?;
+    *base = Tree::from(&value);
+    Ok(())
 }
 
 /// For each patch element the base element it belongs to; nothing when some key value is not a literal,
@@ -248,5 +325,68 @@ fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         _ => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::{Field, Markers, Tree, patch};
+
+    fn marked(patch_key: Option<&str>, strategy: Option<&str>) -> Markers {
+        Markers { patch_key: patch_key.map(str::to_owned), strategy: strategy.map(str::to_owned) }
+    }
+
+    /// A patch of one field with markers on it.
+    fn field(name: &str, value: &Json, markers: Markers) -> Tree {
+        Tree::Struct(vec![Field { name: name.to_owned(), value: Tree::from(value), markers }])
+    }
+
+    fn apply(base: &Json, change: &Tree) -> Result<Json, String> {
+        let patched = patch(&Tree::from(base), change, &Markers::default());
+        patched.map(|tree| tree.to_json()).map_err(|conflict| conflict.to_string())
+    }
+
+    #[test]
+    fn lists_match_by_key_where_the_comment_says_so() {
+        let base = json!({"l": [{"name": "a", "x": 1}, {"name": "b"}]});
+        let change = field("l", &json!([{"name": "b", "y": 2}, {"name": "c"}]), marked(Some("name"), None));
+        let expected = json!({"l": [{"name": "a", "x": 1}, {"name": "b", "y": 2}, {"name": "c"}]});
+        assert_eq!(apply(&base, &change), Ok(expected));
+        let change = field("l", &json!([{"name": "a", "y": 2}]), marked(Some("name"), Some("retainKeys")));
+        assert_eq!(apply(&base, &change), Ok(json!({"l": [{"name": "a", "y": 2}, {"name": "b"}]})));
+        let change = field("l", &json!([1]), marked(None, Some("replace")));
+        assert_eq!(apply(&base, &change), Ok(json!({"l": [1]})));
+    }
+
+    #[test]
+    fn without_a_comment_values_must_agree() {
+        let base = json!({"n": 1, "l": [1, 2]});
+        let none = Markers::default;
+        assert_eq!(apply(&base, &field("n", &json!(1.0), none())), Ok(base.clone()));
+        assert_eq!(
+            apply(&base, &field("n", &json!(2), none())),
+            Err("n: the patch has 2, the object has 1".to_owned())
+        );
+        assert_eq!(apply(&base, &field("l", &json!([1, 2, 3]), none())), Ok(json!({"n": 1, "l": [1, 2, 3]})));
+        assert!(apply(&base, &field("l", &json!([1]), none())).is_err());
+        assert_eq!(
+            apply(&base, &field("n", &json!(2), marked(None, Some("retainKeys")))),
+            Ok(json!({"n": 2, "l": [1, 2]}))
+        );
+    }
+
+    #[test]
+    fn json_patches_replace_the_procedure() {
+        let base = Tree::from(&json!({"a": 1, "b": 2}));
+        let merge = Tree::from(&json!({"a": null, "c": 3}));
+        let merged = patch(&base, &merge, &marked(None, Some("jsonMergePatch"))).unwrap().to_json();
+        assert_eq!(merged, json!({"b": 2, "c": 3}));
+        let operations = Tree::from(&json!({"operations": [{"op": "remove", "path": "/a"}]}));
+        let patched = patch(&base, &operations, &marked(None, Some("jsonPatch"))).unwrap().to_json();
+        assert_eq!(patched, json!({"b": 2}));
+        let broken = Tree::from(&json!({"operations": [{"op": "remove", "path": "/x"}]}));
+        assert!(patch(&base, &broken, &marked(None, Some("jsonPatch"))).is_err());
     }
 }
