@@ -217,7 +217,7 @@ pub fn parse(application: &Document, snapshot: &Snapshot) -> Result<AppFile, Dia
     let spec = parser.object("spec", application.value().get("spec"));
     parser.known_fields("spec", spec, fields::SPEC);
     let components = parser.components(spec);
-    parser.references_between(&components);
+    parser.references_between(spec);
     let policies = parser.policies(spec);
     let workflow = parser.workflow(spec);
     if spec.contains_key("rolloutPlan") {
@@ -430,39 +430,33 @@ impl<'a> Parser<'a> {
     }
 
     /// Names in `dependsOn` and `inputs` must exist; circles are found by `plan`, which sees all edges.
-    fn references_between(&mut self, components: &[Component]) {
-        let names: Vec<&str> = components.iter().map(|component| component.name.as_str()).collect();
-        let outputs: Vec<&str> =
-            components.iter().flat_map(|c| c.outputs.iter().map(|o| o.name.as_str())).collect();
-        // A component that could not be read must not make every reference to it an error as well.
-        if self.found.has_errors() {
-            return;
-        }
-        for component in components {
-            for (index, name) in
-                component.depends_on.iter().enumerate().filter(|(_, name)| !names.contains(&name.as_str()))
-            {
-                let hint = nearest::advice(name, "components", names.iter().copied());
-                let message =
-                    format!("component {:?} depends on {name:?}, which does not exist", component.name);
-                self.error(
-                    Code::UnknownReference,
-                    &format!("{}.dependsOn[{index}]", component.path),
-                    message,
-                    hint,
-                );
+    /// Looked for in what is written, so that a component with other mistakes does not hide these.
+    fn references_between(&mut self, spec: &Map<String, Json>) {
+        let list = spec.get("components").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+        let texts = |value: &'_ Json, list: &str, field: &str| -> Vec<String> {
+            let items = value.get(list).and_then(Json::as_array).into_iter().flatten();
+            items.map(|item| item.get(field).unwrap_or(item).as_str().unwrap_or("").to_owned()).collect()
+        };
+        let names: Vec<&str> = list.iter().filter_map(|c| c.get("name").and_then(Json::as_str)).collect();
+        let outputs: Vec<String> =
+            list.iter().flat_map(|component| texts(component, "outputs", "name")).collect();
+        for (index, component) in list.iter().enumerate() {
+            let name = component.get("name").and_then(Json::as_str).unwrap_or("");
+            for (number, wanted) in texts(component, "dependsOn", "").iter().enumerate() {
+                if !wanted.is_empty() && !names.contains(&wanted.as_str()) {
+                    let hint = nearest::advice(wanted, "components", names.iter().copied());
+                    let message = format!("component {name:?} depends on {wanted:?}, which does not exist");
+                    let path = format!("spec.components[{index}].dependsOn[{number}]");
+                    self.error(Code::UnknownReference, &path, message, hint);
+                }
             }
-            for (index, input) in
-                component.inputs.iter().enumerate().filter(|(_, i)| !outputs.contains(&i.from.as_str()))
-            {
-                let hint = nearest::advice(&input.from, "outputs", outputs.iter().copied());
-                let message = format!("no component has an output named {:?}", input.from);
-                self.error(
-                    Code::UnknownReference,
-                    &format!("{}.inputs[{index}].from", component.path),
-                    message,
-                    hint,
-                );
+            for (number, from) in texts(component, "inputs", "from").iter().enumerate() {
+                if !from.is_empty() && !outputs.contains(from) {
+                    let hint = nearest::advice(from, "outputs", outputs.iter().map(String::as_str));
+                    let message = format!("no component has an output named {from:?}");
+                    let path = format!("spec.components[{index}].inputs[{number}].from");
+                    self.error(Code::UnknownReference, &path, message, hint);
+                }
             }
         }
     }

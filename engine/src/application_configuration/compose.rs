@@ -87,18 +87,15 @@ pub fn compose(rendered: &Rendered) -> Composed {
 /// them again, and with them every revision of the application would cut a revision of the component.
 fn stored(object: &RenderedObject) -> Json {
     let mut stored = object.object.clone();
-    if let Some(metadata) = stored.get_mut("metadata").and_then(Json::as_object_mut) {
-        if let Some(all) = metadata.get_mut("labels").and_then(Json::as_object_mut) {
-            let derived = [
-                labels::APP_NAME,
-                labels::APP_NAMESPACE,
-                labels::APP_COMPONENT,
-                labels::APP_REVISION,
-                labels::RESOURCE_TYPE,
-            ];
-            for label in derived {
-                all.remove(label);
-            }
+    if let Some(all) = stored.pointer_mut("/metadata/labels").and_then(Json::as_object_mut) {
+        for label in [
+            labels::APP_NAME,
+            labels::APP_NAMESPACE,
+            labels::APP_COMPONENT,
+            labels::APP_REVISION,
+            labels::RESOURCE_TYPE,
+        ] {
+            all.remove(label);
         }
     }
     stored
