@@ -1,9 +1,373 @@
-//! What a cluster does by itself, driven by the store's events.
+//! What a cluster does by itself: the store's events in, writes through the ordinary verbs out.
+//!
+//! One task hears of every change, asks the pure controllers what they would do about it, and does it. Whatever fails
+//! is asked again later, so a missed or refused write is made good as soon as it can be.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
+use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::delete::{DeleteOptions, Propagation};
+use crate::object;
+use crate::registry::Resource;
 use crate::server::Core;
+use crate::simulate::{self, Action};
+use crate::status::{ApiError, ApiResult};
+use crate::store::{Event, EventKind, Store};
+use crate::write::WriteOptions;
 
-pub(crate) fn start(_core: &Arc<Core>, _stop: &CancellationToken) {}
+/// Events taken from one resource at once.
+const BATCH_EVENTS: usize = 1024;
+/// How soon a refused write is tried again.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+/// Reconciles in one turn before events are looked at again, so that one busy object cannot starve the rest.
+const TURN_MAX: usize = 256;
+/// Who writes, as managed fields show it.
+const MANAGER: &str = "kube-controller-manager";
+
+/// An object to look at: store resource, namespace, name.
+type Item = (String, String, String);
+
+pub(crate) fn start(core: &Arc<Core>, stop: &CancellationToken) {
+    let mut driver = Driver::new(core.clone());
+    let stop = stop.clone();
+    core.tasks.spawn(async move {
+        let mut bell = driver.core.store.bell_of_all();
+        loop {
+            bell.borrow_and_update();
+            // With a file each write waits for the disk, which must not hold up requests on this thread.
+            let turn = if driver.core.store.is_durable() {
+                let moved = tokio::task::spawn_blocking(move || {
+                    let wait = driver.turn();
+                    (driver, wait)
+                });
+                match moved.await {
+                    Ok((back, wait)) => {
+                        driver = back;
+                        wait
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "controllers ended");
+                        return;
+                    }
+                }
+            } else {
+                driver.turn()
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                changed = bell.changed() => if changed.is_err() { return },
+                () = sleep_until(turn) => {}
+            }
+        }
+    });
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+struct Driver {
+    core: Arc<Core>,
+    /// How far the events of each resource have been read; a resource that is not here is read as a whole first.
+    seen: HashMap<Arc<str>, u64>,
+    due: BTreeMap<Item, Instant>,
+    terminating: BTreeSet<String>,
+    garbage: bool,
+}
+
+impl Driver {
+    fn new(core: Arc<Core>) -> Self {
+        Self { core, seen: HashMap::new(), due: BTreeMap::new(), terminating: BTreeSet::new(), garbage: true }
+    }
+
+    /// Reads all news, does what is due, and says when to come back.
+    fn turn(&mut self) -> Option<Instant> {
+        self.read_news();
+        let now = Instant::now();
+        let ready: Vec<Item> = self
+            .due
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(item, _)| item.clone())
+            .take(TURN_MAX)
+            .collect();
+        for item in ready {
+            self.due.remove(&item);
+            self.reconcile(item);
+        }
+        if std::mem::take(&mut self.garbage) {
+            self.collect_garbage();
+        }
+        for namespace in self.terminating.clone() {
+            if let Err(error) = self.empty_namespace(&namespace) {
+                tracing::debug!(namespace, message = error.message, "namespace not emptied yet");
+                self.come_back(("namespaces".into(), String::new(), namespace));
+            }
+        }
+        self.due.values().min().copied()
+    }
+
+    fn read_news(&mut self) {
+        for (resource, latest) in self.core.store.resources() {
+            let Some(seen) = self.seen.get(&resource).copied() else {
+                self.read_all(&resource);
+                continue;
+            };
+            if latest <= seen {
+                continue;
+            }
+            match self.core.store.events_after(&resource, seen, BATCH_EVENTS) {
+                Ok((events, complete_to)) => {
+                    self.seen.insert(resource, complete_to);
+                    for event in &events {
+                        self.hear(event);
+                    }
+                    if events.len() == BATCH_EVENTS {
+                        self.due.entry(Item::default()).or_insert_with(Instant::now);
+                    }
+                }
+                // Too many changes since the last turn: what is there now says enough.
+                Err(_) => self.read_all(&resource),
+            }
+        }
+    }
+
+    fn read_all(&mut self, resource: &Arc<str>) {
+        let (entries, revision) = self.core.store.list(resource, None);
+        self.seen.insert(resource.clone(), revision);
+        self.garbage = true;
+        for entry in entries {
+            self.notice(resource, entry.value());
+        }
+    }
+
+    fn hear(&mut self, event: &Event) {
+        self.notice(&event.key.resource, &event.entry);
+        if let Some(before) = &event.previous {
+            // Who was concerned before the change (a selector, an owner) may be no longer.
+            self.notice(&event.key.resource, before);
+        }
+        if event.kind == EventKind::Deleted
+            || object::is_deleting(&event.entry)
+            || event.entry.pointer("/metadata/ownerReferences").is_some() && event.kind == EventKind::Added
+        {
+            self.garbage = true;
+        }
+    }
+
+    fn notice(&mut self, resource: &str, object: &Value) {
+        let now = Instant::now();
+        let item =
+            (resource.to_owned(), object::namespace(object).to_owned(), object::name(object).to_owned());
+        if resource == "namespaces" {
+            if object::is_deleting(object) {
+                self.terminating.insert(object::name(object).to_owned());
+            }
+            self.due.entry(item.clone()).or_insert(now);
+        }
+        if simulate::RESOURCES.contains(&resource) {
+            self.due.insert(item, now);
+        }
+        for affected in simulate::affected(resource, object) {
+            self.due.insert(affected, now);
+        }
+    }
+
+    fn come_back(&mut self, item: Item) {
+        self.due.entry(item).or_insert_with(|| Instant::now() + RETRY_AFTER);
+    }
+
+    fn reconcile(&mut self, item: Item) {
+        let (resource, namespace, name) = &item;
+        if resource.is_empty() {
+            return;
+        }
+        if resource == "namespaces" {
+            if let Err(error) = self.furnish_namespace(name) {
+                tracing::debug!(namespace = name, message = error.message, "namespace not furnished yet");
+                self.come_back(item.clone());
+            }
+            if !simulate::RESOURCES.contains(&"namespaces") {
+                return;
+            }
+        }
+        let outcome =
+            simulate::reconcile(&Seen(&self.core.store), resource, namespace, name, self.core.clock.now());
+        let mut failed = false;
+        for action in outcome.actions {
+            if let Err(error) = self.act(action) {
+                tracing::debug!(
+                    resource,
+                    namespace,
+                    name,
+                    message = error.message,
+                    "write refused; comes back"
+                );
+                failed = true;
+            }
+        }
+        if failed {
+            self.come_back(item);
+        } else if let Some(after) = outcome.again_after {
+            self.due.insert(item, Instant::now() + after);
+        }
+    }
+
+    fn collect_garbage(&mut self) {
+        let resources: Vec<String> =
+            self.core.registry.catalog().stored().iter().map(|r| r.store.to_string()).collect();
+        let names: Vec<&str> = resources.iter().map(String::as_str).collect();
+        for action in crate::gc::step(&Seen(&self.core.store), &names, None) {
+            if let Err(error) = self.act(action)
+                && error.code != ::http::StatusCode::NOT_FOUND
+            {
+                self.garbage = true;
+                self.come_back(Item::default());
+            }
+        }
+    }
+
+    fn act(&self, action: Action) -> ApiResult<()> {
+        let options = WriteOptions::own(MANAGER);
+        match action {
+            Action::Create { resource, object } => {
+                let resource = self.resource(&resource)?;
+                let namespace = object::namespace(&object).to_owned();
+                match self.core.add(&resource, &namespace, None, object, &options) {
+                    Err(error) if error.reason == "AlreadyExists" => Ok(()),
+                    other => other.map(drop),
+                }
+            }
+            Action::UpdateStatus { resource, object } => self.change(&resource, "status", object),
+            Action::Update { resource, object } => self.change(&resource, "", object),
+            Action::Event { object } => {
+                let resource = self.resource("events")?;
+                let namespace = object::namespace(&object).to_owned();
+                self.core.add(&resource, &namespace, None, object, &options).map(drop)
+            }
+            Action::Delete { resource, namespace, name, uid, propagation } => {
+                let resource = self.resource(&resource)?;
+                let options = DeleteOptions {
+                    propagation: propagation.map(|p| match p {
+                        simulate::Propagation::Background => Propagation::Background,
+                        simulate::Propagation::Foreground => Propagation::Foreground,
+                        simulate::Propagation::Orphan => Propagation::Orphan,
+                    }),
+                    uid: Some(uid).filter(|u| !u.is_empty()),
+                    grace_seconds: Some(0),
+                    ..DeleteOptions::default()
+                };
+                match self.core.delete(&resource, &namespace, &name, &options) {
+                    Err(error) if error.reason == "NotFound" => Ok(()),
+                    other => other.map(drop),
+                }
+            }
+        }
+    }
+
+    fn change(&self, resource: &str, sub: &str, object: Value) -> ApiResult<()> {
+        let resource = self.resource(resource)?;
+        let (namespace, name) = (object::namespace(&object).to_owned(), object::name(&object).to_owned());
+        let options = WriteOptions::own(MANAGER);
+        match self.core.change(&resource, &namespace, &name, sub, &options, |_| Ok(object.clone())) {
+            Err(error) if error.reason == "NotFound" => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// The resource whose objects lie at `store`, in the version in which they lie there.
+    fn resource(&self, store: &str) -> ApiResult<Arc<Resource>> {
+        self.core
+            .registry
+            .catalog()
+            .stored()
+            .into_iter()
+            .find(|r| r.store.as_ref() == store)
+            .map(|found| {
+                let catalog = self.core.registry.catalog();
+                catalog.by_kind(&found.storage_api_version, &found.kind).cloned().unwrap_or(found)
+            })
+            .ok_or_else(ApiError::no_such_path)
+    }
+
+    /// Gives a namespace the service account that every pod needs.
+    fn furnish_namespace(&self, namespace: &str) -> ApiResult<()> {
+        let Some(found) = self.core.store.find("namespaces", "", namespace) else { return Ok(()) };
+        if object::is_deleting(&found)
+            || self.core.store.find("serviceaccounts", namespace, "default").is_some()
+        {
+            return Ok(());
+        }
+        let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount",
+                              "metadata": { "name": "default", "namespace": namespace } });
+        self.act(Action::Create { resource: "serviceaccounts".into(), object: account })
+    }
+
+    /// Deletes what is in a namespace that is going away, and the namespace once it is empty.
+    fn empty_namespace(&mut self, namespace: &str) -> ApiResult<()> {
+        let Some(found) = self.core.store.find("namespaces", "", namespace) else {
+            self.terminating.remove(namespace);
+            return Ok(());
+        };
+        if !object::is_deleting(&found) {
+            self.terminating.remove(namespace);
+            return Ok(());
+        }
+        let mut left = 0;
+        for resource in self.core.registry.catalog().stored().iter().filter(|r| r.namespaced) {
+            for entry in self.core.store.list(&resource.store, Some(namespace)).0 {
+                left += 1;
+                if object::is_deleting(&entry) {
+                    continue;
+                }
+                let options = DeleteOptions {
+                    propagation: Some(Propagation::Background),
+                    grace_seconds: Some(0),
+                    ..DeleteOptions::default()
+                };
+                match self.core.delete(resource, namespace, object::name(&entry), &options) {
+                    Ok(crate::delete::Deleted::Gone(_)) => left -= 1,
+                    Ok(crate::delete::Deleted::Waiting(_)) => {}
+                    Err(error) if error.reason == "NotFound" => left -= 1,
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        if left > 0 {
+            // The deletion of the last object brings us back.
+            return Ok(());
+        }
+        let resource = self.resource("namespaces")?;
+        let options = WriteOptions::own(MANAGER);
+        self.core.change(&resource, "", namespace, "finalize", &options, |old| {
+            let mut next = old.clone();
+            if let Some(spec) = next.get_mut("spec").and_then(Value::as_object_mut) {
+                spec.remove("finalizers");
+            }
+            Ok(next)
+        })?;
+        self.terminating.remove(namespace);
+        Ok(())
+    }
+}
+
+/// The store as the pure controllers see it.
+struct Seen<'a>(&'a Store);
+
+impl simulate::View for Seen<'_> {
+    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        crate::store::View::get(self.0, resource, namespace, name).map(|entry| entry.shared())
+    }
+
+    fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>> {
+        self.0.list(resource, namespace).0.iter().map(|entry| entry.shared()).collect()
+    }
+}

@@ -35,5 +35,6 @@ mod write;
 
 pub use cause::{Cause, CauseReason};
 pub use http::{ApiService, ResponseBody};
+use interim::{gc, simulate};
 pub use serve::{ServeError, Served};
 pub use server::{ApiServer, BuildError, Builder, Clock, Controllers};

@@ -56,6 +56,7 @@ struct Index {
     floor: u64,
     shelves: HashMap<Arc<str>, Shelf>,
     objects: usize,
+    bell: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
@@ -132,6 +133,11 @@ impl Store {
         View::get(self, &key.resource, &key.namespace, &key.name)
     }
 
+    /// One object, by the parts of its key.
+    pub fn find(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Entry>> {
+        View::get(self, resource, namespace, name)
+    }
+
     /// The objects of a resource in name order, and the revision of this view.
     pub fn list(&self, resource: &str, namespace: Option<&str>) -> (Vec<Arc<Entry>>, u64) {
         let index = self.index();
@@ -202,6 +208,23 @@ impl Store {
         let mut index = self.index_mut();
         let floor = index.floor;
         index.shelves.entry(Arc::from(resource)).or_insert_with(|| Shelf::new(floor)).bell.subscribe()
+    }
+
+    /// A bell that rings at each change of anything.
+    pub fn bell_of_all(&self) -> watch::Receiver<u64> {
+        self.index().bell.subscribe()
+    }
+
+    /// Every resource that was ever used, with the revision of its latest change.
+    pub fn resources(&self) -> Vec<(Arc<str>, u64)> {
+        let index = self.index();
+        index
+            .shelves
+            .iter()
+            .map(|(name, shelf)| {
+                (name.clone(), shelf.events.back().map_or(shelf.compacted, |event| event.revision))
+            })
+            .collect()
     }
 
     /// Writes one object if `expect` holds, and returns its new state (its last state, for a deletion).
@@ -275,6 +298,7 @@ impl Store {
             shelf.compacted = dropped.revision;
         }
         shelf.bell.send_replace(revision);
+        index.bell.send_replace(revision);
     }
 }
 

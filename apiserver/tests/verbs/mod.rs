@@ -209,3 +209,22 @@ async fn a_streamed_list_ends_with_a_bookmark() {
     let pods: Api<Pod> = Api::all(client);
     assert!(pods.list(&ListParams::default()).await.expect("listed").items.is_empty());
 }
+
+#[tokio::test]
+async fn a_deleted_namespace_takes_its_content_along() {
+    let (server, client) = client();
+    let _controllers = server.run_controllers();
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let team: Namespace =
+        serde_json::from_value(json!({ "metadata": { "name": "team" } })).expect("a Namespace");
+    namespaces.create(&PostParams::default(), &team).await.expect("created");
+    let maps: Api<ConfigMap> = Api::namespaced(client, "team");
+    maps.create(&PostParams::default(), &config_map("a", "1")).await.expect("created");
+    namespaces.delete("team", &DeleteParams::default()).await.expect("deleted");
+    let gone =
+        kube::runtime::wait::await_condition(namespaces.clone(), "team", |found: Option<&Namespace>| {
+            found.is_none()
+        });
+    tokio::time::timeout(DEADLINE, gone).await.expect("in time").expect("gone");
+    assert!(maps.get_opt("a").await.expect("answered").is_none());
+}
