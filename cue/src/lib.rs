@@ -2,6 +2,7 @@
 
 pub mod ast;
 pub mod diagnostic;
+pub mod format;
 mod lexer;
 pub mod literal;
 pub mod number;

@@ -41,8 +41,10 @@ impl Parser<'_> {
                     && !seen_other
                     && slot.is_none()
                 {
-                    *slot = Some(self.package(decls.len(), comments));
-                    self.end_of_decl(decls, "file");
+                    let mut clause = self.package(decls.len(), comments);
+                    self.end_of_decl(&mut [], "file");
+                    clause.comments.extend(self.line_comment());
+                    *slot = Some(clause);
                     continue;
                 }
             }
@@ -95,8 +97,8 @@ impl Parser<'_> {
                 }
             }
         }
-        if let (Some(comment), Some(decl)) = (self.line_comment(), decls.last_mut()) {
-            decl.comments.push(comment);
+        if let Some(decl) = decls.last_mut() {
+            decl.comments.extend(self.line_comment());
         }
     }
 
