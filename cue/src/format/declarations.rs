@@ -136,10 +136,10 @@ impl Printer<'_> {
     }
 
     pub(super) fn ellipsis_type(&mut self, element: Option<&Expr>) {
-        if let Some(element) = element {
-            if !matches!(&element.kind, ExprKind::Ident(name) if name == "_") {
-                self.expr(element);
-            }
+        if let Some(element) = element
+            && !matches!(&element.kind, ExprKind::Ident(name) if name == "_")
+        {
+            self.expr(element);
         }
     }
 

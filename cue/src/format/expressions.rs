@@ -256,10 +256,10 @@ impl Printer<'_> {
                 ExprKind::Ellipsis(kind) => {
                     self.at(element.span);
                     self.symbol("...");
-                    if let Some(kind) = kind {
-                        if !matches!(&kind.kind, ExprKind::Ident(name) if name == "_") {
-                            self.bare(kind, 0, 1);
-                        }
+                    if let Some(kind) = kind
+                        && !matches!(&kind.kind, ExprKind::Ident(name) if name == "_")
+                    {
+                        self.bare(kind, 0, 1);
                     }
                 }
                 _ => self.bare(element, 0, 1),
@@ -491,10 +491,10 @@ impl Levels {
         let precedence = operator.precedence();
         self.sum |= precedence == 6;
         self.product |= precedence == 7;
-        if let ExprKind::Binary(inner, _, l, r) = &left.kind {
-            if inner.precedence() >= precedence {
-                self.collect(*inner, l, r);
-            }
+        if let ExprKind::Binary(inner, _, l, r) = &left.kind
+            && inner.precedence() >= precedence
+        {
+            self.collect(*inner, l, r);
         }
         match &right.kind {
             ExprKind::Binary(inner, _, l, r) if inner.precedence() > precedence => self.collect(*inner, l, r),

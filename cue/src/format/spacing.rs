@@ -299,13 +299,14 @@ impl<'a> Printer<'a> {
         if wishes.has(Wish::UNINDENT) {
             self.unindent();
         }
-        if ends_line && !wishes.has(Wish::UNINDENT) {
-            if let Some(level) = self.levels.last_mut() {
-                if level.wanted && !level.taken {
-                    level.taken = true;
-                    self.indent += 1;
-                }
-            }
+        if ends_line
+            && !wishes.has(Wish::UNINDENT)
+            && let Some(level) = self.levels.last_mut()
+            && level.wanted
+            && !level.taken
+        {
+            level.taken = true;
+            self.indent += 1;
         }
         if wishes.has(Wish::SECTION) {
             self.line_end(FEED, 2);

@@ -13,10 +13,10 @@ const LONGEST_PLAIN_ZERO: i32 = -2000;
 impl fmt::Display for Decimal {
     /// Plain notation where no digit has to be invented, otherwise scientific with `E`; this is what JSON output shows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.exponent == 0 {
-            if let super::Coefficient::Small(small) = self.coefficient {
-                return write!(f, "{small}");
-            }
+        if self.exponent == 0
+            && let super::Coefficient::Small(small) = self.coefficient
+        {
+            return write!(f, "{small}");
         }
         f.write_str(&self.to_text('E'))
     }

@@ -35,18 +35,17 @@ impl Parser<'_> {
             let blank_before = self.blank_before();
             let comments = self.leading_comments();
             let start = self.span();
-            if let Some(slot) = package.as_deref_mut() {
-                if self.word() == "package"
-                    && self.peek(1).kind == TokenKind::Ident
-                    && !seen_other
-                    && slot.is_none()
-                {
-                    let mut clause = self.package(decls.len(), comments);
-                    self.end_of_decl(&mut [], "file");
-                    clause.comments.extend(self.line_comment());
-                    *slot = Some(clause);
-                    continue;
-                }
+            if let Some(slot) = package.as_deref_mut()
+                && self.word() == "package"
+                && self.peek(1).kind == TokenKind::Ident
+                && !seen_other
+                && slot.is_none()
+            {
+                let mut clause = self.package(decls.len(), comments);
+                self.end_of_decl(&mut [], "file");
+                clause.comments.extend(self.line_comment());
+                *slot = Some(clause);
+                continue;
             }
             let kind = if package.is_some() && self.word() == "import" && self.starts_import() {
                 if seen_other {
@@ -117,7 +116,7 @@ impl Parser<'_> {
         let span = self.span();
         let name = self.word().to_owned();
         self.advance();
-        if name.contains('#') || name == "_" && false {
+        if name.contains('#') {
             self.error_at(format!("invalid package name {name}"), span);
         }
         Package { span: start.to(span), name: Ident { span, name }, position, comments }

@@ -218,10 +218,10 @@ impl<'a> Parser<'a> {
                 }),
             }
         }
-        if newlines_after <= 1 {
-            if let Some(last) = groups.last_mut() {
-                last.place = CommentPlace::Doc;
-            }
+        if newlines_after <= 1
+            && let Some(last) = groups.last_mut()
+        {
+            last.place = CommentPlace::Doc;
         }
         groups
     }
