@@ -1,12 +1,35 @@
 //! A rendered object → the same with its name, namespace and the labels everybody finds it by.
 
 use serde_json::{Map, Value as Json, json};
+use vela_crds::{annotations, labels};
 
 use super::{RenderedObject, Role};
 use crate::parse::{AppFile, Component};
 
-/// Type that objects made by a component's own `outputs` carry.
-pub(super) const AUXILIARY: &str = "AuxiliaryWorkload";
+/// Annotations of an application that are its own business.
+const NOT_PASSED: &[&str] = &[
+    "kubectl.kubernetes.io/last-applied-configuration",
+    annotations::LAST_APPLIED_CONFIGURATION,
+    annotations::LAST_APPLIED_TIME,
+];
+
+/// Kinds of Kubernetes itself that live outside namespaces. Discovery knows the others: whoever applies the
+/// objects drops the namespace there.
+const CLUSTER_SCOPED: &[(&str, &str)] = &[
+    ("v1", "Namespace"),
+    ("v1", "Node"),
+    ("v1", "PersistentVolume"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("storage.k8s.io/v1", "CSIDriver"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("networking.k8s.io/v1", "IngressClass"),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io/v1", "APIService"),
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
+];
 
 /// Whose object it is.
 pub(super) struct Owner<'a> {
@@ -30,44 +53,59 @@ pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
         }
     };
     // Whatever is not an object was refused when it was rendered.
-    let Some(metadata) = object_at(&mut rendered.object, "metadata") else { return };
-    set_if_empty(metadata, "name", &name);
-    set_if_empty(metadata, "namespace", owner.app.namespace());
-    let labels = metadata.entry("labels").or_insert_with(|| Json::Object(Map::new()));
-    if !labels.is_object() {
-        *labels = Json::Object(Map::new());
-    }
-    let Some(labels) = labels.as_object_mut() else { return };
-    let mut set = |key: &str, value: &str| {
-        labels.insert(key.to_owned(), json!(value));
+    let kind = |field: &str| rendered.object.get(field).and_then(Json::as_str).unwrap_or("");
+    let namespaced = !CLUSTER_SCOPED.contains(&(kind("apiVersion"), kind("kind")));
+    // Whatever is not an object was refused when it was rendered.
+    let Some(metadata) = rendered.object.as_object_mut().and_then(|object| child(object, "metadata")) else {
+        return;
     };
-    set("app.oam.dev/name", owner.app.name());
-    set("app.oam.dev/namespace", owner.app.namespace());
-    set("app.oam.dev/component", &owner.component.name);
-    set("app.oam.dev/appRevision", owner.revision);
+    set_if_empty(metadata, "name", &name);
+    if namespaced {
+        set_if_empty(metadata, "namespace", owner.app.namespace());
+    }
+    let Some(all) = child(metadata, "labels") else { return };
+    let mut set = |key: &str, value: &str| {
+        all.insert(key.to_owned(), json!(value));
+    };
+    set(labels::APP_NAME, owner.app.name());
+    set(labels::APP_NAMESPACE, owner.app.namespace());
+    set(labels::APP_COMPONENT, &owner.component.name);
+    set(labels::APP_REVISION, owner.revision);
     match &rendered.role {
         Role::Workload => {
-            set("app.oam.dev/resourceType", "WORKLOAD");
-            set("workload.oam.dev/type", &owner.component.type_.replacen("@v", "-v", 1));
+            set(labels::RESOURCE_TYPE, labels::RESOURCE_TYPE_WORKLOAD);
+            set(labels::WORKLOAD_TYPE, &owner.component.type_.replacen("@v", "-v", 1));
         }
         Role::Auxiliary { resource } => {
-            set("app.oam.dev/resourceType", "TRAIT");
-            set("trait.oam.dev/type", AUXILIARY);
-            set("trait.oam.dev/resource", resource);
+            set(labels::RESOURCE_TYPE, labels::RESOURCE_TYPE_TRAIT);
+            set(labels::TRAIT_TYPE, labels::TRAIT_TYPE_AUXILIARY);
+            set(labels::TRAIT_RESOURCE, resource);
         }
         Role::Trait { type_, resource, .. } => {
-            set("app.oam.dev/resourceType", "TRAIT");
-            set("trait.oam.dev/type", &type_.replacen("@v", "-v", 1));
+            set(labels::RESOURCE_TYPE, labels::RESOURCE_TYPE_TRAIT);
+            set(labels::TRAIT_TYPE, &type_.replacen("@v", "-v", 1));
             if !resource.is_empty() {
-                set("trait.oam.dev/resource", resource);
+                set(labels::TRAIT_RESOURCE, resource);
             }
+        }
+    }
+    let application = owner.app.document().value().get("metadata");
+    let passed = |field: &str| application.and_then(|metadata| metadata.get(field)).and_then(Json::as_object);
+    for (key, value) in passed("labels").into_iter().flatten() {
+        all.insert(key.clone(), value.clone());
+    }
+    for (key, value) in
+        passed("annotations").into_iter().flatten().filter(|(key, _)| !NOT_PASSED.contains(&key.as_str()))
+    {
+        if let Some(all) = child(metadata, "annotations") {
+            all.insert(key.clone(), value.clone());
         }
     }
 }
 
-fn object_at<'a>(value: &'a mut Json, field: &str) -> Option<&'a mut Map<String, Json>> {
-    let object = value.as_object_mut()?;
-    let value = object.entry(field.to_owned()).or_insert_with(|| Json::Object(Map::new()));
+/// The object under a field, made if it is missing or something else.
+fn child<'a>(object: &'a mut Map<String, Json>, field: &str) -> Option<&'a mut Map<String, Json>> {
+    let value = object.entry(field).or_insert_with(|| Json::Object(Map::new()));
     if !value.is_object() {
         *value = Json::Object(Map::new());
     }
