@@ -1,0 +1,545 @@
+//! Structs, lists and expressions.
+
+use std::sync::Arc;
+
+use super::{Compiler, Imported, Name, Scope};
+use crate::{
+    ast::{self, BinaryOp, ClauseKind, DeclKind, ExprKind, InterpolationPart, LabelKind, LiteralKind, UnaryOp},
+    diagnostic::Code,
+    ir::{ArcKind, Atom, Builtin, Callee, Clause, Comprehension, Decl, Expr, ExprId, FieldNotes, Label, List, Struct},
+    literal,
+    packages::Kinds,
+    source::Span,
+};
+
+impl Compiler<'_> {
+    pub(super) fn struct_body(&mut self, decls: &[ast::Decl], span: Span) -> Struct {
+        let mut out = Struct::default();
+        let mut plain = true;
+        for decl in decls {
+            match &decl.kind {
+                DeclKind::Field(field) => self.field(field, decl, &mut out),
+                DeclKind::Embed(expr) => {
+                    let id = self.expr(expr);
+                    if matches!(expr.kind, ExprKind::Comprehension(_)) {
+                        out.decls.push(Decl::Comprehension(id));
+                    } else {
+                        out.decls.push(Decl::Embed(id));
+                    }
+                    out.embeds = true;
+                }
+                DeclKind::Let(binding) | DeclKind::Alias(binding) => {
+                    let value = self.expr(&binding.value);
+                    let index = match self.resolve_let(&binding.name.name) {
+                        Some(index) => index,
+                        None => continue,
+                    };
+                    self.lets[index as usize] = value;
+                }
+                DeclKind::Ellipsis(inner) => {
+                    if let Some(inner) = inner {
+                        self.expr(inner);
+                    }
+                    out.decls.push(Decl::Ellipsis);
+                }
+                DeclKind::Attribute(_) | DeclKind::Import(_) => {}
+                DeclKind::Bad => self.error(Code::Syntax, "cannot read this declaration", decl.span),
+            }
+            plain &= !matches!(decl.kind, DeclKind::Embed(_));
+        }
+        out.is_struct |= plain;
+        let _ = span;
+        out
+    }
+
+    /// The number of a `let` of the innermost level, without counting as a use.
+    fn resolve_let(&mut self, name: &str) -> Option<u32> {
+        self.scopes.last().and_then(|scope| scope.let_index(name))
+    }
+
+    fn field(&mut self, field: &ast::Field, decl: &ast::Decl, out: &mut Struct) {
+        let kind = match field.constraint {
+            None => ArcKind::Member,
+            Some(ast::Constraint::Optional) => ArcKind::Optional,
+            Some(ast::Constraint::Required) => ArcKind::Required,
+        };
+        let label = match &field.label.kind {
+            LabelKind::Ident(name) => {
+                if name.starts_with("__") {
+                    self.error(Code::Syntax, "identifiers starting with '__' are reserved", field.label.span);
+                }
+                Ok(self.ident_label(name))
+            }
+            LabelKind::String(text) => Ok(self.string_label(text)),
+            LabelKind::Number(text) => Ok(Label::regular(self.labels.intern(text))),
+            LabelKind::Interpolation(expr) | LabelKind::Dynamic(expr) => Err(expr),
+            LabelKind::Pattern { alias, expr } => {
+                let pattern = self.expr(expr);
+                let key = alias.as_ref().or(field.postfix_alias.as_ref().and_then(|a| a.key.as_ref()));
+                if let Some(key) = key {
+                    let mut scope = Scope::of([(key.name.clone(), Name::PatternLabel)]);
+                    scope.require(&key.name, key.span);
+                    self.scopes.push(scope);
+                }
+                let own = field.postfix_alias.as_ref().and_then(|a| a.value.as_ref()).or(field.alias.as_ref());
+                let value = match own {
+                    Some(name) => self.aliased(&name.name, name.span, &field.value),
+                    None => self.expr(&field.value),
+                };
+                if key.is_some() {
+                    self.close_scope();
+                }
+                self.note(value, decl, field);
+                out.decls.push(Decl::Pattern { pattern, value, labelled: key.is_some() });
+                return;
+            }
+        };
+        match label {
+            Ok(label) => {
+                let value = self.expr(&field.value);
+                self.note(value, decl, field);
+                if label.is_regular() && kind == ArcKind::Member {
+                    out.is_struct = true;
+                }
+                out.decls.push(Decl::Field { label, kind, value });
+            }
+            Err(label) => {
+                let label = self.expr(label);
+                let alias = field.alias.as_ref().or(field.postfix_alias.as_ref().and_then(|a| a.value.as_ref()));
+                if let (Some(alias), Some(scope)) = (alias, self.scopes.last_mut()) {
+                    scope.set(&alias.name, Name::Dynamic(label));
+                }
+                let value = self.expr(&field.value);
+                self.note(value, decl, field);
+                out.is_struct = true;
+                out.decls.push(Decl::Dynamic { label, kind, value });
+            }
+        }
+    }
+
+    fn note(&mut self, value: ExprId, decl: &ast::Decl, field: &ast::Field) {
+        if decl.comments.is_empty() && field.attributes.is_empty() {
+            return;
+        }
+        let lines = decl
+            .comments
+            .iter()
+            .filter(|group| matches!(group.place, ast::CommentPlace::Doc | ast::CommentPlace::Line))
+            .flat_map(|group| &group.lines)
+            .map(|line| line.text.clone())
+            .collect();
+        let attributes = field.attributes.iter().map(|a| a.text.clone()).collect();
+        self.notes.insert(value, FieldNotes { lines, attributes });
+    }
+
+    fn aliased(&mut self, name: &str, span: Span, value: &ast::Expr) -> ExprId {
+        let mut scope = Scope::of([(name.to_owned(), Name::Own)]);
+        scope.require(name, span);
+        self.scopes.push(scope);
+        let inner = self.expr(value);
+        self.close_scope();
+        self.push(value.span, Expr::ValueAlias(inner))
+    }
+
+    pub(super) fn expr(&mut self, expr: &ast::Expr) -> ExprId {
+        stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.expression(expr))
+    }
+
+    fn expression(&mut self, expr: &ast::Expr) -> ExprId {
+        let span = expr.span;
+        let compiled = match &expr.kind {
+            ExprKind::Bad | ExprKind::Func => {
+                self.error(Code::Syntax, "this expression has no value", span);
+                Expr::Bottom
+            }
+            ExprKind::Ident(name) => self.ident(name, span),
+            ExprKind::Bottom => Expr::Bottom,
+            ExprKind::Literal(kind, text) => self.literal(*kind, text, span),
+            ExprKind::Interpolation(interpolation) => self.interpolation(interpolation, span),
+            ExprKind::Struct(lit) => {
+                let mut scope = Scope::structure(Default::default());
+                self.declare(&mut scope, &lit.decls);
+                self.scopes.push(scope);
+                let body = self.struct_body(&lit.decls, span);
+                self.close_scope();
+                Expr::Struct(body)
+            }
+            ExprKind::List(lit) => self.list(lit),
+            ExprKind::Ellipsis(_) => {
+                self.error(Code::Syntax, "an ellipsis stands at the end of a list or struct", span);
+                Expr::Bottom
+            }
+            ExprKind::Unary(op, operand) => {
+                let operand = self.expr(operand);
+                match op {
+                    UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not => Expr::Unary(*op, operand),
+                    UnaryOp::Default => {
+                        self.error(Code::Syntax, "preference mark not allowed at this position", span);
+                        Expr::Bottom
+                    }
+                    _ => Expr::Bound(*op, operand),
+                }
+            }
+            ExprKind::Binary(op, _, left, right) => self.binary(*op, left, right, expr),
+            ExprKind::Paren(inner) => return self.expr(inner),
+            ExprKind::Selector(base, label) => return self.selector(base, label, span),
+            ExprKind::Index(base, index) => {
+                let base = self.expr(base);
+                let index = self.expr(index);
+                Expr::Index(base, index)
+            }
+            ExprKind::Slice(base, low, high) => {
+                let base = self.expr(base);
+                let low = low.as_ref().map(|e| self.expr(e));
+                let high = high.as_ref().map(|e| self.expr(e));
+                Expr::Slice(base, low, high)
+            }
+            ExprKind::Call(callee, arguments) => self.call(callee, arguments, span),
+            ExprKind::Alias(name, value) => return self.aliased(&name.name, name.span, value),
+            ExprKind::Open(inner) => Expr::Open(self.expr(inner)),
+            ExprKind::Try(inner) => Expr::Try(self.expr(inner)),
+            ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
+        };
+        self.push(span, compiled)
+    }
+
+    fn ident(&mut self, name: &str, span: Span) -> Expr {
+        if name == "_" {
+            return Expr::Top;
+        }
+        if let Some(expr) = self.resolve(name, span) {
+            return expr;
+        }
+        if let Some(import) = self.imports.get_mut(name) {
+            import.used = true;
+            return match import.target {
+                Some(Imported::Package(id)) => Expr::Package(id),
+                Some(Imported::Builtin(package)) => Expr::Package(self.builtin_package(package)),
+                None => Expr::Bottom,
+            };
+        }
+        if name == "self" || name == "__self" {
+            if self.experiments.iter().any(|e| e == "aliasv2") {
+                if let Some(up) = self.scopes.iter().rev().position(|s| s.is_struct) {
+                    return Expr::Own { up: up as u32 };
+                }
+            }
+        }
+        if let Some(expr) = self.predeclared(name.strip_prefix("__").unwrap_or(name), span) {
+            return expr;
+        }
+        self.error(Code::Reference, format!("reference {name:?} not found"), span);
+        Expr::Bottom
+    }
+
+    fn predeclared(&mut self, name: &str, span: Span) -> Option<Expr> {
+        let builtin = |b| Some(Expr::Function(Callee::Builtin(b)));
+        match name {
+            "string" => Some(Expr::Kinds(Kinds::STRING)),
+            "bytes" => Some(Expr::Kinds(Kinds::BYTES)),
+            "bool" => Some(Expr::Kinds(Kinds::BOOL)),
+            "int" => Some(Expr::Kinds(Kinds::INT)),
+            "float" => Some(Expr::Kinds(Kinds::FLOAT)),
+            "number" => Some(Expr::Kinds(Kinds::NUMBER)),
+            "uint" => Some(self.range(Kinds::INT, Some("0"), None, span)),
+            "uint8" => Some(self.range(Kinds::INT, Some("0"), Some("255"), span)),
+            "int8" => Some(self.range(Kinds::INT, Some("-128"), Some("127"), span)),
+            "uint16" => Some(self.range(Kinds::INT, Some("0"), Some("65535"), span)),
+            "int16" => Some(self.range(Kinds::INT, Some("-32768"), Some("32767"), span)),
+            "rune" => Some(self.range(Kinds::INT, Some("0"), Some("1114111"), span)),
+            "uint32" => Some(self.range(Kinds::INT, Some("0"), Some("4294967295"), span)),
+            "int32" => Some(self.range(Kinds::INT, Some("-2147483648"), Some("2147483647"), span)),
+            "uint64" => Some(self.range(Kinds::INT, Some("0"), Some("18446744073709551615"), span)),
+            "int64" => Some(self.range(Kinds::INT, Some("-9223372036854775808"), Some("9223372036854775807"), span)),
+            "uint128" => {
+                Some(self.range(Kinds::INT, Some("0"), Some("340282366920938463463374607431768211455"), span))
+            }
+            "int128" => Some(self.range(
+                Kinds::INT,
+                Some("-170141183460469231731687303715884105728"),
+                Some("170141183460469231731687303715884105727"),
+                span,
+            )),
+            "float32" => Some(self.range(
+                Kinds::NUMBER,
+                Some("-3.40282346638528859811704183484516925440e+38"),
+                Some("3.40282346638528859811704183484516925440e+38"),
+                span,
+            )),
+            "float64" => Some(self.range(
+                Kinds::NUMBER,
+                Some("-1.797693134862315708145274237317043567981e+308"),
+                Some("1.797693134862315708145274237317043567981e+308"),
+                span,
+            )),
+            "len" => builtin(Builtin::Len),
+            "close" => builtin(Builtin::Close),
+            "and" => builtin(Builtin::And),
+            "or" => builtin(Builtin::Or),
+            "div" => builtin(Builtin::Div),
+            "mod" => builtin(Builtin::Mod),
+            "quo" => builtin(Builtin::Quo),
+            "rem" => builtin(Builtin::Rem),
+            "matchN" => builtin(Builtin::MatchN),
+            "matchIf" => builtin(Builtin::MatchIf),
+            "error" => builtin(Builtin::Error),
+            _ => None,
+        }
+    }
+
+    /// A type with a least and a greatest value.
+    fn range(&mut self, kinds: Kinds, least: Option<&str>, greatest: Option<&str>, span: Span) -> Expr {
+        let mut id = self.push(span, Expr::Kinds(kinds));
+        let mut last = Expr::Kinds(kinds);
+        for (op, text) in [(UnaryOp::GreaterEqual, least), (UnaryOp::LessEqual, greatest)] {
+            let Some(text) = text else { continue };
+            let (negative, digits) = text.strip_prefix('-').map_or((false, text), |d| (true, d));
+            let Ok(number) = literal::parse_number(digits) else { continue };
+            let value = if negative { number.value.neg() } else { number.value };
+            let limit = self.push(span, Expr::Atom(Atom::Number { value, is_float: number.is_float }));
+            let bound = self.push(span, Expr::Bound(op, limit));
+            last = Expr::And(id, bound);
+            if op == UnaryOp::GreaterEqual && greatest.is_some() {
+                id = self.push(span, Expr::And(id, bound));
+            }
+        }
+        last
+    }
+
+    fn literal(&mut self, kind: LiteralKind, text: &str, span: Span) -> Expr {
+        match kind {
+            LiteralKind::Null => Expr::Atom(Atom::Null),
+            LiteralKind::Bool => Expr::Atom(Atom::Bool(text == "true")),
+            LiteralKind::Int | LiteralKind::Float => match literal::parse_number(text) {
+                Ok(number) => Expr::Atom(Atom::Number { value: number.value, is_float: number.is_float }),
+                Err(error) => {
+                    self.error(Code::Syntax, error.message, span);
+                    Expr::Bottom
+                }
+            },
+            LiteralKind::String | LiteralKind::Bytes => match literal::unquote(text) {
+                Ok((literal::QuoteKind::String, bytes)) => {
+                    Expr::Atom(Atom::String(Arc::from(String::from_utf8_lossy(&bytes).as_ref())))
+                }
+                Ok((literal::QuoteKind::Bytes, bytes)) => Expr::Atom(Atom::Bytes(Arc::from(bytes.as_slice()))),
+                Err(error) => {
+                    self.error(Code::Syntax, error.message, span);
+                    Expr::Bottom
+                }
+            },
+        }
+    }
+
+    fn interpolation(&mut self, interpolation: &ast::Interpolation, span: Span) -> Expr {
+        let Some((quotes, _)) = literal::Quotes::opening(&format!("{}  ", interpolation.open)) else {
+            return Expr::Bottom;
+        };
+        let quotes = literal::Quotes { multiline: interpolation.close.trim_end_matches('#').len() == 3, ..quotes };
+        let mut segments = Vec::new();
+        let mut exprs = Vec::new();
+        for part in &interpolation.parts {
+            match part {
+                InterpolationPart::Text(_, text) => segments.push(text.as_str()),
+                InterpolationPart::Expr(expr) => exprs.push(self.expr(expr)),
+            }
+        }
+        match literal::unquote_segments(quotes, &segments) {
+            Ok(texts) => Expr::Interpolation {
+                bytes: quotes.kind == literal::QuoteKind::Bytes,
+                texts: texts.into_iter().map(Arc::from).collect(),
+                exprs,
+            },
+            Err(error) => {
+                self.error(Code::Syntax, error.message, span);
+                Expr::Bottom
+            }
+        }
+    }
+
+    fn list(&mut self, lit: &ast::ListLit) -> Expr {
+        let mut list = List { elements: Vec::new(), comprehensions: false, ellipsis: None };
+        for element in &lit.elements {
+            match &element.kind {
+                ExprKind::Ellipsis(inner) => list.ellipsis = Some(inner.as_ref().map(|e| self.expr(e))),
+                ExprKind::Comprehension(_) => {
+                    list.comprehensions = true;
+                    list.elements.push(self.expr(element));
+                }
+                _ => list.elements.push(self.expr(element)),
+            }
+        }
+        Expr::List(list)
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, whole: &ast::Expr) -> Expr {
+        match op {
+            BinaryOp::Or => {
+                let mut disjuncts = Vec::new();
+                self.disjuncts(whole, &mut disjuncts);
+                return Expr::Or(disjuncts);
+            }
+            BinaryOp::And => {
+                let (left, right) = (self.expr(left), self.expr(right));
+                return Expr::And(left, right);
+            }
+            BinaryOp::Equal | BinaryOp::NotEqual => {
+                let negated = op == BinaryOp::NotEqual;
+                if is_bottom(right) {
+                    return Expr::IsBottom { negated, operand: self.expr(left) };
+                }
+                if is_bottom(left) {
+                    return Expr::IsBottom { negated, operand: self.expr(right) };
+                }
+            }
+            _ => {}
+        }
+        let (left, right) = (self.expr(left), self.expr(right));
+        Expr::Binary(op, left, right)
+    }
+
+    fn disjuncts(&mut self, expr: &ast::Expr, out: &mut Vec<(bool, ExprId)>) {
+        match &expr.kind {
+            ExprKind::Binary(BinaryOp::Or, _, left, right) => {
+                self.disjuncts(left, out);
+                self.disjuncts(right, out);
+            }
+            ExprKind::Unary(UnaryOp::Default, inner) => out.push((true, self.expr(inner))),
+            _ => out.push((false, self.expr(expr))),
+        }
+    }
+
+    fn selector(&mut self, base: &ast::Expr, label: &ast::Label, span: Span) -> ExprId {
+        let (label_id, name) = match &label.kind {
+            LabelKind::Ident(name) => (self.ident_label(name), Some(name.as_str())),
+            LabelKind::String(text) => (self.string_label(text), None),
+            _ => (Label::NONE, None),
+        };
+        if let (ExprKind::Ident(package), Some(name)) = (&base.kind, name) {
+            let shadowed = self.scopes.iter().any(|s| s.has(package));
+            if !shadowed {
+                if let Some(import) = self.imports.get_mut(package) {
+                    import.used = true;
+                    if let Some(Imported::Builtin(found)) = import.target {
+                        if let Some(function) = found.function(name) {
+                            return self.push(span, Expr::Function(Callee::Package(function)));
+                        }
+                        let known = found.constants.iter().any(|(n, _)| *n == name);
+                        let id = self.builtin_package(found);
+                        if !known && !found.declarations.lines().any(|l| l.trim_start().starts_with(name)) {
+                            self.error(
+                                Code::Reference,
+                                format!("package {:?} has no {name}", found.path),
+                                label.span,
+                            );
+                        }
+                        let base = self.push(base.span, Expr::Package(id));
+                        return self.push(span, Expr::Selector(base, label_id));
+                    }
+                }
+            }
+        }
+        let base = self.expr(base);
+        self.push(span, Expr::Selector(base, label_id))
+    }
+
+    fn call(&mut self, callee: &ast::Expr, arguments: &[ast::Expr], span: Span) -> Expr {
+        let id = self.expr(callee);
+        let arguments = arguments.iter().map(|a| self.expr(a)).collect();
+        match self.chunk.exprs.get(id.index()) {
+            Some(Expr::Function(callee)) => Expr::Call(*callee, arguments),
+            _ => {
+                self.error(Code::Eval, "only builtin functions can be called", span);
+                Expr::Bottom
+            }
+        }
+    }
+
+    fn comprehension(&mut self, comprehension: &ast::Comprehension) -> Expr {
+        let mut clauses = Vec::new();
+        let mut opened = 0;
+        for clause in &comprehension.clauses {
+            match &clause.kind {
+                ClauseKind::For { key, value, source } => {
+                    let source = self.expr(source);
+                    let mut scope = Scope::of([(value.name.clone(), Name::ForValue)]);
+                    if let Some(key) = key {
+                        scope.set(&key.name, Name::ForKey);
+                    }
+                    scope.unset("_");
+                    self.scopes.push(scope);
+                    opened += 1;
+                    clauses.push(Clause::For { source });
+                }
+                ClauseKind::If(condition) => clauses.push(Clause::If(self.expr(condition))),
+                ClauseKind::Let(binding) => {
+                    let value = self.expr(&binding.value);
+                    let mut scope = Scope::of([(binding.name.name.clone(), Name::ClauseLet)]);
+                    scope.require(&binding.name.name, binding.name.span);
+                    self.scopes.push(scope);
+                    opened += 1;
+                    clauses.push(Clause::Let(value));
+                }
+                ClauseKind::Try(binding) => {
+                    let value = binding.as_ref().map(|b| self.expr(&b.value));
+                    let names = binding.iter().map(|b| (b.name.name.clone(), Name::ClauseLet));
+                    self.scopes.push(Scope::of(names));
+                    opened += 1;
+                    clauses.push(Clause::Try(value));
+                }
+            }
+        }
+        let value = self.expr(&comprehension.value);
+        for _ in 0..opened {
+            self.close_scope();
+        }
+        let fallback = comprehension.fallback.as_ref().map(|f| self.expr(&f.value));
+        let mut labels = Some(Vec::new());
+        for id in [Some(value), fallback].into_iter().flatten() {
+            match self.static_labels(id) {
+                Some(found) => labels.iter_mut().for_each(|l| l.extend(found.iter().copied())),
+                None => labels = None,
+            }
+        }
+        Expr::Comprehension(Comprehension { clauses, value, fallback, labels })
+    }
+
+    /// The labels a struct adds, when they are all known.
+    fn static_labels(&self, id: ExprId) -> Option<Vec<Label>> {
+        let Some(Expr::Struct(body)) = self.chunk.exprs.get(id.index()) else { return None };
+        let mut labels = Vec::new();
+        for decl in &body.decls {
+            match decl {
+                Decl::Field { label, .. } => labels.push(*label),
+                Decl::Comprehension(inner) => match self.chunk.exprs.get(inner.index()) {
+                    Some(Expr::Comprehension(c)) => labels.extend(c.labels.as_ref()?.iter().copied()),
+                    _ => return None,
+                },
+                Decl::Ellipsis => {}
+                _ => return None,
+            }
+        }
+        Some(labels)
+    }
+}
+
+impl Scope {
+    fn has(&self, name: &str) -> bool {
+        self.names_contain(name)
+    }
+}
+
+fn is_bottom(expr: &ast::Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Bottom => true,
+        ExprKind::Paren(inner) => is_bottom(inner),
+        _ => false,
+    }
+}
+
+/// Notes of a field, for use by values.
+pub(crate) fn markers(notes: &FieldNotes) -> impl Iterator<Item = (&str, &str)> {
+    notes.lines.iter().filter_map(|line| {
+        let text = line.trim_start_matches('/').trim().strip_prefix('+')?;
+        Some(text.split_once('=').map_or((text.trim(), ""), |(k, v)| (k.trim(), v.trim())))
+    })
+}

@@ -1,0 +1,335 @@
+//! Syntax trees in; expressions with every name resolved out. Done once per template.
+
+mod expr;
+mod scope;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    ast,
+    diagnostic::{Code, Diagnostic, Diagnostics},
+    ir::{self, Chunk, Expr, ExprId, FieldNotes, Interner, Label, Package, Program},
+    literal, packages, parser,
+    source::{Source, Sources, Span},
+};
+use scope::{Name, Scope};
+
+/// A package given beside the main one: import path and files.
+#[derive(Debug, Clone)]
+pub struct ImportedPackage {
+    /// The path it is imported by.
+    pub path: String,
+    /// Its files.
+    pub sources: Vec<Source>,
+}
+
+/// Compiles the files of one package, with the packages they may import.
+pub(crate) fn compile(sources: &[Source], imported: &[ImportedPackage]) -> Result<Program, Diagnostics> {
+    let mut all = Sources::default();
+    let mut diagnostics = Vec::new();
+    let mut read = |sources: &[Source], all: &mut Sources| -> Vec<ast::File> {
+        sources
+            .iter()
+            .map(|source| {
+                let id = all.add(source.clone());
+                let (file, mistakes) = parser::parse(source, id);
+                diagnostics.extend(mistakes);
+                file
+            })
+            .collect()
+    };
+    let files = read(sources, &mut all);
+    let others: Vec<(String, Vec<ast::File>)> =
+        imported.iter().map(|p| (p.path.clone(), read(&p.sources, &mut all))).collect();
+    if !diagnostics.is_empty() {
+        return Err(Diagnostics::new(diagnostics, all));
+    }
+    compile_files(&files, &others, all)
+}
+
+/// Compiles trees that were parsed, or made, before.
+pub(crate) fn compile_files(
+    files: &[ast::File],
+    others: &[(String, Vec<ast::File>)],
+    sources: Sources,
+) -> Result<Program, Diagnostics> {
+    let mut compiler = Compiler::new(others, sources);
+    let root = compiler.package(String::new(), files);
+    compiler.packages[0].files = root;
+    compiler.finish()
+}
+
+pub(crate) struct Compiler<'a> {
+    chunk: Chunk,
+    labels: Interner,
+    lets: Vec<ExprId>,
+    packages: Vec<Package>,
+    package_ids: FxHashMap<String, u32>,
+    notes: FxHashMap<ExprId, FieldNotes>,
+    sources: Sources,
+    others: &'a [(String, Vec<ast::File>)],
+    scopes: Vec<Scope>,
+    imports: FxHashMap<String, Import>,
+    /// Suffix that keeps the hidden fields of packages apart.
+    hidden_suffix: String,
+    experiments: Vec<String>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+struct Import {
+    target: Option<Imported>,
+    span: Span,
+    used: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Imported {
+    Builtin(&'static packages::Package),
+    Package(u32),
+}
+
+impl<'a> Compiler<'a> {
+    fn new(others: &'a [(String, Vec<ast::File>)], sources: Sources) -> Self {
+        Self {
+            chunk: Chunk::default(),
+            labels: Interner::default(),
+            lets: Vec::new(),
+            packages: vec![Package { path: String::new(), files: Vec::new() }],
+            package_ids: FxHashMap::default(),
+            notes: FxHashMap::default(),
+            sources,
+            others,
+            scopes: Vec::new(),
+            imports: FxHashMap::default(),
+            hidden_suffix: String::new(),
+            experiments: Vec::new(),
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn finish(self) -> Result<Program, Diagnostics> {
+        if !self.diagnostics.is_empty() {
+            return Err(Diagnostics::new(self.diagnostics, self.sources));
+        }
+        Ok(Program {
+            chunk: Arc::new(self.chunk),
+            labels: self.labels,
+            lets: self.lets,
+            packages: self.packages,
+            notes: self.notes,
+            sources: self.sources,
+        })
+    }
+
+    pub(super) fn push(&mut self, span: Span, expr: Expr) -> ExprId {
+        let id = ExprId(self.chunk.exprs.len() as u32);
+        if id.chunk() != 0 {
+            self.error(Code::Budget, "the template has too many expressions", span);
+            return ExprId(0);
+        }
+        self.chunk.exprs.push(expr);
+        self.chunk.spans.push(span);
+        id
+    }
+
+    pub(super) fn error(&mut self, code: Code, message: impl Into<String>, span: Span) {
+        self.diagnostics.push(Diagnostic::new(code, message, span));
+    }
+
+    /// Compiles the files of a package; each becomes a struct that shares the package's level.
+    fn package(&mut self, path: String, files: &[ast::File]) -> Vec<ExprId> {
+        let mut names = FxHashMap::default();
+        self.hidden_suffix = if path.is_empty() { String::new() } else { format!("\u{0}{path}") };
+        for file in files {
+            for decl in &file.decls {
+                if let ast::DeclKind::Field(ast::Field { label: ast::Label { kind: ast::LabelKind::Ident(name), .. }, .. }) =
+                    &decl.kind
+                {
+                    let label = self.ident_label(name);
+                    names.insert(name.clone(), Name::Field(label));
+                }
+            }
+        }
+        let mut out = Vec::new();
+        for file in files {
+            self.imports = FxHashMap::default();
+            self.experiments = experiments(file);
+            self.file_imports(file);
+            let span = Span::new(file.id, 0, 0);
+            let mut scope = Scope::structure(names.clone());
+            self.declare(&mut scope, &file.decls);
+            self.scopes.push(scope);
+            let body = self.struct_body(&file.decls, span);
+            self.close_scope();
+            let id = self.push(span, Expr::Struct(body));
+            out.push(id);
+            let unused: Vec<(String, Span)> = self
+                .imports
+                .iter()
+                .filter(|(_, import)| !import.used && import.target.is_some())
+                .map(|(name, import)| (name.clone(), import.span))
+                .collect();
+            for (name, span) in unused {
+                self.error(Code::Reference, format!("imported and not used: {name:?}"), span);
+            }
+        }
+        out
+    }
+
+    fn file_imports(&mut self, file: &ast::File) {
+        for decl in &file.decls {
+            let ast::DeclKind::Import(import) = &decl.kind else { continue };
+            for spec in &import.specs {
+                let (path, explicit) = match spec.path.split_once(':') {
+                    Some((path, name)) => (path, Some(name)),
+                    None => (spec.path.as_str(), None),
+                };
+                let last = path.rsplit('/').next().unwrap_or(path);
+                let last = last.split('@').next().unwrap_or(last);
+                let name = spec.name.as_ref().map_or(explicit.unwrap_or(last), |n| n.name.as_str()).to_owned();
+                let target = if let Some(package) = packages::lookup(path) {
+                    Some(Imported::Builtin(package))
+                } else if let Some(id) = self.import_package(&spec.path) {
+                    Some(Imported::Package(id))
+                } else {
+                    self.error(Code::Reference, format!("package {:?} is not known", spec.path), spec.span);
+                    None
+                };
+                if self.imports.contains_key(&name) {
+                    self.error(Code::Reference, format!("{name} is imported twice in this file"), spec.span);
+                }
+                self.imports.insert(name, Import { target, span: spec.span, used: false });
+            }
+        }
+    }
+
+    fn import_package(&mut self, path: &str) -> Option<u32> {
+        if let Some(id) = self.package_ids.get(path) {
+            return Some(*id);
+        }
+        let others = self.others;
+        let (_, files) = others.iter().find(|(p, _)| p == path)?;
+        let id = self.packages.len() as u32;
+        self.packages.push(Package { path: path.to_owned(), files: Vec::new() });
+        self.package_ids.insert(path.to_owned(), id);
+        self.compile_apart(id, path, files);
+        Some(id)
+    }
+
+    /// The CUE declarations and constants of a builtin package.
+    pub(super) fn builtin_package(&mut self, package: &'static packages::Package) -> u32 {
+        if let Some(id) = self.package_ids.get(package.path) {
+            return *id;
+        }
+        let mut text = String::from(package.declarations);
+        for (name, value) in package.constants {
+            text.push_str(&format!("\n{name}: {value}"));
+        }
+        let source = Source::new(package.path, text);
+        let file_id = self.sources.add(source.clone());
+        let (file, mistakes) = parser::parse(&source, file_id);
+        self.diagnostics.extend(mistakes);
+        let id = self.packages.len() as u32;
+        self.packages.push(Package { path: package.path.to_owned(), files: Vec::new() });
+        self.package_ids.insert(package.path.to_owned(), id);
+        self.compile_apart(id, package.path, &[file]);
+        id
+    }
+
+    /// Compiles a package while another one is half done.
+    fn compile_apart(&mut self, id: u32, path: &str, files: &[ast::File]) {
+        let scopes = std::mem::take(&mut self.scopes);
+        let imports = std::mem::take(&mut self.imports);
+        let suffix = std::mem::take(&mut self.hidden_suffix);
+        let experiments = std::mem::take(&mut self.experiments);
+        self.packages[id as usize].files = self.package(path.to_owned(), files);
+        self.scopes = scopes;
+        self.imports = imports;
+        self.hidden_suffix = suffix;
+        self.experiments = experiments;
+    }
+
+    pub(super) fn ident_label(&mut self, name: &str) -> Label {
+        if name.starts_with('_') && name != "_" {
+            let full = format!("{name}{}", self.hidden_suffix);
+            Label::hidden(self.labels.intern(&full))
+        } else if name.starts_with('#') {
+            Label::definition(self.labels.intern(name))
+        } else {
+            Label::regular(self.labels.intern(name))
+        }
+    }
+
+    pub(super) fn string_label(&mut self, text: &str) -> Label {
+        match literal::unquote(text) {
+            Ok((_, bytes)) => Label::regular(self.labels.intern(&String::from_utf8_lossy(&bytes))),
+            Err(_) => Label::regular(self.labels.intern(text)),
+        }
+    }
+}
+
+fn experiments(file: &ast::File) -> Vec<String> {
+    let mut out = Vec::new();
+    for decl in &file.decls {
+        if let ast::DeclKind::Attribute(attribute) = &decl.kind {
+            if let Some(body) = attribute.text.strip_prefix("@experiment(").and_then(|t| t.strip_suffix(')')) {
+                out.extend(body.split(',').map(|n| n.trim().to_owned()));
+            }
+        }
+    }
+    out
+}
+
+/// Compiles plain data to a chunk of its own.
+pub(crate) fn data_chunk(
+    data: &packages::Data,
+    span: Span,
+    chunk: usize,
+    intern: &mut dyn FnMut(&str) -> u32,
+    opaque: &mut dyn FnMut(usize) -> Expr,
+) -> (Chunk, ExprId) {
+    fn add(
+        data: &packages::Data,
+        span: Span,
+        base: u32,
+        out: &mut Chunk,
+        intern: &mut dyn FnMut(&str) -> u32,
+        opaque: &mut dyn FnMut(usize) -> Expr,
+    ) -> ExprId {
+        use packages::Data;
+        let expr = match data {
+            Data::Null => Expr::Atom(ir::Atom::Null),
+            Data::Bool(b) => Expr::Atom(ir::Atom::Bool(*b)),
+            Data::Number { value, is_float } => {
+                Expr::Atom(ir::Atom::Number { value: value.clone(), is_float: *is_float })
+            }
+            Data::String(s) => Expr::Atom(ir::Atom::String(Arc::from(s.as_str()))),
+            Data::Bytes(b) => Expr::Atom(ir::Atom::Bytes(Arc::from(b.as_slice()))),
+            Data::List(items) => {
+                let elements = items.iter().map(|item| add(item, span, base, out, intern, opaque)).collect();
+                Expr::List(ir::List { elements, comprehensions: false, ellipsis: None })
+            }
+            Data::Struct(fields) => {
+                let decls = fields
+                    .iter()
+                    .map(|(name, value)| ir::Decl::Field {
+                        label: Label::regular(intern(name)),
+                        kind: ir::ArcKind::Member,
+                        value: add(value, span, base, out, intern, opaque),
+                    })
+                    .collect();
+                Expr::Struct(ir::Struct { decls, is_struct: true, embeds: false })
+            }
+            Data::Opaque(number) => opaque(*number),
+        };
+        let id = ExprId(base + out.exprs.len() as u32);
+        out.exprs.push(expr);
+        out.spans.push(span);
+        id
+    }
+    let mut out = Chunk::default();
+    let id = add(data, span, (chunk as u32) << ir::INDEX_BITS, &mut out, intern, opaque);
+    (out, id)
+}

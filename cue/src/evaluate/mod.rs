@@ -1,0 +1,594 @@
+//! Expressions in; a graph of vertices, evaluated on demand, out.
+//!
+//! A *vertex* is a value in the making: the place where conjuncts meet. A *conjunct* is an expression with the environment
+//! its names mean something in. Evaluating a vertex adds all its conjuncts, runs its tasks (references, comprehensions,
+//! calls) until none makes progress, and then multiplies out its disjunctions on copies of itself. References bring the
+//! conjuncts of their target, not its value, so the order of fields never matters. All of it lives in one arena that is
+//! dropped with the instance.
+
+mod arithmetic;
+mod bounds;
+mod call;
+mod closedness;
+mod comprehension;
+mod disjunction;
+mod equality;
+mod export;
+mod expression;
+mod list;
+mod node;
+mod reference;
+mod syntax;
+mod unify;
+mod validate;
+
+use std::{rc::Rc, sync::Arc};
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+pub(crate) use validate::Mode;
+
+use crate::{
+    ast::UnaryOp,
+    diagnostic::Code,
+    ir::{self, ArcKind, Atom, Callee, Chunk, Expr, ExprId, Interner, Label, Program},
+    packages::{Data, Kinds},
+    source::Span,
+};
+
+/// What one evaluation may use up before it is stopped with a diagnostic.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// Conjuncts and operations.
+    pub steps: u64,
+    /// Nesting of values.
+    pub depth: u32,
+    /// Bytes of output.
+    pub output: usize,
+}
+
+impl Default for Budget {
+    /// Enough for templates a hundred times larger than any known one, and less than a few seconds of work.
+    fn default() -> Self {
+        Self { steps: 3_000_000, depth: 400, output: 64 << 20 }
+    }
+}
+
+macro_rules! id {
+    ($($name:ident)*) => {$(
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub(crate) struct $name(pub(crate) u32);
+
+        impl $name {
+            pub(crate) const NONE: Self = Self(u32::MAX);
+
+            #[allow(dead_code)]
+            pub(crate) fn is_none(self) -> bool {
+                self.0 == u32::MAX
+            }
+        }
+    )*};
+}
+
+id!(VertexId EnvId ScopeId CycleId);
+
+/// An expression, what its names mean, and on whose behalf it is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Conjunct {
+    pub(crate) expr: ExprId,
+    pub(crate) env: EnvId,
+    pub(crate) scope: ScopeId,
+    pub(crate) cycle: CycleId,
+    pub(crate) cyclic: bool,
+}
+
+impl Conjunct {
+    pub(crate) fn with(self, expr: ExprId) -> Self {
+        Self { expr, ..self }
+    }
+}
+
+/// One level of names.
+#[derive(Debug, Clone)]
+pub(crate) struct Env {
+    pub(crate) up: EnvId,
+    pub(crate) kind: EnvKind,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum EnvKind {
+    Vertex(VertexId),
+    For { key: Atom, value: VertexId },
+    Let(VertexId),
+    Label(Label),
+}
+
+/// A value handed from one expression to the next.
+#[derive(Debug, Clone)]
+pub(crate) enum Term {
+    Atom(Atom),
+    Vertex(VertexId),
+}
+
+/// Why there is no value.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault(pub(crate) Rc<FaultData>);
+
+#[derive(Debug)]
+pub(crate) struct FaultData {
+    pub(crate) code: Code,
+    pub(crate) message: Message,
+    pub(crate) places: SmallVec<[ExprId; 2]>,
+    /// The vertex in whose value it was found first.
+    pub(crate) vertex: VertexId,
+    /// The unfinished vertex that was needed: once that is done it is worth another try.
+    pub(crate) busy: VertexId,
+}
+
+#[derive(Debug)]
+pub(crate) enum Message {
+    Text(String),
+    Undefined(Label),
+    Optional(Label),
+    NotConcrete(ExprId),
+}
+
+impl Fault {
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.0.code.is_incomplete()
+    }
+
+    pub(crate) fn is_fatal(&self) -> bool {
+        !self.is_incomplete()
+    }
+}
+
+/// How far a vertex is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    New,
+    Busy,
+    Done,
+}
+
+/// A field or element.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arc_ {
+    pub(crate) label: Label,
+    pub(crate) kind: ArcKind,
+    pub(crate) vertex: VertexId,
+}
+
+/// How a disjunct stands to the default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
+    Not,
+    Maybe,
+    Default,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    pub(crate) matcher: Matcher,
+    pub(crate) value: Conjunct,
+    pub(crate) labelled: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Matcher {
+    /// Every string.
+    Any,
+    Text(Arc<str>),
+    /// What unifies with this expression.
+    Unify(Conjunct),
+}
+
+/// `>1`, `!=x`, `=~"…"`.
+#[derive(Debug, Clone)]
+pub(crate) struct Bound {
+    pub(crate) op: UnaryOp,
+    pub(crate) limit: Atom,
+    pub(crate) from: ExprId,
+}
+
+/// A function that judges the finished value.
+#[derive(Clone)]
+pub(crate) struct Check {
+    pub(crate) callee: Callee,
+    pub(crate) arguments: Vec<Term>,
+    pub(crate) conjunct: Conjunct,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Choice {
+    /// The disjuncts of an expression.
+    Expr(Conjunct),
+    /// The elements of a list.
+    Terms(Vec<VertexId>, Conjunct),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaskState {
+    Pending,
+    Running,
+    Blocked,
+    Done,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Task {
+    pub(crate) kind: TaskKind,
+    pub(crate) conjunct: Conjunct,
+    pub(crate) state: TaskState,
+    pub(crate) fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TaskKind {
+    Reference,
+    Value,
+    Comprehension,
+    Dynamic { label: ExprId, kind: ArcKind },
+    Pattern { pattern: ExprId, labelled: bool },
+    List,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ListState {
+    /// Length of a closed list.
+    pub(crate) closed: Option<usize>,
+    /// Elements that must be there.
+    pub(crate) least: usize,
+    /// Types of elements from that index on.
+    pub(crate) rest: Vec<(usize, Conjunct)>,
+}
+
+/// Why a leaf has its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OriginKind {
+    /// Written as the value.
+    Value,
+    /// Written as a default of a disjunction.
+    Default,
+    /// A type, bound or other constraint.
+    Constraint,
+    /// Brought by a reference.
+    Reference,
+    /// Computed: interpolation, arithmetic or call.
+    Computed,
+    /// Given as input.
+    Input,
+}
+
+pub(crate) struct Vertex {
+    pub(crate) parent: VertexId,
+    pub(crate) label: Label,
+    pub(crate) state: State,
+    /// Set when one disjunct is left: the vertex is that one.
+    pub(crate) forward: VertexId,
+    /// The vertex this one is a copy of.
+    pub(crate) copy_of: VertexId,
+    pub(crate) conjuncts: SmallVec<[Conjunct; 2]>,
+    pub(crate) arcs: Vec<Arc_>,
+    pub(crate) kinds: Kinds,
+    pub(crate) kinds_by: ExprId,
+    pub(crate) atom: Option<Atom>,
+    pub(crate) atom_by: ExprId,
+    pub(crate) bounds: Vec<Bound>,
+    pub(crate) checks: Vec<Check>,
+    /// A struct literal that may turn out to be what it embeds.
+    pub(crate) weak_struct: bool,
+    pub(crate) list: Option<Box<ListState>>,
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) open: SmallVec<[ScopeId; 1]>,
+    pub(crate) closers: SmallVec<[ScopeId; 1]>,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) included: SmallVec<[(VertexId, ScopeId); 2]>,
+    pub(crate) subscribers: Vec<(VertexId, Conjunct)>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) child_fault: Option<Fault>,
+    pub(crate) disjuncts: Option<Vec<(VertexId, Mark)>>,
+    pub(crate) acyclic: bool,
+    pub(crate) cyclic: bool,
+    pub(crate) finalized: bool,
+    pub(crate) has_ellipsis: bool,
+    pub(crate) own_scope: ScopeId,
+    pub(crate) origins: SmallVec<[(ExprId, OriginKind); 2]>,
+}
+
+/// A node of the tree of who demands closedness.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope {
+    pub(crate) parent: ScopeId,
+    pub(crate) kind: ScopeKind,
+    pub(crate) depth: u32,
+    /// Whether it or one above it closes.
+    pub(crate) closes: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScopeKind {
+    Root,
+    /// A struct literal that embeds.
+    Literal,
+    Embedding,
+    Reference,
+    Definition,
+    /// `close()`, for that vertex only.
+    Close(VertexId),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cycle {
+    pub(crate) up: CycleId,
+    pub(crate) expr: ExprId,
+    pub(crate) target: VertexId,
+    pub(crate) node: VertexId,
+}
+
+/// One evaluation of a program with its inputs.
+pub(crate) struct Evaluation {
+    pub(crate) program: Arc<Program>,
+    chunks: Vec<Rc<Arc<Chunk>>>,
+    labels: Interner,
+    pub(crate) vertices: Vec<Vertex>,
+    envs: Vec<Env>,
+    scopes: Vec<Scope>,
+    cycles: Vec<Cycle>,
+    lets: FxHashMap<(EnvId, u32), VertexId>,
+    packages: FxHashMap<u32, VertexId>,
+    grafts: FxHashMap<(ScopeId, ScopeId), ScopeId>,
+    matchers: FxHashMap<String, Rc<Result<crate::regexp::Regexp, String>>>,
+    pub(crate) budget: Budget,
+    steps: u64,
+    depth: u32,
+    pub(crate) root: VertexId,
+    /// Chunk of inputs, for origins.
+    pub(crate) inputs: Vec<usize>,
+}
+
+/// The outermost scope: closes nothing.
+pub(crate) const ROOT_SCOPE: ScopeId = ScopeId(0);
+
+impl Evaluation {
+    pub(crate) fn new(program: Arc<Program>, budget: Budget) -> Self {
+        let chunk = Rc::new(program.chunk.clone());
+        let mut this = Self {
+            program,
+            chunks: vec![chunk],
+            labels: Interner::default(),
+            vertices: Vec::with_capacity(256),
+            envs: Vec::with_capacity(128),
+            scopes: vec![Scope { parent: ScopeId::NONE, kind: ScopeKind::Root, depth: 0, closes: false }],
+            cycles: Vec::new(),
+            lets: FxHashMap::default(),
+            packages: FxHashMap::default(),
+            grafts: FxHashMap::default(),
+            matchers: FxHashMap::default(),
+            budget,
+            steps: 0,
+            depth: 0,
+            root: VertexId(0),
+            inputs: Vec::new(),
+        };
+        this.root = this.new_vertex(VertexId::NONE, Label::NONE);
+        let files = this.program.packages.first().map(|p| p.files.clone()).unwrap_or_default();
+        for file in files {
+            let conjunct = this.plain(file);
+            this.vertices[0].conjuncts.push(conjunct);
+        }
+        this
+    }
+
+    /// A conjunct without names, scope or history.
+    pub(crate) fn plain(&self, expr: ExprId) -> Conjunct {
+        Conjunct { expr, env: EnvId::NONE, scope: ROOT_SCOPE, cycle: CycleId::NONE, cyclic: false }
+    }
+
+    pub(crate) fn chunk(&self, id: ExprId) -> Rc<Arc<Chunk>> {
+        match self.chunks.get(id.chunk()) {
+            Some(chunk) => chunk.clone(),
+            None => self.chunks[0].clone(),
+        }
+    }
+
+    pub(crate) fn expr<'c>(&self, chunk: &'c Rc<Arc<Chunk>>, id: ExprId) -> &'c Expr {
+        chunk.exprs.get(id.index()).unwrap_or(&Expr::Top)
+    }
+
+    pub(crate) fn span(&self, id: ExprId) -> Span {
+        if id == ExprId::NONE {
+            return Span::NONE;
+        }
+        self.chunks.get(id.chunk()).and_then(|c| c.spans.get(id.index())).copied().unwrap_or(Span::NONE)
+    }
+
+    pub(crate) fn new_vertex(&mut self, parent: VertexId, label: Label) -> VertexId {
+        let id = VertexId(self.vertices.len() as u32);
+        self.vertices.push(Vertex {
+            parent,
+            label,
+            state: State::New,
+            forward: VertexId::NONE,
+            copy_of: VertexId::NONE,
+            conjuncts: SmallVec::new(),
+            arcs: Vec::new(),
+            kinds: Kinds::TOP,
+            kinds_by: ExprId::NONE,
+            atom: None,
+            atom_by: ExprId::NONE,
+            bounds: Vec::new(),
+            checks: Vec::new(),
+            weak_struct: false,
+            list: None,
+            patterns: Vec::new(),
+            open: SmallVec::new(),
+            closers: SmallVec::new(),
+            tasks: Vec::new(),
+            choices: Vec::new(),
+            included: SmallVec::new(),
+            subscribers: Vec::new(),
+            fault: None,
+            child_fault: None,
+            disjuncts: None,
+            acyclic: false,
+            cyclic: false,
+            finalized: false,
+            has_ellipsis: false,
+            own_scope: ScopeId::NONE,
+            origins: SmallVec::new(),
+        });
+        id
+    }
+
+    /// A vertex beside the tree, for a value in the middle of an expression.
+    pub(crate) fn inline(&mut self, conjunct: Conjunct, parent: VertexId) -> VertexId {
+        let vertex = self.new_vertex(parent, Label::NONE);
+        self.vertices[vertex.0 as usize].conjuncts.push(conjunct);
+        vertex
+    }
+
+    pub(crate) fn v(&self, id: VertexId) -> &Vertex {
+        &self.vertices[id.0 as usize]
+    }
+
+    pub(crate) fn vm(&mut self, id: VertexId) -> &mut Vertex {
+        &mut self.vertices[id.0 as usize]
+    }
+
+    pub(crate) fn new_env(&mut self, up: EnvId, kind: EnvKind) -> EnvId {
+        self.envs.push(Env { up, kind });
+        EnvId(self.envs.len() as u32 - 1)
+    }
+
+    pub(crate) fn env(&self, id: EnvId) -> &Env {
+        &self.envs[id.0 as usize]
+    }
+
+    /// The environment `up` levels above.
+    pub(crate) fn env_up(&self, mut id: EnvId, up: u32) -> EnvId {
+        for _ in 0..up {
+            if id.is_none() {
+                break;
+            }
+            id = self.env(id).up;
+        }
+        id
+    }
+
+    pub(crate) fn intern(&mut self, text: &str) -> u32 {
+        if let Some(id) = self.program.labels.find(text) {
+            return id;
+        }
+        self.program.labels.len() + self.labels.intern(text)
+    }
+
+    /// The label of a text that some field has, if any has it.
+    pub(crate) fn find_label(&self, text: &str) -> Option<Label> {
+        self.program
+            .labels
+            .find(text)
+            .or_else(|| self.labels.find(text).map(|id| self.program.labels.len() + id))
+            .map(Label::regular)
+    }
+
+    pub(crate) fn label_text(&self, label: Label) -> Arc<str> {
+        if let Some(index) = label.as_index() {
+            return Arc::from(index.to_string());
+        }
+        let base = self.program.labels.len();
+        let id = label.string_id();
+        let found = if id < base { self.program.labels.get(id) } else { self.labels.get(id - base) };
+        found.cloned().unwrap_or_else(|| Arc::from(""))
+    }
+
+    /// The label as people write it.
+    pub(crate) fn label_name(&self, label: Label) -> String {
+        let text = self.label_text(label);
+        if label.is_regular() && !crate::literal::is_identifier(&text) {
+            return crate::literal::quote_string(&text);
+        }
+        text.split('\u{0}').next().unwrap_or("").to_owned()
+    }
+
+    /// Follows a vertex to what is left of it.
+    pub(crate) fn deref(&self, mut id: VertexId) -> VertexId {
+        while !self.v(id).forward.is_none() {
+            id = self.v(id).forward;
+        }
+        id
+    }
+
+    /// The vertex that a copy stands for.
+    pub(crate) fn canonical(&self, mut id: VertexId) -> VertexId {
+        while !self.v(id).copy_of.is_none() {
+            id = self.v(id).copy_of;
+        }
+        id
+    }
+
+    pub(crate) fn fault(&self, code: Code, message: impl Into<String>, place: ExprId) -> Fault {
+        self.fault_with(code, Message::Text(message.into()), &[place])
+    }
+
+    pub(crate) fn fault_with(&self, code: Code, message: Message, places: &[ExprId]) -> Fault {
+        let places = places.iter().copied().filter(|p| *p != ExprId::NONE).collect();
+        Fault(Rc::new(FaultData { code, message, places, vertex: VertexId::NONE, busy: VertexId::NONE }))
+    }
+
+    /// A value is needed that is only being made: it depends on itself unless more becomes known.
+    pub(crate) fn busy(&self, vertex: VertexId, place: ExprId) -> Fault {
+        Fault(Rc::new(FaultData {
+            code: Code::Cycle,
+            message: Message::Text(format!("cycle with field: {}", self.path(vertex))),
+            places: [place].into_iter().collect(),
+            vertex: VertexId::NONE,
+            busy: vertex,
+        }))
+    }
+
+    /// Counts a step; fails when the budget is used up.
+    pub(crate) fn step(&mut self, place: ExprId) -> Result<(), Fault> {
+        self.steps += 1;
+        if self.steps > self.budget.steps || self.vertices.len() >= ir::MAX_VERTICES - 1 {
+            let limit = self.budget.steps;
+            return Err(self.fault(Code::Budget, format!("evaluation stopped after {limit} steps"), place));
+        }
+        Ok(())
+    }
+
+    /// The path of a vertex: `a.b[0]` is written `a.b.0`.
+    pub(crate) fn path(&self, mut id: VertexId) -> String {
+        let mut labels = Vec::new();
+        while !id.is_none() {
+            let vertex = self.v(id);
+            if vertex.label != Label::NONE {
+                labels.push(self.label_name(vertex.label));
+            }
+            id = vertex.parent;
+        }
+        labels.reverse();
+        labels.join(".")
+    }
+
+    /// Takes plain data in as an expression.
+    pub(crate) fn data_expr(&mut self, data: &Data, span: Span) -> Option<ExprId> {
+        let chunk = self.chunks.len();
+        if chunk >= ir::MAX_CHUNKS {
+            return None;
+        }
+        let program = self.program.clone();
+        let base = program.labels.len();
+        let labels = &mut self.labels;
+        let mut intern = |text: &str| program.labels.find(text).unwrap_or_else(|| base + labels.intern(text));
+        let (made, id) =
+            crate::compile::data_chunk(data, span, chunk, &mut intern, &mut |number| Expr::Value(number as u32));
+        if made.exprs.len() >= ir::MAX_VERTICES {
+            return None;
+        }
+        self.chunks.push(Rc::new(Arc::new(made)));
+        Some(id)
+    }
+}

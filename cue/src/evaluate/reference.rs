@@ -1,0 +1,359 @@
+//! A name in; the vertex it means, and that vertex's conjuncts brought to the one that refers, out.
+
+use super::{
+    Conjunct, Cycle, CycleId, EnvKind, Evaluation, Fault, Message, Scope, ScopeId, ScopeKind, State, TaskState, Term,
+    VertexId,
+};
+use crate::{
+    diagnostic::Code,
+    ir::{ArcKind, Atom, Expr, ExprId, Label},
+    packages::Kinds,
+};
+
+/// Longest chain of references of one conjunct.
+const MAX_CHAIN: usize = 1_000;
+
+impl Evaluation {
+    pub(crate) fn run_reference(&mut self, vertex: VertexId, conjunct: Conjunct) -> Result<(), Fault> {
+        match self.resolve(conjunct)? {
+            Term::Atom(atom) => {
+                self.add_atom(vertex, atom, conjunct.expr);
+                Ok(())
+            }
+            Term::Vertex(target) => self.include(vertex, target, conjunct),
+        }
+    }
+
+    /// What a reference means; the vertex is not evaluated yet.
+    pub(crate) fn resolve(&mut self, conjunct: Conjunct) -> Result<Term, Fault> {
+        if let Some(value) = conjunct.expr.as_value() {
+            return Ok(Term::Vertex(VertexId(value)));
+        }
+        let chunk = self.chunk(conjunct.expr);
+        let here = |up: u32, this: &Self| {
+            let id = this.env_up(conjunct.env, up);
+            (!id.is_none()).then(|| (id, this.env(id).kind.clone()))
+        };
+        let missing = |this: &Self| this.fault(Code::Eval, "reference leads nowhere", conjunct.expr);
+        match self.expr(&chunk, conjunct.expr) {
+            Expr::Value(value) => Ok(Term::Vertex(VertexId(*value))),
+            Expr::Field { up, label } => match here(*up, self) {
+                Some((_, EnvKind::Vertex(vertex))) => self.lookup(vertex, *label, conjunct.expr).map(Term::Vertex),
+                _ => Err(missing(self)),
+            },
+            Expr::DynamicField { up, label } => match here(*up, self) {
+                Some((env, EnvKind::Vertex(vertex))) => {
+                    let term = self.concrete(Conjunct { env, ..conjunct.with(*label) })?;
+                    let Term::Atom(Atom::String(text)) = term else { return Err(missing(self)) };
+                    let label = Label::regular(self.intern(&text));
+                    self.lookup(vertex, label, conjunct.expr).map(Term::Vertex)
+                }
+                _ => Err(missing(self)),
+            },
+            Expr::Let { up, index } => match here(*up, self) {
+                Some((env, EnvKind::Vertex(vertex))) => {
+                    if let Some(known) = self.lets.get(&(env, *index)) {
+                        return Ok(Term::Vertex(*known));
+                    }
+                    let Some(expr) = self.program.lets.get(*index as usize).copied() else { return Err(missing(self)) };
+                    let made = self.inline(Conjunct { env, ..conjunct.with(expr) }, vertex);
+                    self.lets.insert((env, *index), made);
+                    Ok(Term::Vertex(made))
+                }
+                _ => Err(missing(self)),
+            },
+            Expr::ForKey { up } => match here(*up, self) {
+                Some((_, EnvKind::For { key, .. })) => Ok(Term::Atom(key)),
+                _ => Err(missing(self)),
+            },
+            Expr::ForValue { up } => match here(*up, self) {
+                Some((_, EnvKind::For { value, .. })) => Ok(Term::Vertex(value)),
+                _ => Err(missing(self)),
+            },
+            Expr::ClauseLet { up } => match here(*up, self) {
+                Some((_, EnvKind::Let(vertex))) => Ok(Term::Vertex(vertex)),
+                _ => Err(missing(self)),
+            },
+            Expr::PatternLabel { up } => match here(*up, self) {
+                Some((_, EnvKind::Label(label))) => Ok(Term::Atom(Atom::String(self.label_text(label)))),
+                _ => Err(missing(self)),
+            },
+            Expr::Own { up } => match here(*up, self) {
+                Some((_, EnvKind::Vertex(vertex))) => Ok(Term::Vertex(vertex)),
+                _ => Err(missing(self)),
+            },
+            Expr::Package(id) => {
+                let id = *id;
+                if let Some(known) = self.packages.get(&id) {
+                    return Ok(Term::Vertex(*known));
+                }
+                let files = self.program.packages.get(id as usize).map(|p| p.files.clone()).unwrap_or_default();
+                let made = self.new_vertex(VertexId::NONE, Label::NONE);
+                for file in files {
+                    let plain = self.plain(file);
+                    self.vm(made).conjuncts.push(plain);
+                }
+                self.packages.insert(id, made);
+                Ok(Term::Vertex(made))
+            }
+            Expr::Selector(base, label) => {
+                let from = self.base(conjunct.with(*base))?;
+                match from {
+                    Term::Vertex(from) => self.lookup(from, *label, conjunct.expr).map(Term::Vertex),
+                    Term::Atom(_) => Err(self.fault(
+                        Code::Eval,
+                        format!("{} is not a struct: it has no field {}", self.source_text(*base), self.label_name(*label)),
+                        conjunct.expr,
+                    )),
+                }
+            }
+            Expr::Index(base, index) => self.resolve_index(conjunct, *base, *index),
+            Expr::Open(inner) | Expr::Try(inner) => self.base(conjunct.with(*inner)),
+            _ => self.eval(conjunct),
+        }
+    }
+
+    /// The left side of a selector or index.
+    fn base(&mut self, conjunct: Conjunct) -> Result<Term, Fault> {
+        self.step(conjunct.expr)?;
+        self.resolve(conjunct)
+    }
+
+    fn resolve_index(&mut self, conjunct: Conjunct, base: ExprId, index: ExprId) -> Result<Term, Fault> {
+        let from = self.base(conjunct.with(base))?;
+        let key = self.concrete(conjunct.with(index))?;
+        let Term::Vertex(from) = from else {
+            let kinds = if let Term::Atom(a) = &from { super::bounds::kinds_text(a.kinds()) } else { String::new() };
+            let text = format!("invalid operand {} (found {kinds}, want list or struct)", self.source_text(base));
+            return Err(self.fault(Code::Eval, text, base));
+        };
+        let label = match key {
+            Term::Atom(Atom::String(text)) => {
+                let value = self.settled(from, base)?;
+                if !self.v(value).kinds.meets(Kinds::STRUCT) {
+                    return Err(self.fault(Code::Eval, format!("invalid index {text:?}: not a struct"), index));
+                }
+                Label::regular(self.intern(&text))
+            }
+            Term::Atom(Atom::Number { value, is_float: false }) => {
+                let settled = self.settled(from, base)?;
+                if !self.v(settled).kinds.meets(Kinds::LIST) {
+                    return Err(self.fault(Code::Eval, format!("invalid list index {value}: not a list"), index));
+                }
+                match value.to_i64() {
+                    Some(i) if (0..1 << 29).contains(&i) => {
+                        let closed = self.v(settled).list.as_ref().and_then(|l| l.closed);
+                        if closed.is_some_and(|n| i as usize >= n) {
+                            return Err(self.fault(Code::Eval, format!("index out of range [{i}]"), index));
+                        }
+                        Label::index(i as usize)
+                    }
+                    _ => return Err(self.fault(Code::Eval, format!("invalid list index {value}: out of range"), index)),
+                }
+            }
+            _ => return Err(self.fault(Code::Eval, "an index is a string or an int", index)),
+        };
+        self.lookup(from, label, conjunct.expr).map(Term::Vertex)
+    }
+
+    /// The vertex whose fields are meant: evaluated, the default taken.
+    pub(crate) fn settled(&mut self, vertex: VertexId, place: ExprId) -> Result<VertexId, Fault> {
+        self.process(vertex);
+        let vertex = self.deref(vertex);
+        if self.v(vertex).disjuncts.is_some() {
+            return match self.default_of(vertex) {
+                Some(default) => Ok(default),
+                None => Err(self.fault(
+                    Code::Incomplete,
+                    format!("unresolved disjunction {}", self.show(vertex)),
+                    place,
+                )),
+            };
+        }
+        Ok(vertex)
+    }
+
+    /// The field of a vertex. What may still add it runs first.
+    pub(crate) fn lookup(&mut self, from: VertexId, label: Label, place: ExprId) -> Result<VertexId, Fault> {
+        let from = self.settled(from, place)?;
+        if self.v(from).state == State::Busy {
+            let mut at = 0;
+            while at < self.v(from).tasks.len() {
+                let task = &self.v(from).tasks[at];
+                let waiting = matches!(task.state, TaskState::Pending | TaskState::Blocked);
+                if waiting && self.may_provide(task, label) {
+                    self.run_task(from, at);
+                }
+                at += 1;
+            }
+        }
+        let v = self.v(from);
+        let arc = v.arcs.iter().find(|a| a.label == label).copied();
+        if let Some(arc) = arc {
+            if arc.kind != ArcKind::Optional {
+                return Ok(arc.vertex);
+            }
+        }
+        if let Some(fault) = v.fault.as_ref().filter(|f| f.is_fatal()) {
+            return Err(fault.clone());
+        }
+        let unfinished = v.state == State::Busy
+            && v.tasks.iter().any(|t| t.state != TaskState::Done && self.may_provide(t, label));
+        if unfinished {
+            return Err(self.busy(from, place));
+        }
+        if let Some(fault) = v.fault.as_ref() {
+            return Err(fault.clone());
+        }
+        if v.atom.is_some() || v.kinds.0 & (Kinds::STRUCT.0 | Kinds::LIST.0) == 0 {
+            let text = format!(
+                "invalid operand {} (found {}, want {})",
+                self.source_text(place),
+                super::bounds::kinds_text(v.kinds),
+                if label.as_index().is_some() { "list" } else { "struct" }
+            );
+            return Err(self.fault(Code::Eval, text, place));
+        }
+        let message = if arc.is_some() { Message::Optional(label) } else { Message::Undefined(label) };
+        let closed = arc.is_none() && label.is_regular() && v.state == State::Done && !self.accepts(from, label);
+        let code = if closed { Code::Eval } else { Code::Incomplete };
+        Err(self.fault_with(code, message, &[place]))
+    }
+
+    /// Brings the conjuncts of a target to a vertex.
+    pub(crate) fn include(&mut self, vertex: VertexId, target: VertexId, conjunct: Conjunct) -> Result<(), Fault> {
+        let own = self.canonical(vertex);
+        if self.canonical(target) == own {
+            return Ok(());
+        }
+        let mut cyclic = conjunct.cyclic;
+        let mut id = conjunct.cycle;
+        let mut length = 0;
+        while !id.is_none() {
+            let entry = self.cycles[id.0 as usize];
+            if entry.target == target && entry.expr == conjunct.expr {
+                if self.canonical(entry.node) == own {
+                    return Ok(());
+                }
+                cyclic = true;
+                break;
+            }
+            id = entry.up;
+            length += 1;
+            if length > MAX_CHAIN {
+                return Err(self.fault(Code::StructuralCycle, "structural cycle", conjunct.expr));
+            }
+        }
+        let key = (target, conjunct.scope);
+        if !cyclic && self.v(vertex).included.contains(&key) {
+            return Ok(());
+        }
+        self.vm(vertex).included.push(key);
+        self.cycles.push(Cycle { up: conjunct.cycle, expr: conjunct.expr, target, node: vertex });
+        let through = Conjunct { cycle: CycleId(self.cycles.len() as u32 - 1), cyclic, ..conjunct };
+        // Whoever may still add conjuncts to the target does it first.
+        let parent = self.v(target).parent;
+        if !parent.is_none() && self.v(parent).state == State::Busy && self.v(target).label != Label::NONE {
+            let label = self.v(target).label;
+            let mut at = 0;
+            while at < self.v(parent).tasks.len() {
+                let task = &self.v(parent).tasks[at];
+                if task.state == TaskState::Pending && self.may_provide(task, label) {
+                    self.run_task(parent, at);
+                }
+                at += 1;
+            }
+            self.vm(target).subscribers.push((vertex, through));
+        }
+        if !self.v(target).copy_of.is_none() && self.v(target).conjuncts.is_empty() {
+            return self.include_value(vertex, target, through);
+        }
+        let mut at = 0;
+        while at < self.v(target).conjuncts.len() {
+            let brought = self.brought(self.v(target).conjuncts[at], through, target, vertex);
+            self.add(vertex, brought);
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Copies what a finished copy of a disjunction's vertex came to.
+    fn include_value(&mut self, vertex: VertexId, target: VertexId, through: Conjunct) -> Result<(), Fault> {
+        self.process(target);
+        let v = self.v(target);
+        if let Some(fault) = &v.fault {
+            return Err(fault.clone());
+        }
+        let (kinds, by) = (v.kinds, v.kinds_by);
+        let (atom, bounds, checks) = (v.atom.clone(), v.bounds.clone(), v.checks.clone());
+        let (patterns, list, arcs) = (v.patterns.clone(), v.list.clone(), v.arcs.clone());
+        let (open, closers) = (v.open.clone(), v.closers.clone());
+        self.vm(vertex).acyclic = true;
+        if kinds != Kinds::TOP {
+            self.add_kinds(vertex, kinds, by);
+        }
+        if let Some(atom) = atom {
+            self.add_atom(vertex, atom, by);
+        }
+        let v = self.vm(vertex);
+        v.bounds.extend(bounds);
+        v.checks.extend(checks);
+        v.patterns.extend(patterns);
+        if v.list.is_none() {
+            v.list = list;
+        }
+        for scope in open {
+            let scope = self.graft(scope, through.scope);
+            self.vm(vertex).open.push(scope);
+        }
+        for scope in closers {
+            let scope = self.graft(scope, through.scope);
+            self.close_by(vertex, scope);
+        }
+        for arc in arcs {
+            for conjunct in self.v(arc.vertex).conjuncts.clone() {
+                let brought = self.brought(conjunct, through, target, vertex);
+                self.insert_field(vertex, arc.label, arc.kind, brought);
+            }
+        }
+        Ok(())
+    }
+
+    /// A conjunct of a target as it stands in the vertex that refers to it.
+    pub(crate) fn brought(
+        &mut self,
+        conjunct: Conjunct,
+        through: Conjunct,
+        target: VertexId,
+        vertex: VertexId,
+    ) -> Conjunct {
+        let _ = (target, vertex);
+        let scope = self.graft(conjunct.scope, through.scope);
+        Conjunct { scope, cycle: through.cycle, cyclic: through.cyclic || conjunct.cyclic, ..conjunct }
+    }
+
+    pub(crate) fn new_scope(&mut self, parent: ScopeId, kind: ScopeKind) -> ScopeId {
+        let above = self.scopes[parent.0 as usize];
+        let closes = above.closes || matches!(kind, ScopeKind::Definition | ScopeKind::Close(_));
+        self.scopes.push(Scope { parent, kind, depth: above.depth + 1, closes });
+        ScopeId(self.scopes.len() as u32 - 1)
+    }
+
+    /// The same scope below another one.
+    pub(crate) fn graft(&mut self, scope: ScopeId, below: ScopeId) -> ScopeId {
+        if scope == super::ROOT_SCOPE {
+            return below;
+        }
+        if below == super::ROOT_SCOPE && !self.scopes[scope.0 as usize].closes {
+            return scope;
+        }
+        if let Some(known) = self.grafts.get(&(scope, below)) {
+            return *known;
+        }
+        let Scope { parent, kind, .. } = self.scopes[scope.0 as usize];
+        let parent = self.graft(parent, below);
+        let made = self.new_scope(parent, kind);
+        self.grafts.insert((scope, below), made);
+        made
+    }
+}
