@@ -1,8 +1,11 @@
 //! CUE text in; values, JSON, diagnostics or formatted text out.
 
 pub mod ast;
+mod compile;
 pub mod diagnostic;
 pub mod format;
+mod evaluate;
+mod ir;
 mod lexer;
 pub mod literal;
 pub mod number;
@@ -10,6 +13,12 @@ pub mod packages;
 pub mod parser;
 pub mod regexp;
 pub mod source;
+mod template;
+mod value;
 
+pub use compile::ImportedPackage;
 pub use diagnostic::{Code, Diagnostic, Diagnostics};
+pub use evaluate::{Budget, OriginKind};
 pub use source::{FileId, Source, Sources, Span};
+pub use template::{Input, Instance, Template};
+pub use value::{Comments, Field, FieldKind, FieldOptions, Kind, Origin, Value};

@@ -19,6 +19,7 @@ mod list;
 mod node;
 mod reference;
 mod syntax;
+mod tree;
 mod unify;
 mod validate;
 

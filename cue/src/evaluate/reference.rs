@@ -265,7 +265,7 @@ impl Evaluation {
             }
             self.vm(target).subscribers.push((vertex, through));
         }
-        if !self.v(target).copy_of.is_none() && self.v(target).conjuncts.is_empty() {
+        if self.v(target).conjuncts.is_empty() {
             return self.include_value(vertex, target, through);
         }
         let mut at = 0;
@@ -344,7 +344,7 @@ impl Evaluation {
         if scope == super::ROOT_SCOPE {
             return below;
         }
-        if below == super::ROOT_SCOPE && !self.scopes[scope.0 as usize].closes {
+        if below == super::ROOT_SCOPE {
             return scope;
         }
         if let Some(known) = self.grafts.get(&(scope, below)) {

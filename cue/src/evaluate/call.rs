@@ -1,0 +1,580 @@
+//! Calls of builtin functions: arguments forced, results taken in; and functions that judge values.
+
+use std::sync::Arc;
+
+use super::{
+    Check, Choice, Conjunct, Evaluation, Fault, Message, Mode, ScopeKind, State, Term, VertexId, bounds::kinds_text,
+};
+use crate::{
+    ast::BinaryOp,
+    diagnostic::Code,
+    ir::{ArcKind, Atom, Builtin, Callee, Expr, ExprId, Label},
+    packages::{Data, Failure, Function, Kinds, Run, Special},
+};
+
+fn name_of(callee: Callee) -> &'static str {
+    match callee {
+        Callee::Package(function) => function.name,
+        Callee::Builtin(builtin) => match builtin {
+            Builtin::Len => "len",
+            Builtin::Close => "close",
+            Builtin::And => "and",
+            Builtin::Or => "or",
+            Builtin::Div => "div",
+            Builtin::Mod => "mod",
+            Builtin::Quo => "quo",
+            Builtin::Rem => "rem",
+            Builtin::MatchN => "matchN",
+            Builtin::MatchIf => "matchIf",
+            Builtin::Error => "error",
+        },
+    }
+}
+
+impl Evaluation {
+    /// Whether a call is a constraint on the value it stands beside, or makes its vertex otherwise.
+    pub(crate) fn runs_as_constraint(&self, callee: Callee, count: usize) -> bool {
+        match callee {
+            Callee::Builtin(Builtin::MatchN) => count == 2,
+            Callee::Builtin(Builtin::MatchIf) => count == 3,
+            Callee::Builtin(Builtin::And | Builtin::Or | Builtin::Close) => true,
+            Callee::Builtin(_) => false,
+            Callee::Package(function) => function.is_validator() && count + 1 == function.parameters.len(),
+        }
+    }
+
+    /// `and`, `or` and `close` work on the vertex itself.
+    pub(crate) fn add_validator(
+        &mut self,
+        vertex: VertexId,
+        callee: Callee,
+        arguments: &[ExprId],
+        conjunct: Conjunct,
+    ) -> Result<(), Fault> {
+        match callee {
+            Callee::Builtin(builtin @ (Builtin::And | Builtin::Or | Builtin::Close)) => {
+                let [argument] = arguments else {
+                    return Err(self.fault(
+                        Code::Eval,
+                        format!("{} takes one argument", name_of(callee)),
+                        conjunct.expr,
+                    ));
+                };
+                return self.combine_call(vertex, builtin, conjunct.with(*argument), conjunct);
+            }
+            Callee::Builtin(Builtin::MatchN | Builtin::MatchIf) => {}
+            Callee::Builtin(_) => {
+                return Err(self.fault(Code::Eval, format!("{} must be called", name_of(callee)), conjunct.expr));
+            }
+            Callee::Package(function) => {
+                if !function.is_validator() || arguments.len() + 1 != function.parameters.len() {
+                    return Err(self.fault(Code::Eval, format!("{} must be called", function.name), conjunct.expr));
+                }
+                if let Some(first) = function.parameters.first() {
+                    self.add_kinds(vertex, first.kinds, conjunct.expr);
+                }
+            }
+        }
+        let mut terms = Vec::with_capacity(arguments.len());
+        for (at, argument) in arguments.iter().enumerate() {
+            let force = match callee {
+                Callee::Package(function) => match function.run {
+                    Run::Evaluator(_) => false,
+                    _ => function.parameters.get(at + 1).is_some_and(|p| p.kinds != Kinds::TOP),
+                },
+                Callee::Builtin(_) => false,
+            };
+            let argument = conjunct.with(*argument);
+            terms.push(if force { self.concrete(argument)? } else { self.eval(argument)? });
+        }
+        self.note_origin(vertex, conjunct, super::OriginKind::Constraint);
+        self.vm(vertex).checks.push(Check { callee, arguments: terms, conjunct });
+        Ok(())
+    }
+
+    fn combine_call(
+        &mut self,
+        vertex: VertexId,
+        builtin: Builtin,
+        argument: Conjunct,
+        conjunct: Conjunct,
+    ) -> Result<(), Fault> {
+        match builtin {
+            Builtin::Close => {
+                let scope = self.new_scope(conjunct.scope, ScopeKind::Close(vertex));
+                match self.eval(argument)? {
+                    Term::Vertex(target) => {
+                        self.process(target);
+                        let target = self.deref(target);
+                        if let Some(fault) = self.v(target).fault.clone() {
+                            return Err(fault);
+                        }
+                        if self.v(target).kinds != Kinds::STRUCT && self.v(target).disjuncts.is_none() {
+                            let text = format!("cannot close {}: not a struct", self.source_text(argument.expr));
+                            return Err(self.fault(Code::Eval, text, argument.expr));
+                        }
+                        self.close_by(vertex, scope);
+                        self.include(vertex, target, Conjunct { scope, ..conjunct })
+                    }
+                    Term::Atom(_) => Err(self.fault(Code::Eval, "close takes a struct", argument.expr)),
+                }
+            }
+            _ => {
+                let list = self.container(argument)?;
+                let elements = self.elements_of(list);
+                if builtin == Builtin::Or {
+                    if elements.is_empty() {
+                        return Err(self.fault(Code::Incomplete, "empty list in call to or", conjunct.expr));
+                    }
+                    self.vm(vertex).choices.push(Choice::Terms(elements, conjunct));
+                    self.vm(vertex).acyclic |= !conjunct.cyclic;
+                } else {
+                    for element in elements {
+                        self.include(vertex, element, conjunct.with(ExprId::value(element.0)))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Calls whose result is more than a value.
+    pub(crate) fn special_call(
+        &mut self,
+        _vertex: VertexId,
+        _callee: Callee,
+        _arguments: &[ExprId],
+        _conjunct: Conjunct,
+    ) -> Result<Option<()>, Fault> {
+        Ok(None)
+    }
+
+    pub(crate) fn call(&mut self, callee: Callee, arguments: &[ExprId], conjunct: Conjunct) -> Result<Term, Fault> {
+        match callee {
+            Callee::Builtin(builtin) => self.call_builtin(builtin, arguments, conjunct),
+            Callee::Package(function) => self.call_package(function, arguments, conjunct),
+        }
+    }
+
+    fn call_builtin(&mut self, builtin: Builtin, arguments: &[ExprId], conjunct: Conjunct) -> Result<Term, Fault> {
+        let name = name_of(Callee::Builtin(builtin));
+        let count = |this: &Self, wanted: usize| {
+            if arguments.len() == wanted {
+                Ok(())
+            } else {
+                let text = format!("{name} takes {wanted} arguments, not {}", arguments.len());
+                Err(this.fault(Code::Eval, text, conjunct.expr))
+            }
+        };
+        match builtin {
+            Builtin::Len => {
+                count(self, 1)?;
+                let length = match self.concrete(conjunct.with(arguments[0]))? {
+                    Term::Atom(Atom::String(s)) => s.len(),
+                    Term::Atom(Atom::Bytes(b)) => b.len(),
+                    Term::Vertex(v) if self.v(v).state == State::Busy => return Err(self.busy(v, conjunct.expr)),
+                    Term::Vertex(v) if self.is_list(v) => self.elements_of(v).len(),
+                    Term::Vertex(v) => {
+                        let member = |a: &&super::Arc_| a.kind == ArcKind::Member && a.label.is_regular();
+                        self.v(v).arcs.iter().filter(member).count()
+                    }
+                    other @ Term::Atom(_) => {
+                        let text = format!("invalid argument type {} of len", self.term_kinds(&other));
+                        return Err(self.fault(Code::Eval, text, conjunct.expr));
+                    }
+                };
+                Ok(Term::Atom(Atom::Number { value: (length as i64).into(), is_float: false }))
+            }
+            Builtin::Div | Builtin::Mod | Builtin::Quo | Builtin::Rem => {
+                count(self, 2)?;
+                let a = self.concrete(conjunct.with(arguments[0]))?;
+                let b = self.concrete(conjunct.with(arguments[1]))?;
+                let op = match builtin {
+                    Builtin::Div => BinaryOp::Div,
+                    Builtin::Mod => BinaryOp::Mod,
+                    Builtin::Quo => BinaryOp::Quo,
+                    _ => BinaryOp::Rem,
+                };
+                match (&a, &b) {
+                    (Term::Atom(x), Term::Atom(y)) => {
+                        self.atoms(op, x, y, [arguments[0], arguments[1]], conjunct.expr)
+                    }
+                    _ => Err(self.bad_operands(op, &a, &b, conjunct.expr)),
+                }
+            }
+            Builtin::Error => {
+                count(self, 1)?;
+                match self.concrete(conjunct.with(arguments[0]))? {
+                    Term::Atom(Atom::String(text)) => Err(self.fault(Code::User, &*text, conjunct.expr)),
+                    _ => Err(self.fault(Code::Eval, "error takes a string", conjunct.expr)),
+                }
+            }
+            _ => Err(self.fault(Code::Eval, format!("wrong number of arguments in call to {name}"), conjunct.expr)),
+        }
+    }
+
+    fn call_package(
+        &mut self,
+        function: &'static Function,
+        arguments: &[ExprId],
+        conjunct: Conjunct,
+    ) -> Result<Term, Fault> {
+        if arguments.len() > function.parameters.len() {
+            let text = format!("too many arguments in call to {}", function.name);
+            return Err(self.fault(Code::Eval, text, conjunct.expr));
+        }
+        let mut terms = Vec::with_capacity(arguments.len());
+        for (argument, parameter) in arguments.iter().zip(function.parameters) {
+            let argument = conjunct.with(*argument);
+            let term = if parameter.kinds == Kinds::TOP { self.eval(argument)? } else { self.concrete(argument)? };
+            let kinds = match &term {
+                Term::Atom(atom) => atom.kinds(),
+                Term::Vertex(v) => {
+                    self.process(*v);
+                    self.v(self.deref(*v)).kinds
+                }
+            };
+            // A number with no fraction stands for an int.
+            let integral = matches!(&term, Term::Atom(Atom::Number { value, .. }) if value.is_integral())
+                && parameter.kinds.meets(Kinds::INT);
+            if !kinds.meets(parameter.kinds) && !integral {
+                let text = format!(
+                    "cannot use {} (type {}) as {} in argument to {}",
+                    self.term_text(&term),
+                    kinds_text(kinds),
+                    kinds_text(parameter.kinds),
+                    function.name
+                );
+                return Err(self.fault(Code::Eval, text, argument.expr));
+            }
+            terms.push(term);
+        }
+        for parameter in function.parameters.iter().skip(arguments.len()) {
+            match parameter.default {
+                Some(default) => terms.push(Term::Atom(Atom::String(Arc::from(default)))),
+                None => {
+                    let text = format!("not enough arguments in call to {}", function.name);
+                    return Err(self.fault(Code::Eval, text, conjunct.expr));
+                }
+            }
+        }
+        self.run_function(function, &terms, conjunct)
+    }
+
+    fn run_function(&mut self, function: &'static Function, terms: &[Term], conjunct: Conjunct) -> Result<Term, Fault> {
+        let result = match function.run {
+            Run::Data(run) => {
+                let mut data = Vec::with_capacity(terms.len());
+                for term in terms {
+                    data.push(self.term_data(term, conjunct.expr)?);
+                }
+                run(&data)
+            }
+            Run::Shape(run) => {
+                let mut data = Vec::with_capacity(terms.len());
+                for term in terms {
+                    data.push(self.shape_data(term, conjunct.expr, 0)?);
+                }
+                run(&data)
+            }
+            Run::Count(run) => {
+                let mut data = Vec::with_capacity(terms.len());
+                for (at, term) in terms.iter().enumerate() {
+                    data.push(match term {
+                        Term::Vertex(v) if at == 0 => {
+                            self.process(*v);
+                            let v = self.deref(*v);
+                            let list = self.is_list(v);
+                            let counts = |a: &&super::Arc_| {
+                                a.kind == ArcKind::Member && (list || a.label.is_regular())
+                            };
+                            Data::int(self.v(v).arcs.iter().filter(counts).count() as i64)
+                        }
+                        _ => self.term_data(term, conjunct.expr)?,
+                    });
+                }
+                run(&data)
+            }
+            Run::Evaluator(special) => return self.run_special(special, terms, conjunct),
+        };
+        match result {
+            Ok(data) => self.data_term(&data, conjunct.expr),
+            Err(Failure::Error(text)) => {
+                Err(self.fault(Code::Eval, format!("error in call to {}: {text}", function.name), conjunct.expr))
+            }
+            Err(Failure::Incomplete(vertex)) => {
+                let vertex = VertexId(vertex as u32);
+                self.validate(vertex, Mode::Concrete, conjunct.expr)?;
+                Err(self.fault_with(Code::Incomplete, Message::NotConcrete(conjunct.expr), &[conjunct.expr]))
+            }
+        }
+    }
+
+    fn run_special(&mut self, special: Special, terms: &[Term], conjunct: Conjunct) -> Result<Term, Fault> {
+        let boolean = |b: bool| Ok(Term::Atom(Atom::Bool(b)));
+        match (special, terms) {
+            (Special::Sort | Special::IsSorted, [Term::Vertex(list), Term::Vertex(comparer)]) => {
+                self.process(*list);
+                let list = self.deref(*list);
+                let elements = self.elements_of(list);
+                if special == Special::IsSorted {
+                    for pair in elements.windows(2) {
+                        if self.less(pair[1], pair[0], *comparer, conjunct)? {
+                            return boolean(false);
+                        }
+                    }
+                    return boolean(true);
+                }
+                let sorted = self.merge_sort(elements, *comparer, conjunct)?;
+                Ok(Term::Vertex(self.list_of(&sorted)))
+            }
+            (Special::ListMatchN, [Term::Vertex(list), number, Term::Vertex(constraint)]) => {
+                self.process(*list);
+                let list = self.deref(*list);
+                let mut count = 0;
+                for element in self.elements_of(list) {
+                    if self.unifies(element, *constraint) {
+                        count += 1;
+                    }
+                }
+                let fits = self.fits(count, number);
+                boolean(fits)
+            }
+            (
+                Special::JsonValidate | Special::YamlValidate | Special::YamlValidatePartial,
+                [Term::Atom(text), Term::Vertex(constraint)],
+            ) => {
+                let text = match text {
+                    Atom::String(s) => s.to_string(),
+                    Atom::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
+                    _ => return boolean(false),
+                };
+                let read = match special {
+                    Special::JsonValidate => crate::packages::json_read(text.as_bytes()),
+                    _ => crate::packages::yaml_read(&text),
+                };
+                let data = match read {
+                    Ok(data) => data,
+                    Err(error) => return Err(self.fault(Code::Eval, format!("cannot read: {error:?}"), conjunct.expr)),
+                };
+                let Term::Vertex(value) = self.data_vertex(&data, conjunct.expr)? else { return boolean(false) };
+                if special == Special::YamlValidatePartial {
+                    return boolean(self.unifies(value, *constraint));
+                }
+                let joined = self.joined(value, *constraint);
+                boolean(self.validate(joined, Mode::Concrete, conjunct.expr).is_ok())
+            }
+            _ => Err(self.fault(Code::Eval, "these arguments do not fit the function", conjunct.expr)),
+        }
+    }
+
+    /// A vertex that is both values.
+    pub(crate) fn joined(&mut self, a: VertexId, b: VertexId) -> VertexId {
+        let made = self.new_vertex(VertexId::NONE, Label::NONE);
+        for value in [a, b] {
+            let conjunct = self.plain(ExprId::value(value.0));
+            self.vm(made).conjuncts.push(conjunct);
+        }
+        made
+    }
+
+    fn unifies(&mut self, a: VertexId, b: VertexId) -> bool {
+        let joined = self.joined(a, b);
+        self.finalize(joined);
+        self.fatal(joined).is_none()
+    }
+
+    fn fits(&mut self, count: i64, number: &Term) -> bool {
+        match number {
+            Term::Atom(Atom::Number { value, .. }) => value.to_i64() == Some(count),
+            Term::Atom(_) => false,
+            Term::Vertex(constraint) => {
+                let made = self.new_vertex(VertexId::NONE, Label::NONE);
+                self.add_atom(made, Atom::Number { value: count.into(), is_float: false }, ExprId::NONE);
+                let conjunct = self.plain(ExprId::value(constraint.0));
+                self.vm(made).conjuncts.push(conjunct);
+                self.finalize(made);
+                self.fatal(made).is_none()
+            }
+        }
+    }
+
+    fn less(&mut self, a: VertexId, b: VertexId, comparer: VertexId, conjunct: Conjunct) -> Result<bool, Fault> {
+        let pair = Data::Struct(vec![
+            ("x".into(), Data::Opaque(a.0 as usize)),
+            ("y".into(), Data::Opaque(b.0 as usize)),
+        ]);
+        let Term::Vertex(pair) = self.data_vertex(&pair, conjunct.expr)? else { return Ok(false) };
+        let joined = self.joined(comparer, pair);
+        let label = Label::regular(self.intern("less"));
+        let less = self.lookup(joined, label, conjunct.expr)?;
+        match self.concrete_term(Term::Vertex(less), conjunct.expr)? {
+            Term::Atom(Atom::Bool(b)) => Ok(b),
+            _ => Err(self.fault(Code::Eval, "less must be a bool", conjunct.expr)),
+        }
+    }
+
+    fn merge_sort(
+        &mut self,
+        mut items: Vec<VertexId>,
+        comparer: VertexId,
+        conjunct: Conjunct,
+    ) -> Result<Vec<VertexId>, Fault> {
+        if items.len() < 2 {
+            return Ok(items);
+        }
+        let right = items.split_off(items.len() / 2);
+        let left = self.merge_sort(items, comparer, conjunct)?;
+        let right = self.merge_sort(right, comparer, conjunct)?;
+        let (mut a, mut b) = (left.into_iter().peekable(), right.into_iter().peekable());
+        let mut out = Vec::new();
+        while let (Some(x), Some(y)) = (a.peek().copied(), b.peek().copied()) {
+            if self.less(y, x, comparer, conjunct)? {
+                out.push(y);
+                b.next();
+            } else {
+                out.push(x);
+                a.next();
+            }
+        }
+        out.extend(a);
+        out.extend(b);
+        Ok(out)
+    }
+
+    /// Plain data as a term.
+    pub(crate) fn data_term(&mut self, data: &Data, place: ExprId) -> Result<Term, Fault> {
+        Ok(Term::Atom(match data {
+            Data::Null => Atom::Null,
+            Data::Bool(b) => Atom::Bool(*b),
+            Data::Number { value, is_float } => Atom::Number { value: value.clone(), is_float: *is_float },
+            Data::String(s) => Atom::String(Arc::from(s.as_str())),
+            Data::Bytes(b) => Atom::Bytes(Arc::from(b.as_slice())),
+            Data::Opaque(vertex) => return Ok(Term::Vertex(VertexId(*vertex as u32))),
+            Data::List(_) | Data::Struct(_) => return self.data_vertex(data, place),
+        }))
+    }
+
+    fn data_vertex(&mut self, data: &Data, place: ExprId) -> Result<Term, Fault> {
+        let span = self.span(place);
+        let Some(expr) = self.data_expr(data, span) else {
+            return Err(self.fault(Code::Budget, "too much data", place));
+        };
+        let conjunct = self.plain(expr);
+        Ok(Term::Vertex(self.inline(conjunct, VertexId::NONE)))
+    }
+
+    /// Lets all functions that stand beside a value judge it.
+    pub(crate) fn run_checks(&mut self, vertex: VertexId) {
+        if self.v(vertex).checks.is_empty() || self.v(vertex).fault.is_some() {
+            return;
+        }
+        for check in self.v(vertex).checks.clone() {
+            if let Err(fault) = self.run_check(vertex, &check) {
+                self.set_fault(vertex, fault);
+            }
+        }
+    }
+
+    fn run_check(&mut self, vertex: VertexId, check: &Check) -> Result<(), Fault> {
+        let v = self.v(vertex);
+        let known = v.atom.is_some() || v.kinds == Kinds::STRUCT || v.list.is_some();
+        if !known {
+            return Ok(());
+        }
+        let value = match &v.atom {
+            Some(atom) => Term::Atom(atom.clone()),
+            None => Term::Vertex(vertex),
+        };
+        let ok = match check.callee {
+            Callee::Builtin(builtin) => self.run_match(vertex, builtin, &check.arguments, check.conjunct)?,
+            Callee::Package(function) => {
+                let mut terms = vec![value];
+                terms.extend(check.arguments.iter().cloned());
+                match self.run_function(function, &terms, check.conjunct) {
+                    Ok(Term::Atom(Atom::Bool(ok))) => ok,
+                    Ok(Term::Atom(Atom::Null)) => true,
+                    Ok(_) => true,
+                    Err(fault) if fault.is_incomplete() => return Ok(()),
+                    Err(fault) => return Err(fault),
+                }
+            }
+        };
+        if ok {
+            return Ok(());
+        }
+        let more_may_come = matches!(check.callee, Callee::Package(f) if f.name == "MinFields") && !self.is_closed(vertex);
+        let code = if more_may_come { Code::Incomplete } else { Code::Eval };
+        let text = format!(
+            "invalid value {} (does not satisfy {})",
+            self.show(vertex),
+            self.source_text(check.conjunct.expr)
+        );
+        let by = self.v(vertex).atom_by;
+        Err(self.fault_with(code, Message::Text(text), &[check.conjunct.expr, by]))
+    }
+
+    fn run_match(
+        &mut self,
+        vertex: VertexId,
+        builtin: Builtin,
+        arguments: &[Term],
+        conjunct: Conjunct,
+    ) -> Result<bool, Fault> {
+        let value = self.without_checks(vertex);
+        match (builtin, arguments) {
+            (Builtin::MatchN, [number, Term::Vertex(list)]) => {
+                self.process(*list);
+                let list = self.deref(*list);
+                let mut count = 0;
+                for constraint in self.elements_of(list) {
+                    if self.unifies(value, constraint) {
+                        count += 1;
+                    }
+                }
+                Ok(self.fits(count, number))
+            }
+            (Builtin::MatchIf, [condition, then, otherwise]) => {
+                let mut vertices = Vec::new();
+                for term in [condition, then, otherwise] {
+                    vertices.push(match term {
+                        Term::Vertex(v) => *v,
+                        Term::Atom(atom) => {
+                            let made = self.new_vertex(VertexId::NONE, Label::NONE);
+                            self.add_atom(made, atom.clone(), conjunct.expr);
+                            self.vm(made).state = State::Done;
+                            made
+                        }
+                    });
+                }
+                let side = if self.unifies(value, vertices[0]) { vertices[1] } else { vertices[2] };
+                Ok(self.unifies(value, side))
+            }
+            _ => Err(self.fault(Code::Eval, format!("wrong arguments of {}", name_of(Callee::Builtin(builtin))), conjunct.expr)),
+        }
+    }
+
+    /// The value of a vertex, to be matched without asking the functions beside it again.
+    fn without_checks(&mut self, vertex: VertexId) -> VertexId {
+        let made = self.new_vertex(VertexId::NONE, Label::NONE);
+        let v = self.v(vertex);
+        let (kinds, atom, list, arcs) = (v.kinds, v.atom.clone(), v.list.clone(), v.arcs.clone());
+        let copy = self.vm(made);
+        copy.kinds = kinds;
+        copy.atom = atom;
+        copy.list = list;
+        copy.arcs = arcs;
+        copy.acyclic = true;
+        copy.state = State::Done;
+        made
+    }
+
+    /// The name of a call for messages.
+    #[allow(dead_code)]
+    fn call_text(&self, expr: &Expr) -> &'static str {
+        match expr {
+            Expr::Call(callee, _) | Expr::Function(callee) => name_of(*callee),
+            _ => "",
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! A vertex with open choices in; one copy of it per surviving combination, marked for the default, out.
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    Choice, Conjunct, Env, EnvId, EnvKind, Evaluation, Fault, Mark, Message, OriginKind, State, TaskState, Vertex,
+    VertexId,
+};
+use crate::{
+    diagnostic::Code,
+    ir::{Expr, ExprId, Label},
+};
+
+/// Most combinations kept at a time.
+const MAX_DISJUNCTS: usize = 2_000;
+
+impl Evaluation {
+    /// Multiplies out the choices of a vertex.
+    pub(crate) fn expand(&mut self, vertex: VertexId) {
+        let choices = self.v(vertex).choices.clone();
+        let mut results: Vec<(VertexId, Mark)> = Vec::new();
+        let mut first = true;
+        let mut faults: Vec<Fault> = Vec::new();
+        for (at, choice) in choices.iter().enumerate() {
+            let bases = if first { vec![(vertex, Mark::Maybe)] } else { std::mem::take(&mut results) };
+            let (conjunct, options) = self.options(choice);
+            let marked = options.iter().any(|(m, _)| *m);
+            for (base, mark) in bases {
+                for (preferred, expr) in &options {
+                    let own = match (*preferred, marked) {
+                        (true, _) => Mark::Default,
+                        (false, true) => Mark::Not,
+                        (false, false) => Mark::Maybe,
+                    };
+                    if let Err(fault) = self.step(*expr) {
+                        return self.set_fault(vertex, fault);
+                    }
+                    let copy = self.copy(base, vertex, if first { at + 1 } else { usize::MAX });
+                    self.vm(copy).state = State::Busy;
+                    let mapped = if first { self.copied_env(conjunct, vertex, copy) } else { self.copied_env(conjunct, vertex, copy) };
+                    let before = self.v(copy).origins.len();
+                    self.add(copy, mapped.with(*expr));
+                    if *preferred {
+                        for origin in self.vm(copy).origins.iter_mut().skip(before) {
+                            if origin.1 == OriginKind::Value {
+                                origin.1 = OriginKind::Default;
+                            }
+                        }
+                    }
+                    self.settle(copy, combine(mark, own), &mut results, &mut faults);
+                    if results.len() > MAX_DISJUNCTS {
+                        let text = format!("more than {MAX_DISJUNCTS} combinations of disjuncts");
+                        let fault = self.fault(Code::Budget, text, *expr);
+                        return self.set_fault(vertex, fault);
+                    }
+                }
+            }
+            first = false;
+            self.deduplicate(&mut results);
+            if results.is_empty() {
+                return self.no_disjunct(vertex, faults);
+            }
+        }
+        let results = self.only_known(results);
+        if let [(only, _)] = results.as_slice() {
+            let only = *only;
+            self.vm(vertex).forward = only;
+            if let Some(fault) = self.v(only).fault.clone() {
+                self.set_fault(vertex, fault);
+            }
+        } else {
+            self.vm(vertex).disjuncts = Some(results);
+        }
+    }
+
+    fn only_known(&self, results: Vec<(VertexId, Mark)>) -> Vec<(VertexId, Mark)> {
+        results
+    }
+
+    fn options(&self, choice: &Choice) -> (Conjunct, Vec<(bool, ExprId)>) {
+        match choice {
+            Choice::Expr(conjunct) => {
+                let chunk = self.chunk(conjunct.expr);
+                match self.expr(&chunk, conjunct.expr) {
+                    Expr::Or(options) => (*conjunct, options.clone()),
+                    _ => (*conjunct, vec![(false, conjunct.expr)]),
+                }
+            }
+            Choice::Terms(terms, conjunct) => {
+                (*conjunct, terms.iter().map(|t| (false, ExprId::value(t.0))).collect())
+            }
+        }
+    }
+
+    /// Finishes a copy: drops it when it fails, flattens it when it is a disjunction itself.
+    fn settle(&mut self, copy: VertexId, mark: Mark, results: &mut Vec<(VertexId, Mark)>, faults: &mut Vec<Fault>) {
+        self.run_tasks(copy);
+        let v = self.v(copy);
+        if v.cyclic && !v.acyclic {
+            let place = v.origins.first().map_or(ExprId::NONE, |o| o.0);
+            faults.push(self.fault(Code::StructuralCycle, "structural cycle", place));
+            return;
+        }
+        if let Some(fault) = v.fault.as_ref().filter(|f| f.is_fatal()) {
+            faults.push(fault.clone());
+            return;
+        }
+        if !v.choices.is_empty() {
+            self.expand(copy);
+        }
+        self.finish(copy);
+        self.vm(copy).state = State::Done;
+        if let Some(nested) = self.v(copy).disjuncts.clone() {
+            for (inner, inner_mark) in nested {
+                results.push((inner, combine_nested(mark, inner_mark)));
+            }
+            return;
+        }
+        let own = self.deref(copy);
+        self.finalize(own);
+        if let Some(fault) = self.fatal(own).cloned() {
+            faults.push(fault);
+            return;
+        }
+        results.push((own, mark));
+    }
+
+    fn no_disjunct(&mut self, vertex: VertexId, faults: Vec<Fault>) {
+        let cycle = faults.iter().all(|f| f.0.code == Code::StructuralCycle) && !faults.is_empty();
+        let budget = faults.iter().find(|f| f.0.code == Code::Budget).cloned();
+        if let Some(fault) = budget {
+            return self.set_fault(vertex, fault);
+        }
+        let texts: Vec<String> = faults.iter().take(8).map(|f| self.message(f)).collect();
+        let places: Vec<ExprId> = faults.iter().flat_map(|f| f.0.places.iter().copied()).take(8).collect();
+        let count = faults.len();
+        let text = format!("{count} errors in empty disjunction: {}", texts.join("; "));
+        let user = faults.iter().all(|f| f.0.code == Code::User) && !faults.is_empty();
+        let code = if cycle {
+            Code::StructuralCycle
+        } else if user {
+            Code::User
+        } else {
+            Code::Eval
+        };
+        let fault = self.fault_with(code, Message::Text(text), &places);
+        self.set_fault(vertex, fault);
+    }
+
+    /// Drops equal disjuncts; the stronger mark stays.
+    fn deduplicate(&mut self, results: &mut Vec<(VertexId, Mark)>) {
+        let mut kept: Vec<(VertexId, Mark)> = Vec::with_capacity(results.len());
+        for (vertex, mark) in results.drain(..) {
+            let mut seen = false;
+            for (other, other_mark) in &mut kept {
+                if self.same_disjunct(*other, vertex) {
+                    *other_mark = (*other_mark).max(mark);
+                    seen = true;
+                    break;
+                }
+            }
+            if !seen {
+                kept.push((vertex, mark));
+            }
+        }
+        *results = kept;
+    }
+
+    /// The default of a disjunction, when there is exactly one.
+    pub(crate) fn default_of(&mut self, vertex: VertexId) -> Option<VertexId> {
+        let vertex = self.deref(vertex);
+        let Some(disjuncts) = &self.v(vertex).disjuncts else { return Some(vertex) };
+        let mut defaults = disjuncts.iter().filter(|(_, m)| *m == Mark::Default);
+        let first = defaults.next()?.0;
+        if defaults.next().is_some() {
+            return None;
+        }
+        let first = self.deref(first);
+        Some(first)
+    }
+
+    /// A copy of a vertex whose fields have their names in the copy. Choices up to `from` are done.
+    fn copy(&mut self, base: VertexId, original: VertexId, from: usize) -> VertexId {
+        let v = self.v(base);
+        let (parent, label) = (v.parent, v.label);
+        let made = self.new_vertex(parent, label);
+        let v = self.v(base);
+        let copy = Vertex {
+            parent,
+            label,
+            state: State::Busy,
+            forward: VertexId::NONE,
+            copy_of: original,
+            conjuncts: Default::default(),
+            arcs: Vec::with_capacity(v.arcs.len()),
+            kinds: v.kinds,
+            kinds_by: v.kinds_by,
+            atom: v.atom.clone(),
+            atom_by: v.atom_by,
+            bounds: v.bounds.clone(),
+            checks: v.checks.clone(),
+            weak_struct: v.weak_struct,
+            list: v.list.clone(),
+            patterns: v.patterns.clone(),
+            open: v.open.clone(),
+            closers: v.closers.clone(),
+            tasks: v.tasks.iter().filter(|t| t.state != TaskState::Done).cloned().collect(),
+            choices: Vec::new(),
+            included: v.included.clone(),
+            subscribers: Vec::new(),
+            fault: None,
+            child_fault: None,
+            disjuncts: None,
+            acyclic: v.acyclic,
+            cyclic: v.cyclic,
+            finalized: false,
+            has_ellipsis: v.has_ellipsis,
+            own_scope: v.own_scope,
+            origins: v.origins.clone(),
+        };
+        let _ = from;
+        let arcs = v.arcs.clone();
+        *self.vm(made) = copy;
+        let mut map: FxHashMap<EnvId, EnvId> = FxHashMap::default();
+        for arc in arcs {
+            let child = self.new_vertex(made, arc.label);
+            let conjuncts = self.v(arc.vertex).conjuncts.clone();
+            let own_scope = self.v(arc.vertex).own_scope;
+            let moved = conjuncts.iter().map(|c| self.moved(*c, base, made, &mut map)).collect();
+            let v = self.vm(child);
+            v.conjuncts = moved;
+            v.own_scope = own_scope;
+            self.vm(made).arcs.push(super::Arc_ { vertex: child, ..arc });
+        }
+        for at in 0..self.v(made).patterns.len() {
+            let value = self.v(made).patterns[at].value;
+            let moved = self.moved(value, base, made, &mut map);
+            self.vm(made).patterns[at].value = moved;
+        }
+        for at in 0..self.v(made).tasks.len() {
+            let conjunct = self.v(made).tasks[at].conjunct;
+            let moved = self.moved(conjunct, base, made, &mut map);
+            let task = &mut self.vm(made).tasks[at];
+            task.conjunct = moved;
+            task.state = TaskState::Pending;
+        }
+        for at in 0..self.v(made).checks.len() {
+            let conjunct = self.v(made).checks[at].conjunct;
+            let moved = self.moved(conjunct, base, made, &mut map);
+            self.vm(made).checks[at].conjunct = moved;
+        }
+        if let Some(mut list) = self.vm(made).list.take() {
+            for rest in &mut list.rest {
+                rest.1 = self.moved(rest.1, base, made, &mut map);
+            }
+            self.vm(made).list = Some(list);
+        }
+        made
+    }
+
+    fn moved(&mut self, conjunct: Conjunct, from: VertexId, to: VertexId, map: &mut FxHashMap<EnvId, EnvId>) -> Conjunct {
+        Conjunct { env: self.moved_env(conjunct.env, from, to, map), ..conjunct }
+    }
+
+    /// The same environment with a copy in place of a vertex.
+    fn moved_env(&mut self, env: EnvId, from: VertexId, to: VertexId, map: &mut FxHashMap<EnvId, EnvId>) -> EnvId {
+        if env.is_none() {
+            return env;
+        }
+        if let Some(known) = map.get(&env) {
+            return *known;
+        }
+        let Env { up, kind } = self.env(env).clone();
+        let made = match kind {
+            EnvKind::Vertex(vertex) if vertex == from => {
+                // Levels above were there before the vertex, except those of its own aliases.
+                let up = self.moved_env(up, from, to, map);
+                self.new_env(up, EnvKind::Vertex(to))
+            }
+            // Beyond another vertex nothing can lead back into this one.
+            EnvKind::Vertex(_) => env,
+            _ => {
+                let moved = self.moved_env(up, from, to, map);
+                if moved == up { env } else { self.new_env(moved, kind) }
+            }
+        };
+        map.insert(env, made);
+        made
+    }
+
+    /// The choice's own environment, should it stand inside the vertex.
+    fn copied_env(&mut self, conjunct: Conjunct, from: VertexId, to: VertexId) -> Conjunct {
+        let mut map = FxHashMap::default();
+        self.moved(conjunct, from, to, &mut map)
+    }
+
+    /// The label under which a copy stands.
+    #[allow(dead_code)]
+    pub(crate) fn label_of(&self, vertex: VertexId) -> Label {
+        self.v(vertex).label
+    }
+}
+
+fn combine(a: Mark, b: Mark) -> Mark {
+    match (a, b) {
+        (Mark::Not, _) | (_, Mark::Not) => Mark::Not,
+        (Mark::Maybe, Mark::Maybe) => Mark::Maybe,
+        _ => Mark::Default,
+    }
+}
+
+/// The mark of a disjunct of a disjunct.
+fn combine_nested(outer: Mark, inner: Mark) -> Mark {
+    combine(outer, inner)
+}

@@ -1,0 +1,179 @@
+//! List literals: elements, comprehensions, ellipsis, and lengths that must agree; slices.
+
+use super::{Conjunct, EnvKind, Evaluation, Fault, Message, Term, VertexId};
+use crate::{
+    diagnostic::Code,
+    ir::{ArcKind, Atom, Expr, ExprId, Label},
+    packages::Kinds,
+};
+
+/// Longest list.
+const MAX_ELEMENTS: usize = 200_000;
+
+impl Evaluation {
+    /// Adds a list literal.
+    pub(crate) fn run_list(&mut self, vertex: VertexId, conjunct: Conjunct) -> Result<(), Fault> {
+        let chunk = self.chunk(conjunct.expr);
+        let Expr::List(list) = self.expr(&chunk, conjunct.expr) else { return Ok(()) };
+        let mut elements: Vec<Conjunct> = Vec::with_capacity(list.elements.len());
+        for element in &list.elements {
+            let inner = conjunct.with(*element);
+            let element_chunk = self.chunk(*element);
+            if let Expr::Comprehension(comprehension) = self.expr(&element_chunk, *element) {
+                for env in self.yields(comprehension, inner)? {
+                    elements.push(Conjunct { env, ..inner.with(comprehension.value) });
+                }
+            } else {
+                elements.push(inner);
+            }
+            if elements.len() > MAX_ELEMENTS {
+                return Err(self.fault(Code::Budget, format!("a list has more than {MAX_ELEMENTS} elements"), conjunct.expr));
+            }
+        }
+        self.add_kinds(vertex, Kinds::LIST, conjunct.expr);
+        let count = elements.len();
+        for (at, element) in elements.into_iter().enumerate() {
+            self.insert_element(vertex, at, element);
+        }
+        let rest = list.ellipsis;
+        let env = conjunct.env;
+        let state = self.list_state(vertex);
+        match rest {
+            None => match state.closed {
+                Some(length) if length != count => {
+                    let text = format!("incompatible list lengths ({} and {})", length.min(count), length.max(count));
+                    let fault = self.fault_with(Code::Eval, Message::Text(text), &[conjunct.expr]);
+                    self.set_fault(vertex, fault);
+                }
+                _ => state.closed = Some(count),
+            },
+            Some(kind) => {
+                state.least = state.least.max(count);
+                if let Some(kind) = kind {
+                    let conjunct = Conjunct { env, ..conjunct.with(kind) };
+                    state.rest.push((count, conjunct));
+                    let mut at = 0;
+                    while at < self.v(vertex).arcs.len() {
+                        let arc = self.v(vertex).arcs[at];
+                        at += 1;
+                        if arc.label.as_index().is_some_and(|i| i >= count) {
+                            self.push_conjunct(arc.vertex, conjunct);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn list_state(&mut self, vertex: VertexId) -> &mut super::ListState {
+        self.vm(vertex).list.get_or_insert_default()
+    }
+
+    fn insert_element(&mut self, vertex: VertexId, at: usize, element: Conjunct) {
+        let label = Label::index(at);
+        let new = at >= self.v(vertex).arcs.len() || !self.v(vertex).arcs.iter().any(|a| a.label == label);
+        self.insert_field(vertex, label, ArcKind::Member, element);
+        if new {
+            let rest = self.v(vertex).list.as_ref().map(|l| l.rest.clone()).unwrap_or_default();
+            for (from, kind) in rest {
+                if at >= from {
+                    self.insert_field(vertex, label, ArcKind::Member, kind);
+                }
+            }
+        }
+    }
+
+    /// Checks that no element is beyond the end of a closed list, and that all are there.
+    pub(crate) fn finish_list(&mut self, vertex: VertexId) {
+        let Some(list) = &self.v(vertex).list else { return };
+        let (closed, least) = (list.closed, list.least);
+        let count = self.v(vertex).arcs.iter().filter(|a| a.label.as_index().is_some()).count();
+        if let Some(length) = closed {
+            if count > length || least > length {
+                let long = count.max(least);
+                let places: Vec<ExprId> = self.v(vertex).conjuncts.iter().map(|c| c.expr).collect();
+                let text = format!("incompatible list lengths ({length} and {long})");
+                let fault = self.fault_with(Code::Eval, Message::Text(text), &places);
+                self.set_fault(vertex, fault);
+            }
+        }
+        self.vm(vertex).arcs.sort_by_key(|a| a.label.as_index().unwrap_or(usize::MAX));
+    }
+
+    /// The elements of a list.
+    pub(crate) fn elements_of(&self, vertex: VertexId) -> Vec<VertexId> {
+        let v = self.v(vertex);
+        v.arcs.iter().filter(|a| a.label.as_index().is_some()).map(|a| a.vertex).collect()
+    }
+
+    pub(crate) fn is_list(&self, vertex: VertexId) -> bool {
+        self.v(vertex).list.is_some()
+    }
+
+    /// A list of values that are there.
+    pub(crate) fn list_of(&mut self, elements: &[VertexId]) -> VertexId {
+        let list = self.new_vertex(VertexId::NONE, Label::NONE);
+        let v = self.vm(list);
+        v.kinds = Kinds::LIST;
+        v.list = Some(Box::new(super::ListState { closed: Some(elements.len()), ..Default::default() }));
+        v.acyclic = true;
+        v.state = super::State::Done;
+        for (at, element) in elements.iter().enumerate() {
+            let label = Label::index(at);
+            let conjunct = self.plain(ExprId::value(element.0));
+            let child = self.arc(list, label, ArcKind::Member);
+            self.vm(child).conjuncts.push(conjunct);
+        }
+        // Referring to it copies its elements.
+        self.vm(list).copy_of = VertexId::NONE;
+        list
+    }
+
+    pub(crate) fn slice(
+        &mut self,
+        conjunct: Conjunct,
+        base: ExprId,
+        low: Option<ExprId>,
+        high: Option<ExprId>,
+    ) -> Result<Term, Fault> {
+        let mut limit = |this: &mut Self, expr: Option<ExprId>| -> Result<Option<usize>, Fault> {
+            let Some(expr) = expr else { return Ok(None) };
+            match this.concrete(conjunct.with(expr))? {
+                Term::Atom(Atom::Number { value, is_float: false }) => match value.to_i64() {
+                    Some(i) if i >= 0 => Ok(Some(i as usize)),
+                    _ => Err(this.fault(Code::Eval, format!("index {value} out of range"), expr)),
+                },
+                _ => Err(this.fault(Code::Eval, "a slice index is an int", expr)),
+            }
+        };
+        let (from, to) = (limit(self, low)?, limit(self, high)?);
+        let out_of_range = |this: &Self| Err(this.fault(Code::Eval, "slice bounds out of range", conjunct.expr));
+        match self.concrete(conjunct.with(base))? {
+            Term::Vertex(vertex) if self.is_list(vertex) => {
+                let elements = self.elements_of(vertex);
+                let (from, to) = (from.unwrap_or(0), to.unwrap_or(elements.len()));
+                match elements.get(from..to) {
+                    Some(part) => {
+                        let part = part.to_vec();
+                        Ok(Term::Vertex(self.list_of(&part)))
+                    }
+                    None => out_of_range(self),
+                }
+            }
+            Term::Atom(Atom::Bytes(bytes)) => match bytes.get(from.unwrap_or(0)..to.unwrap_or(bytes.len())) {
+                Some(part) => Ok(Term::Atom(Atom::Bytes(part.into()))),
+                None => out_of_range(self),
+            },
+            other => {
+                let text = format!("cannot slice {} (type {})", self.source_text(base), self.term_kinds(&other));
+                Err(self.fault(Code::Eval, text, conjunct.expr))
+            }
+        }
+    }
+
+    /// A level of names bound by a `for` clause.
+    pub(crate) fn for_env(&mut self, up: super::EnvId, key: Atom, value: VertexId) -> super::EnvId {
+        self.new_env(up, EnvKind::For { key, value })
+    }
+}

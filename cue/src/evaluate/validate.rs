@@ -1,0 +1,250 @@
+//! A vertex in; everything that is wrong with it and below it, as diagnostics, out.
+
+use super::{Evaluation, Fault, Message, State, Term, VertexId, bounds::kinds_text};
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    ir::{ArcKind, Atom, ExprId},
+    packages::Kinds,
+};
+
+/// What counts as wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Only what no further input can cure.
+    Partial,
+    /// Also what is not concrete.
+    Concrete,
+}
+
+/// Most diagnostics of one validation.
+const MAX_DIAGNOSTICS: usize = 200;
+
+impl Evaluation {
+    /// Fails with the first thing that is wrong.
+    pub(crate) fn validate(&mut self, vertex: VertexId, mode: Mode, place: ExprId) -> Result<(), Fault> {
+        self.finalize(vertex);
+        match self.first_fault(vertex, mode, place) {
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
+    }
+
+    fn first_fault(&mut self, vertex: VertexId, mode: Mode, place: ExprId) -> Option<Fault> {
+        if let Some(fault) = self.fatal(vertex).cloned() {
+            return Some(fault);
+        }
+        if mode == Mode::Partial {
+            return None;
+        }
+        let Some(own) = self.default_of(vertex) else {
+            return Some(self.fault_with(Code::Incomplete, Message::NotConcrete(place), &[place]));
+        };
+        if let Some(fault) = self.v(own).fault.clone() {
+            return Some(fault);
+        }
+        if self.v(own).state == State::Busy && self.v(own).atom.is_none() {
+            return Some(self.busy(own, place));
+        }
+        let v = self.v(own);
+        if v.atom.is_some() {
+            return None;
+        }
+        if v.kinds != Kinds::STRUCT && v.list.is_none() {
+            return Some(self.fault_with(Code::Incomplete, Message::NotConcrete(place), &[place]));
+        }
+        for arc in v.arcs.clone() {
+            if arc.label.is_definition() || arc.label.is_hidden() {
+                continue;
+            }
+            match arc.kind {
+                ArcKind::Optional => {}
+                ArcKind::Required => {
+                    let text = format!("required field missing: {}", self.label_name(arc.label));
+                    return Some(self.fault(Code::Incomplete, text, place));
+                }
+                ArcKind::Member => {
+                    self.finalize(arc.vertex);
+                    if let Some(fault) = self.first_fault(arc.vertex, mode, place) {
+                        return Some(fault);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Everything that is wrong.
+    pub(crate) fn collect(&mut self, vertex: VertexId, mode: Mode, out: &mut Vec<Diagnostic>) {
+        if out.len() >= MAX_DIAGNOSTICS {
+            return;
+        }
+        self.finalize(vertex);
+        let Some(own) = self.default_of(vertex) else {
+            if let Some(fault) = self.fatal(vertex).cloned() {
+                return self.push_diagnostic(&fault, vertex, out);
+            }
+            if mode == Mode::Concrete {
+                let place = self.v(vertex).conjuncts.first().map_or(ExprId::NONE, |c| c.expr);
+                let text = format!("incomplete value {}", self.show(vertex));
+                let fault = self.fault(Code::Incomplete, text, place);
+                self.push_diagnostic(&fault, vertex, out);
+            }
+            return;
+        };
+        if let Some(fault) = self.v(own).fault.clone() {
+            if fault.is_fatal() {
+                return self.push_diagnostic(&fault, vertex, out);
+            }
+            if mode == Mode::Concrete && self.v(own).atom.is_none() {
+                self.push_diagnostic(&fault, vertex, out);
+            }
+        }
+        let v = self.v(own);
+        if v.atom.is_some() {
+            return;
+        }
+        if v.kinds != Kinds::STRUCT && v.list.is_none() {
+            if mode == Mode::Concrete && v.fault.is_none() {
+                let place = v.origins.first().map(|o| o.0).or(v.conjuncts.first().map(|c| c.expr));
+                let text = format!("incomplete value {}", self.show(own));
+                let fault = self.fault(Code::Incomplete, text, place.unwrap_or(ExprId::NONE));
+                self.push_diagnostic(&fault, vertex, out);
+            }
+            return;
+        }
+        for arc in v.arcs.clone() {
+            match arc.kind {
+                ArcKind::Optional => {}
+                ArcKind::Required => {
+                    if mode == Mode::Concrete && arc.label.is_regular() {
+                        let place = self.v(arc.vertex).conjuncts.first().map_or(ExprId::NONE, |c| c.expr);
+                        let fault = self.fault(Code::Incomplete, "field is required but not present", place);
+                        self.push_diagnostic(&fault, arc.vertex, out);
+                    }
+                }
+                ArcKind::Member => {
+                    let hidden = arc.label.is_definition() || arc.label.is_hidden();
+                    let mode = if hidden { Mode::Partial } else { mode };
+                    stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.collect(arc.vertex, mode, out));
+                }
+            }
+        }
+    }
+
+    fn push_diagnostic(&mut self, fault: &Fault, vertex: VertexId, out: &mut Vec<Diagnostic>) {
+        let at = if fault.0.vertex.is_none() { vertex } else { fault.0.vertex };
+        let mut path = self.path(vertex);
+        if path.is_empty() {
+            path = self.path(at);
+        }
+        let diagnostic = self.diagnostic(fault, path);
+        if !out.contains(&diagnostic) {
+            out.push(diagnostic);
+        }
+    }
+
+    pub(crate) fn diagnostic(&self, fault: &Fault, path: String) -> Diagnostic {
+        let mut spans = Vec::new();
+        for place in &fault.0.places {
+            let span = self.span(*place);
+            if !span.is_none() && !spans.contains(&span) {
+                spans.push(span);
+            }
+        }
+        let hint = match &fault.0.message {
+            Message::Optional(label) => {
+                Some(format!("the field is optional: test `{} != _|_` first, or give it a value", self.label_name(*label)))
+            }
+            _ => None,
+        };
+        Diagnostic { code: fault.0.code, message: self.message(fault), path, spans, notes: Vec::new(), hint }
+    }
+
+    pub(crate) fn message(&self, fault: &Fault) -> String {
+        match &fault.0.message {
+            Message::Text(text) => text.clone(),
+            Message::Undefined(label) => format!("undefined field: {}", self.label_name(*label)),
+            Message::Optional(label) => format!("cannot reference optional field: {}", self.label_name(*label)),
+            Message::NotConcrete(expr) => format!("non-concrete value {}", self.source_text(*expr)),
+        }
+    }
+
+    pub(crate) fn kinds_of(&self, vertex: VertexId) -> String {
+        let own = self.deref(vertex);
+        let v = self.v(own);
+        match &v.disjuncts {
+            Some(disjuncts) => {
+                let all = disjuncts.iter().fold(0, |k, (d, _)| k | self.v(self.deref(*d)).kinds.0);
+                kinds_text(Kinds(all))
+            }
+            None => kinds_text(v.kinds),
+        }
+    }
+
+    pub(crate) fn atom_text(&self, atom: &Atom) -> String {
+        match atom {
+            Atom::Null => "null".into(),
+            Atom::Bool(b) => b.to_string(),
+            Atom::Number { value, is_float } => value.to_cue(*is_float),
+            Atom::String(s) => crate::literal::quote_string(s),
+            Atom::Bytes(b) => crate::literal::quote_bytes(b),
+        }
+    }
+
+    /// A value as short text.
+    pub(crate) fn show(&self, vertex: VertexId) -> String {
+        self.show_within(vertex, 3)
+    }
+
+    fn show_within(&self, vertex: VertexId, depth: u32) -> String {
+        let own = self.deref(vertex);
+        let v = self.v(own);
+        if depth == 0 {
+            return "...".into();
+        }
+        if let Some(disjuncts) = &v.disjuncts {
+            let parts: Vec<String> = disjuncts
+                .iter()
+                .take(20)
+                .map(|(d, m)| {
+                    let star = if *m == super::Mark::Default { "*" } else { "" };
+                    format!("{star}{}", self.show_within(*d, depth - 1))
+                })
+                .collect();
+            return parts.join(" | ");
+        }
+        if let Some(atom) = &v.atom {
+            return self.atom_text(atom);
+        }
+        if v.list.is_some() {
+            let parts: Vec<String> =
+                self.elements_of(own).iter().take(10).map(|e| self.show_within(*e, depth - 1)).collect();
+            return format!("[{}]", parts.join(","));
+        }
+        if v.kinds == Kinds::STRUCT {
+            let parts: Vec<String> = v
+                .arcs
+                .iter()
+                .take(10)
+                .map(|a| format!("{}:{}", self.label_name(a.label), self.show_within(a.vertex, depth - 1)))
+                .collect();
+            return format!("{{{}}}", parts.join(","));
+        }
+        let mut parts: Vec<String> =
+            v.bounds.iter().map(|b| format!("{}{}", b.op.text(), self.atom_text(&b.limit))).collect();
+        parts.extend(v.checks.iter().map(|c| self.source_text(c.conjunct.expr)));
+        if parts.is_empty() || (v.kinds == Kinds::INT && !v.bounds.is_empty()) {
+            parts.insert(0, kinds_text(v.kinds));
+        }
+        parts.join(" & ")
+    }
+
+    /// Whether a term is a scalar or a vertex that is known.
+    #[allow(dead_code)]
+    pub(crate) fn is_known(&self, term: &Term) -> bool {
+        match term {
+            Term::Atom(_) => true,
+            Term::Vertex(v) => self.v(self.deref(*v)).atom.is_some(),
+        }
+    }
+}

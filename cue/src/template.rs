@@ -1,0 +1,128 @@
+//! Sources in, compiled once; instances with inputs out, evaluated on demand.
+
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
+
+use crate::{
+    ast,
+    compile::{self, ImportedPackage},
+    diagnostic::Diagnostics,
+    evaluate::{Budget, Evaluation},
+    ir::Program,
+    packages::Data,
+    source::{Source, Sources, Span},
+    value::Value,
+};
+
+/// A package parsed and resolved once; cheap to clone, to share between threads and to instantiate.
+#[derive(Clone)]
+pub struct Template {
+    program: Arc<Program>,
+    budget: Budget,
+}
+
+/// One more conjunct: a value at a path.
+#[derive(Debug, Clone)]
+pub struct Input<'a> {
+    /// Where it goes, `parameter` or `context.output`; empty for the root.
+    pub path: &'a str,
+    /// The value.
+    pub value: &'a serde_json::Value,
+    /// Where parts of it were written, by JSON path (`/ports/0/port`).
+    pub positions: Option<&'a BTreeMap<String, (String, u32, u32)>>,
+}
+
+impl<'a> Input<'a> {
+    /// A value at a path.
+    pub fn new(path: &'a str, value: &'a serde_json::Value) -> Self {
+        Self { path, value, positions: None }
+    }
+
+    /// With the places its parts were written at.
+    pub fn with_positions(mut self, positions: &'a BTreeMap<String, (String, u32, u32)>) -> Self {
+        self.positions = Some(positions);
+        self
+    }
+}
+
+impl Template {
+    /// Compiles the files of one package. Only builtin packages can be imported.
+    pub fn compile(sources: &[Source]) -> Result<Self, Diagnostics> {
+        Self::compile_with(sources, &[])
+    }
+
+    /// Compiles the files of one package with other packages it may import.
+    pub fn compile_with(sources: &[Source], imported: &[ImportedPackage]) -> Result<Self, Diagnostics> {
+        let program = compile::compile(sources, imported)?;
+        Ok(Self { program: Arc::new(program), budget: Budget::default() })
+    }
+
+    /// Compiles syntax trees, for instance edited results of [`Value::syntax`]; `sources` are what their spans point into.
+    pub fn compile_files(files: &[ast::File], sources: Sources) -> Result<Self, Diagnostics> {
+        let program = compile::compile_files(files, &[], sources)?;
+        Ok(Self { program: Arc::new(program), budget: Budget::default() })
+    }
+
+    /// The same template with another budget for each instance.
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// The sources it was compiled from.
+    pub fn sources(&self) -> &Sources {
+        &self.program.sources
+    }
+
+    /// Makes an instance with inputs as further conjuncts. Nothing is evaluated yet.
+    pub fn instantiate(&self, inputs: &[Input<'_>]) -> Instance {
+        let mut evaluation = Evaluation::new(self.program.clone(), self.budget);
+        for input in inputs {
+            let mut data = json_data(input.value);
+            for name in input.path.split('.').rev().filter(|n| !n.is_empty()) {
+                data = Data::Struct(vec![(name.to_owned(), data)]);
+            }
+            if let Some(expr) = evaluation.data_expr(&data, Span::NONE) {
+                evaluation.inputs.push(expr.chunk());
+                let conjunct = evaluation.plain(expr);
+                let root = evaluation.root;
+                evaluation.vm(root).conjuncts.push(conjunct);
+            }
+        }
+        Instance { evaluation: Rc::new(RefCell::new(evaluation)) }
+    }
+}
+
+/// A template with its inputs; values are evaluated when they are asked for.
+#[derive(Clone)]
+pub struct Instance {
+    evaluation: Rc<RefCell<Evaluation>>,
+}
+
+impl Instance {
+    /// The whole value.
+    pub fn root(&self) -> Value {
+        let root = self.evaluation.borrow().root;
+        Value::new(self.evaluation.clone(), root)
+    }
+}
+
+/// JSON as plain data; numbers without a fraction are ints.
+pub(crate) fn json_data(value: &serde_json::Value) -> Data {
+    use serde_json::Value as Json;
+    match value {
+        Json::Null => Data::Null,
+        Json::Bool(b) => Data::Bool(*b),
+        Json::Number(number) => {
+            if let Some(i) = number.as_i64() {
+                return Data::int(i);
+            }
+            match crate::number::Decimal::parse(&number.to_string()) {
+                Ok(value) => Data::Number { is_float: !number.is_u64(), value },
+                Err(_) => Data::Null,
+            }
+        }
+        Json::String(s) => Data::String(s.clone()),
+        Json::Array(items) => Data::List(items.iter().map(json_data).collect()),
+        Json::Object(fields) => Data::Struct(fields.iter().map(|(k, v)| (k.clone(), json_data(v))).collect()),
+    }
+}

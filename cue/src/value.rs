@@ -1,0 +1,433 @@
+//! Handles on the values of an instance: look, read, check, export, add.
+
+use std::{cell::RefCell, rc::Rc};
+
+use crate::{
+    ast,
+    compile::markers,
+    diagnostic::{Code, Diagnostics},
+    evaluate::{Evaluation, Mode, OriginKind, Term, VertexId},
+    ir::{ArcKind, Atom, ExprId, Label},
+    packages::{Data, Kinds},
+    source::Span,
+    template::json_data,
+};
+
+/// A value of an instance.
+#[derive(Clone)]
+pub struct Value {
+    evaluation: Rc<RefCell<Evaluation>>,
+    /// None where a path leads nowhere.
+    vertex: Option<VertexId>,
+}
+
+/// What kind of value it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// There is no value, or an error.
+    Bottom,
+    /// `null`.
+    Null,
+    /// `true`, `false` or `bool`.
+    Bool,
+    /// Integers.
+    Int,
+    /// Floats.
+    Float,
+    /// Either kind of number.
+    Number,
+    /// Strings.
+    String,
+    /// Bytes.
+    Bytes,
+    /// Lists.
+    List,
+    /// Structs.
+    Struct,
+    /// More than one of these.
+    Any,
+}
+
+/// Which fields are listed. Regular fields with a value always are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FieldOptions {
+    /// Also `a?` without a value.
+    pub optional: bool,
+    /// Also `_a`.
+    pub hidden: bool,
+    /// Also `#a`.
+    pub definitions: bool,
+}
+
+/// How a field is declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldKind {
+    /// It has a value.
+    Regular,
+    /// `a?` without a value.
+    Optional,
+    /// `a!` without a value.
+    Required,
+}
+
+/// A field of a struct.
+#[derive(Clone)]
+pub struct Field {
+    /// Its name, unquoted.
+    pub name: String,
+    /// How it is declared.
+    pub kind: FieldKind,
+    /// Its value.
+    pub value: Value,
+}
+
+/// The comments of a field.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Comments {
+    /// Lines without `//` and without markers.
+    pub doc: Vec<String>,
+    /// `+key=value` lines, in order.
+    pub markers: Vec<(String, String)>,
+    /// `@name(body)`.
+    pub attributes: Vec<String>,
+}
+
+impl Comments {
+    /// The value of a marker.
+    pub fn marker(&self, key: &str) -> Option<&str> {
+        self.markers.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+}
+
+/// One source of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// Where it is written.
+    pub span: Span,
+    /// What it adds.
+    pub kind: OriginKind,
+}
+
+impl Value {
+    pub(crate) fn new(evaluation: Rc<RefCell<Evaluation>>, vertex: VertexId) -> Self {
+        Self { evaluation, vertex: Some(vertex) }
+    }
+
+    fn at(&self, vertex: Option<VertexId>) -> Self {
+        Self { evaluation: self.evaluation.clone(), vertex }
+    }
+
+    /// The value with its default taken, evaluated.
+    fn own(&self) -> Option<VertexId> {
+        let vertex = self.vertex?;
+        let mut evaluation = self.evaluation.borrow_mut();
+        evaluation.process(vertex);
+        Some(evaluation.default_of(vertex).unwrap_or_else(|| evaluation.deref(vertex)))
+    }
+
+    fn atom(&self) -> Option<Atom> {
+        let own = self.own()?;
+        self.evaluation.borrow().v(own).atom.clone()
+    }
+
+    /// The value at a path of fields and indices: `a.b`, `a."x-y"`, `list.0`, `#Def`, `_hidden`.
+    pub fn lookup(&self, path: &str) -> Self {
+        let mut current = self.clone();
+        for segment in segments(path) {
+            current = current.field(&segment);
+        }
+        current
+    }
+
+    /// The field of that name, taken as it is.
+    pub fn field(&self, name: &str) -> Self {
+        let Some(own) = self.own() else { return self.at(None) };
+        let evaluation = self.evaluation.borrow();
+        let list = evaluation.is_list(own);
+        let found = evaluation.v(own).arcs.iter().find(|arc| {
+            arc.kind == ArcKind::Member
+                && if list { arc.label.as_index() == name.parse().ok() } else { field_name(&evaluation, arc.label) == name }
+        });
+        self.at(found.map(|arc| arc.vertex))
+    }
+
+    /// Whether the path led to a field that has a value; an incomplete or failing one exists too.
+    pub fn exists(&self) -> bool {
+        self.vertex.is_some()
+    }
+
+    /// What kind of value it is.
+    pub fn kind(&self) -> Kind {
+        let Some(own) = self.own() else { return Kind::Bottom };
+        let evaluation = self.evaluation.borrow();
+        let v = evaluation.v(own);
+        if v.fault.as_ref().is_some_and(crate::evaluate::Fault::is_fatal) {
+            return Kind::Bottom;
+        }
+        let kinds = match &v.disjuncts {
+            Some(disjuncts) => {
+                Kinds(disjuncts.iter().fold(0, |k, (d, _)| k | evaluation.v(evaluation.deref(*d)).kinds.0))
+            }
+            None => v.kinds,
+        };
+        match kinds {
+            Kinds::NULL => Kind::Null,
+            Kinds::BOOL => Kind::Bool,
+            Kinds::INT => Kind::Int,
+            Kinds::FLOAT => Kind::Float,
+            Kinds::NUMBER => Kind::Number,
+            Kinds::STRING => Kind::String,
+            Kinds::BYTES => Kind::Bytes,
+            Kinds::LIST => Kind::List,
+            Kinds::STRUCT => Kind::Struct,
+            Kinds::NONE => Kind::Bottom,
+            _ => Kind::Any,
+        }
+    }
+
+    /// Whether it is a scalar, struct or list (whatever its fields are), not a type or open choice.
+    pub fn is_concrete(&self) -> bool {
+        let Some(own) = self.own() else { return false };
+        let evaluation = self.evaluation.borrow();
+        let v = evaluation.v(own);
+        v.disjuncts.is_none() && (v.atom.is_some() || (v.fault.is_none() && (v.kinds == Kinds::STRUCT || v.list.is_some())))
+    }
+
+    /// The fields of a struct in order.
+    pub fn fields(&self, options: FieldOptions) -> Vec<Field> {
+        let Some(own) = self.own() else { return Vec::new() };
+        let evaluation = self.evaluation.borrow();
+        let mut out = Vec::new();
+        for arc in &evaluation.v(own).arcs {
+            let wanted = !(arc.label.as_index().is_some()
+                || (arc.label.is_hidden() && !options.hidden)
+                || (arc.label.is_definition() && !options.definitions)
+                || (arc.kind == ArcKind::Optional && !options.optional));
+            if wanted {
+                out.push(Field {
+                    name: field_name(&evaluation, arc.label),
+                    kind: match arc.kind {
+                        ArcKind::Member => FieldKind::Regular,
+                        ArcKind::Optional => FieldKind::Optional,
+                        ArcKind::Required => FieldKind::Required,
+                    },
+                    value: self.at(Some(arc.vertex)),
+                });
+            }
+        }
+        out
+    }
+
+    /// The elements of a list.
+    pub fn elements(&self) -> Vec<Self> {
+        let Some(own) = self.own() else { return Vec::new() };
+        let elements = self.evaluation.borrow().elements_of(own);
+        elements.into_iter().map(|e| self.at(Some(e))).collect()
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<String> {
+        match self.atom()? {
+            Atom::String(s) => Some(s.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The value of an int that fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self.atom()? {
+            Atom::Number { value, .. } => value.to_i64(),
+            _ => None,
+        }
+    }
+
+    /// The value of a number, as near as a float comes.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self.atom()? {
+            Atom::Number { value, .. } => Some(value.to_f64()),
+            _ => None,
+        }
+    }
+
+    /// The value of a bool.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.atom()? {
+            Atom::Bool(b) => Some(b),
+            _ => None,
+        }
+    }
+
+    /// The concrete value as JSON; defaults taken, hidden fields, definitions and optional fields left out.
+    pub fn to_json(&self) -> Result<serde_json::Value, Diagnostics> {
+        Ok(data_json(&self.to_data()?))
+    }
+
+    /// The concrete value as plain data with exact numbers.
+    pub fn to_data(&self) -> Result<Data, Diagnostics> {
+        self.validate(true)?;
+        let Some(vertex) = self.vertex else { return Err(self.missing()) };
+        let mut evaluation = self.evaluation.borrow_mut();
+        let mut size = 0;
+        evaluation.data(vertex, ExprId::NONE, &mut size).map_err(|fault| {
+            let path = evaluation.path(vertex);
+            let diagnostic = evaluation.diagnostic(&fault, path);
+            Diagnostics::new(vec![diagnostic], evaluation.program.sources.clone())
+        })
+    }
+
+    /// Everything that is wrong with it and below it; with `concrete`, also what is not known yet.
+    pub fn validate(&self, concrete: bool) -> Result<(), Diagnostics> {
+        let Some(vertex) = self.vertex else { return Err(self.missing()) };
+        let mut evaluation = self.evaluation.borrow_mut();
+        let mut out = Vec::new();
+        evaluation.collect(vertex, if concrete { Mode::Concrete } else { Mode::Partial }, &mut out);
+        if out.is_empty() { Ok(()) } else { Err(Diagnostics::new(out, evaluation.program.sources.clone())) }
+    }
+
+    fn missing(&self) -> Diagnostics {
+        let diagnostic = crate::Diagnostic::new(Code::Incomplete, "there is no value at this path", Span::NONE);
+        Diagnostics::new(vec![diagnostic], self.evaluation.borrow().program.sources.clone())
+    }
+
+    /// The default of a disjunction, or the value itself.
+    pub fn default(&self) -> Self {
+        self.at(self.own())
+    }
+
+    /// Comments, markers and attributes of the field, from all places that declare it.
+    pub fn comments(&self) -> Comments {
+        let Some(vertex) = self.vertex else { return Comments::default() };
+        let notes = self.evaluation.borrow().notes(vertex);
+        let doc = notes
+            .lines
+            .iter()
+            .map(|line| line.trim_start_matches('/').trim())
+            .filter(|line| !line.starts_with('+'))
+            .map(str::to_owned)
+            .collect();
+        let markers = markers(&notes).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+        Comments { doc, markers, attributes: notes.attributes }
+    }
+
+    /// What made it, in order.
+    pub fn origins(&self) -> Vec<Origin> {
+        let Some(own) = self.own() else { return Vec::new() };
+        let evaluation = self.evaluation.borrow();
+        evaluation.v(own).origins.iter().map(|(expr, kind)| Origin { span: evaluation.span(*expr), kind: *kind }).collect()
+    }
+
+    /// The syntax of the evaluated value: references resolved, comments kept.
+    pub fn syntax(&self) -> ast::Expr {
+        match self.vertex {
+            Some(vertex) => self.evaluation.borrow_mut().syntax(vertex),
+            None => ast::Expr::new(Span::NONE, ast::ExprKind::Bottom),
+        }
+    }
+
+    /// The tree of everything known about it, for conformance and tools.
+    pub fn tree(&self) -> serde_json::Value {
+        match self.vertex {
+            Some(vertex) => self.evaluation.borrow_mut().tree(vertex),
+            None => serde_json::Value::Null,
+        }
+    }
+
+    /// Both values at once. A value of another instance is brought as it is known there.
+    pub fn unify(&self, other: &Self) -> Self {
+        let (Some(a), Some(b)) = (self.vertex, other.vertex) else {
+            return if self.vertex.is_some() { self.clone() } else { other.clone() };
+        };
+        if Rc::ptr_eq(&self.evaluation, &other.evaluation) {
+            let made = self.evaluation.borrow_mut().joined(a, b);
+            return self.at(Some(made));
+        }
+        match other.to_data() {
+            Ok(data) => self.with_data(data),
+            Err(_) => self.at(None),
+        }
+    }
+
+    /// The value with data added at a path.
+    pub fn fill(&self, path: &str, json: &serde_json::Value) -> Self {
+        let mut data = json_data(json);
+        for name in segments(path).into_iter().rev() {
+            data = Data::Struct(vec![(name, data)]);
+        }
+        self.with_data(data)
+    }
+
+    fn with_data(&self, data: Data) -> Self {
+        let Some(vertex) = self.vertex else { return self.clone() };
+        let mut evaluation = self.evaluation.borrow_mut();
+        let made = match evaluation.data_expr(&data, Span::NONE) {
+            Some(expr) => {
+                evaluation.inputs.push(expr.chunk());
+                let conjunct = evaluation.plain(expr);
+                let added = evaluation.inline(conjunct, VertexId::NONE);
+                evaluation.joined(vertex, added)
+            }
+            None => vertex,
+        };
+        drop(evaluation);
+        self.at(Some(made))
+    }
+
+    /// The path of the value.
+    pub fn path(&self) -> String {
+        self.vertex.map_or_else(String::new, |vertex| self.evaluation.borrow().path(vertex))
+    }
+
+    /// Whether a term is this value.
+    #[allow(dead_code)]
+    pub(crate) fn term(&self) -> Option<Term> {
+        self.vertex.map(Term::Vertex)
+    }
+}
+
+fn field_name(evaluation: &Evaluation, label: Label) -> String {
+    let text = evaluation.label_text(label);
+    text.split('\u{0}').next().unwrap_or("").to_owned()
+}
+
+/// The parts of a path; quoted parts may hold dots, `[0]` is an index.
+fn segments(path: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut current = String::new();
+    let mut quoted = false;
+    for c in path.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '.' | '[' | ']' if !quoted => {
+                if !current.is_empty() {
+                    out.push(std::mem::take(&mut current));
+                }
+            }
+            c => current.push(c),
+        }
+    }
+    if !current.is_empty() {
+        out.push(current);
+    }
+    out
+}
+
+/// Plain data as JSON; numbers JSON cannot hold exactly become the nearest float.
+pub(crate) fn data_json(data: &Data) -> serde_json::Value {
+    use serde_json::Value as Json;
+    match data {
+        Data::Null | Data::Opaque(_) => Json::Null,
+        Data::Bool(b) => Json::Bool(*b),
+        Data::Number { value, .. } => match (value.to_i64(), value.to_u64()) {
+            (Some(i), _) => Json::from(i),
+            (None, Some(u)) => Json::from(u),
+            _ => serde_json::Number::from_f64(value.to_f64()).map_or(Json::Null, Json::Number),
+        },
+        Data::String(s) => Json::String(s.clone()),
+        Data::Bytes(b) => {
+            use base64::Engine as _;
+            Json::String(base64::engine::general_purpose::STANDARD.encode(b))
+        }
+        Data::List(items) => Json::Array(items.iter().map(data_json).collect()),
+        Data::Struct(fields) => Json::Object(fields.iter().map(|(k, v)| (k.clone(), data_json(v))).collect()),
+    }
+}
