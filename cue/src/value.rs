@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc};
 
 use crate::{
     ast,
-    compile::markers,
+    compile::expr::markers,
     diagnostic::{Code, Diagnostics},
     evaluate::{Evaluation, Mode, OriginKind, Term, VertexId},
     ir::{ArcKind, Atom, ExprId, Label},

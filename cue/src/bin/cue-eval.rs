@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
-use vela_cue::{Diagnostics, Source, Sources, format, parser};
+use vela_cue::{Diagnostics, Source, Sources, Template, format, packages, parser};
 
 const USAGE: &str = "usage: cue-eval export|eval|def|vet|tree|parse|fmt [--out json|yaml|cue] [-e EXPR] [--diagnostics text|json] FILE...";
 
@@ -61,6 +61,9 @@ fn arguments() -> Result<Arguments, String> {
     let mut arguments = Arguments { command, json_diagnostics: false, files: Vec::new() };
     while let Some(argument) = given.next() {
         match argument.as_str() {
+            "--out" => {
+                given.next();
+            }
             "--diagnostics" => match given.next().as_deref() {
                 Some("json") => arguments.json_diagnostics = true,
                 Some("text") => arguments.json_diagnostics = false,
@@ -96,6 +99,15 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
                 Err(Failure::Diagnostics(Diagnostics::new(mistakes, all)))
             }
         }
+        "export" => {
+            let template = Template::compile(&sources).map_err(Failure::Diagnostics)?;
+            let data = template.instantiate(&[]).root().to_data().map_err(Failure::Diagnostics)?;
+            packages::json_marshal(&data).map(|t| t + "\n").map_err(|e| Failure::Message(format!("{e:?}")))
+        }
+        "tree" => match Template::compile(&sources) {
+            Ok(template) => Ok(template.instantiate(&[]).root().tree().to_string() + "\n"),
+            Err(diagnostics) => Ok(serde_json::json!({"buildError": diagnostics.to_string()}).to_string() + "\n"),
+        },
         other => Err(Failure::Message(format!("unknown command {other}\n{USAGE}"))),
     }
 }

@@ -1,6 +1,6 @@
 //! Syntax trees in; expressions with every name resolved out. Done once per template.
 
-mod expr;
+pub(crate) mod expr;
 mod scope;
 
 use std::sync::Arc;

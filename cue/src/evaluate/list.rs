@@ -137,7 +137,7 @@ impl Evaluation {
         low: Option<ExprId>,
         high: Option<ExprId>,
     ) -> Result<Term, Fault> {
-        let mut limit = |this: &mut Self, expr: Option<ExprId>| -> Result<Option<usize>, Fault> {
+        let limit = |this: &mut Self, expr: Option<ExprId>| -> Result<Option<usize>, Fault> {
             let Some(expr) = expr else { return Ok(None) };
             match this.concrete(conjunct.with(expr))? {
                 Term::Atom(Atom::Number { value, is_float: false }) => match value.to_i64() {
