@@ -86,7 +86,8 @@ impl Label {
     }
 
     pub(crate) fn as_index(self) -> Option<usize> {
-        (self.0 >> KIND_SHIFT == 3 && self != Self::NONE).then_some((self.0 & ((1 << KIND_SHIFT) - 1)) as usize)
+        (self.0 >> KIND_SHIFT == 3 && self != Self::NONE)
+            .then_some((self.0 & ((1 << KIND_SHIFT) - 1)) as usize)
     }
 
     pub(crate) fn string_id(self) -> u32 {
@@ -202,19 +203,38 @@ pub(crate) enum Expr {
     Struct(Struct),
     List(List),
     /// A field of the struct some levels up.
-    Field { up: u32, label: Label },
+    Field {
+        up: u32,
+        label: Label,
+    },
     /// A field with a computed label of the struct some levels up.
-    DynamicField { up: u32, label: ExprId },
+    DynamicField {
+        up: u32,
+        label: ExprId,
+    },
     /// A `let` of the struct some levels up.
-    Let { up: u32, index: u32 },
+    Let {
+        up: u32,
+        index: u32,
+    },
     /// What a clause some levels up bound: `k` and `v` of `for`, or `let`.
-    ForKey { up: u32 },
-    ForValue { up: u32 },
-    ClauseLet { up: u32 },
+    ForKey {
+        up: u32,
+    },
+    ForValue {
+        up: u32,
+    },
+    ClauseLet {
+        up: u32,
+    },
     /// The label matched by a pattern some levels up.
-    PatternLabel { up: u32 },
+    PatternLabel {
+        up: u32,
+    },
     /// The value that a struct or alias some levels up became.
-    Own { up: u32 },
+    Own {
+        up: u32,
+    },
     /// `X={…}`: opens a level for [`Expr::Own`].
     ValueAlias(ExprId),
     Package(u32),
@@ -227,8 +247,15 @@ pub(crate) enum Expr {
     Unary(UnaryOp, ExprId),
     Binary(BinaryOp, ExprId, ExprId),
     /// `x == _|_` and `x != _|_`.
-    IsBottom { negated: bool, operand: ExprId },
-    Interpolation { bytes: bool, texts: Vec<Arc<[u8]>>, exprs: Vec<ExprId> },
+    IsBottom {
+        negated: bool,
+        operand: ExprId,
+    },
+    Interpolation {
+        bytes: bool,
+        texts: Vec<Arc<[u8]>>,
+        exprs: Vec<ExprId>,
+    },
     Call(Callee, Vec<ExprId>),
     /// A function that is named and not called.
     Function(Callee),
@@ -251,10 +278,22 @@ pub(crate) struct Struct {
 
 /// A declaration.
 pub(crate) enum Decl {
-    Field { label: Label, kind: ArcKind, value: ExprId },
-    Dynamic { label: ExprId, kind: ArcKind, value: ExprId },
+    Field {
+        label: Label,
+        kind: ArcKind,
+        value: ExprId,
+    },
+    Dynamic {
+        label: ExprId,
+        kind: ArcKind,
+        value: ExprId,
+    },
     /// `labelled`: the value has a level for the label.
-    Pattern { pattern: ExprId, value: ExprId, labelled: bool },
+    Pattern {
+        pattern: ExprId,
+        value: ExprId,
+        labelled: bool,
+    },
     Embed(ExprId),
     Comprehension(ExprId),
     Ellipsis,

@@ -3,8 +3,8 @@
 pub mod ast;
 mod compile;
 pub mod diagnostic;
-pub mod format;
 mod evaluate;
+pub mod format;
 mod ir;
 mod lexer;
 pub mod literal;

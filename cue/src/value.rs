@@ -146,7 +146,11 @@ impl Value {
         let list = evaluation.is_list(own);
         let found = evaluation.v(own).arcs.iter().find(|arc| {
             arc.kind == ArcKind::Member
-                && if list { arc.label.as_index() == name.parse().ok() } else { field_name(&evaluation, arc.label) == name }
+                && if list {
+                    arc.label.as_index() == name.parse().ok()
+                } else {
+                    field_name(&evaluation, arc.label) == name
+                }
         });
         self.at(found.map(|arc| arc.vertex))
     }
@@ -190,7 +194,8 @@ impl Value {
         let Some(own) = self.own() else { return false };
         let evaluation = self.evaluation.borrow();
         let v = evaluation.v(own);
-        v.disjuncts.is_none() && (v.atom.is_some() || (v.fault.is_none() && (v.kinds == Kinds::STRUCT || v.list.is_some())))
+        v.disjuncts.is_none()
+            && (v.atom.is_some() || (v.fault.is_none() && (v.kinds == Kinds::STRUCT || v.list.is_some())))
     }
 
     /// The fields of a struct in order.
@@ -285,7 +290,8 @@ impl Value {
     }
 
     fn missing(&self) -> Diagnostics {
-        let diagnostic = crate::Diagnostic::new(Code::Incomplete, "there is no value at this path", Span::NONE);
+        let diagnostic =
+            crate::Diagnostic::new(Code::Incomplete, "there is no value at this path", Span::NONE);
         Diagnostics::new(vec![diagnostic], self.evaluation.borrow().program.sources.clone())
     }
 
@@ -313,7 +319,12 @@ impl Value {
     pub fn origins(&self) -> Vec<Origin> {
         let Some(own) = self.own() else { return Vec::new() };
         let evaluation = self.evaluation.borrow();
-        evaluation.v(own).origins.iter().map(|(expr, kind)| Origin { span: evaluation.span(*expr), kind: *kind }).collect()
+        evaluation
+            .v(own)
+            .origins
+            .iter()
+            .map(|(expr, kind)| Origin { span: evaluation.span(*expr), kind: *kind })
+            .collect()
     }
 
     /// The syntax of the evaluated value: references resolved, comments kept.

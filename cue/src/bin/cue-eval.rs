@@ -106,7 +106,9 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
         }
         "tree" => match Template::compile(&sources) {
             Ok(template) => Ok(template.instantiate(&[]).root().tree().to_string() + "\n"),
-            Err(diagnostics) => Ok(serde_json::json!({"buildError": diagnostics.to_string()}).to_string() + "\n"),
+            Err(diagnostics) => {
+                Ok(serde_json::json!({"buildError": diagnostics.to_string()}).to_string() + "\n")
+            }
         },
         other => Err(Failure::Message(format!("unknown command {other}\n{USAGE}"))),
     }

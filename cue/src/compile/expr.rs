@@ -4,9 +4,14 @@ use std::sync::Arc;
 
 use super::{Compiler, Imported, Name, Scope};
 use crate::{
-    ast::{self, BinaryOp, ClauseKind, DeclKind, ExprKind, InterpolationPart, LabelKind, LiteralKind, UnaryOp},
+    ast::{
+        self, BinaryOp, ClauseKind, DeclKind, ExprKind, InterpolationPart, LabelKind, LiteralKind, UnaryOp,
+    },
     diagnostic::Code,
-    ir::{ArcKind, Atom, Builtin, Callee, Clause, Comprehension, Decl, Expr, ExprId, FieldNotes, Label, List, Struct},
+    ir::{
+        ArcKind, Atom, Builtin, Callee, Clause, Comprehension, Decl, Expr, ExprId, FieldNotes, Label, List,
+        Struct,
+    },
     literal,
     packages::Kinds,
     source::Span,
@@ -81,7 +86,8 @@ impl Compiler<'_> {
                     scope.require(&key.name, key.span);
                     self.scopes.push(scope);
                 }
-                let own = field.postfix_alias.as_ref().and_then(|a| a.value.as_ref()).or(field.alias.as_ref());
+                let own =
+                    field.postfix_alias.as_ref().and_then(|a| a.value.as_ref()).or(field.alias.as_ref());
                 let value = match own {
                     Some(name) => self.aliased(&name.name, name.span, &field.value),
                     None => self.expr(&field.value),
@@ -105,7 +111,8 @@ impl Compiler<'_> {
             }
             Err(label) => {
                 let label = self.expr(label);
-                let alias = field.alias.as_ref().or(field.postfix_alias.as_ref().and_then(|a| a.value.as_ref()));
+                let alias =
+                    field.alias.as_ref().or(field.postfix_alias.as_ref().and_then(|a| a.value.as_ref()));
                 if let (Some(alias), Some(scope)) = (alias, self.scopes.last_mut()) {
                     scope.set(&alias.name, Name::Dynamic(label));
                 }
@@ -250,7 +257,9 @@ impl Compiler<'_> {
             "uint32" => Some(self.range(Kinds::INT, Some("0"), Some("4294967295"), span)),
             "int32" => Some(self.range(Kinds::INT, Some("-2147483648"), Some("2147483647"), span)),
             "uint64" => Some(self.range(Kinds::INT, Some("0"), Some("18446744073709551615"), span)),
-            "int64" => Some(self.range(Kinds::INT, Some("-9223372036854775808"), Some("9223372036854775807"), span)),
+            "int64" => {
+                Some(self.range(Kinds::INT, Some("-9223372036854775808"), Some("9223372036854775807"), span))
+            }
             "uint128" => {
                 Some(self.range(Kinds::INT, Some("0"), Some("340282366920938463463374607431768211455"), span))
             }
@@ -321,7 +330,9 @@ impl Compiler<'_> {
                 Ok((literal::QuoteKind::String, bytes)) => {
                     Expr::Atom(Atom::String(Arc::from(String::from_utf8_lossy(&bytes).as_ref())))
                 }
-                Ok((literal::QuoteKind::Bytes, bytes)) => Expr::Atom(Atom::Bytes(Arc::from(bytes.as_slice()))),
+                Ok((literal::QuoteKind::Bytes, bytes)) => {
+                    Expr::Atom(Atom::Bytes(Arc::from(bytes.as_slice())))
+                }
                 Err(error) => {
                     self.error(Code::Syntax, error.message, span);
                     Expr::Bottom
@@ -334,7 +345,8 @@ impl Compiler<'_> {
         let Some((quotes, _)) = literal::Quotes::opening(&format!("{}  ", interpolation.open)) else {
             return Expr::Bottom;
         };
-        let quotes = literal::Quotes { multiline: interpolation.close.trim_end_matches('#').len() == 3, ..quotes };
+        let quotes =
+            literal::Quotes { multiline: interpolation.close.trim_end_matches('#').len() == 3, ..quotes };
         let mut segments = Vec::new();
         let mut exprs = Vec::new();
         for part in &interpolation.parts {

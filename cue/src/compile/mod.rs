@@ -144,8 +144,10 @@ impl<'a> Compiler<'a> {
         self.hidden_suffix = if path.is_empty() { String::new() } else { format!("\u{0}{path}") };
         for file in files {
             for decl in &file.decls {
-                if let ast::DeclKind::Field(ast::Field { label: ast::Label { kind: ast::LabelKind::Ident(name), .. }, .. }) =
-                    &decl.kind
+                if let ast::DeclKind::Field(ast::Field {
+                    label: ast::Label { kind: ast::LabelKind::Ident(name), .. },
+                    ..
+                }) = &decl.kind
                 {
                     let label = self.ident_label(name);
                     names.insert(name.clone(), Name::Field(label));
@@ -188,7 +190,8 @@ impl<'a> Compiler<'a> {
                 };
                 let last = path.rsplit('/').next().unwrap_or(path);
                 let last = last.split('@').next().unwrap_or(last);
-                let name = spec.name.as_ref().map_or(explicit.unwrap_or(last), |n| n.name.as_str()).to_owned();
+                let name =
+                    spec.name.as_ref().map_or(explicit.unwrap_or(last), |n| n.name.as_str()).to_owned();
                 let target = if let Some(package) = packages::lookup(path) {
                     Some(Imported::Builtin(package))
                 } else if let Some(id) = self.import_package(&spec.path) {
@@ -274,7 +277,8 @@ fn experiments(file: &ast::File) -> Vec<String> {
     let mut out = Vec::new();
     for decl in &file.decls {
         if let ast::DeclKind::Attribute(attribute) = &decl.kind {
-            if let Some(body) = attribute.text.strip_prefix("@experiment(").and_then(|t| t.strip_suffix(')')) {
+            if let Some(body) = attribute.text.strip_prefix("@experiment(").and_then(|t| t.strip_suffix(')'))
+            {
                 out.extend(body.split(',').map(|n| n.trim().to_owned()));
             }
         }

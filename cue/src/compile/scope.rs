@@ -79,13 +79,19 @@ impl Compiler<'_> {
                     if matches!(scope.names.get(&binding.name.name), Some(Name::Let(_))) {
                         self.error(
                             Code::Reference,
-                            format!("cannot have two let clauses or aliases named {:?} in the same scope", binding.name.name),
+                            format!(
+                                "cannot have two let clauses or aliases named {:?} in the same scope",
+                                binding.name.name
+                            ),
                             binding.name.span,
                         );
                     } else if scope.names.contains_key(&binding.name.name) {
                         self.error(
                             Code::Reference,
-                            format!("cannot have both alias and field with name {:?} in same scope", binding.name.name),
+                            format!(
+                                "cannot have both alias and field with name {:?} in same scope",
+                                binding.name.name
+                            ),
                             binding.name.span,
                         );
                     }

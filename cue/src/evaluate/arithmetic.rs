@@ -98,10 +98,14 @@ impl Evaluation {
                 let bytes = [bytes_of(a), bytes_of(b)].concat();
                 Ok(Term::Atom(Atom::Bytes(Arc::from(bytes))))
             }
-            (Atom::String(_) | Atom::Bytes(_), Atom::Number { value, is_float: false }) if op == BinaryOp::Multiply => {
+            (Atom::String(_) | Atom::Bytes(_), Atom::Number { value, is_float: false })
+                if op == BinaryOp::Multiply =>
+            {
                 self.repeat(a, value.to_i64(), place)
             }
-            (Atom::Number { value, is_float: false }, Atom::String(_) | Atom::Bytes(_)) if op == BinaryOp::Multiply => {
+            (Atom::Number { value, is_float: false }, Atom::String(_) | Atom::Bytes(_))
+                if op == BinaryOp::Multiply =>
+            {
                 self.repeat(b, value.to_i64(), place)
             }
             _ => Err(bad(self)),

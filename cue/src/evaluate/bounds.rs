@@ -42,12 +42,22 @@ pub(crate) fn kinds_text(kinds: Kinds) -> String {
 }
 
 impl Evaluation {
-    pub(crate) fn add_bound(&mut self, vertex: VertexId, op: UnaryOp, term: Term, from: ExprId) -> Result<(), Fault> {
+    pub(crate) fn add_bound(
+        &mut self,
+        vertex: VertexId,
+        op: UnaryOp,
+        term: Term,
+        from: ExprId,
+    ) -> Result<(), Fault> {
         let Term::Atom(limit) = term else {
             if op == UnaryOp::NotEqual {
                 return Ok(());
             }
-            return Err(self.fault(Code::Eval, format!("cannot use a struct or list with {}", op.text()), from));
+            return Err(self.fault(
+                Code::Eval,
+                format!("cannot use a struct or list with {}", op.text()),
+                from,
+            ));
         };
         let kinds = match (op, &limit) {
             (UnaryOp::NotEqual, Atom::Null) => Kinds(Kinds::TOP.0 & !Kinds::NULL.0),
@@ -62,13 +72,21 @@ impl Evaluation {
                 Kinds::STRING.or(Kinds::BYTES)
             }
             (UnaryOp::Match | UnaryOp::NotMatch, _) => {
-                return Err(self.fault(Code::Eval, format!("cannot use {} with {}", self.atom_text(&limit), op.text()), from));
+                return Err(self.fault(
+                    Code::Eval,
+                    format!("cannot use {} with {}", self.atom_text(&limit), op.text()),
+                    from,
+                ));
             }
             (_, Atom::Number { .. }) => Kinds::NUMBER,
             (_, Atom::String(_)) => Kinds::STRING,
             (_, Atom::Bytes(_)) => Kinds::BYTES,
             (_, Atom::Null | Atom::Bool(_)) => {
-                return Err(self.fault(Code::Eval, format!("cannot use {} with {}", self.atom_text(&limit), op.text()), from));
+                return Err(self.fault(
+                    Code::Eval,
+                    format!("cannot use {} with {}", self.atom_text(&limit), op.text()),
+                    from,
+                ));
             }
         };
         let kinds = if matches!(op, UnaryOp::Match | UnaryOp::NotMatch) { Kinds::STRING } else { kinds };
@@ -149,7 +167,8 @@ impl Evaluation {
                     needed = false;
                     return true;
                 }
-                let same_side = (is_low(old.op) && is_low(bound.op)) || (is_high(old.op) && is_high(bound.op));
+                let same_side =
+                    (is_low(old.op) && is_low(bound.op)) || (is_high(old.op) && is_high(bound.op));
                 if same_side {
                     let Some(order) = compare(&old.limit, &bound.limit) else { return true };
                     let old_is_tighter = match order {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Check, Choice, Conjunct, Evaluation, Fault, Message, Mode, ScopeKind, State, Term, VertexId, bounds::kinds_text,
+    Check, Choice, Conjunct, Evaluation, Fault, Message, Mode, ScopeKind, State, Term, VertexId,
+    bounds::kinds_text,
 };
 use crate::{
     ast::BinaryOp,
@@ -64,11 +65,19 @@ impl Evaluation {
             }
             Callee::Builtin(Builtin::MatchN | Builtin::MatchIf) => {}
             Callee::Builtin(_) => {
-                return Err(self.fault(Code::Eval, format!("{} must be called", name_of(callee)), conjunct.expr));
+                return Err(self.fault(
+                    Code::Eval,
+                    format!("{} must be called", name_of(callee)),
+                    conjunct.expr,
+                ));
             }
             Callee::Package(function) => {
                 if !function.is_validator() || arguments.len() + 1 != function.parameters.len() {
-                    return Err(self.fault(Code::Eval, format!("{} must be called", function.name), conjunct.expr));
+                    return Err(self.fault(
+                        Code::Eval,
+                        format!("{} must be called", function.name),
+                        conjunct.expr,
+                    ));
                 }
                 if let Some(first) = function.parameters.first() {
                     self.add_kinds(vertex, first.kinds, conjunct.expr);
@@ -110,7 +119,8 @@ impl Evaluation {
                             return Err(fault);
                         }
                         if self.v(target).kinds != Kinds::STRUCT && self.v(target).disjuncts.is_none() {
-                            let text = format!("cannot close {}: not a struct", self.source_text(argument.expr));
+                            let text =
+                                format!("cannot close {}: not a struct", self.source_text(argument.expr));
                             return Err(self.fault(Code::Eval, text, argument.expr));
                         }
                         self.close_by(vertex, scope);
@@ -149,14 +159,24 @@ impl Evaluation {
         Ok(None)
     }
 
-    pub(crate) fn call(&mut self, callee: Callee, arguments: &[ExprId], conjunct: Conjunct) -> Result<Term, Fault> {
+    pub(crate) fn call(
+        &mut self,
+        callee: Callee,
+        arguments: &[ExprId],
+        conjunct: Conjunct,
+    ) -> Result<Term, Fault> {
         match callee {
             Callee::Builtin(builtin) => self.call_builtin(builtin, arguments, conjunct),
             Callee::Package(function) => self.call_package(function, arguments, conjunct),
         }
     }
 
-    fn call_builtin(&mut self, builtin: Builtin, arguments: &[ExprId], conjunct: Conjunct) -> Result<Term, Fault> {
+    fn call_builtin(
+        &mut self,
+        builtin: Builtin,
+        arguments: &[ExprId],
+        conjunct: Conjunct,
+    ) -> Result<Term, Fault> {
         let name = name_of(Callee::Builtin(builtin));
         let count = |this: &Self, wanted: usize| {
             if arguments.len() == wanted {
@@ -172,7 +192,9 @@ impl Evaluation {
                 let length = match self.concrete(conjunct.with(arguments[0]))? {
                     Term::Atom(Atom::String(s)) => s.len(),
                     Term::Atom(Atom::Bytes(b)) => b.len(),
-                    Term::Vertex(v) if self.v(v).state == State::Busy => return Err(self.busy(v, conjunct.expr)),
+                    Term::Vertex(v) if self.v(v).state == State::Busy => {
+                        return Err(self.busy(v, conjunct.expr));
+                    }
                     Term::Vertex(v) if self.is_list(v) => self.elements_of(v).len(),
                     Term::Vertex(v) => {
                         let member = |a: &&super::Arc_| a.kind == ArcKind::Member && a.label.is_regular();
@@ -209,7 +231,11 @@ impl Evaluation {
                     _ => Err(self.fault(Code::Eval, "error takes a string", conjunct.expr)),
                 }
             }
-            _ => Err(self.fault(Code::Eval, format!("wrong number of arguments in call to {name}"), conjunct.expr)),
+            _ => Err(self.fault(
+                Code::Eval,
+                format!("wrong number of arguments in call to {name}"),
+                conjunct.expr,
+            )),
         }
     }
 
@@ -226,7 +252,8 @@ impl Evaluation {
         let mut terms = Vec::with_capacity(arguments.len());
         for (argument, parameter) in arguments.iter().zip(function.parameters) {
             let argument = conjunct.with(*argument);
-            let term = if parameter.kinds == Kinds::TOP { self.eval(argument)? } else { self.concrete(argument)? };
+            let term =
+                if parameter.kinds == Kinds::TOP { self.eval(argument)? } else { self.concrete(argument)? };
             let kinds = match &term {
                 Term::Atom(atom) => atom.kinds(),
                 Term::Vertex(v) => {
@@ -261,7 +288,12 @@ impl Evaluation {
         self.run_function(function, &terms, conjunct)
     }
 
-    fn run_function(&mut self, function: &'static Function, terms: &[Term], conjunct: Conjunct) -> Result<Term, Fault> {
+    fn run_function(
+        &mut self,
+        function: &'static Function,
+        terms: &[Term],
+        conjunct: Conjunct,
+    ) -> Result<Term, Fault> {
         let result = match function.run {
             Run::Data(run) => {
                 let mut data = Vec::with_capacity(terms.len());
@@ -299,9 +331,11 @@ impl Evaluation {
         };
         match result {
             Ok(data) => self.data_term(&data, conjunct.expr),
-            Err(Failure::Error(text)) => {
-                Err(self.fault(Code::Eval, format!("error in call to {}: {text}", function.name), conjunct.expr))
-            }
+            Err(Failure::Error(text)) => Err(self.fault(
+                Code::Eval,
+                format!("error in call to {}: {text}", function.name),
+                conjunct.expr,
+            )),
             Err(Failure::Incomplete(vertex)) => {
                 let vertex = VertexId(vertex as u32);
                 self.validate(vertex, Mode::Concrete, conjunct.expr)?;
@@ -355,9 +389,13 @@ impl Evaluation {
                 };
                 let data = match read {
                     Ok(data) => data,
-                    Err(error) => return Err(self.fault(Code::Eval, format!("cannot read: {error:?}"), conjunct.expr)),
+                    Err(error) => {
+                        return Err(self.fault(Code::Eval, format!("cannot read: {error:?}"), conjunct.expr));
+                    }
                 };
-                let Term::Vertex(value) = self.data_vertex(&data, conjunct.expr)? else { return boolean(false) };
+                let Term::Vertex(value) = self.data_vertex(&data, conjunct.expr)? else {
+                    return boolean(false);
+                };
                 if special == Special::YamlValidatePartial {
                     return boolean(self.unifies(value, *constraint));
                 }
@@ -399,7 +437,13 @@ impl Evaluation {
         }
     }
 
-    fn less(&mut self, a: VertexId, b: VertexId, comparer: VertexId, conjunct: Conjunct) -> Result<bool, Fault> {
+    fn less(
+        &mut self,
+        a: VertexId,
+        b: VertexId,
+        comparer: VertexId,
+        conjunct: Conjunct,
+    ) -> Result<bool, Fault> {
         let pair = Data::Struct(vec![
             ("x".into(), Data::Opaque(a.0 as usize)),
             ("y".into(), Data::Opaque(b.0 as usize)),
@@ -503,7 +547,8 @@ impl Evaluation {
         if ok {
             return Ok(());
         }
-        let more_may_come = matches!(check.callee, Callee::Package(f) if f.name == "MinFields") && !self.is_closed(vertex);
+        let more_may_come =
+            matches!(check.callee, Callee::Package(f) if f.name == "MinFields") && !self.is_closed(vertex);
         let code = if more_may_come { Code::Incomplete } else { Code::Eval };
         let text = format!(
             "invalid value {} (does not satisfy {})",
@@ -550,7 +595,11 @@ impl Evaluation {
                 let side = if self.unifies(value, vertices[0]) { vertices[1] } else { vertices[2] };
                 Ok(self.unifies(value, side))
             }
-            _ => Err(self.fault(Code::Eval, format!("wrong arguments of {}", name_of(Callee::Builtin(builtin))), conjunct.expr)),
+            _ => Err(self.fault(
+                Code::Eval,
+                format!("wrong arguments of {}", name_of(Callee::Builtin(builtin))),
+                conjunct.expr,
+            )),
         }
     }
 

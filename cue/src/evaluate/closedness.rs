@@ -48,9 +48,7 @@ impl Evaluation {
 
     fn allowed(&self, vertex: VertexId, seen: &[ScopeId]) -> bool {
         let v = self.v(vertex);
-        v.closers
-            .iter()
-            .all(|closer| v.open.iter().chain(seen).any(|s| self.allows(*closer, *s)))
+        v.closers.iter().all(|closer| v.open.iter().chain(seen).any(|s| self.allows(*closer, *s)))
     }
 
     /// Whether a closed vertex could have this field.
@@ -85,11 +83,8 @@ impl Evaluation {
                 continue;
             }
             let places: Vec<ExprId> = self.v(arc.vertex).conjuncts.iter().map(|c| c.expr).collect();
-            let fault = self.fault_with(
-                Code::Eval,
-                super::Message::Text("field not allowed".into()),
-                &places,
-            );
+            let fault =
+                self.fault_with(Code::Eval, super::Message::Text("field not allowed".into()), &places);
             self.process(arc.vertex);
             self.set_fault(arc.vertex, fault.clone());
             let child = self.deref(arc.vertex);

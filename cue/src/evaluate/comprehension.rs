@@ -23,7 +23,11 @@ impl Evaluation {
     }
 
     /// The environments for which the value is yielded; all of them or a fault.
-    pub(crate) fn yields(&mut self, comprehension: &Comprehension, conjunct: Conjunct) -> Result<Vec<EnvId>, Fault> {
+    pub(crate) fn yields(
+        &mut self,
+        comprehension: &Comprehension,
+        conjunct: Conjunct,
+    ) -> Result<Vec<EnvId>, Fault> {
         let mut out = Vec::new();
         self.clause(&comprehension.clauses, conjunct, &mut out)?;
         Ok(out)

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    Choice, Conjunct, Env, EnvId, EnvKind, Evaluation, Fault, Mark, Message, OriginKind, State, TaskState, Vertex,
-    VertexId,
+    Choice, Conjunct, Env, EnvId, EnvKind, Evaluation, Fault, Mark, Message, OriginKind, State, TaskState,
+    Vertex, VertexId,
 };
 use crate::{
     diagnostic::Code,
@@ -37,7 +37,11 @@ impl Evaluation {
                     }
                     let copy = self.copy(base, vertex, if first { at + 1 } else { usize::MAX });
                     self.vm(copy).state = State::Busy;
-                    let mapped = if first { self.copied_env(conjunct, vertex, copy) } else { self.copied_env(conjunct, vertex, copy) };
+                    let mapped = if first {
+                        self.copied_env(conjunct, vertex, copy)
+                    } else {
+                        self.copied_env(conjunct, vertex, copy)
+                    };
                     let before = self.v(copy).origins.len();
                     self.add(copy, mapped.with(*expr));
                     if *preferred {
@@ -93,7 +97,13 @@ impl Evaluation {
     }
 
     /// Finishes a copy: drops it when it fails, flattens it when it is a disjunction itself.
-    fn settle(&mut self, copy: VertexId, mark: Mark, results: &mut Vec<(VertexId, Mark)>, faults: &mut Vec<Fault>) {
+    fn settle(
+        &mut self,
+        copy: VertexId,
+        mark: Mark,
+        results: &mut Vec<(VertexId, Mark)>,
+        faults: &mut Vec<Fault>,
+    ) {
         self.run_tasks(copy);
         let v = self.v(copy);
         if v.cyclic && !v.acyclic {
@@ -258,12 +268,24 @@ impl Evaluation {
         made
     }
 
-    fn moved(&mut self, conjunct: Conjunct, from: VertexId, to: VertexId, map: &mut FxHashMap<EnvId, EnvId>) -> Conjunct {
+    fn moved(
+        &mut self,
+        conjunct: Conjunct,
+        from: VertexId,
+        to: VertexId,
+        map: &mut FxHashMap<EnvId, EnvId>,
+    ) -> Conjunct {
         Conjunct { env: self.moved_env(conjunct.env, from, to, map), ..conjunct }
     }
 
     /// The same environment with a copy in place of a vertex.
-    fn moved_env(&mut self, env: EnvId, from: VertexId, to: VertexId, map: &mut FxHashMap<EnvId, EnvId>) -> EnvId {
+    fn moved_env(
+        &mut self,
+        env: EnvId,
+        from: VertexId,
+        to: VertexId,
+        map: &mut FxHashMap<EnvId, EnvId>,
+    ) -> EnvId {
         if env.is_none() {
             return env;
         }

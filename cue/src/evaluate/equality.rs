@@ -50,7 +50,8 @@ impl Evaluation {
             && x.bounds.iter().zip(&y.bounds).all(|(p, q)| p.op == q.op && p.limit == q.limit)
             && x.checks.len() == y.checks.len()
             && x.checks.iter().zip(&y.checks).all(|(p, q)| p.conjunct.expr == q.conjunct.expr)
-            && x.list.as_ref().map(|l| (l.closed, l.rest.len())) == y.list.as_ref().map(|l| (l.closed, l.rest.len()))
+            && x.list.as_ref().map(|l| (l.closed, l.rest.len()))
+                == y.list.as_ref().map(|l| (l.closed, l.rest.len()))
             && x.arcs.len() == y.arcs.len()
             && x.has_ellipsis == y.has_ellipsis
             && x.fault.is_some() == y.fault.is_some()
@@ -63,7 +64,9 @@ impl Evaluation {
         match (&x.disjuncts, &y.disjuncts) {
             (None, None) => {}
             (Some(p), Some(q)) => {
-                if p.len() != q.len() || !p.iter().zip(q).all(|(p, q)| p.1 == q.1 && self.same_disjunct(p.0, q.0)) {
+                if p.len() != q.len()
+                    || !p.iter().zip(q).all(|(p, q)| p.1 == q.1 && self.same_disjunct(p.0, q.0))
+                {
                     return false;
                 }
             }
@@ -74,7 +77,11 @@ impl Evaluation {
                 r.label == l.label
                     && r.kind == l.kind
                     && (l.kind == ArcKind::Member
-                        || self.v(l.vertex).conjuncts.iter().map(|c| c.expr).eq(self.v(r.vertex).conjuncts.iter().map(|c| c.expr)))
+                        || self.v(l.vertex).conjuncts.iter().map(|c| c.expr).eq(self
+                            .v(r.vertex)
+                            .conjuncts
+                            .iter()
+                            .map(|c| c.expr)))
                     && (l.kind != ArcKind::Member || self.same_disjunct(l.vertex, r.vertex))
             })
         })

@@ -45,7 +45,9 @@ impl Evaluation {
         if v.list.is_some() {
             let mut items = Vec::with_capacity(arcs.len());
             for arc in arcs.iter().filter(|a| a.label.as_index().is_some()) {
-                items.push(stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.data(arc.vertex, place, size))?);
+                items.push(stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+                    self.data(arc.vertex, place, size)
+                })?);
             }
             return Ok(Data::List(items));
         }

@@ -16,7 +16,11 @@ impl Evaluation {
         self.step(conjunct.expr)?;
         if self.depth >= self.budget.depth {
             let limit = self.budget.depth;
-            return Err(self.fault(Code::Budget, format!("expressions are nested deeper than {limit} levels"), conjunct.expr));
+            return Err(self.fault(
+                Code::Budget,
+                format!("expressions are nested deeper than {limit} levels"),
+                conjunct.expr,
+            ));
         }
         self.depth += 1;
         let result = stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.eval_now(conjunct));
@@ -31,9 +35,13 @@ impl Evaluation {
         let chunk = self.chunk(conjunct.expr);
         match self.expr(&chunk, conjunct.expr) {
             Expr::Atom(atom) => Ok(Term::Atom(atom.clone())),
-            Expr::Bottom => Err(self.fault(Code::User, "explicit error (_|_ literal) in source", conjunct.expr)),
+            Expr::Bottom => {
+                Err(self.fault(Code::User, "explicit error (_|_ literal) in source", conjunct.expr))
+            }
             Expr::Unary(op, operand) => self.unary(*op, conjunct.with(*operand), conjunct.expr),
-            Expr::Binary(op, left, right) => self.binary(*op, conjunct.with(*left), conjunct.with(*right), conjunct),
+            Expr::Binary(op, left, right) => {
+                self.binary(*op, conjunct.with(*left), conjunct.with(*right), conjunct)
+            }
             Expr::IsBottom { negated, operand } => {
                 let bottom = self.is_bottom(conjunct.with(*operand))?;
                 Ok(Term::Atom(Atom::Bool(bottom != *negated)))
@@ -92,7 +100,11 @@ impl Evaluation {
                     if let Some(fault) = self.v(vertex).fault.clone() {
                         return Err(fault);
                     }
-                    let text = format!("unresolved disjunction {} (type {})", self.show(vertex), self.kinds_of(vertex));
+                    let text = format!(
+                        "unresolved disjunction {} (type {})",
+                        self.show(vertex),
+                        self.kinds_of(vertex)
+                    );
                     return Err(self.fault(Code::Incomplete, text, place));
                 }
             }
@@ -122,7 +134,9 @@ impl Evaluation {
     /// The list or struct an expression is.
     pub(crate) fn container(&mut self, conjunct: Conjunct) -> Result<VertexId, Fault> {
         match self.concrete(conjunct)? {
-            Term::Vertex(vertex) if self.v(vertex).state == State::Busy => Err(self.busy(vertex, conjunct.expr)),
+            Term::Vertex(vertex) if self.v(vertex).state == State::Busy => {
+                Err(self.busy(vertex, conjunct.expr))
+            }
             Term::Vertex(vertex) => Ok(vertex),
             Term::Atom(atom) => {
                 let text = format!(
@@ -146,7 +160,10 @@ impl Evaluation {
                 self.process(vertex);
                 let own = self.deref(vertex);
                 if let Some(fault) = self.v(own).fault.clone() {
-                    if !fault.0.busy.is_none() && self.v(fault.0.busy).state == State::Busy && self.v(own).atom.is_none() {
+                    if !fault.0.busy.is_none()
+                        && self.v(fault.0.busy).state == State::Busy
+                        && self.v(own).atom.is_none()
+                    {
                         return Err(fault);
                     }
                     return Ok(fault.is_fatal() || self.v(own).atom.is_none());
@@ -207,11 +224,23 @@ impl Evaluation {
             }
             _ => {}
         }
-        let text = format!("invalid operation {}{} ({} {})", op.text(), self.term_text(&term), op.text(), self.term_kinds(&term));
+        let text = format!(
+            "invalid operation {}{} ({} {})",
+            op.text(),
+            self.term_text(&term),
+            op.text(),
+            self.term_kinds(&term)
+        );
         Err(self.fault(Code::Eval, text, whole))
     }
 
-    fn binary(&mut self, op: BinaryOp, left: Conjunct, right: Conjunct, whole: Conjunct) -> Result<Term, Fault> {
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: Conjunct,
+        right: Conjunct,
+        whole: Conjunct,
+    ) -> Result<Term, Fault> {
         if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
             return self.logical(op, left, right);
         }

@@ -27,7 +27,11 @@ impl Evaluation {
                 elements.push(inner);
             }
             if elements.len() > MAX_ELEMENTS {
-                return Err(self.fault(Code::Budget, format!("a list has more than {MAX_ELEMENTS} elements"), conjunct.expr));
+                return Err(self.fault(
+                    Code::Budget,
+                    format!("a list has more than {MAX_ELEMENTS} elements"),
+                    conjunct.expr,
+                ));
             }
         }
         self.add_kinds(vertex, Kinds::LIST, conjunct.expr);
@@ -41,7 +45,11 @@ impl Evaluation {
         match rest {
             None => match state.closed {
                 Some(length) if length != count => {
-                    let text = format!("incompatible list lengths ({} and {})", length.min(count), length.max(count));
+                    let text = format!(
+                        "incompatible list lengths ({} and {})",
+                        length.min(count),
+                        length.max(count)
+                    );
                     let fault = self.fault_with(Code::Eval, Message::Text(text), &[conjunct.expr]);
                     self.set_fault(vertex, fault);
                 }
@@ -148,7 +156,8 @@ impl Evaluation {
             }
         };
         let (from, to) = (limit(self, low)?, limit(self, high)?);
-        let out_of_range = |this: &Self| Err(this.fault(Code::Eval, "slice bounds out of range", conjunct.expr));
+        let out_of_range =
+            |this: &Self| Err(this.fault(Code::Eval, "slice bounds out of range", conjunct.expr));
         match self.concrete(conjunct.with(base))? {
             Term::Vertex(vertex) if self.is_list(vertex) => {
                 let elements = self.elements_of(vertex);
@@ -166,7 +175,8 @@ impl Evaluation {
                 None => out_of_range(self),
             },
             other => {
-                let text = format!("cannot slice {} (type {})", self.source_text(base), self.term_kinds(&other));
+                let text =
+                    format!("cannot slice {} (type {})", self.source_text(base), self.term_kinds(&other));
                 Err(self.fault(Code::Eval, text, conjunct.expr))
             }
         }

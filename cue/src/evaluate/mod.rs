@@ -584,8 +584,9 @@ impl Evaluation {
         let base = program.labels.len();
         let labels = &mut self.labels;
         let mut intern = |text: &str| program.labels.find(text).unwrap_or_else(|| base + labels.intern(text));
-        let (made, id) =
-            crate::compile::data_chunk(data, span, chunk, &mut intern, &mut |number| Expr::Value(number as u32));
+        let (made, id) = crate::compile::data_chunk(data, span, chunk, &mut intern, &mut |number| {
+            Expr::Value(number as u32)
+        });
         if made.exprs.len() >= ir::MAX_VERTICES {
             return None;
         }

@@ -1,6 +1,8 @@
 //! A vertex in; the same vertex with all conjuncts added, tasks run and disjunctions expanded, out.
 
-use super::{Conjunct, Evaluation, Fault, FaultData, Message, ScopeId, State, Task, TaskKind, TaskState, VertexId};
+use super::{
+    Conjunct, Evaluation, Fault, FaultData, Message, ScopeId, State, Task, TaskKind, TaskState, VertexId,
+};
 use crate::{
     diagnostic::Code,
     ir::{ArcKind, Callee, Decl, Expr, ExprId, Label},
@@ -21,7 +23,11 @@ impl Evaluation {
         }
         if self.depth >= self.budget.depth {
             let limit = self.budget.depth;
-            let fault = self.fault(Code::Budget, format!("values are nested deeper than {limit} levels"), ExprId::NONE);
+            let fault = self.fault(
+                Code::Budget,
+                format!("values are nested deeper than {limit} levels"),
+                ExprId::NONE,
+            );
             self.set_fault(vertex, fault);
             self.vm(vertex).state = State::Done;
             return;
@@ -65,7 +71,9 @@ impl Evaluation {
         }
         self.run_tasks(vertex);
         self.check_cycle(vertex);
-        if self.v(vertex).fault.as_ref().is_none_or(Fault::is_incomplete) && !self.v(vertex).choices.is_empty() {
+        if self.v(vertex).fault.as_ref().is_none_or(Fault::is_incomplete)
+            && !self.v(vertex).choices.is_empty()
+        {
             self.expand(vertex);
         }
         self.finish(vertex);
@@ -226,7 +234,11 @@ impl Evaluation {
         }
         if self.depth >= self.budget.depth {
             let limit = self.budget.depth;
-            let fault = self.fault(Code::Budget, format!("values are nested deeper than {limit} levels"), ExprId::NONE);
+            let fault = self.fault(
+                Code::Budget,
+                format!("values are nested deeper than {limit} levels"),
+                ExprId::NONE,
+            );
             self.set_fault(vertex, fault);
             return;
         }
@@ -330,7 +342,11 @@ impl Evaluation {
             TaskKind::Reference => true,
             TaskKind::Value => !matches!(
                 self.expr(&chunk, task.conjunct.expr),
-                Expr::Bound(..) | Expr::Interpolation { .. } | Expr::IsBottom { .. } | Expr::Binary(..) | Expr::Unary(..)
+                Expr::Bound(..)
+                    | Expr::Interpolation { .. }
+                    | Expr::IsBottom { .. }
+                    | Expr::Binary(..)
+                    | Expr::Unary(..)
             ),
             TaskKind::Pattern { .. } => true,
             TaskKind::List => label.as_index().is_some(),

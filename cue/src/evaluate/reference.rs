@@ -1,8 +1,8 @@
 //! A name in; the vertex it means, and that vertex's conjuncts brought to the one that refers, out.
 
 use super::{
-    Conjunct, Cycle, CycleId, EnvKind, Evaluation, Fault, Message, Scope, ScopeId, ScopeKind, State, TaskState, Term,
-    VertexId,
+    Conjunct, Cycle, CycleId, EnvKind, Evaluation, Fault, Message, Scope, ScopeId, ScopeKind, State,
+    TaskState, Term, VertexId,
 };
 use crate::{
     diagnostic::Code,
@@ -38,7 +38,9 @@ impl Evaluation {
         match self.expr(&chunk, conjunct.expr) {
             Expr::Value(value) => Ok(Term::Vertex(VertexId(*value))),
             Expr::Field { up, label } => match here(*up, self) {
-                Some((_, EnvKind::Vertex(vertex))) => self.lookup(vertex, *label, conjunct.expr).map(Term::Vertex),
+                Some((_, EnvKind::Vertex(vertex))) => {
+                    self.lookup(vertex, *label, conjunct.expr).map(Term::Vertex)
+                }
                 _ => Err(missing(self)),
             },
             Expr::DynamicField { up, label } => match here(*up, self) {
@@ -55,7 +57,9 @@ impl Evaluation {
                     if let Some(known) = self.lets.get(&(env, *index)) {
                         return Ok(Term::Vertex(*known));
                     }
-                    let Some(expr) = self.program.lets.get(*index as usize).copied() else { return Err(missing(self)) };
+                    let Some(expr) = self.program.lets.get(*index as usize).copied() else {
+                        return Err(missing(self));
+                    };
                     let made = self.inline(Conjunct { env, ..conjunct.with(expr) }, vertex);
                     self.lets.insert((env, *index), made);
                     Ok(Term::Vertex(made))
@@ -87,7 +91,8 @@ impl Evaluation {
                 if let Some(known) = self.packages.get(&id) {
                     return Ok(Term::Vertex(*known));
                 }
-                let files = self.program.packages.get(id as usize).map(|p| p.files.clone()).unwrap_or_default();
+                let files =
+                    self.program.packages.get(id as usize).map(|p| p.files.clone()).unwrap_or_default();
                 let made = self.new_vertex(VertexId::NONE, Label::NONE);
                 for file in files {
                     let plain = self.plain(file);
@@ -102,7 +107,11 @@ impl Evaluation {
                     Term::Vertex(from) => self.lookup(from, *label, conjunct.expr).map(Term::Vertex),
                     Term::Atom(_) => Err(self.fault(
                         Code::Eval,
-                        format!("{} is not a struct: it has no field {}", self.source_text(*base), self.label_name(*label)),
+                        format!(
+                            "{} is not a struct: it has no field {}",
+                            self.source_text(*base),
+                            self.label_name(*label)
+                        ),
                         conjunct.expr,
                     )),
                 }
@@ -123,22 +132,32 @@ impl Evaluation {
         let from = self.base(conjunct.with(base))?;
         let key = self.concrete(conjunct.with(index))?;
         let Term::Vertex(from) = from else {
-            let kinds = if let Term::Atom(a) = &from { super::bounds::kinds_text(a.kinds()) } else { String::new() };
-            let text = format!("invalid operand {} (found {kinds}, want list or struct)", self.source_text(base));
+            let kinds =
+                if let Term::Atom(a) = &from { super::bounds::kinds_text(a.kinds()) } else { String::new() };
+            let text =
+                format!("invalid operand {} (found {kinds}, want list or struct)", self.source_text(base));
             return Err(self.fault(Code::Eval, text, base));
         };
         let label = match key {
             Term::Atom(Atom::String(text)) => {
                 let value = self.settled(from, base)?;
                 if !self.v(value).kinds.meets(Kinds::STRUCT) {
-                    return Err(self.fault(Code::Eval, format!("invalid index {text:?}: not a struct"), index));
+                    return Err(self.fault(
+                        Code::Eval,
+                        format!("invalid index {text:?}: not a struct"),
+                        index,
+                    ));
                 }
                 Label::regular(self.intern(&text))
             }
             Term::Atom(Atom::Number { value, is_float: false }) => {
                 let settled = self.settled(from, base)?;
                 if !self.v(settled).kinds.meets(Kinds::LIST) {
-                    return Err(self.fault(Code::Eval, format!("invalid list index {value}: not a list"), index));
+                    return Err(self.fault(
+                        Code::Eval,
+                        format!("invalid list index {value}: not a list"),
+                        index,
+                    ));
                 }
                 match value.to_i64() {
                     Some(i) if (0..1 << 29).contains(&i) => {
@@ -148,7 +167,13 @@ impl Evaluation {
                         }
                         Label::index(i as usize)
                     }
-                    _ => return Err(self.fault(Code::Eval, format!("invalid list index {value}: out of range"), index)),
+                    _ => {
+                        return Err(self.fault(
+                            Code::Eval,
+                            format!("invalid list index {value}: out of range"),
+                            index,
+                        ));
+                    }
                 }
             }
             _ => return Err(self.fault(Code::Eval, "an index is a string or an int", index)),
@@ -215,13 +240,19 @@ impl Evaluation {
             return Err(self.fault(Code::Eval, text, place));
         }
         let message = if arc.is_some() { Message::Optional(label) } else { Message::Undefined(label) };
-        let closed = arc.is_none() && label.is_regular() && v.state == State::Done && !self.accepts(from, label);
+        let closed =
+            arc.is_none() && label.is_regular() && v.state == State::Done && !self.accepts(from, label);
         let code = if closed { Code::Eval } else { Code::Incomplete };
         Err(self.fault_with(code, message, &[place]))
     }
 
     /// Brings the conjuncts of a target to a vertex.
-    pub(crate) fn include(&mut self, vertex: VertexId, target: VertexId, conjunct: Conjunct) -> Result<(), Fault> {
+    pub(crate) fn include(
+        &mut self,
+        vertex: VertexId,
+        target: VertexId,
+        conjunct: Conjunct,
+    ) -> Result<(), Fault> {
         let own = self.canonical(vertex);
         if self.canonical(target) == own {
             return Ok(());

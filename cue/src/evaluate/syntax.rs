@@ -23,12 +23,19 @@ impl Evaluation {
         if let Some(disjuncts) = self.v(own).disjuncts.clone() {
             let mut parts = disjuncts.into_iter().map(|(d, mark)| {
                 let inner = self.syntax_of(d);
-                if mark == Mark::Default { ast::Expr::new(span, ExprKind::Unary(UnaryOp::Default, Box::new(inner))) } else { inner }
+                if mark == Mark::Default {
+                    ast::Expr::new(span, ExprKind::Unary(UnaryOp::Default, Box::new(inner)))
+                } else {
+                    inner
+                }
             });
             let Some(first) = parts.next() else { return ast::Expr::new(span, ExprKind::Bottom) };
             let rest: Vec<ast::Expr> = parts.collect();
             return rest.into_iter().fold(first, |left, right| {
-                ast::Expr::new(span, ExprKind::Binary(BinaryOp::Or, Span::NONE, Box::new(left), Box::new(right)))
+                ast::Expr::new(
+                    span,
+                    ExprKind::Binary(BinaryOp::Or, Span::NONE, Box::new(left), Box::new(right)),
+                )
             });
         }
         let v = self.v(own);
@@ -88,7 +95,11 @@ impl Evaluation {
             } else {
                 vec![ast::CommentGroup {
                     place: ast::CommentPlace::Doc,
-                    lines: notes.lines.iter().map(|text| ast::Comment { span: Span::NONE, text: text.clone() }).collect(),
+                    lines: notes
+                        .lines
+                        .iter()
+                        .map(|text| ast::Comment { span: Span::NONE, text: text.clone() })
+                        .collect(),
                     blank_before: false,
                 }]
             };
@@ -116,7 +127,8 @@ impl Evaluation {
 
     fn label_syntax(&self, label: Label) -> ast::Label {
         let text = self.label_name(label);
-        let kind = if text.starts_with('"') { ast::LabelKind::String(text) } else { ast::LabelKind::Ident(text) };
+        let kind =
+            if text.starts_with('"') { ast::LabelKind::String(text) } else { ast::LabelKind::Ident(text) };
         ast::Label { span: Span::NONE, kind }
     }
 
@@ -127,7 +139,8 @@ impl Evaluation {
             Atom::Number { value, is_float } => {
                 let kind = if *is_float { LiteralKind::Float } else { LiteralKind::Int };
                 if value.is_negative() {
-                    let positive = ast::Expr::new(Span::NONE, ExprKind::Literal(kind, value.neg().to_cue(*is_float)));
+                    let positive =
+                        ast::Expr::new(Span::NONE, ExprKind::Literal(kind, value.neg().to_cue(*is_float)));
                     return ExprKind::Unary(UnaryOp::Minus, Box::new(positive));
                 }
                 ExprKind::Literal(kind, value.to_cue(*is_float))

@@ -1,8 +1,8 @@
 //! A conjunct in; what it says added to a vertex. What needs other values first becomes a task.
 
 use super::{
-    Choice, Conjunct, EnvKind, EnvId, Evaluation, Fault, Matcher, Message, OriginKind, Pattern, ScopeKind, Task,
-    TaskKind, TaskState, Term, VertexId, bounds::kinds_text,
+    Choice, Conjunct, EnvId, EnvKind, Evaluation, Fault, Matcher, Message, OriginKind, Pattern, ScopeKind,
+    Task, TaskKind, TaskState, Term, VertexId, bounds::kinds_text,
 };
 use crate::{
     diagnostic::Code,
@@ -172,7 +172,8 @@ impl Evaluation {
             }
             Some(old) if *old == atom => {}
             Some(old) => {
-                let text = format!("conflicting values {} and {}", self.atom_text(old), self.atom_text(&atom));
+                let text =
+                    format!("conflicting values {} and {}", self.atom_text(old), self.atom_text(&atom));
                 let fault = self.fault_with(Code::Eval, Message::Text(text), &[v.atom_by, by]);
                 self.set_fault(vertex, fault);
             }
@@ -196,7 +197,9 @@ impl Evaluation {
         let inner = Conjunct { env, scope, ..conjunct };
         for decl in &body.decls {
             match decl {
-                Decl::Field { label, kind, value } => self.insert_field(vertex, *label, *kind, inner.with(*value)),
+                Decl::Field { label, kind, value } => {
+                    self.insert_field(vertex, *label, *kind, inner.with(*value))
+                }
                 Decl::Dynamic { label, kind, value } => {
                     self.task(vertex, TaskKind::Dynamic { label: *label, kind: *kind }, inner.with(*value));
                 }
@@ -211,9 +214,11 @@ impl Evaluation {
                     };
                     match matcher {
                         Some(matcher) => self.add_pattern(vertex, matcher, *labelled, conjunct),
-                        None => {
-                            self.task(vertex, TaskKind::Pattern { pattern: *pattern, labelled: *labelled }, conjunct)
-                        }
+                        None => self.task(
+                            vertex,
+                            TaskKind::Pattern { pattern: *pattern, labelled: *labelled },
+                            conjunct,
+                        ),
                     }
                 }
                 Decl::Embed(expr) => {
@@ -222,7 +227,11 @@ impl Evaluation {
                 }
                 Decl::Comprehension(expr) => {
                     let scope = self.new_scope(scope, ScopeKind::Embedding);
-                    self.task(vertex, TaskKind::Comprehension, Conjunct { expr: *expr, env, scope, ..conjunct });
+                    self.task(
+                        vertex,
+                        TaskKind::Comprehension,
+                        Conjunct { expr: *expr, env, scope, ..conjunct },
+                    );
                 }
                 Decl::Ellipsis => {
                     let v = self.vm(vertex);
@@ -264,7 +273,11 @@ impl Evaluation {
         let v = self.v(value);
         let matcher = match &v.atom {
             Some(Atom::String(text)) => Matcher::Text(text.clone()),
-            None if v.disjuncts.is_none() && v.bounds.is_empty() && v.checks.is_empty() && v.kinds.meets(Kinds::STRING) => {
+            None if v.disjuncts.is_none()
+                && v.bounds.is_empty()
+                && v.checks.is_empty()
+                && v.kinds.meets(Kinds::STRING) =>
+            {
                 Matcher::Any
             }
             _ => Matcher::Unify(test),

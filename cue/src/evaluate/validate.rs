@@ -152,9 +152,10 @@ impl Evaluation {
             }
         }
         let hint = match &fault.0.message {
-            Message::Optional(label) => {
-                Some(format!("the field is optional: test `{} != _|_` first, or give it a value", self.label_name(*label)))
-            }
+            Message::Optional(label) => Some(format!(
+                "the field is optional: test `{} != _|_` first, or give it a value",
+                self.label_name(*label)
+            )),
             _ => None,
         };
         Diagnostic { code: fault.0.code, message: self.message(fault), path, spans, notes: Vec::new(), hint }
@@ -164,7 +165,9 @@ impl Evaluation {
         match &fault.0.message {
             Message::Text(text) => text.clone(),
             Message::Undefined(label) => format!("undefined field: {}", self.label_name(*label)),
-            Message::Optional(label) => format!("cannot reference optional field: {}", self.label_name(*label)),
+            Message::Optional(label) => {
+                format!("cannot reference optional field: {}", self.label_name(*label))
+            }
             Message::NotConcrete(expr) => format!("non-concrete value {}", self.source_text(*expr)),
         }
     }
