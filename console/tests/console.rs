@@ -1,0 +1,5 @@
+//! The console over the embedded API server: what it lists, shows and refuses.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "console/answers.rs"]
+mod answers;
