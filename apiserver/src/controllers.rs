@@ -176,7 +176,7 @@ impl Driver {
         if simulate::RESOURCES.contains(&resource) {
             self.due.insert(item, now);
         }
-        for affected in simulate::affected(resource, object) {
+        for affected in simulate::affected(&Seen(&self.core.store), resource, object) {
             self.due.insert(affected, now);
         }
     }
@@ -222,10 +222,17 @@ impl Driver {
     }
 
     fn collect_garbage(&mut self) {
-        let resources: Vec<String> =
-            self.core.registry.catalog().stored().iter().map(|r| r.store.to_string()).collect();
-        let names: Vec<&str> = resources.iter().map(String::as_str).collect();
-        for action in crate::gc::step(&Seen(&self.core.store), &names, None) {
+        let stored = self.core.registry.catalog().stored();
+        let resources: Vec<crate::gc::Resource<'_>> = stored
+            .iter()
+            .map(|r| crate::gc::Resource {
+                resource: &r.store,
+                group: &r.group,
+                kind: &r.kind,
+                namespaced: r.namespaced,
+            })
+            .collect();
+        for action in crate::gc::step(&Seen(&self.core.store), &resources, None) {
             if let Err(error) = self.act(action)
                 && error.code != ::http::StatusCode::NOT_FOUND
             {

@@ -1,0 +1,203 @@
+//! What a cluster does by itself, simulated: one object by name in, the writes that bring it one step further out.
+//!
+//! Level-triggered and pure: a reconcile looks at the present objects through [`View`], never at what happened, and
+//! gives back [`Action`]s. Nobody polls: the caller reconciles what an event touches ([`affected`]) and comes back
+//! after [`Outcome::again_after`] by whatever clock it has. No containers run.
+//!
+//! Pods behave unless told otherwise, by annotations of the pod (or the workload's pod template):
+//! * `simulate.vela.dev/fail`: `image-pull`, `crash`, `not-ready` or `exit`; the same word after `simulate-fail-` in an
+//!   image name, e.g. `nginx:simulate-fail-crash`, fails that way too.
+//! * `simulate.vela.dev/start-seconds`: how long the pod stays pending (default 0).
+//! * `simulate.vela.dev/run-seconds`: how long a job's pod runs (default 1).
+mod daemon_set;
+mod deployment;
+mod job;
+mod object;
+mod pod;
+mod replica_set;
+mod service;
+mod stateful_set;
+mod template;
+mod volume;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// The present objects.
+pub trait View {
+    /// One object; `resource` is `plural` or `plural.group`, the namespace is empty for cluster-wide kinds.
+    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
+    /// All objects of a resource, of one namespace or of all.
+    fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>>;
+}
+
+/// What happens to the objects an object owns when it is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Propagation {
+    /// They go afterwards.
+    Background,
+    /// They go first.
+    Foreground,
+    /// They stay.
+    Orphan,
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Create an object.
+    Create {
+        /// Its resource.
+        resource: String,
+        /// The object; it may have `generateName` instead of a name.
+        object: Value,
+    },
+    /// Replace an object; it carries the resourceVersion it was read at.
+    Update {
+        /// Its resource.
+        resource: String,
+        /// The object.
+        object: Value,
+    },
+    /// Replace the status of an object.
+    UpdateStatus {
+        /// Its resource.
+        resource: String,
+        /// The object with the new status.
+        object: Value,
+    },
+    /// Delete an object, if it still is the one with this uid.
+    Delete {
+        /// Its resource.
+        resource: String,
+        /// Its namespace; empty for cluster-wide kinds.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Its uid.
+        uid: String,
+        /// What happens to what it owns; none for the kind's usual way.
+        propagation: Option<Propagation>,
+    },
+    /// Record an event (core/v1).
+    Event {
+        /// The Event object.
+        object: Value,
+    },
+}
+
+/// What one reconcile decided.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// The writes, in order.
+    pub actions: Vec<Action>,
+    /// Come back after this time even if nothing changes.
+    pub again_after: Option<Duration>,
+}
+
+impl Outcome {
+    fn sooner(&mut self, after: Duration) {
+        self.again_after = Some(self.again_after.map_or(after, |old| old.min(after)));
+    }
+}
+
+/// The resources whose changes must be told to [`affected`].
+pub const RESOURCES: &[&str] = &[
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "daemonsets.apps",
+    "jobs.batch",
+    "pods",
+    "nodes",
+    "services",
+    "endpoints",
+    "endpointslices.discovery.k8s.io",
+    "persistentvolumeclaims",
+];
+
+/// An object by resource, namespace and name.
+pub type Key = (String, String, String);
+
+/// Whom to reconcile when this object was created, changed or deleted; the object itself is among them.
+pub fn affected(view: &dyn View, resource: &str, object: &Value) -> Vec<Key> {
+    let namespace = object::namespace(object).to_owned();
+    let key = |resource: &str, name: &str| (resource.to_owned(), namespace.clone(), name.to_owned());
+    let mut out = vec![key(resource, object::name(object))];
+    if let Some(owner) = object::controller(object) {
+        let resource = match owner.get("kind").and_then(Value::as_str) {
+            Some("Deployment") => "deployments.apps",
+            Some("ReplicaSet") => "replicasets.apps",
+            Some("StatefulSet") => "statefulsets.apps",
+            Some("DaemonSet") => "daemonsets.apps",
+            Some("Job") => "jobs.batch",
+            _ => "",
+        };
+        if let (false, Some(name)) = (resource.is_empty(), owner.get("name").and_then(Value::as_str)) {
+            out.push(key(resource, name));
+        }
+    }
+    match resource {
+        "pods" => {
+            for service in view.list("services", Some(&namespace)) {
+                if service::selects(&service, object) {
+                    out.push(key("services", object::name(&service)));
+                }
+            }
+        }
+        "endpoints" => out.push(key("services", object::name(object))),
+        "endpointslices.discovery.k8s.io" => {
+            if let Some(service) = object.pointer("/metadata/labels/kubernetes.io~1service-name") {
+                out.push(key("services", service.as_str().unwrap_or_default()));
+            }
+        }
+        "nodes" => {
+            for resource in ["daemonsets.apps", "pods"] {
+                for other in view.list(resource, None) {
+                    out.push((
+                        resource.to_owned(),
+                        object::namespace(&other).to_owned(),
+                        object::name(&other).to_owned(),
+                    ));
+                }
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+/// Brings one object a step further.
+pub fn reconcile(view: &dyn View, resource: &str, namespace: &str, name: &str, now: Timestamp) -> Outcome {
+    let mut out = Outcome::default();
+    let Some(found) = view.get(resource, namespace, name) else {
+        if resource == "services" {
+            service::gone(view, namespace, name, &mut out);
+        }
+        return out;
+    };
+    match resource {
+        "pods" => pod::reconcile(view, &found, now, &mut out),
+        _ if object::is_deleted(&found) => {}
+        "deployments.apps" => deployment::reconcile(view, &found, now, &mut out),
+        "replicasets.apps" => replica_set::reconcile(view, &found, now, &mut out),
+        "statefulsets.apps" => stateful_set::reconcile(view, &found, now, &mut out),
+        "daemonsets.apps" => daemon_set::reconcile(view, &found, now, &mut out),
+        "jobs.batch" => job::reconcile(view, &found, now, &mut out),
+        "services" => service::reconcile(view, &found, now, &mut out),
+        "persistentvolumeclaims" => volume::reconcile(view, &found, &mut out),
+        _ => {}
+    }
+    out
+}
+
+/// A simulated node that is ready.
+pub fn node(name: &str, now: Timestamp) -> Value {
+    pod::node(name, now)
+}
+
+#[cfg(test)]
+mod tests;
