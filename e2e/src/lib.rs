@@ -1,1 +1,18 @@
-//! Strangers: scenarios that use only the doors.
+//! Strangers: what the end-to-end scenarios need to use the doors, and nothing else of this house.
+//!
+//! * [`doors`] finds the programs `vela` and `vela-core`, and builds them where they are missing.
+//! * [`target`] opens a sandbox of its own, or the cluster of `E2E_KUBECONFIG` with one `vela-core` for all scenarios.
+//! * [`objects`] reads what is in a namespace and waits for conditions with a deadline.
+//! * [`expected`] compares live objects with those a file describes.
+//!
+//! Nothing here knows a room of this repository: the scenarios could be run against any build of the programs.
+
+pub mod doors;
+pub mod expected;
+pub mod objects;
+pub mod target;
+
+/// Why a scenario cannot go on, in words for the person who reads the test's output.
+pub type Trouble = Box<dyn std::error::Error + Send + Sync>;
+/// A result of the harness.
+pub type Result<T> = std::result::Result<T, Trouble>;

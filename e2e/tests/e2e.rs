@@ -1,1 +1,60 @@
-//! End-to-end scenarios.
+//! End-to-end scenarios: each one opens a target, uses the doors and looks at objects.
+//!
+//! Without `E2E_KUBECONFIG` the target is the sandbox, one for each scenario; with it, that cluster.
+
+#[path = "scenarios/bad_input.rs"]
+mod bad_input;
+#[path = "scenarios/changes.rs"]
+mod changes;
+#[path = "scenarios/examples.rs"]
+mod examples;
+#[path = "scenarios/sandbox.rs"]
+mod sandbox;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use vela_e2e::Result;
+use vela_e2e::objects::until;
+use vela_e2e::target::Target;
+
+/// Long enough for a busy machine; a real garbage collector looks at fresh kinds only every 40 seconds.
+const GONE_DEADLINE: Duration = Duration::from_secs(120);
+/// Long enough for a controller that was killed to be back and done.
+const CONVERGE_DEADLINE: Duration = Duration::from_secs(90);
+
+/// Runs a scenario; its error is the test's failure.
+fn scenario(work: impl Future<Output = Result<()>>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(work));
+    let trouble = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(trouble.is_empty(), "{trouble}");
+}
+
+/// A folder of this repository.
+fn repository(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// Waits until the namespace holds nothing that was not there at the beginning.
+async fn nothing_is_left(target: &Target) -> Result<()> {
+    until("the namespace is empty again", GONE_DEADLINE, async || {
+        let left = target.cluster().everything().await.map_err(|error| error.to_string())?;
+        if left.is_empty() { Ok(()) } else { Err(format!("there is still {left:?}")) }
+    })
+    .await
+}
+
+/// Waits until an Application reports `running` for the spec that it has now.
+async fn runs(target: &Target, name: &str) -> Result<()> {
+    until("the application runs", CONVERGE_DEADLINE, async || {
+        let found = target.cluster().get("core.oam.dev/v1beta1", "Application", name).await;
+        let object = found.map_err(|error| error.to_string())?.ok_or("it does not exist")?;
+        let generation = object["metadata"]["generation"].as_i64();
+        let running = object["status"]["status"] == "running";
+        let current = object["status"]["observedGeneration"].as_i64() >= generation;
+        if running && current { Ok(()) } else { Err(format!("its status is {}", object["status"])) }
+    })
+    .await
+}

@@ -1,0 +1,84 @@
+//! The two programs under test: by environment, beside the test binary, or built on the spot.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::Result;
+
+/// Paths of the programs.
+#[derive(Debug, Clone)]
+pub struct Doors {
+    /// `vela`.
+    pub vela: PathBuf,
+    /// `vela-core`.
+    pub core: PathBuf,
+}
+
+/// `VELA_BIN` and `VELA_CORE_BIN`; without them the products of the same cargo profile next to this test binary,
+/// which are built when one is missing. Found once per test run.
+pub fn doors() -> Result<&'static Doors> {
+    static FOUND: OnceLock<std::result::Result<Doors, String>> = OnceLock::new();
+    FOUND
+        .get_or_init(|| find().map_err(|error| error.to_string()))
+        .as_ref()
+        .map_err(|error| error.clone().into())
+}
+
+fn find() -> Result<Doors> {
+    let profile = profile_folder()?;
+    let named =
+        |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let doors = Doors {
+        vela: named("VELA_BIN").unwrap_or_else(|| profile.join("vela")),
+        core: named("VELA_CORE_BIN").unwrap_or_else(|| profile.join("vela-core")),
+    };
+    if !doors.vela.exists() || !doors.core.exists() {
+        build(&profile)?;
+    }
+    for path in [&doors.vela, &doors.core] {
+        if !path.exists() {
+            return Err(format!("there is no program at {}", path.display()).into());
+        }
+    }
+    Ok(doors)
+}
+
+/// `target/<profile>`: test binaries lie in `deps` below it.
+fn profile_folder() -> Result<PathBuf> {
+    let test = std::env::current_exe()?;
+    test.parent()
+        .filter(|folder| folder.ends_with("deps"))
+        .and_then(Path::parent)
+        .map(Path::to_owned)
+        .ok_or_else(|| {
+            format!(
+                "{} does not lie in a cargo target folder: set VELA_BIN and VELA_CORE_BIN",
+                test.display()
+            )
+            .into()
+        })
+}
+
+fn build(profile: &Path) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--package", "vela-cli", "--package", "vela-core"]);
+    match profile.file_name().and_then(|name| name.to_str()) {
+        // The folder of the profile "dev" is called "debug".
+        Some("debug") | None => {}
+        Some(name) => {
+            command.args(["--profile", name]);
+        }
+    }
+    if let Some(target) = profile.parent() {
+        command.arg("--target-dir").arg(target);
+    }
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let status = command.status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("building vela and vela-core failed: {status}").into())
+    }
+}

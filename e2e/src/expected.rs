@@ -1,0 +1,93 @@
+//! Files of expected objects in, the differences to live objects out.
+
+use serde_json::Value;
+
+use crate::Result;
+
+/// The documents of a YAML file; empty ones are left out.
+pub fn documents(text: &str) -> Result<Vec<Value>> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text)?;
+    Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
+}
+
+/// What `expected` says and `live` does not: a map may have more fields, a list must have as many items.
+pub fn differences(expected: &Value, live: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    compare(expected, live, "", &mut found);
+    found
+}
+
+fn compare(expected: &Value, live: &Value, path: &str, found: &mut Vec<String>) {
+    match (expected, live) {
+        (Value::Object(expected), Value::Object(live)) => {
+            for (name, value) in expected {
+                match live.get(name) {
+                    Some(live) => compare(value, live, &format!("{path}.{name}"), found),
+                    // An empty map or text is not stored by an API server.
+                    None if is_empty(value) => {}
+                    None => found.push(format!("{path}.{name}: expected {value}, found nothing")),
+                }
+            }
+        }
+        (Value::Array(expected), Value::Array(live)) if expected.len() == live.len() => {
+            for (index, (expected, live)) in expected.iter().zip(live).enumerate() {
+                compare(expected, live, &format!("{path}[{index}]"), found);
+            }
+        }
+        _ if same(expected, live) => {}
+        _ => found.push(format!("{path}: expected {expected}, found {live}")),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::String(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// Equal, with numbers by value and processor amounts by what they mean (`0.5` is `500m`).
+fn same(expected: &Value, live: &Value) -> bool {
+    if expected == live {
+        return true;
+    }
+    match (expected, live) {
+        (Value::Number(expected), Value::Number(live)) => expected.as_f64() == live.as_f64(),
+        (Value::String(expected), Value::String(live)) => {
+            let (expected, live) = (milli(expected), milli(live));
+            expected.is_some() && expected == live
+        }
+        _ => false,
+    }
+}
+
+/// An amount in thousandths.
+fn milli(text: &str) -> Option<i64> {
+    if let Some(thousandths) = text.strip_suffix('m') {
+        return thousandths.parse().ok();
+    }
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if part.len() > 3 {
+        return None;
+    }
+    let whole: i64 = whole.parse().ok()?;
+    let part: i64 = format!("{part:0<3}").parse().ok()?;
+    whole.checked_mul(1000)?.checked_add(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn more_is_fine_and_less_is_not() {
+        let live = json!({"a": 1, "b": [{"c": "x", "d": 2}], "e": "500m"});
+        assert!(differences(&json!({"b": [{"c": "x"}], "e": "0.5", "f": {}}), &live).is_empty());
+        assert_eq!(differences(&json!({"b": []}), &live).len(), 1);
+        assert_eq!(differences(&json!({"b": [{"c": "y"}], "z": 1}), &live).len(), 2);
+    }
+}

@@ -1,0 +1,126 @@
+//! The objects of one namespace: read, write, wait for.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use kube::api::{
+    Api, ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+};
+use kube::discovery::{Discovery, Scope, verbs};
+use serde_json::{Value, json};
+
+use crate::Result;
+
+/// How often a condition is looked at again.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Looks at a condition until it holds; after the deadline the error says what was still wrong.
+pub async fn until<T>(
+    what: &str,
+    deadline: Duration,
+    mut look: impl AsyncFnMut() -> std::result::Result<T, String>,
+) -> Result<T> {
+    let end = Instant::now() + deadline;
+    loop {
+        match look().await {
+            Ok(value) => return Ok(value),
+            Err(why) if Instant::now() > end => {
+                return Err(format!("not within {} s: {what}: {why}", deadline.as_secs()).into());
+            }
+            Err(_) => tokio::time::sleep(LOOK_EVERY).await,
+        }
+    }
+}
+
+/// A connection that works in one namespace.
+#[derive(Clone)]
+pub struct Cluster {
+    client: Client,
+    namespace: String,
+}
+
+impl Cluster {
+    pub(crate) fn new(client: Client, namespace: &str) -> Self {
+        Self { client, namespace: namespace.to_owned() }
+    }
+
+    async fn api(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let gvk = GroupVersionKind::gvk(group, version, kind);
+        let (resource, capabilities) = kube::discovery::pinned_kind(&self.client, &gvk).await?;
+        Ok(match capabilities.scope {
+            Scope::Cluster => Api::all_with(self.client.clone(), &resource),
+            Scope::Namespaced => Api::namespaced_with(self.client.clone(), &self.namespace, &resource),
+        })
+    }
+
+    /// Creates an object.
+    pub async fn create(&self, object: &Value) -> Result<()> {
+        let api = self.api(text(object, "/apiVersion"), text(object, "/kind")).await?;
+        api.create(&PostParams::default(), &serde_json::from_value(object.clone())?).await?;
+        Ok(())
+    }
+
+    /// Applies an object as a person with kubectl would.
+    pub async fn apply(&self, object: &Value) -> Result<Value> {
+        let api = self.api(text(object, "/apiVersion"), text(object, "/kind")).await?;
+        let params = PatchParams::apply("e2e").force();
+        Ok(json!(api.patch(text(object, "/metadata/name"), &params, &Patch::Apply(object)).await?))
+    }
+
+    /// One object.
+    pub async fn get(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<Value>> {
+        Ok(self.api(api_version, kind).await?.get_opt(name).await?.map(|object| json!(object)))
+    }
+
+    /// `Kind/name` of every object of the namespace that a person or a controller of ours made, and of those without
+    /// a namespace that belong to it. What a cluster puts into every namespace, and events, are left out.
+    pub async fn everything(&self) -> Result<BTreeSet<String>> {
+        let discovery = Discovery::new(self.client.clone()).run_aggregated().await?;
+        let mut found = BTreeSet::new();
+        for group in discovery.groups() {
+            for (resource, capabilities) in group.recommended_resources() {
+                if !capabilities.supports_operation(verbs::LIST) || resource.kind == "Event" {
+                    continue;
+                }
+                let ours = capabilities.scope == Scope::Cluster && resource.kind == "ResourceTracker";
+                if capabilities.scope == Scope::Cluster && !ours {
+                    continue;
+                }
+                for name in self.names(&resource, ours).await? {
+                    let usual = matches!(
+                        (resource.kind.as_str(), name.as_str()),
+                        ("ServiceAccount", "default") | ("ConfigMap", "kube-root-ca.crt")
+                    );
+                    if !usual {
+                        found.insert(format!("{}/{name}", resource.kind));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn names(&self, resource: &ApiResource, cluster_wide: bool) -> Result<Vec<String>> {
+        let params = ListParams::default();
+        if cluster_wide {
+            let params = params.labels(&format!("app.oam.dev/namespace={}", self.namespace));
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
+            let list = api.list_metadata(&params).await?;
+            return Ok(list.items.into_iter().filter_map(|item| item.metadata.name).collect());
+        }
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), &self.namespace, resource);
+        match api.list_metadata(&params).await {
+            Ok(list) => Ok(list.items.into_iter().filter_map(|item| item.metadata.name).collect()),
+            // A kind whose definition was removed since discovery, or one that cannot be listed by anybody.
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 405) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The text at a JSON pointer, or nothing.
+pub fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or("")
+}

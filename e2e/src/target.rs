@@ -1,0 +1,284 @@
+//! Where scenarios run: a sandbox of their own, or one real cluster for all, each in its own namespace.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::json;
+
+use crate::Result;
+use crate::doors::doors;
+use crate::objects::{self, Cluster};
+
+/// How long a program may take until it answers.
+const START_DEADLINE: Duration = Duration::from_secs(60);
+/// How often it is asked.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// A running target with a namespace of this scenario.
+pub struct Target {
+    kubeconfig: PathBuf,
+    namespace: String,
+    home: tempfile::TempDir,
+    cluster: Cluster,
+    backing: Backing,
+}
+
+enum Backing {
+    /// `vela sandbox run`, ours alone.
+    Sandbox(Mutex<Option<Child>>),
+    /// `vela-core` beside the real cluster, shared by the scenarios of this test binary.
+    Real(Arc<Controller>),
+}
+
+/// What a program said and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    /// Exit code; -1 when a signal ended it.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Said {
+    fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The run, if it succeeded; else an error that tells everything.
+    pub fn ok(self) -> Result<Self> {
+        if self.code == 0 {
+            return Ok(self);
+        }
+        Err(format!("exit code {}\n--- out\n{}\n--- err\n{}", self.code, self.out, self.err).into())
+    }
+}
+
+/// Is the target a real cluster?
+pub fn is_real() -> bool {
+    real_kubeconfig().is_some()
+}
+
+fn real_kubeconfig() -> Option<PathBuf> {
+    std::env::var_os("E2E_KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+impl Target {
+    /// Opens the target and makes the namespace of the scenario `name`.
+    pub async fn open(name: &str) -> Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let namespace =
+            format!("e2e-{name}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let home = tempfile::tempdir()?;
+        let (kubeconfig, backing) = match real_kubeconfig() {
+            Some(kubeconfig) => {
+                let controller = Controller::shared(&kubeconfig)?;
+                (kubeconfig, Backing::Real(controller))
+            }
+            None => {
+                let child = start_sandbox(home.path())?;
+                (home.path().join("vela/sandbox/kubeconfig"), Backing::Sandbox(Mutex::new(Some(child))))
+            }
+        };
+        let cluster = Cluster::new(connect(&kubeconfig).await?, &namespace);
+        let target = Self { kubeconfig, namespace, home, cluster, backing };
+        target
+            .cluster
+            .create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": target.namespace}}))
+            .await?;
+        Ok(target)
+    }
+
+    /// The namespace of this scenario.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The objects.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Runs `vela` on this target and in this namespace. `input` goes to its standard input.
+    pub fn vela(&self, words: &[&str], input: &str) -> Result<Said> {
+        use std::io::Write;
+        let mut child = self
+            .command(words)?
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that refuses its flags ends before it reads.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        Ok(Said::of(&child.wait_with_output()?))
+    }
+
+    /// `vela` with the environment of this target, not started yet.
+    pub fn command(&self, words: &[&str]) -> Result<Command> {
+        let mut command = clean(&doors()?.vela, self.home.path());
+        if matches!(self.backing, Backing::Real(_)) {
+            command.env("KUBECONFIG", &self.kubeconfig);
+        }
+        command.args(words).args(["--namespace", &self.namespace]);
+        Ok(command)
+    }
+
+    /// Kills what reconciles, at once and without a chance to tidy up.
+    pub fn kill(&self) -> Result<()> {
+        match &self.backing {
+            Backing::Sandbox(slot) => kill(slot),
+            Backing::Real(controller) => kill(&controller.child),
+        }
+    }
+
+    /// Starts it again.
+    pub async fn restart(&mut self) -> Result<()> {
+        match &self.backing {
+            Backing::Sandbox(slot) => {
+                *slot.lock().map_err(|error| error.to_string())? = Some(start_sandbox(self.home.path())?);
+                // The port, the token and the certificate are new.
+                self.cluster = Cluster::new(connect(&self.kubeconfig).await?, &self.namespace);
+                Ok(())
+            }
+            Backing::Real(controller) => controller.start(),
+        }
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Backing::Sandbox(slot) = &self.backing {
+            let _ = kill(slot);
+        }
+    }
+}
+
+fn kill(slot: &Mutex<Option<Child>>) -> Result<()> {
+    if let Some(mut child) = slot.lock().map_err(|error| error.to_string())?.take() {
+        child.kill()?;
+        child.wait()?;
+    }
+    Ok(())
+}
+
+/// `vela-core` against a real cluster; lives as long as a scenario uses it.
+struct Controller {
+    kubeconfig: PathBuf,
+    home: tempfile::TempDir,
+    child: Mutex<Option<Child>>,
+}
+
+impl Controller {
+    fn shared(kubeconfig: &Path) -> Result<Arc<Self>> {
+        static SHARED: Mutex<Weak<Controller>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().map_err(|error| error.to_string())?;
+        if let Some(running) = shared.upgrade() {
+            return Ok(running);
+        }
+        let home = tempfile::tempdir()?;
+        let install =
+            clean(&doors()?.vela, home.path()).arg("install").env("KUBECONFIG", kubeconfig).output()?;
+        Said::of(&install).ok().map_err(|error| format!("vela install: {error}"))?;
+        let controller = Arc::new(Self { kubeconfig: kubeconfig.to_owned(), home, child: Mutex::new(None) });
+        controller.start()?;
+        *shared = Arc::downgrade(&controller);
+        Ok(controller)
+    }
+
+    fn start(&self) -> Result<()> {
+        let log = log_file(&self.home.path().join("vela-core.log"))?;
+        let child = clean(&doors()?.core, self.home.path())
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()?;
+        *self.child.lock().map_err(|error| error.to_string())? = Some(child);
+        Ok(())
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        let _ = kill(&self.child);
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.home.path().join("vela-core.log")).unwrap_or_default();
+            eprintln!("--- end of the log of vela-core\n{}", last_lines(&log));
+        }
+    }
+}
+
+fn start_sandbox(home: &Path) -> Result<Child> {
+    let kubeconfig = home.join("vela/sandbox/kubeconfig");
+    // What a killed sandbox has left says nothing about the new one.
+    let _ = std::fs::remove_file(&kubeconfig);
+    let log_path = home.join("sandbox.log");
+    let mut child = clean(&doors()?.vela, home)
+        .args(["sandbox", "run"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log_file(&log_path)?)
+        .spawn()?;
+    let deadline = Instant::now() + START_DEADLINE;
+    loop {
+        let log = std::fs::read_to_string(&log_path).unwrap_or_default();
+        // The address is told after the port is open and the kubeconfig is written.
+        if kubeconfig.exists() && log.contains("serves at") {
+            return Ok(child);
+        }
+        if let Some(status) = child.try_wait()? {
+            return Err(format!("the sandbox ended ({status}):\n{}", last_lines(&log)).into());
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            return Err(format!("the sandbox does not serve:\n{}", last_lines(&log)).into());
+        }
+        std::thread::sleep(ASK_EVERY);
+    }
+}
+
+/// A program that sees nothing of this machine's configuration.
+fn clean(program: &Path, home: &Path) -> Command {
+    let mut command = Command::new(program);
+    command
+        .env_remove("KUBECONFIG")
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .env("HOME", home)
+        .env("VELA_HOME", home.join("vela"))
+        .env("NO_COLOR", "1");
+    command
+}
+
+fn log_file(path: &Path) -> Result<std::fs::File> {
+    Ok(std::fs::File::options().create(true).append(true).open(path)?)
+}
+
+fn last_lines(log: &str) -> String {
+    /// Enough to see a cause.
+    const LINES: usize = 40;
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
+
+async fn connect(kubeconfig: &Path) -> Result<Client> {
+    let read = Kubeconfig::read_from(kubeconfig)?;
+    let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await?;
+    let client = Client::try_from(config)?;
+    objects::until("the API server answers", START_DEADLINE, async || {
+        client.apiserver_version().await.map(|_| ()).map_err(|error| error.to_string())
+    })
+    .await?;
+    Ok(client)
+}
