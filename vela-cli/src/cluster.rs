@@ -180,8 +180,8 @@ impl Cluster {
         Ok((applied, after))
     }
 
-    /// Asks for an object's deletion and gives its uid if there was one. An application goes only after what belongs
-    /// to it (foreground), so that its end means that everything is gone.
+    /// Asks for an object's deletion and gives its uid if there was one. What an ApplicationConfiguration owns is
+    /// collected by the cluster, so it must go first (foreground); an Application's finalizer does that by itself.
     pub(crate) async fn delete(
         &self,
         api_version: &str,
@@ -193,7 +193,7 @@ impl Cluster {
         let found =
             api.get_opt(name).await.map_err(|error| self.failure(&format!("give {kind} {name}"), &error))?;
         let Some(uid) = found.and_then(|object| object.uid()) else { return Ok(None) };
-        let whole = api_version.starts_with("core.oam.dev/");
+        let whole = kind == "ApplicationConfiguration";
         let params = if whole { DeleteParams::foreground() } else { DeleteParams::background() };
         match api.delete(name, &params).await {
             Ok(_) => Ok(Some(uid)),

@@ -99,11 +99,15 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
         }
         phase => {
             let services = object.pointer("/status/services").and_then(Value::as_array).unwrap_or(&none);
-            let unwell = services
+            let mut why: Vec<String> = services
                 .iter()
                 .filter(|service| service.get("healthy").and_then(Value::as_bool) == Some(false))
-                .map(|service| format!("{} {}", text(service, "/name"), text(service, "/message").trim()));
-            let why: Vec<String> = bad.map(told).chain(unwell).collect();
+                .map(|service| format!("{} {}", text(service, "/name"), text(service, "/message").trim()))
+                .collect();
+            // The conditions repeat what the services say; they matter where no service is the reason.
+            if why.is_empty() {
+                why = bad.filter(|condition| text(condition, "/type") != "Ready").map(told).collect();
+            }
             let phase = if phase.is_empty() { "starting" } else { phase };
             Verdict::Waiting(if why.is_empty() {
                 phase.to_owned()
