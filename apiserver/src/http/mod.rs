@@ -2,6 +2,7 @@
 
 mod negotiate;
 mod path;
+mod protobuf;
 mod query;
 
 use std::convert::Infallible;

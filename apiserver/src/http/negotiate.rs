@@ -69,6 +69,7 @@ pub(crate) fn read_object(content_type: &str, body: &[u8]) -> ApiResult<Value> {
         "application/json" | "" => serde_json::from_slice(body)
             .map_err(|error| ApiError::bad_request(format!("the body is not JSON: {error}"))),
         "application/yaml" | "text/yaml" | "application/apply-patch+yaml" => read_yaml(body),
+        "application/vnd.kubernetes.protobuf" => super::protobuf::read(body),
         other => Err(ApiError::unsupported_media_type(format!(
             "the body of the request was in an unknown format - accepted media types include: application/json, \
              application/yaml (got {other:?})"
