@@ -61,6 +61,14 @@ pub(crate) const COMPONENTS: &[Definition] = &[
         UNREAD,
     ),
     component(
+        "raw",
+        "Applies one Kubernetes object as it is; deprecated, use k8s-objects.",
+        include_str!("../components/raw.cue"),
+        None,
+        "autodetects.core.oam.dev",
+        UNREAD,
+    ),
+    component(
         "statefulset",
         "Runs long-lived pods that keep their names and volumes, such as a database.",
         include_str!("../components/statefulset.cue"),
