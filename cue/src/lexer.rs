@@ -131,12 +131,18 @@ impl Lexer<'_> {
         self.out.diagnostics.push(Diagnostic::new(Code::Syntax, message, Span::new(self.file, start, end)));
     }
 
+    /// Whether the next line starts with the comma or colon that belongs behind this one.
+    fn continues(&self) -> bool {
+        let rest = self.rest().trim_start();
+        rest.starts_with(',') || rest.starts_with(':')
+    }
+
     fn step(&mut self) -> bool {
         let bytes = self.text.as_bytes();
         while let Some(b) = bytes.get(self.at) {
             match b {
                 b'\n' => {
-                    if self.insert_comma {
+                    if self.insert_comma && !self.continues() {
                         self.push(TokenKind::Comma { automatic: true }, self.at, self.at);
                     }
                     self.newlines += 1;
@@ -288,7 +294,7 @@ impl Lexer<'_> {
         while at < bytes.len() {
             if let Some(quotes) = quote {
                 let closing = quotes.closing();
-                if self.text[at..].starts_with(&closing) {
+                if bytes[at..].starts_with(closing.as_bytes()) {
                     at += closing.len();
                     quote = None;
                     continue;

@@ -82,9 +82,7 @@ impl Compiler<'_> {
                 let pattern = self.expr(expr);
                 let key = alias.as_ref().or(field.postfix_alias.as_ref().and_then(|a| a.key.as_ref()));
                 if let Some(key) = key {
-                    let mut scope = Scope::of([(key.name.clone(), Name::PatternLabel)]);
-                    scope.require(&key.name, key.span);
-                    self.scopes.push(scope);
+                    self.scopes.push(Scope::of([(key.name.clone(), Name::PatternLabel)]));
                 }
                 let own =
                     field.postfix_alias.as_ref().and_then(|a| a.value.as_ref()).or(field.alias.as_ref());
@@ -485,9 +483,7 @@ impl Compiler<'_> {
                 ClauseKind::If(condition) => clauses.push(Clause::If(self.expr(condition))),
                 ClauseKind::Let(binding) => {
                     let value = self.expr(&binding.value);
-                    let mut scope = Scope::of([(binding.name.name.clone(), Name::ClauseLet)]);
-                    scope.require(&binding.name.name, binding.name.span);
-                    self.scopes.push(scope);
+                    self.scopes.push(Scope::of([(binding.name.name.clone(), Name::ClauseLet)]));
                     opened += 1;
                     clauses.push(Clause::Let(value));
                 }

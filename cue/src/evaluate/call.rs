@@ -40,7 +40,11 @@ impl Evaluation {
             Callee::Builtin(Builtin::MatchIf) => count == 3,
             Callee::Builtin(Builtin::And | Builtin::Or | Builtin::Close) => true,
             Callee::Builtin(_) => false,
-            Callee::Package(function) => function.is_validator() && count + 1 == function.parameters.len(),
+            Callee::Package(function) => {
+                function.is_validator()
+                    && count + 1 == function.parameters.len()
+                    && function.parameters.last().is_none_or(|p| p.default.is_none())
+            }
         }
     }
 
@@ -362,7 +366,8 @@ impl Evaluation {
                 let sorted = self.merge_sort(elements, *comparer, conjunct)?;
                 Ok(Term::Vertex(self.list_of(&sorted)))
             }
-            (Special::ListMatchN, [Term::Vertex(list), number, Term::Vertex(constraint)]) => {
+            (Special::ListMatchN, [Term::Vertex(list), number, constraint]) => {
+                let constraint = &self.term_vertex(constraint);
                 self.process(*list);
                 let list = self.deref(*list);
                 let mut count = 0;
@@ -396,11 +401,11 @@ impl Evaluation {
                 let Term::Vertex(value) = self.data_vertex(&data, conjunct.expr)? else {
                     return boolean(false);
                 };
-                if special == Special::YamlValidatePartial {
-                    return boolean(self.unifies(value, *constraint));
-                }
                 let joined = self.joined(value, *constraint);
-                boolean(self.validate(joined, Mode::Concrete, conjunct.expr).is_ok())
+                let mode =
+                    if special == Special::YamlValidatePartial { Mode::Partial } else { Mode::Concrete };
+                self.validate(joined, mode, conjunct.expr)?;
+                boolean(true)
             }
             _ => Err(self.fault(Code::Eval, "these arguments do not fit the function", conjunct.expr)),
         }
@@ -484,6 +489,18 @@ impl Evaluation {
         out.extend(a);
         out.extend(b);
         Ok(out)
+    }
+
+    fn term_vertex(&mut self, term: &Term) -> VertexId {
+        match term {
+            Term::Vertex(vertex) => *vertex,
+            Term::Atom(atom) => {
+                let made = self.new_vertex(VertexId::NONE, Label::NONE);
+                self.add_atom(made, atom.clone(), ExprId::NONE);
+                self.vm(made).state = State::Done;
+                made
+            }
+        }
     }
 
     /// Plain data as a term.
@@ -582,15 +599,7 @@ impl Evaluation {
             (Builtin::MatchIf, [condition, then, otherwise]) => {
                 let mut vertices = Vec::new();
                 for term in [condition, then, otherwise] {
-                    vertices.push(match term {
-                        Term::Vertex(v) => *v,
-                        Term::Atom(atom) => {
-                            let made = self.new_vertex(VertexId::NONE, Label::NONE);
-                            self.add_atom(made, atom.clone(), conjunct.expr);
-                            self.vm(made).state = State::Done;
-                            made
-                        }
-                    });
+                    vertices.push(self.term_vertex(term));
                 }
                 let side = if self.unifies(value, vertices[0]) { vertices[1] } else { vertices[2] };
                 Ok(self.unifies(value, side))

@@ -127,6 +127,13 @@ impl Evaluation {
             return;
         }
         let own = self.deref(copy);
+        if let Some(fault) = self.v(own).fault.clone() {
+            // Nothing that is being made could still give it a value.
+            if !self.is_waiting(&fault) {
+                faults.push(fault);
+                return;
+            }
+        }
         self.finalize(own);
         if let Some(fault) = self.fatal(own).cloned() {
             faults.push(fault);
@@ -146,7 +153,9 @@ impl Evaluation {
         let count = faults.len();
         let text = format!("{count} errors in empty disjunction: {}", texts.join("; "));
         let user = faults.iter().all(|f| f.0.code == Code::User) && !faults.is_empty();
-        let code = if cycle {
+        let code = if faults.iter().any(Fault::is_incomplete) {
+            Code::Incomplete
+        } else if cycle {
             Code::StructuralCycle
         } else if user {
             Code::User
@@ -224,6 +233,7 @@ impl Evaluation {
             acyclic: v.acyclic,
             cyclic: v.cyclic,
             finalized: false,
+            waiting_since: 0,
             has_ellipsis: v.has_ellipsis,
             own_scope: v.own_scope,
             origins: v.origins.clone(),

@@ -31,15 +31,15 @@ impl Evaluation {
             return Err(self.fault(Code::Budget, format!("the output is larger than {limit} bytes"), place));
         }
         let v = self.v(own);
+        if let Some(fault) = &v.fault {
+            return Err(fault.clone());
+        }
         if let Some(atom) = &v.atom {
             let data = atom_data(atom);
             if let Data::String(s) = &data {
                 *size += s.len();
             }
             return Ok(data);
-        }
-        if let Some(fault) = &v.fault {
-            return Err(fault.clone());
         }
         let arcs = v.arcs.clone();
         if v.list.is_some() {

@@ -62,6 +62,8 @@ impl Evaluation {
             | Expr::Package(_)
             | Expr::Selector(..)
             | Expr::Value(_)
+            | Expr::Open(_)
+            | Expr::Try(_)
             | Expr::Index(..) => self.resolve(conjunct),
             _ => {
                 let parent = self.nearest(conjunct);
@@ -114,7 +116,11 @@ impl Evaluation {
             return Err(fault.clone());
         }
         if let Some(atom) = &v.atom {
-            return Ok(Term::Atom(atom.clone()));
+            // What only waits for a value that is being made may be used meanwhile.
+            return match &v.fault {
+                Some(fault) if !self.is_waiting(fault) => Err(fault.clone()),
+                _ => Ok(Term::Atom(atom.clone())),
+            };
         }
         if v.state == State::Busy {
             let pending = v.tasks.iter().any(|t| t.state != super::TaskState::Done) || !v.choices.is_empty();
@@ -147,6 +153,11 @@ impl Evaluation {
                 Err(self.fault(Code::Eval, text, conjunct.expr))
             }
         }
+    }
+
+    /// Whether a fault may go away once a value is done that is being made now.
+    pub(crate) fn is_waiting(&self, fault: &Fault) -> bool {
+        !fault.0.busy.is_none() && self.v(fault.0.busy).state == State::Busy
     }
 
     /// Whether an expression has no value.

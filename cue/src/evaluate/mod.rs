@@ -294,6 +294,8 @@ pub(crate) struct Vertex {
     pub(crate) acyclic: bool,
     pub(crate) cyclic: bool,
     pub(crate) finalized: bool,
+    /// The epoch of the last finalization that left something waiting below.
+    pub(crate) waiting_since: u32,
     pub(crate) has_ellipsis: bool,
     pub(crate) own_scope: ScopeId,
     pub(crate) origins: SmallVec<[(ExprId, OriginKind); 2]>,
@@ -345,6 +347,8 @@ pub(crate) struct Evaluation {
     pub(crate) budget: Budget,
     steps: u64,
     depth: u32,
+    /// Counts finished vertices: what waited is worth another look when it has moved.
+    epoch: u32,
     pub(crate) root: VertexId,
     /// Chunk of inputs, for origins.
     pub(crate) inputs: Vec<usize>,
@@ -371,16 +375,27 @@ impl Evaluation {
             budget,
             steps: 0,
             depth: 0,
+            epoch: 1,
             root: VertexId(0),
             inputs: Vec::new(),
         };
         this.root = this.new_vertex(VertexId::NONE, Label::NONE);
         let files = this.program.packages.first().map(|p| p.files.clone()).unwrap_or_default();
-        for file in files {
-            let conjunct = this.plain(file);
-            this.vertices[0].conjuncts.push(conjunct);
-        }
+        this.root_conjuncts(VertexId(0), &files);
         this
+    }
+
+    /// The files of a package as conjuncts of one vertex, in one scope.
+    pub(crate) fn root_conjuncts(&mut self, vertex: VertexId, files: &[ExprId]) {
+        let embeds = files.iter().any(|file| {
+            let chunk = self.chunk(*file);
+            matches!(self.expr(&chunk, *file), Expr::Struct(body) if body.embeds)
+        });
+        let scope = if embeds { self.new_scope(ROOT_SCOPE, ScopeKind::Literal) } else { ROOT_SCOPE };
+        for file in files {
+            let conjunct = Conjunct { scope, ..self.plain(*file) };
+            self.vm(vertex).conjuncts.push(conjunct);
+        }
     }
 
     /// A conjunct without names, scope or history.
@@ -437,6 +452,7 @@ impl Evaluation {
             acyclic: false,
             cyclic: false,
             finalized: false,
+            waiting_since: 0,
             has_ellipsis: false,
             own_scope: ScopeId::NONE,
             origins: SmallVec::new(),

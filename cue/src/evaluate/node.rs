@@ -78,6 +78,7 @@ impl Evaluation {
         }
         self.finish(vertex);
         self.vm(vertex).state = State::Done;
+        self.epoch += 1;
     }
 
     /// Runs tasks until none makes progress.
@@ -218,13 +219,17 @@ impl Evaluation {
         if self.v(vertex).state == State::Busy || self.v(own).state == State::Busy {
             return;
         }
+        if self.v(vertex).waiting_since == self.epoch {
+            return;
+        }
         if own != vertex {
             self.finalize(own);
             self.vm(vertex).child_fault = self.v(own).child_fault.clone();
             if let Some(fault) = self.v(own).fault.clone() {
                 self.set_fault(vertex, fault);
             }
-            self.vm(vertex).finalized = true;
+            self.vm(vertex).finalized = self.v(own).finalized;
+            self.vm(vertex).waiting_since = self.v(own).waiting_since;
             return;
         }
         // Set first, so that a value that holds itself ends here.
@@ -243,6 +248,11 @@ impl Evaluation {
             return;
         }
         self.depth += 1;
+        self.vm(vertex).child_fault = None;
+        let mut waiting =
+            self.v(vertex).tasks.iter().any(|t| {
+                t.state == TaskState::Blocked && t.fault.as_ref().is_some_and(|f| !f.0.busy.is_none())
+            });
         let mut at = 0;
         while at < self.v(vertex).arcs.len() {
             let arc = self.v(vertex).arcs[at];
@@ -252,6 +262,7 @@ impl Evaluation {
             }
             stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.finalize(arc.vertex));
             let child = self.v(arc.vertex);
+            waiting |= !child.finalized;
             let fault = child.fault.as_ref().filter(|f| f.is_fatal()).or(child.child_fault.as_ref()).cloned();
             if let (Some(fault), None) = (fault, &self.v(vertex).child_fault) {
                 self.vm(vertex).child_fault = Some(fault);
@@ -259,6 +270,10 @@ impl Evaluation {
         }
         self.depth -= 1;
         self.run_checks(vertex);
+        if waiting {
+            self.vm(vertex).finalized = false;
+            self.vm(vertex).waiting_since = self.epoch;
+        }
     }
 
     /// The fatal fault of a vertex or of what is below it.

@@ -94,10 +94,7 @@ impl Evaluation {
                 let files =
                     self.program.packages.get(id as usize).map(|p| p.files.clone()).unwrap_or_default();
                 let made = self.new_vertex(VertexId::NONE, Label::NONE);
-                for file in files {
-                    let plain = self.plain(file);
-                    self.vm(made).conjuncts.push(plain);
-                }
+                self.root_conjuncts(made, &files);
                 self.packages.insert(id, made);
                 Ok(Term::Vertex(made))
             }
@@ -222,8 +219,9 @@ impl Evaluation {
         if let Some(fault) = v.fault.as_ref().filter(|f| f.is_fatal()) {
             return Err(fault.clone());
         }
+        let open = !v.choices.is_empty() && v.forward.is_none() && v.disjuncts.is_none();
         let unfinished = v.state == State::Busy
-            && v.tasks.iter().any(|t| t.state != TaskState::Done && self.may_provide(t, label));
+            && (open || v.tasks.iter().any(|t| t.state != TaskState::Done && self.may_provide(t, label)));
         if unfinished {
             return Err(self.busy(from, place));
         }

@@ -25,7 +25,6 @@ impl Evaluation {
         let own = self.deref(vertex);
         let mut out = Map::new();
         let fault = self.v(own).fault.clone().or_else(|| self.v(vertex).fault.clone());
-        let fault = fault.filter(|f| f.is_fatal() || self.v(own).atom.is_none());
         if let Some(fault) = &fault {
             out.insert("error".into(), fault.0.code.as_str().into());
             out.insert("msg".into(), self.message(fault).into());

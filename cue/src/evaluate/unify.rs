@@ -187,7 +187,9 @@ impl Evaluation {
             self.vm(vertex).weak_struct = true;
         }
         let mut scope = conjunct.scope;
-        if body.embeds {
+        // The files of a package are one struct.
+        let file = conjunct.env.is_none() && self.scopes[scope.0 as usize].kind == ScopeKind::Literal;
+        if body.embeds && !file {
             scope = self.new_scope(scope, ScopeKind::Literal);
         }
         if self.scopes[scope.0 as usize].closes {

@@ -95,7 +95,7 @@ impl Evaluation {
             if fault.is_fatal() {
                 return self.push_diagnostic(&fault, vertex, out);
             }
-            if mode == Mode::Concrete && self.v(own).atom.is_none() {
+            if mode == Mode::Concrete {
                 self.push_diagnostic(&fault, vertex, out);
             }
         }

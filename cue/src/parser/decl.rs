@@ -319,6 +319,9 @@ impl Parser<'_> {
                 if name == "_" {
                     return Err(self.error_at("'_' is not a label", span));
                 }
+                if name.starts_with("__") {
+                    self.error_at("identifiers starting with '__' are reserved", span);
+                }
                 LabelKind::Ident(name)
             }
             ExprKind::Literal(LiteralKind::String, text) => LabelKind::String(text),

@@ -195,12 +195,7 @@ impl Parser<'_> {
                 "null" => ExprKind::Literal(LiteralKind::Null, text),
                 "true" | "false" => ExprKind::Literal(LiteralKind::Bool, text),
                 "func" if self.peek_symbol(1, "(") => return self.func(),
-                name => {
-                    if name.starts_with("__") && !PREDECLARED.contains(&name) {
-                        self.error_at("identifiers starting with '__' are reserved", span);
-                    }
-                    ExprKind::Ident(text)
-                }
+                _ => ExprKind::Ident(text),
             },
             TokenKind::Int => ExprKind::Literal(LiteralKind::Int, text),
             TokenKind::Float => ExprKind::Literal(LiteralKind::Float, text),
