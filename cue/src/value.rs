@@ -198,6 +198,23 @@ impl Value {
             && (v.atom.is_some() || (v.fault.is_none() && (v.kinds == Kinds::STRUCT || v.list.is_some())))
     }
 
+    /// Whether reading it takes the default of a disjunction, or would need one.
+    pub fn is_choice(&self) -> bool {
+        let Some(vertex) = self.vertex else { return false };
+        let mut evaluation = self.evaluation.borrow_mut();
+        evaluation.process(vertex);
+        let own = evaluation.deref(vertex);
+        evaluation.v(own).disjuncts.is_some()
+    }
+
+    /// Whether a struct is written to take fields it does not name: by `...` or a pattern.
+    pub fn is_extensible(&self) -> bool {
+        let Some(own) = self.own() else { return false };
+        let evaluation = self.evaluation.borrow();
+        let v = evaluation.v(own);
+        v.has_ellipsis || !v.patterns.is_empty()
+    }
+
     /// The fields of a struct in order.
     pub fn fields(&self, options: FieldOptions) -> Vec<Field> {
         let Some(own) = self.own() else { return Vec::new() };

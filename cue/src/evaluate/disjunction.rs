@@ -234,6 +234,7 @@ impl Evaluation {
             cyclic: v.cyclic,
             finalized: false,
             waiting_since: 0,
+            order: v.order,
             has_ellipsis: v.has_ellipsis,
             own_scope: v.own_scope,
             origins: v.origins.clone(),

@@ -159,6 +159,8 @@ pub(crate) struct Arc_ {
     pub(crate) label: Label,
     pub(crate) kind: ArcKind,
     pub(crate) vertex: VertexId,
+    /// Fields stand in the order of what declared them, not in the order of evaluation.
+    pub(crate) order: u64,
 }
 
 /// How a disjunct stands to the default.
@@ -223,6 +225,8 @@ pub(crate) struct Task {
     pub(crate) conjunct: Conjunct,
     pub(crate) state: TaskState,
     pub(crate) fault: Option<Fault>,
+    /// Where the fields it adds stand, and how far they are apart.
+    pub(crate) order: (u64, u64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -294,6 +298,8 @@ pub(crate) struct Vertex {
     pub(crate) acyclic: bool,
     pub(crate) cyclic: bool,
     pub(crate) finalized: bool,
+    /// Place of the next field or task, and the distance to the one after.
+    pub(crate) order: (u64, u64),
     /// The epoch of the last finalization that left something waiting below.
     pub(crate) waiting_since: u32,
     pub(crate) has_ellipsis: bool,
@@ -353,6 +359,12 @@ pub(crate) struct Evaluation {
     /// Chunk of inputs, for origins.
     pub(crate) inputs: Vec<usize>,
 }
+
+/// Distance of the fields of a vertex in its order: room for four levels of tasks within tasks.
+const FIRST_ORDER_STEP: u64 = 1 << 48;
+
+/// The part of a distance that the fields of a task have among themselves.
+const ORDER_DIVISION: u64 = 1 << 12;
 
 /// The outermost scope: closes nothing.
 pub(crate) const ROOT_SCOPE: ScopeId = ScopeId(0);
@@ -453,6 +465,7 @@ impl Evaluation {
             cyclic: false,
             finalized: false,
             waiting_since: 0,
+            order: (0, FIRST_ORDER_STEP),
             has_ellipsis: false,
             own_scope: ScopeId::NONE,
             origins: SmallVec::new(),

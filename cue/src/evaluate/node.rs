@@ -103,7 +103,8 @@ impl Evaluation {
     /// Runs one task; true when it is done with.
     pub(crate) fn run_task(&mut self, vertex: VertexId, at: usize) -> bool {
         self.vm(vertex).tasks[at].state = TaskState::Running;
-        let Task { kind, conjunct, .. } = self.v(vertex).tasks[at].clone();
+        let Task { kind, conjunct, order, .. } = self.v(vertex).tasks[at].clone();
+        let outer = std::mem::replace(&mut self.vm(vertex).order, order);
         let result = self.step(conjunct.expr).and_then(|()| match kind {
             TaskKind::Reference => self.run_reference(vertex, conjunct),
             TaskKind::Value => self.run_value(vertex, conjunct),
@@ -112,6 +113,7 @@ impl Evaluation {
             TaskKind::Pattern { pattern, labelled } => self.run_pattern(vertex, pattern, labelled, conjunct),
             TaskKind::List => self.run_list(vertex, conjunct),
         });
+        self.vm(vertex).order = outer;
         let task = &mut self.vm(vertex).tasks[at];
         match result {
             Ok(()) => {
@@ -204,6 +206,7 @@ impl Evaluation {
                 self.set_fault(vertex, fault);
             }
         }
+        self.vm(vertex).arcs.sort_by_key(|a| a.order);
         self.finish_list(vertex);
         self.finish_scalar(vertex);
         self.check_closed(vertex);
@@ -288,14 +291,23 @@ impl Evaluation {
         self.push_conjunct(child, conjunct);
     }
 
+    /// The next place in the order of fields.
+    pub(crate) fn next_order(&mut self, vertex: VertexId) -> u64 {
+        let (at, step) = self.v(vertex).order;
+        self.vm(vertex).order.0 = at.saturating_add(step);
+        at
+    }
+
     /// The vertex of a field, made when it is not there.
     pub(crate) fn arc(&mut self, vertex: VertexId, label: Label, kind: ArcKind) -> VertexId {
+        let order = self.next_order(vertex);
         if let Some(arc) = self.vm(vertex).arcs.iter_mut().find(|a| a.label == label) {
             arc.kind = arc.kind.max(kind);
+            arc.order = arc.order.min(order);
             return arc.vertex;
         }
         let child = self.new_vertex(vertex, label);
-        self.vm(vertex).arcs.push(super::Arc_ { label, kind, vertex: child });
+        self.vm(vertex).arcs.push(super::Arc_ { label, kind, vertex: child, order });
         if label.is_regular() {
             for at in 0..self.v(vertex).patterns.len() {
                 self.apply_pattern(vertex, at, label, child);

@@ -13,6 +13,9 @@ use crate::{
 /// Longest chain of references of one conjunct.
 const MAX_CHAIN: usize = 1_000;
 
+/// Deepest nesting of closing scopes.
+const MAX_SCOPES: u32 = 256;
+
 impl Evaluation {
     pub(crate) fn run_reference(&mut self, vertex: VertexId, conjunct: Conjunct) -> Result<(), Fault> {
         match self.resolve(conjunct)? {
@@ -375,6 +378,11 @@ impl Evaluation {
         }
         if below == super::ROOT_SCOPE {
             return scope;
+        }
+        // Only values that hold themselves nest scopes without end; they fail for that reason.
+        let depth = self.scopes[scope.0 as usize].depth + self.scopes[below.0 as usize].depth;
+        if depth > MAX_SCOPES {
+            return below;
         }
         if let Some(known) = self.grafts.get(&(scope, below)) {
             return *known;

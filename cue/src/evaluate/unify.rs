@@ -110,7 +110,9 @@ impl Evaluation {
     }
 
     pub(crate) fn task(&mut self, vertex: VertexId, kind: TaskKind, conjunct: Conjunct) {
-        self.vm(vertex).tasks.push(Task { kind, conjunct, state: TaskState::Pending, fault: None });
+        let step = self.v(vertex).order.1;
+        let order = (self.next_order(vertex), (step / super::ORDER_DIVISION).max(1));
+        self.vm(vertex).tasks.push(Task { kind, conjunct, state: TaskState::Pending, fault: None, order });
     }
 
     pub(crate) fn note_origin(&mut self, vertex: VertexId, conjunct: Conjunct, kind: OriginKind) {
