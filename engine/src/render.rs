@@ -7,10 +7,12 @@
 mod component;
 mod context;
 pub mod cue;
+mod declared;
 mod handlebars;
 mod kube;
 mod labels;
 pub mod patch;
+pub mod single;
 mod templates;
 
 use std::collections::BTreeMap;

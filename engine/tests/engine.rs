@@ -2,6 +2,8 @@
 
 #[path = "engine/application_configuration.rs"]
 mod application_configuration;
+#[path = "engine/conformance.rs"]
+mod conformance;
 #[path = "engine/dry_run.rs"]
 mod dry_run;
 #[path = "engine/manifest.rs"]

@@ -1,14 +1,28 @@
 //! A CUE template with `parameter` and `context` → workload, objects, patch; the only file here that evaluates CUE.
 
-use serde_json::Value as Json;
+use std::rc::Rc;
+use std::sync::Arc;
 
-use super::patch::{Markers, Tree};
+use serde_json::Value as Json;
+use vela_cue::{FieldKind, FieldOptions, Input, Kind, Source, Value, ast};
+
+use super::declared::{self, Declared};
+use super::patch::{Constraint, Field, Markers, Tree};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::field_path;
+
+/// Values nested deeper than this are not taken from a template: no object is.
+const DEPTH_LIMIT: usize = 100;
+
+/// What every template may name without declaring it.
+const SURROUNDINGS: &str = "\ncontext: _\nparameter: _\n";
 
 /// A compiled CUE template.
 #[derive(Clone)]
 pub struct Template {
-    title: String,
+    title: Arc<str>,
+    template: vela_cue::Template,
+    declared: Arc<Declared>,
 }
 
 /// What a component template makes.
@@ -32,31 +46,272 @@ pub struct Trait {
 
 impl Template {
     /// Compiles the text; `title` is what diagnostics call it.
-    pub fn compile(title: &str, _text: &str) -> Result<Self, Diagnostics> {
-        Ok(Self { title: title.to_owned() })
-    }
-
-    fn not_yet(&self) -> Diagnostics {
-        let place = DefinitionPlace { definition: self.title.clone(), line: 0, column: 0 };
-        Diagnostic::error(Code::NotSupported, "CUE templates are not evaluated yet").definition(place).into()
+    pub fn compile(title: &str, text: &str) -> Result<Self, Diagnostics> {
+        // After the text, so that places in the text stay what they are.
+        let source = Source::new(title, format!("{text}{SURROUNDINGS}"));
+        let template = vela_cue::Template::compile(&[source]).map_err(|found| {
+            let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
+            findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
+        })?;
+        let declared = Declared::of(&template.instantiate(&[]).root().lookup("parameter"));
+        Ok(Self { title: Arc::from(title), template, declared: Arc::new(declared) })
     }
 
     /// Evaluates a component template; the findings are warnings.
-    pub fn component(
-        &self,
-        _parameter: &Json,
-        _context: &Json,
-    ) -> Result<(Component, Diagnostics), Diagnostics> {
-        Err(self.not_yet())
+    pub fn component(&self, parameter: &Json, context: &Json) -> Result<(Component, Diagnostics), Diagnostics> {
+        let root = self.root(parameter, context)?;
+        let output = root.lookup("output");
+        if !output.exists() {
+            return Err(self.error(Code::BadDefinition, "the template has no `output`").into());
+        }
+        let component = Component { output: self.tree(&root, &output)?, outputs: self.objects(&root)? };
+        Ok((component, self.undeclared(parameter)))
     }
 
     /// Evaluates a trait template; the findings are warnings.
-    pub fn trait_(&self, _parameter: &Json, _context: &Json) -> Result<(Trait, Diagnostics), Diagnostics> {
-        Err(self.not_yet())
+    pub fn trait_(&self, parameter: &Json, context: &Json) -> Result<(Trait, Diagnostics), Diagnostics> {
+        let root = self.root(parameter, context)?;
+        let mut made = Trait { outputs: self.objects(&root)?, ..Trait::default() };
+        for field in root.fields(FieldOptions::default()) {
+            match field.name.as_str() {
+                "patch" => made.patch = Some((self.tree(&root, &field.value)?, markers(&field.value))),
+                "patchOutputs" => {
+                    for target in field.value.fields(FieldOptions::default()) {
+                        let tree = self.tree(&root, &target.value)?;
+                        made.patch_outputs.push((target.name, tree, markers(&target.value)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok((made, self.undeclared(parameter)))
     }
 
     /// Evaluates a status text and gives one field of it.
-    pub fn field(&self, _parameter: &Json, _context: &Json, _field: &str) -> Result<Json, Diagnostics> {
-        Err(self.not_yet())
+    pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
+        let instance = self.template.instantiate(&[Input::new("parameter", parameter), Input::new("context", context)]);
+        instance.root().lookup(field).to_json().map_err(|found| findings(&self.title, &found))
     }
+
+    /// The evaluated template, with everything that is wrong with it found first.
+    fn root(&self, parameter: &Json, context: &Json) -> Result<Value, Diagnostics> {
+        let instance = self.template.instantiate(&[Input::new("parameter", parameter), Input::new("context", context)]);
+        let root = instance.root();
+        let refused: Diagnostics = root
+            .lookup("errs")
+            .elements()
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|message| self.error(Code::Refused, message))
+            .collect();
+        if !refused.is_empty() {
+            return Err(refused);
+        }
+        // Parameters first: a template may ask `parameter.x != _|_`, which hides a wrong value inside x.
+        for value in [&root.lookup("parameter"), &root] {
+            if let Err(errors) = value.validate(false) {
+                return Err(findings(&self.title, &errors));
+            }
+        }
+        Ok(root)
+    }
+
+    fn objects(&self, root: &Value) -> Result<Vec<(String, Tree)>, Diagnostics> {
+        let mut objects = Vec::new();
+        let mut found = Diagnostics::new();
+        for object in root.lookup("outputs").fields(FieldOptions::default()) {
+            match self.tree(root, &object.value) {
+                Ok(tree) => objects.push((object.name, tree)),
+                Err(errors) => found.extend(errors),
+            }
+        }
+        found.or(objects).map(|(objects, _)| objects)
+    }
+
+    /// A part of the template's value. What is incomplete because of a parameter nobody gave is told by that
+    /// parameter; a single open field stays open, since a later patch may close it.
+    fn tree(&self, root: &Value, value: &Value) -> Result<Tree, Diagnostics> {
+        let too_deep = || {
+            let message = format!("{} is nested deeper than {DEPTH_LIMIT} levels", value.path());
+            Diagnostics::from(self.error(Code::Limit, message))
+        };
+        let Err(errors) = value.validate(true) else { return tree(value, 0).ok_or_else(too_deep) };
+        let mut found = Diagnostics::new();
+        missing(&root.lookup("parameter"), 0, &mut |path, kind| {
+            let mut error = self.error(Code::Parameter, format!("{path} must be given ({kind})"));
+            error.path = path.to_owned();
+            found.push(error);
+        });
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let closable = errors.iter().all(|error| {
+            error.code == vela_cue::Code::Incomplete && matches!(shape(&root.lookup(&error.path)), Shape::Open)
+        });
+        if closable { tree(value, 0).ok_or_else(too_deep) } else { Err(findings(&self.title, &errors)) }
+    }
+
+    fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
+        let place = DefinitionPlace { definition: self.title.to_string(), line: 0, column: 0 };
+        Diagnostic::error(code, message).definition(place)
+    }
+
+    /// The whole value, for patches of a bare text.
+    pub(super) fn whole(&self) -> Result<Tree, Diagnostics> {
+        let fields = self.template.instantiate(&[]).root().fields(FieldOptions::default());
+        let mut kept = Vec::new();
+        for field in fields.into_iter().filter(|field| !["parameter", "context"].contains(&field.name.as_str())) {
+            let value = self.tree(&field.value, &field.value)?;
+            kept.push(Field { name: field.name, value, markers: Markers::default() });
+        }
+        Ok(Tree::Struct(kept))
+    }
+
+    /// Parameters nobody declared do nothing: most likely a slip.
+    fn undeclared(&self, parameter: &Json) -> Diagnostics {
+        let warning = |undeclared: declared::Undeclared| {
+            let declared::Undeclared { path, name, hint } = undeclared;
+            let message = format!("{} declares no parameter {name:?}; it is ignored", self.title);
+            let mut warning = Diagnostic::warning(Code::UnknownParameter, message).hint_opt(hint);
+            warning.path = path;
+            warning
+        };
+        self.declared.undeclared(parameter).into_iter().map(warning).collect()
+    }
+}
+
+/// A type, bound or default of a template.
+struct Open(Value);
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl Constraint for Open {
+    fn default_value(&self) -> Option<Json> {
+        self.0.to_json().ok()
+    }
+
+    fn meet(&self, value: &Json) -> Result<Json, String> {
+        self.0.fill("", value).to_json().map_err(|found| found.to_string())
+    }
+
+    fn text(&self) -> String {
+        kind_name(self.0.kind()).to_owned()
+    }
+}
+
+/// A value with the markers of its fields; nothing when it is nested too deep.
+fn tree(value: &Value, depth: usize) -> Option<Tree> {
+    if depth > DEPTH_LIMIT {
+        return None;
+    }
+    match shape(value) {
+        Shape::Struct => {
+            let mut fields = Vec::new();
+            for field in value.fields(FieldOptions::default()) {
+                let markers = markers(&field.value);
+                fields.push(Field { name: field.name, value: tree(&field.value, depth + 1)?, markers });
+            }
+            Some(Tree::Struct(fields))
+        }
+        Shape::List => {
+            let elements = value.elements();
+            elements.iter().map(|element| tree(element, depth + 1)).collect::<Option<_>>().map(Tree::List)
+        }
+        Shape::Plain(value) => Some(Tree::Scalar(value)),
+        Shape::Open => Some(Tree::Open(Rc::new(Open(value.clone())))),
+    }
+}
+
+enum Shape {
+    Struct,
+    List,
+    Plain(Json),
+    Open,
+}
+
+fn shape(value: &Value) -> Shape {
+    match value.kind() {
+        Kind::Struct if value.is_concrete() => Shape::Struct,
+        Kind::List if value.is_concrete() => Shape::List,
+        _ if !value.is_concrete() || is_choice(value) => Shape::Open,
+        _ => value.to_json().map_or(Shape::Open, Shape::Plain),
+    }
+}
+
+/// Is it read as the default of alternatives?
+fn is_choice(value: &Value) -> bool {
+    matches!(value.syntax().kind, ast::ExprKind::Binary(ast::BinaryOp::Or, ..))
+}
+
+/// What the comments on a field ask of a patch.
+fn markers(value: &Value) -> Markers {
+    let mut found = Markers::default();
+    for (key, value) in value.comments().markers {
+        match key.as_str() {
+            "patchKey" => found.patch_key = Some(value),
+            "patchStrategy" => found.strategy = Some(value),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Tells every parameter that must be given and was not, with what it must be.
+fn missing(value: &Value, depth: usize, tell: &mut dyn FnMut(&str, &str)) {
+    if depth > declared::DEPTH_LIMIT {
+        return;
+    }
+    for field in value.fields(FieldOptions::default()) {
+        let given = field.kind == FieldKind::Regular && field.value.is_concrete();
+        match field.value.kind() {
+            _ if !given => tell(&field.value.path(), kind_name(field.value.kind())),
+            Kind::Struct => missing(&field.value, depth + 1, tell),
+            Kind::List => field.value.elements().iter().for_each(|element| missing(element, depth + 1, tell)),
+            _ => {}
+        }
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Null => "null",
+        Kind::Bool => "bool",
+        Kind::Int => "int",
+        Kind::Float => "float",
+        Kind::Number => "number",
+        Kind::String => "string",
+        Kind::Bytes => "bytes",
+        Kind::List => "list",
+        Kind::Struct => "struct",
+        Kind::Bottom | Kind::Any => "any value",
+    }
+}
+
+/// Findings of the evaluator as ours: `path` of the value, place in the template.
+fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
+    found
+        .iter()
+        .map(|finding| {
+            let (line, column) = found.position(finding).filter(|(file, ..)| *file == title).map_or((0, 0), |(_, line, column)| {
+                (u32::try_from(line).unwrap_or(0), u32::try_from(column).unwrap_or(0))
+            });
+            let code = match finding.code {
+                vela_cue::Code::Budget => Code::Limit,
+                _ if finding.path == "parameter" || finding.path.starts_with("parameter.") => Code::Parameter,
+                _ => Code::Template,
+            };
+            let message = match finding.path.as_str() {
+                "" => finding.message.clone(),
+                path => format!("{path}: {}", finding.message),
+            };
+            let place = DefinitionPlace { definition: title.to_owned(), line, column };
+            let mut diagnostic = Diagnostic::error(code, message).definition(place).hint_opt(finding.hint.clone());
+            diagnostic.path = finding.path.clone();
+            diagnostic
+        })
+        .collect()
 }

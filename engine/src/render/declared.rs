@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
+use vela_cue::{FieldOptions, Kind, Value};
 
 use crate::field_path;
 use crate::nearest;
@@ -18,8 +19,6 @@ pub(super) enum Declared {
     Anything,
     /// A struct of these fields.
     Fields(BTreeMap<String, Declared>),
-    /// A list of these.
-    Elements(Box<Declared>),
 }
 
 /// A given parameter that nobody declared.
@@ -33,7 +32,27 @@ pub(super) struct Undeclared {
     pub(super) hint: Option<String>,
 }
 
+/// More declarations are not looked at: definitions may contain each other.
+const COUNT_LIMIT: usize = 2000;
+
 impl Declared {
+    /// What a `parameter` value declares.
+    pub(super) fn of(parameter: &Value) -> Self {
+        Self::look(parameter, 0, &mut 0)
+    }
+
+    fn look(value: &Value, depth: usize, count: &mut usize) -> Self {
+        *count += 1;
+        if depth > DEPTH_LIMIT || *count > COUNT_LIMIT || value.kind() != Kind::Struct || !value.is_concrete() {
+            return Self::Anything;
+        }
+        let fields = value.fields(FieldOptions { optional: true, ..FieldOptions::default() });
+        if fields.is_empty() {
+            return Self::Anything;
+        }
+        Self::Fields(fields.into_iter().map(|field| (field.name, Self::look(&field.value, depth + 1, count))).collect())
+    }
+
     /// The given parameters that are not declared.
     pub(super) fn undeclared(&self, parameter: &Json) -> Vec<Undeclared> {
         let mut found = Vec::new();
@@ -55,13 +74,6 @@ impl Declared {
                             hint: nearest::advice(name, "parameters", declared.keys().map(String::as_str)),
                         }),
                     }
-                    path.truncate(length);
-                }
-            }
-            (Self::Elements(declared), Json::Array(given)) => {
-                for (index, value) in given.iter().enumerate() {
-                    field_path::push_index(path, index);
-                    declared.walk(value, path, found);
                     path.truncate(length);
                 }
             }

@@ -1,0 +1,61 @@
+//! One template by itself → plain JSON: what conformance cases and definition authors ask for.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::cue::Template;
+use super::patch::{self, Tree};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+
+/// A component template: `{output, outputs}` (`outputs` only where there are some).
+pub fn component(template: &str, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
+    let (made, _) = Template::compile("template", template)?.component(parameter, context)?;
+    let outputs = made.outputs.iter().map(|(name, tree)| (name.clone(), tree)).collect::<Vec<_>>();
+    result(&made.output, outputs.iter().map(|(name, tree)| (name.as_str(), *tree)))
+}
+
+/// A trait template on the objects made before it (`{output, outputs}`): the same, patched and added to.
+pub fn trait_(template: &str, base: &Json, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
+    let (made, _) = Template::compile("template", template)?.trait_(parameter, context)?;
+    let mut output = Tree::from(base.get("output").unwrap_or(&Json::Null));
+    let before = base.get("outputs").and_then(Json::as_object).into_iter().flatten();
+    let mut outputs: Vec<(String, Tree)> = before.map(|(name, value)| (name.clone(), Tree::from(value))).collect();
+    if let Some((change, markers)) = &made.patch {
+        output = patch::patch(&output, change, markers).map_err(conflict)?;
+    }
+    outputs.extend(made.outputs);
+    for (name, change, markers) in &made.patch_outputs {
+        for (_, tree) in outputs.iter_mut().filter(|(target, _)| target == name) {
+            *tree = patch::patch(tree, change, markers).map_err(conflict)?;
+        }
+    }
+    result(&output, outputs.iter().map(|(name, tree)| (name.as_str(), tree)))
+}
+
+/// The `patch` field of one CUE text on the value of another.
+pub fn patch(base: &str, patch: &str) -> Result<Json, Diagnostics> {
+    let base = Template::compile("base", base)?.whole()?;
+    let (made, _) = Template::compile("patch", patch)?.trait_(&json!({}), &json!({}))?;
+    let Some((change, markers)) = made.patch else {
+        return Err(Diagnostic::error(Code::MissingField, "the text has no field `patch`").into());
+    };
+    finish(&patch::patch(&base, &change, &markers).map_err(conflict)?)
+}
+
+fn result<'a>(output: &Tree, outputs: impl Iterator<Item = (&'a str, &'a Tree)>) -> Result<Json, Diagnostics> {
+    let mut result = json!({"output": finish(output)?});
+    let outputs: Map<String, Json> =
+        outputs.map(|(name, tree)| Ok((name.to_owned(), finish(tree)?))).collect::<Result<_, Diagnostics>>()?;
+    if !outputs.is_empty() {
+        result["outputs"] = Json::Object(outputs);
+    }
+    Ok(result)
+}
+
+fn finish(tree: &Tree) -> Result<Json, Diagnostics> {
+    let error = |open: patch::Incomplete| Diagnostic::error(Code::Template, open.to_string());
+    tree.finish().map_err(|open| open.into_iter().map(error).collect())
+}
+
+fn conflict(conflict: patch::Conflict) -> Diagnostics {
+    Diagnostic::error(Code::Template, conflict.to_string()).into()
+}

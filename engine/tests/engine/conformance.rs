@@ -1,0 +1,198 @@
+//! KubeVela's own definitions and applications through our render, patch and health code: numbers that only rise.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value as Json, json};
+use vela_engine::render::single;
+use vela_engine::{Diagnostics, Snapshot, Templates, dry_run, health, manifest};
+use vela_testkit::{conformance_dir, same_value, skipped};
+
+/// Least number of passing cases per kind; raise them when more pass.
+const LEAST: &[(&str, usize)] = &[("component", 0), ("trait", 0), ("patch", 0), ("health", 0)];
+/// Least number of applications whose dry run is the real one's.
+const LEAST_APPLICATIONS: usize = 0;
+
+fn read(folder: &Path, name: &str) -> Option<String> {
+    fs::read_to_string(folder.join(name)).ok()
+}
+
+fn read_json(folder: &Path, name: &str) -> Json {
+    read(folder, name).map_or(json!({}), |text| serde_json::from_str(&text).unwrap())
+}
+
+fn run(kind: &str, folder: &Path) -> Result<Json, Diagnostics> {
+    let text = |name: &str| read(folder, name).unwrap_or_default();
+    let json = |name: &str| read_json(folder, name);
+    match kind {
+        "component" => single::component(&text("template.cue"), &json("parameter.json"), &json("context.json")),
+        "trait" => {
+            let mut context = json("context.json");
+            let fields = context.as_object_mut().unwrap();
+            fields.retain(|name, _| !name.starts_with("template-context-"));
+            single::trait_(&text("template.cue"), &json("base.json"), &json("parameter.json"), &context)
+        }
+        "patch" => single::patch(&text("base.cue"), &text("patch.cue")),
+        _ => {
+            let (policy, custom) = (text("healthPolicy.cue"), text("customStatus.cue"));
+            let templates = Templates::new();
+            let health = health::evaluate(&policy, &custom, &json("context.json"), &json("parameter.json"), &templates);
+            Ok(json!({"healthy": health.healthy, "message": health.message}))
+        }
+    }
+}
+
+/// Why a case fails, or nothing.
+fn judge(kind: &str, status: &str, folder: &Path) -> Option<String> {
+    let result = run(kind, folder);
+    let expected = read_json(folder, "output.json");
+    match (status, result) {
+        ("ok", Ok(result)) if kind == "health" => {
+            let agree = ["healthy", "message"].iter().all(|f| expected.get(f).is_none_or(|e| Some(e) == result.get(f)));
+            (!agree).then(|| format!("expected {expected}, got {result}"))
+        }
+        ("ok", Ok(result)) => {
+            (!same_value(&result, &expected)).then(|| {
+                let differences = vela_engine::diff::diff(&expected, &result);
+                format!("{:?}", differences.iter().take(3).collect::<Vec<_>>())
+            })
+        }
+        ("ok", Err(errors)) => Some(errors.to_string()),
+        (_, Ok(_)) => Some("must fail".to_owned()),
+        (_, Err(_)) => None,
+    }
+}
+
+#[test]
+fn definitions_render_as_the_real_ones() {
+    let Some(folder) = conformance_dir() else { return skipped("definitions", "no conformance data") };
+    let folder = folder.join("definitions");
+    let cases: Vec<Json> = read(&folder, "manifest.jsonl")
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<Json>(line).unwrap())
+        .filter(|case| LEAST.iter().any(|(kind, _)| case["kind"] == *kind))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let results: Mutex<BTreeMap<String, (usize, usize)>> = Mutex::new(BTreeMap::new());
+    let failures: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let [kind, name, status] = ["kind", "name", "status"].map(|field| case[field].as_str().unwrap());
+            let failure = judge(kind, status, &folder.join("cases").join(name));
+            let mut results = results.lock().unwrap();
+            let count = results.entry(kind.to_owned()).or_default();
+            count.1 += 1;
+            match failure {
+                None => count.0 += 1,
+                Some(why) => failures.lock().unwrap().push(format!("{name} ({status}): {why}")),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(work);
+        }
+    });
+    let mut failures = failures.into_inner().unwrap();
+    failures.sort();
+    let results = results.into_inner().unwrap();
+    for failure in &failures {
+        eprintln!("{failure}");
+    }
+    for (kind, (passed, all)) in &results {
+        eprintln!("{kind}: {passed} of {all} passed");
+    }
+    for (kind, least) in LEAST {
+        assert!(results[*kind].0 >= *least, "{kind}: {} passed, {least} did before", results[*kind].0);
+    }
+}
+
+/// Built-in definitions, then the case's own.
+fn snapshot(folder: &Path) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for definition in vela_definitions::builtin() {
+        snapshot.insert_definition_object(definition.manifest("vela-system")).unwrap();
+    }
+    let own = fs::read_dir(folder.join("defs")).into_iter().flatten().flatten();
+    for path in own.map(|entry| entry.path()) {
+        for document in manifest::read("defs", &fs::read_to_string(path).unwrap()).unwrap() {
+            if let Err(error) = snapshot.insert_definition_object(document.into_value()) {
+                eprintln!("{error}");
+            }
+        }
+    }
+    snapshot
+}
+
+fn applications(root: &Path) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    folders
+}
+
+/// The dry run's objects as values, with the comments that say where each is from.
+fn parts(text: &str) -> Vec<(Vec<String>, Vec<Json>)> {
+    text.split("---\n")
+        .filter(|part| !part.trim().is_empty())
+        .map(|part| {
+            let comments = part.lines().filter(|line| line.starts_with('#')).map(|l| l.trim().to_owned()).collect();
+            let values = manifest::read("part", part).unwrap().into_iter().map(|d| d.into_value()).collect();
+            (comments, values)
+        })
+        .collect()
+}
+
+fn dry_run_of(folder: &Path, app: &str, expected: &str) -> Result<(), String> {
+    let documents = manifest::read("app.yaml", app).map_err(|errors| errors.to_string())?;
+    let application = documents.iter().find(|d| d.kind() == "Application").ok_or("no application")?;
+    let rendered = dry_run::render(application, &snapshot(folder), &Templates::new()).map_err(|e| e.to_string())?;
+    let text = dry_run::text(&rendered);
+    let (ours, theirs) = (parts(&text), parts(expected));
+    if ours.len() != theirs.len() {
+        return Err(format!("{} parts, expected {}", ours.len(), theirs.len()));
+    }
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        if ours.0 != theirs.0 {
+            return Err(format!("{:?}, expected {:?}", ours.0, theirs.0));
+        }
+        for (ours, theirs) in ours.1.iter().zip(&theirs.1) {
+            if !same_value(ours, theirs) {
+                let differences = vela_engine::diff::diff(theirs, ours);
+                return Err(format!("{:?}", differences.iter().take(3).collect::<Vec<_>>()));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn applications_dry_run_as_the_real_ones() {
+    let Some(folder) = conformance_dir() else { return skipped("applications", "no conformance data") };
+    let mut passed = 0;
+    let folders = applications(&folder.join("applications"));
+    for folder in &folders {
+        let result = dry_run_of(folder, &read(folder, "app.yaml").unwrap(), &read(folder, "output.yaml").unwrap());
+        match result {
+            Ok(()) => passed += 1,
+            Err(why) => eprintln!("{}: {why}", folder.file_name().unwrap().to_string_lossy()),
+        }
+    }
+    eprintln!("applications: {passed} of {} passed", folders.len());
+    assert!(passed >= LEAST_APPLICATIONS, "{passed} passed, {LEAST_APPLICATIONS} did before");
+}
+
+#[test]
+fn the_first_examples_print_exactly_as_the_real_ones() {
+    let Some(examples) = vela_testkit::examples_dir() else { return skipped("first", "no examples") };
+    for name in ["web", "batch", "sidecar"] {
+        let folder = examples.join("first").join(name);
+        let documents = manifest::read("app.yaml", &read(&folder, "app.yaml").unwrap()).unwrap();
+        let rendered = dry_run::render(&documents.as_slice()[0], &snapshot(&folder), &Templates::new());
+        let text = rendered.map(|rendered| dry_run::text(&rendered)).unwrap_or_else(|errors| errors.to_string());
+        assert_eq!(text, read(&folder, "expected/dry-run.yaml").unwrap(), "first/{name}");
+    }
+}
