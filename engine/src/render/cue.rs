@@ -9,7 +9,6 @@ use vela_cue::{FieldKind, FieldOptions, Input, Kind, Source, Value, ast};
 use super::declared::{self, Declared};
 use super::patch::{Constraint, Field, Markers, Tree};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
-use crate::field_path;
 
 /// Values nested deeper than this are not taken from a template: no object is.
 const DEPTH_LIMIT: usize = 100;
@@ -58,7 +57,11 @@ impl Template {
     }
 
     /// Evaluates a component template; the findings are warnings.
-    pub fn component(&self, parameter: &Json, context: &Json) -> Result<(Component, Diagnostics), Diagnostics> {
+    pub fn component(
+        &self,
+        parameter: &Json,
+        context: &Json,
+    ) -> Result<(Component, Diagnostics), Diagnostics> {
         let root = self.root(parameter, context)?;
         let output = root.lookup("output");
         if !output.exists() {
@@ -89,13 +92,15 @@ impl Template {
 
     /// Evaluates a status text and gives one field of it.
     pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
-        let instance = self.template.instantiate(&[Input::new("parameter", parameter), Input::new("context", context)]);
+        let instance =
+            self.template.instantiate(&[Input::new("parameter", parameter), Input::new("context", context)]);
         instance.root().lookup(field).to_json().map_err(|found| findings(&self.title, &found))
     }
 
     /// The evaluated template, with everything that is wrong with it found first.
     fn root(&self, parameter: &Json, context: &Json) -> Result<Value, Diagnostics> {
-        let instance = self.template.instantiate(&[Input::new("parameter", parameter), Input::new("context", context)]);
+        let instance =
+            self.template.instantiate(&[Input::new("parameter", parameter), Input::new("context", context)]);
         let root = instance.root();
         let refused: Diagnostics = root
             .lookup("errs")
@@ -146,7 +151,8 @@ impl Template {
             return Err(found);
         }
         let closable = errors.iter().all(|error| {
-            error.code == vela_cue::Code::Incomplete && matches!(shape(&root.lookup(&error.path)), Shape::Open)
+            error.code == vela_cue::Code::Incomplete
+                && matches!(shape(&root.lookup(&error.path)), Shape::Open)
         });
         if closable { tree(value, 0).ok_or_else(too_deep) } else { Err(findings(&self.title, &errors)) }
     }
@@ -160,7 +166,9 @@ impl Template {
     pub(super) fn whole(&self) -> Result<Tree, Diagnostics> {
         let fields = self.template.instantiate(&[]).root().fields(FieldOptions::default());
         let mut kept = Vec::new();
-        for field in fields.into_iter().filter(|field| !["parameter", "context"].contains(&field.name.as_str())) {
+        for field in
+            fields.into_iter().filter(|field| !["parameter", "context"].contains(&field.name.as_str()))
+        {
             let value = self.tree(&field.value, &field.value)?;
             kept.push(Field { name: field.name, value, markers: Markers::default() });
         }
@@ -296,9 +304,12 @@ fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
     found
         .iter()
         .map(|finding| {
-            let (line, column) = found.position(finding).filter(|(file, ..)| *file == title).map_or((0, 0), |(_, line, column)| {
-                (u32::try_from(line).unwrap_or(0), u32::try_from(column).unwrap_or(0))
-            });
+            let (line, column) = found
+                .position(finding)
+                .filter(|(file, ..)| *file == title)
+                .map_or((0, 0), |(_, line, column)| {
+                    (u32::try_from(line).unwrap_or(0), u32::try_from(column).unwrap_or(0))
+                });
             let code = match finding.code {
                 vela_cue::Code::Budget => Code::Limit,
                 _ if finding.path == "parameter" || finding.path.starts_with("parameter.") => Code::Parameter,
@@ -309,7 +320,8 @@ fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
                 path => format!("{path}: {}", finding.message),
             };
             let place = DefinitionPlace { definition: title.to_owned(), line, column };
-            let mut diagnostic = Diagnostic::error(code, message).definition(place).hint_opt(finding.hint.clone());
+            let mut diagnostic =
+                Diagnostic::error(code, message).definition(place).hint_opt(finding.hint.clone());
             diagnostic.path = finding.path.clone();
             diagnostic
         })

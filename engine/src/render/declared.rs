@@ -43,14 +43,20 @@ impl Declared {
 
     fn look(value: &Value, depth: usize, count: &mut usize) -> Self {
         *count += 1;
-        if depth > DEPTH_LIMIT || *count > COUNT_LIMIT || value.kind() != Kind::Struct || !value.is_concrete() {
+        if depth > DEPTH_LIMIT || *count > COUNT_LIMIT || value.kind() != Kind::Struct || !value.is_concrete()
+        {
             return Self::Anything;
         }
         let fields = value.fields(FieldOptions { optional: true, ..FieldOptions::default() });
         if fields.is_empty() {
             return Self::Anything;
         }
-        Self::Fields(fields.into_iter().map(|field| (field.name, Self::look(&field.value, depth + 1, count))).collect())
+        Self::Fields(
+            fields
+                .into_iter()
+                .map(|field| (field.name, Self::look(&field.value, depth + 1, count)))
+                .collect(),
+        )
     }
 
     /// The given parameters that are not declared.

@@ -18,7 +18,8 @@ pub fn trait_(template: &str, base: &Json, parameter: &Json, context: &Json) -> 
     let (made, _) = Template::compile("template", template)?.trait_(parameter, context)?;
     let mut output = Tree::from(base.get("output").unwrap_or(&Json::Null));
     let before = base.get("outputs").and_then(Json::as_object).into_iter().flatten();
-    let mut outputs: Vec<(String, Tree)> = before.map(|(name, value)| (name.clone(), Tree::from(value))).collect();
+    let mut outputs: Vec<(String, Tree)> =
+        before.map(|(name, value)| (name.clone(), Tree::from(value))).collect();
     if let Some((change, markers)) = &made.patch {
         output = patch::patch(&output, change, markers).map_err(conflict)?;
     }
@@ -41,10 +42,14 @@ pub fn patch(base: &str, patch: &str) -> Result<Json, Diagnostics> {
     finish(&patch::patch(&base, &change, &markers).map_err(conflict)?)
 }
 
-fn result<'a>(output: &Tree, outputs: impl Iterator<Item = (&'a str, &'a Tree)>) -> Result<Json, Diagnostics> {
+fn result<'a>(
+    output: &Tree,
+    outputs: impl Iterator<Item = (&'a str, &'a Tree)>,
+) -> Result<Json, Diagnostics> {
     let mut result = json!({"output": finish(output)?});
-    let outputs: Map<String, Json> =
-        outputs.map(|(name, tree)| Ok((name.to_owned(), finish(tree)?))).collect::<Result<_, Diagnostics>>()?;
+    let outputs: Map<String, Json> = outputs
+        .map(|(name, tree)| Ok((name.to_owned(), finish(tree)?)))
+        .collect::<Result<_, Diagnostics>>()?;
     if !outputs.is_empty() {
         result["outputs"] = Json::Object(outputs);
     }

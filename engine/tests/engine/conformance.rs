@@ -28,7 +28,9 @@ fn run(kind: &str, folder: &Path) -> Result<Json, Diagnostics> {
     let text = |name: &str| read(folder, name).unwrap_or_default();
     let json = |name: &str| read_json(folder, name);
     match kind {
-        "component" => single::component(&text("template.cue"), &json("parameter.json"), &json("context.json")),
+        "component" => {
+            single::component(&text("template.cue"), &json("parameter.json"), &json("context.json"))
+        }
         "trait" => {
             let mut context = json("context.json");
             let fields = context.as_object_mut().unwrap();
@@ -39,7 +41,13 @@ fn run(kind: &str, folder: &Path) -> Result<Json, Diagnostics> {
         _ => {
             let (policy, custom) = (text("healthPolicy.cue"), text("customStatus.cue"));
             let templates = Templates::new();
-            let health = health::evaluate(&policy, &custom, &json("context.json"), &json("parameter.json"), &templates);
+            let health = health::evaluate(
+                &policy,
+                &custom,
+                &json("context.json"),
+                &json("parameter.json"),
+                &templates,
+            );
             Ok(json!({"healthy": health.healthy, "message": health.message}))
         }
     }
@@ -51,15 +59,15 @@ fn judge(kind: &str, status: &str, folder: &Path) -> Option<String> {
     let expected = read_json(folder, "output.json");
     match (status, result) {
         ("ok", Ok(result)) if kind == "health" => {
-            let agree = ["healthy", "message"].iter().all(|f| expected.get(f).is_none_or(|e| Some(e) == result.get(f)));
+            let agree = ["healthy", "message"]
+                .iter()
+                .all(|f| expected.get(f).is_none_or(|e| Some(e) == result.get(f)));
             (!agree).then(|| format!("expected {expected}, got {result}"))
         }
-        ("ok", Ok(result)) => {
-            (!same_value(&result, &expected)).then(|| {
-                let differences = vela_engine::diff::diff(&expected, &result);
-                format!("{:?}", differences.iter().take(3).collect::<Vec<_>>())
-            })
-        }
+        ("ok", Ok(result)) => (!same_value(&result, &expected)).then(|| {
+            let differences = vela_engine::diff::diff(&expected, &result);
+            format!("{:?}", differences.iter().take(3).collect::<Vec<_>>())
+        }),
         ("ok", Err(errors)) => Some(errors.to_string()),
         (_, Ok(_)) => Some("must fail".to_owned()),
         (_, Err(_)) => None,
@@ -139,7 +147,8 @@ fn parts(text: &str) -> Vec<(Vec<String>, Vec<Json>)> {
     text.split("---\n")
         .filter(|part| !part.trim().is_empty())
         .map(|part| {
-            let comments = part.lines().filter(|line| line.starts_with('#')).map(|l| l.trim().to_owned()).collect();
+            let comments =
+                part.lines().filter(|line| line.starts_with('#')).map(|l| l.trim().to_owned()).collect();
             let values = manifest::read("part", part).unwrap().into_iter().map(|d| d.into_value()).collect();
             (comments, values)
         })
@@ -149,7 +158,8 @@ fn parts(text: &str) -> Vec<(Vec<String>, Vec<Json>)> {
 fn dry_run_of(folder: &Path, app: &str, expected: &str) -> Result<(), String> {
     let documents = manifest::read("app.yaml", app).map_err(|errors| errors.to_string())?;
     let application = documents.iter().find(|d| d.kind() == "Application").ok_or("no application")?;
-    let rendered = dry_run::render(application, &snapshot(folder), &Templates::new()).map_err(|e| e.to_string())?;
+    let rendered =
+        dry_run::render(application, &snapshot(folder), &Templates::new()).map_err(|e| e.to_string())?;
     let text = dry_run::text(&rendered);
     let (ours, theirs) = (parts(&text), parts(expected));
     if ours.len() != theirs.len() {
@@ -175,7 +185,8 @@ fn applications_dry_run_as_the_real_ones() {
     let mut passed = 0;
     let folders = applications(&folder.join("applications"));
     for folder in &folders {
-        let result = dry_run_of(folder, &read(folder, "app.yaml").unwrap(), &read(folder, "output.yaml").unwrap());
+        let result =
+            dry_run_of(folder, &read(folder, "app.yaml").unwrap(), &read(folder, "output.yaml").unwrap());
         match result {
             Ok(()) => passed += 1,
             Err(why) => eprintln!("{}: {why}", folder.file_name().unwrap().to_string_lossy()),
@@ -192,7 +203,8 @@ fn the_first_examples_print_exactly_as_the_real_ones() {
         let folder = examples.join("first").join(name);
         let documents = manifest::read("app.yaml", &read(&folder, "app.yaml").unwrap()).unwrap();
         let rendered = dry_run::render(&documents.as_slice()[0], &snapshot(&folder), &Templates::new());
-        let text = rendered.map(|rendered| dry_run::text(&rendered)).unwrap_or_else(|errors| errors.to_string());
+        let text =
+            rendered.map(|rendered| dry_run::text(&rendered)).unwrap_or_else(|errors| errors.to_string());
         assert_eq!(text, read(&folder, "expected/dry-run.yaml").unwrap(), "first/{name}");
     }
 }
