@@ -1,5 +1,7 @@
 //! A definition object (ComponentDefinition, TraitDefinition, …) → what the engine needs to know of it.
 
+pub mod cue_file;
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -63,6 +63,7 @@ impl Compiler<'_> {
     }
 
     fn field(&mut self, field: &ast::Field, decl: &ast::Decl, out: &mut Struct) {
+        let lines = self.note_lines(field, decl);
         let kind = match field.constraint {
             None => ArcKind::Member,
             Some(ast::Constraint::Optional) => ArcKind::Optional,
@@ -93,7 +94,7 @@ impl Compiler<'_> {
                 if key.is_some() {
                     self.close_scope();
                 }
-                self.note(value, decl, field);
+                self.note(value, lines, field);
                 out.decls.push(Decl::Pattern { pattern, value, labelled: key.is_some() });
                 return;
             }
@@ -101,7 +102,7 @@ impl Compiler<'_> {
         match label {
             Ok(label) => {
                 let value = self.expr(&field.value);
-                self.note(value, decl, field);
+                self.note(value, lines, field);
                 if label.is_regular() && kind == ArcKind::Member {
                     out.is_struct = true;
                 }
@@ -115,24 +116,29 @@ impl Compiler<'_> {
                     scope.set(&alias.name, Name::Dynamic(label));
                 }
                 let value = self.expr(&field.value);
-                self.note(value, decl, field);
+                self.note(value, lines, field);
                 out.is_struct = true;
                 out.decls.push(Decl::Dynamic { label, kind, value });
             }
         }
     }
 
-    fn note(&mut self, value: ExprId, decl: &ast::Decl, field: &ast::Field) {
-        if decl.comments.is_empty() && field.attributes.is_empty() {
+    /// The comments that speak of a field. Those before `a: b: c: 1` speak of the last one, `c`.
+    fn note_lines(&mut self, field: &ast::Field, decl: &ast::Decl) -> Vec<String> {
+        let mut lines = std::mem::take(&mut self.carried_lines);
+        let groups = decl.comments.iter();
+        let spoken = groups.filter(|group| matches!(group.place, ast::CommentPlace::Doc | ast::CommentPlace::Line));
+        lines.extend(spoken.flat_map(|group| &group.lines).map(|line| line.text.clone()));
+        if matches!(&field.value.kind, ast::ExprKind::Struct(inner) if !inner.braces) {
+            self.carried_lines = std::mem::take(&mut lines);
+        }
+        lines
+    }
+
+    fn note(&mut self, value: ExprId, lines: Vec<String>, field: &ast::Field) {
+        if lines.is_empty() && field.attributes.is_empty() {
             return;
         }
-        let lines = decl
-            .comments
-            .iter()
-            .filter(|group| matches!(group.place, ast::CommentPlace::Doc | ast::CommentPlace::Line))
-            .flat_map(|group| &group.lines)
-            .map(|line| line.text.clone())
-            .collect();
         let attributes = field.attributes.iter().map(|a| a.text.clone()).collect();
         self.notes.insert(value, FieldNotes { lines, attributes });
     }

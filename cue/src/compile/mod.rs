@@ -68,6 +68,8 @@ pub(crate) struct Compiler<'a> {
     packages: Vec<Package>,
     package_ids: FxHashMap<String, u32>,
     notes: FxHashMap<ExprId, FieldNotes>,
+    /// Comments on their way to the last field of a chain `a: b: c`.
+    carried_lines: Vec<String>,
     sources: Sources,
     others: &'a [(String, Vec<ast::File>)],
     scopes: Vec<Scope>,
@@ -99,6 +101,7 @@ impl<'a> Compiler<'a> {
             packages: vec![Package { path: String::new(), files: Vec::new() }],
             package_ids: FxHashMap::default(),
             notes: FxHashMap::default(),
+            carried_lines: Vec::new(),
             sources,
             others,
             scopes: Vec::new(),

@@ -74,6 +74,10 @@ impl Template {
     /// Evaluates a trait template; the findings are warnings.
     pub fn trait_(&self, parameter: &Json, context: &Json) -> Result<(Trait, Diagnostics), Diagnostics> {
         let root = self.root(parameter, context)?;
+        if root.lookup("processing").exists() {
+            let message = "`processing` (a request to elsewhere while rendering) is not supported yet";
+            return Err(self.error(Code::NotSupported, message).into());
+        }
         let mut made = Trait { outputs: self.objects(&root)?, ..Trait::default() };
         for field in root.fields(FieldOptions::default()) {
             match field.name.as_str() {
@@ -227,7 +231,12 @@ fn tree(value: &Value, depth: usize) -> Option<Tree> {
         }
         Shape::List => {
             let elements = value.elements();
-            elements.iter().map(|element| tree(element, depth + 1)).collect::<Option<_>>().map(Tree::List)
+            let elements: Vec<Tree> =
+                elements.iter().map(|element| tree(element, depth + 1)).collect::<Option<_>>()?;
+            Some(match is_open_list(value) {
+                true => Tree::OpenList(elements, Rc::new(Open(value.clone()))),
+                false => Tree::List(elements),
+            })
         }
         Shape::Plain(value) => Some(Tree::Scalar(value)),
         Shape::Open => Some(Tree::Open(Rc::new(Open(value.clone())))),
@@ -253,6 +262,16 @@ fn shape(value: &Value) -> Shape {
 /// Is it read as the default of alternatives?
 fn is_choice(value: &Value) -> bool {
     matches!(value.syntax().kind, ast::ExprKind::Binary(ast::BinaryOp::Or, ..))
+}
+
+/// Does it end in `...`?
+fn is_open_list(value: &Value) -> bool {
+    match value.syntax().kind {
+        ast::ExprKind::List(list) => {
+            matches!(list.elements.last().map(|last| &last.kind), Some(ast::ExprKind::Ellipsis(_)))
+        }
+        _ => false,
+    }
 }
 
 /// What the comments on a field ask of a patch.

@@ -31,6 +31,8 @@ pub enum Tree {
     Struct(Vec<Field>),
     /// A list.
     List(Vec<Tree>),
+    /// A list with `...`: further elements are welcome, and must meet the constraint, which is the list itself.
+    OpenList(Vec<Tree>, Rc<dyn Constraint>),
     /// Not a plain value yet.
     Open(Rc<dyn Constraint>),
 }
@@ -112,7 +114,7 @@ impl Tree {
         let length = path.len();
         match self {
             Self::Scalar(value) => Some(value.clone()),
-            Self::List(items) => {
+            Self::List(items) | Self::OpenList(items, _) => {
                 let mut list = Vec::with_capacity(items.len());
                 for (index, item) in items.iter().enumerate() {
                     field_path::push_index(path, index);
@@ -146,23 +148,32 @@ impl Tree {
         match self {
             Self::Scalar(value) => value.to_string(),
             Self::Struct(_) => "a struct".to_owned(),
-            Self::List(_) => "a list".to_owned(),
+            Self::List(_) | Self::OpenList(..) => "a list".to_owned(),
             Self::Open(constraint) => constraint.text(),
         }
     }
 
-    /// The literal at a dotted path; nothing if there is none.
-    fn literal(&self, path: &str) -> Option<&Json> {
+    /// What stands at a dotted path.
+    fn key(&self, path: &str) -> Key<'_> {
         let mut tree = self;
         for name in path.split('.') {
-            let Self::Struct(fields) = tree else { return None };
-            tree = &fields.iter().find(|field| field.name == name)?.value;
+            let Self::Struct(fields) = tree else { return Key::None };
+            let Some(field) = fields.iter().find(|field| field.name == name) else { return Key::None };
+            tree = &field.value;
         }
         match tree {
-            Self::Scalar(value) => Some(value),
-            _ => None,
+            Self::Scalar(value) => Key::Literal(value),
+            _ => Key::Other,
         }
     }
+}
+
+/// What identifies an element of a list.
+enum Key<'a> {
+    None,
+    Literal(&'a Json),
+    /// Something, but not a literal: it may still become one.
+    Other,
 }
 
 /// Patches `base`; `markers` are those of the `patch` field itself.
@@ -202,7 +213,8 @@ fn merge(
 ) -> Result<(), Conflict> {
     let key = markers.patch_key.as_deref().or(inherited);
     match (markers.strategy.as_deref(), &patch) {
-        (Some("retainKeys"), Tree::Scalar(_) | Tree::Struct(_)) | (Some("replace"), Tree::List(_)) => {
+        (Some("retainKeys"), Tree::Scalar(_) | Tree::Struct(_))
+        | (Some("replace"), Tree::List(_) | Tree::OpenList(..)) => {
             *base = patch.clone();
             return Ok(());
         }
@@ -232,11 +244,15 @@ fn merge(
             }
             Ok(())
         }
-        (Tree::List(old), Tree::List(new)) => {
+        (Tree::List(old) | Tree::OpenList(old, _), Tree::List(new) | Tree::OpenList(new, _)) => {
             let retain = markers.strategy.as_deref() == Some("retainKeys");
-            match key.and_then(|key| matches(old, new, key)) {
-                Some(matched) => by_key(old, new, &matched, key, retain, path),
-                None => by_position(old, new, key, path),
+            match (key.and_then(|key| matches(old, new, key)), patch) {
+                (Some(matched), _) => by_key(old, new, &matched, key, retain, path),
+                (None, Tree::OpenList(_, constraint)) if new.len() < old.len() => {
+                    let value = base.to_json();
+                    meet(base, &**constraint, &value, path)
+                }
+                (None, _) => by_position(old, new, key, path),
             }
         }
         (old, new) => Err(Conflict {
@@ -253,23 +269,25 @@ fn meet(base: &mut Tree, constraint: &dyn Constraint, value: &Json, path: &str) 
     Ok(())
 }
 
-/// For each patch element the base element it belongs to; nothing when some key value is not a literal,
-/// which turns matching off.
+/// For each patch element the base element it belongs to. Nothing when no element has a key, or when some key
+/// is not a literal: then lists match by position.
 fn matches(base: &[Tree], patch: &[Tree], keys: &str) -> Option<Vec<Option<usize>>> {
     let mut matched = vec![None; patch.len()];
+    let mut any = patch.is_empty();
     for key in keys.split(',').map(str::trim) {
         for (index, element) in patch.iter().enumerate() {
-            if matched[index].is_none()
-                && let Some(value) = element.literal(key)
-            {
-                matched[index] =
-                    base.iter().position(|candidate| candidate.literal(key).is_some_and(|v| same(v, value)));
-            }
+            let value = match element.key(key) {
+                Key::None => continue,
+                Key::Other => return None,
+                Key::Literal(value) => value,
+            };
+            any = true;
+            let position =
+                |candidate: &Tree| matches!(candidate.key(key), Key::Literal(own) if same(own, value));
+            matched[index] = matched[index].or_else(|| base.iter().position(position));
         }
     }
-    let any_key =
-        patch.iter().any(|element| keys.split(',').any(|key| element.literal(key.trim()).is_some()));
-    (any_key || patch.is_empty()).then_some(matched)
+    any.then_some(matched)
 }
 
 fn by_key(

@@ -46,14 +46,25 @@ fn result<'a>(
     output: &Tree,
     outputs: impl Iterator<Item = (&'a str, &'a Tree)>,
 ) -> Result<Json, Diagnostics> {
-    let mut result = json!({"output": finish(output)?});
+    let mut result = json!({"output": object("output", output)?});
     let outputs: Map<String, Json> = outputs
-        .map(|(name, tree)| Ok((name.to_owned(), finish(tree)?)))
+        .map(|(name, tree)| Ok((name.to_owned(), object(name, tree)?)))
         .collect::<Result<_, Diagnostics>>()?;
     if !outputs.is_empty() {
         result["outputs"] = Json::Object(outputs);
     }
     Ok(result)
+}
+
+/// A complete value that says what kind of object it is.
+fn object(name: &str, tree: &Tree) -> Result<Json, Diagnostics> {
+    let value = finish(tree)?;
+    match value.get("kind").and_then(Json::as_str) {
+        Some(kind) if !kind.is_empty() => Ok(value),
+        _ => {
+            Err(Diagnostic::error(Code::Template, format!("{name} has no kind: it is not an object")).into())
+        }
+    }
 }
 
 fn finish(tree: &Tree) -> Result<Json, Diagnostics> {

@@ -1,0 +1,143 @@
+//! A definition file in CUE (`name: {type: …}`, `template: {…}`) → the definition object it stands for.
+
+use serde_json::{Map, Value as Json, json};
+use vela_cue::ast::{DeclKind, ExprKind, Field, LabelKind};
+use vela_cue::{Source, Sources, parser};
+
+use crate::definition::DefinitionKind;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
+
+/// Reads the file; `file` is what diagnostics call it.
+pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
+    let source = Source::new(file, text);
+    let mut sources = Sources::default();
+    let id = sources.add(source.clone());
+    let (tree, mistakes) = parser::parse(&source, id);
+    let place = |at: Option<(&str, usize, usize)>, mut diagnostic: Diagnostic| {
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        diagnostic.manifest = at.map(|(_, line, column)| Place {
+            file: file.into(),
+            line: number(line),
+            column: number(column),
+        });
+        diagnostic
+    };
+    if !mistakes.is_empty() {
+        let found = mistakes.iter().map(|mistake| {
+            let at = mistake.spans.first().and_then(|span| sources.position(*span));
+            place(at, Diagnostic::error(Code::Syntax, mistake.message.clone()))
+        });
+        return Err(found.collect());
+    }
+    let broken = |message: &str| -> Diagnostics {
+        let hint = "a definition file has a field named like the definition, and a field `template`";
+        place(Some((file, 1, 1)), Diagnostic::error(Code::BadDefinition, message).hint(hint)).into()
+    };
+    let mut head: Option<(&str, &Field)> = None;
+    let mut template = None;
+    for decl in &tree.decls {
+        match &decl.kind {
+            DeclKind::Field(field) => match name(field) {
+                Some("template") => template = Some(field),
+                Some(name) if head.is_none() => head = Some((name, field)),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    let ((name, head), template) = match (head, template) {
+        (Some(head), Some(template)) => (head, template),
+        (None, _) => return Err(broken("the file names no definition")),
+        (_, None) => return Err(broken("the file has no field `template`")),
+    };
+    let ExprKind::Struct(body) = &template.value.kind else {
+        return Err(broken("`template` must be a struct"));
+    };
+    let (start, end) = (template.value.span.start as usize + 1, body.close.start as usize);
+    let imports: String = tree
+        .decls
+        .iter()
+        .filter(|decl| matches!(decl.kind, DeclKind::Import(_)))
+        .map(|decl| format!("{}\n", sources.text(decl.span)))
+        .collect();
+    let template = format!("{imports}{}", text.get(start..end).unwrap_or(""));
+    let about = about(file, sources.text(head.label.span.to(head.value.span)), name)?;
+    object(name, &about, &template).map_err(|message| broken(&message))
+}
+
+fn name(field: &Field) -> Option<&str> {
+    match &field.label.kind {
+        LabelKind::Ident(name) => Some(name),
+        // As written, with its quotes; names of definitions need no escapes.
+        LabelKind::String(name) => Some(name.trim_matches('"')),
+        _ => None,
+    }
+}
+
+/// What the file says of the definition, evaluated by itself.
+fn about(file: &str, text: &str, name: &str) -> Result<Json, Diagnostics> {
+    let problem = |found: vela_cue::Diagnostics| -> Diagnostics {
+        found
+            .iter()
+            .map(|found| Diagnostic::error(Code::BadDefinition, format!("{file}: {}", found.message)))
+            .collect()
+    };
+    let template = vela_cue::Template::compile(&[Source::new(file, text)]).map_err(problem)?;
+    template.instantiate(&[]).root().field(name).to_json().map_err(problem)
+}
+
+fn object(name: &str, about: &Json, template: &str) -> Result<Json, String> {
+    let type_ = about.get("type").and_then(Json::as_str).unwrap_or("");
+    let kind = match type_ {
+        "component" => DefinitionKind::Component,
+        "trait" => DefinitionKind::Trait,
+        "policy" => DefinitionKind::Policy,
+        "workflow-step" => DefinitionKind::WorkflowStep,
+        "workload" => DefinitionKind::Workload,
+        other => {
+            return Err(format!(
+                "type {other:?} is not one of component, trait, policy, workflow-step, workload"
+            ));
+        }
+    };
+    let part = |field: &str| about.get(field).and_then(Json::as_object).cloned().unwrap_or_default();
+    let mut annotations: Map<String, Json> = part("annotations");
+    if let Some(description) = about.get("description").and_then(Json::as_str).filter(|text| !text.is_empty())
+    {
+        annotations.insert(vela_crds::annotations::DEFINITION_DESCRIPTION.to_owned(), json!(description));
+    }
+    let mut spec = part("attributes");
+    spec.insert("schematic".to_owned(), json!({"cue": {"template": template}}));
+    Ok(json!({
+        "apiVersion": "core.oam.dev/v1beta1",
+        "kind": kind.kind(),
+        "metadata": {"name": name, "labels": part("labels"), "annotations": annotations},
+        "spec": spec,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    const FILE: &str = "import \"strconv\"\n\n\"my-trait\": {\n\ttype: \"trait\"\n\tdescription: \"d\"\n\tattributes: status: healthPolicy: #\"\"\"\n\t\tisHealth: \"\\(1)\" == \"1\"\n\t\t\"\"\"#\n}\ntemplate: {\n\tpatch: n: strconv.Atoi(\"1\")\n}\n";
+
+    #[test]
+    fn a_file_becomes_a_definition_object() {
+        let object = read("my.cue", FILE).unwrap();
+        assert_eq!(object["kind"], "TraitDefinition");
+        assert_eq!(object["metadata"]["name"], "my-trait");
+        assert_eq!(object["spec"]["status"]["healthPolicy"], "isHealth: \"\\(1)\" == \"1\"");
+        let template = object["spec"]["schematic"]["cue"]["template"].as_str().unwrap();
+        assert!(template.starts_with("import \"strconv\"\n") && template.contains("patch: n:"), "{template}");
+    }
+
+    #[test]
+    fn a_broken_file_is_told_with_its_place() {
+        let errors = read("my.cue", "x: {type: \"trait\"}\ntemplate: {").unwrap_err().to_string();
+        assert!(errors.starts_with("my.cue:2:"), "{errors}");
+        assert!(read("my.cue", "x: {}").unwrap_err().to_string().contains("no field `template`"));
+        let errors = read("my.cue", "x: type: \"y\"\ntemplate: {}").unwrap_err().to_string();
+        assert!(errors.contains("type \"y\" is not one of"), "{errors}");
+    }
+}
