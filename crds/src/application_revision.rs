@@ -25,6 +25,7 @@ use crate::raw::Raw;
     derive = "PartialEq",
     derive = "Default",
     doc = "An Application and every definition it used, frozen.",
+    printcolumn = r#"{"name":"PUBLISH_VERSION","type":"string","jsonPath":".metadata.annotations['app\\.oam\\.dev\\/publishVersion']"}"#,
     printcolumn = r#"{"name":"REVISION","type":"string","jsonPath":".metadata.name"}"#,
     printcolumn = r#"{"name":"HASH","type":"string","jsonPath":".metadata.labels.app\\.oam\\.dev/app-revision-hash"}"#,
     printcolumn = r#"{"name":"SUCCEEDED","type":"string","jsonPath":".status.succeeded"}"#,

@@ -56,7 +56,7 @@ pub struct CrdFile {
 
 /// Every CRD of core.oam.dev, generated from the types.
 pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
-    Ok(vec![
+    let mut crds = vec![
         application()?,
         ApplicationConfiguration::crd(),
         also_v1alpha2(without_required_spec(ApplicationRevision::crd())?)?,
@@ -71,7 +71,13 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
         also_v1alpha2(TraitDefinition::crd())?,
         WorkflowStepDefinition::crd(),
         also_v1alpha2(with_plain_status(WorkloadDefinition::crd())?)?,
-    ])
+    ];
+    for crd in &mut crds {
+        // API servers fill this in; said here, an applied CRD is equal to the stored one.
+        let names = &mut crd.spec.names;
+        names.list_kind.get_or_insert_with(|| format!("{}List", names.kind));
+    }
+    Ok(crds)
 }
 
 /// Every CRD as YAML documents in one text.
