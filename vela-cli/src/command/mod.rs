@@ -6,6 +6,7 @@ mod dry_run;
 mod install;
 mod ls;
 mod sandbox;
+mod show;
 mod status;
 mod up;
 mod version;
@@ -23,7 +24,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Ls(args) => ls::run(&args, &global, screen),
         Command::Delete(args) => delete::run(&args, &global, screen),
         Command::DryRun(args) => dry_run::run(&args, &global, screen),
-        Command::Show(_) => Err(crate::error::Error::user("`vela show` is not built yet").into()),
+        Command::Show(args) => show::run(&args, &global, screen),
         Command::Sandbox(args) => sandbox::run(&args, screen),
         Command::Install(args) => install::run(&args, &global, screen),
         Command::Completion(args) => completion::run(&args, screen),

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use kube::Client;
 use tokio::task::JoinHandle;
@@ -15,6 +16,11 @@ use crate::installation;
 use crate::sandbox::{Home, Lock};
 use crate::session::Purpose;
 use crate::target::causes;
+
+/// The store of an ended process is free within this time.
+const HELD_FOR: Duration = Duration::from_millis(500);
+/// How often a held store is tried.
+const TRY_EVERY: Duration = Duration::from_millis(10);
 
 /// A running sandbox.
 pub(crate) struct Local {
@@ -30,7 +36,7 @@ pub(crate) struct Local {
 impl Local {
     /// Opens the store and starts what `purpose` needs; on a new store the kinds and built-in types are installed.
     pub(crate) async fn open(home: Home, lock: Lock, purpose: Purpose) -> Result<Self> {
-        let store = Store::file(&home.store()).map_err(|error| broken(&home, &error))?;
+        let store = open_store(&home).await?;
         let server = ApiServer::builder().store(store).build().map_err(|error| broken(&home, &error))?;
         let stop = Stop::new();
         let mut local =
@@ -103,8 +109,23 @@ impl Local {
         }
         server.shutdown().await;
         drop(server);
-        drop(lock);
+        // Tasks that are still being torn down may hold the store until the process ends, so the lock must last as
+        // long: it is never given back by us, but by the kernel at exit.
+        std::mem::forget(lock);
         ended
+    }
+}
+
+/// Opens the store. A process that has just ended gives the folder's lock and the store's own back one after the
+/// other, so a store that is still held is tried again for a moment.
+async fn open_store(home: &Home) -> Result<Store> {
+    let deadline = Instant::now() + HELD_FOR;
+    loop {
+        match Store::file(&home.store()) {
+            Ok(store) => return Ok(store),
+            Err(error) if Instant::now() > deadline => return Err(broken(home, &error)),
+            Err(_) => tokio::time::sleep(TRY_EVERY).await,
+        }
     }
 }
 

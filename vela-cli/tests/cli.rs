@@ -1,0 +1,125 @@
+//! The program `vela` itself: words typed in; what it prints, where it points and how it ends out.
+
+#[path = "cli/errors.rs"]
+mod errors;
+#[path = "cli/offline.rs"]
+mod offline;
+#[path = "cli/sandbox.rs"]
+mod sandbox;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A person's account on a machine without any cluster.
+struct Person {
+    home: TempDir,
+}
+
+/// What a run printed and how it ended.
+#[derive(Debug)]
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Person {
+    fn new() -> Self {
+        Self { home: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        self.environment(Command::new(env!("CARGO_BIN_EXE_vela")), words)
+    }
+
+    fn environment(&self, mut command: Command, words: &[&str]) -> Command {
+        command
+            .args(words)
+            .current_dir(self.home.path())
+            .env_remove("KUBECONFIG")
+            .env_remove("KUBERNETES_SERVICE_HOST")
+            .env_remove("XDG_DATA_HOME")
+            .env("HOME", self.home.path())
+            .env("VELA_HOME", self.path("vela"))
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn types(&self, words: &[&str]) -> Said {
+        Said::of(&self.command(words).output().unwrap())
+    }
+}
+
+impl Said {
+    fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
+    #[track_caller]
+    fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// Failed with this exit code, and told all of this.
+    #[track_caller]
+    fn fails(self, code: i32, words: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        for words in words {
+            assert!(self.err.contains(words), "the error does not say {words:?}:\n{}", self.err);
+        }
+        self
+    }
+}
+
+fn golden(name: &str, actual: &str) {
+    vela_testkit::golden(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name), actual);
+}
+
+/// A component type whose template is so small that only the program around it is under test.
+const PAGE: &str = r#"apiVersion: core.oam.dev/v1beta1
+kind: ComponentDefinition
+metadata:
+  name: page
+spec:
+  workload:
+    definition: {apiVersion: apps/v1, kind: Deployment}
+  schematic:
+    handlebars:
+      template: |
+        apiVersion: apps/v1
+        kind: Deployment
+        spec:
+          replicas: {{parameter.replicas}}
+          paused: {{parameter.paused}}
+          selector: {matchLabels: {app: {{context.name}}}}
+          template:
+            metadata: {labels: {app: {{context.name}}}}
+            spec: {containers: [{name: {{context.name}}, image: "{{parameter.image}}"}]}
+        ---
+        apiVersion: v1
+        kind: Service
+        spec: {selector: {app: {{context.name}}}, ports: [{port: 80}]}
+"#;
+
+/// An application of one page.
+fn site(paused: bool) -> String {
+    format!(
+        "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata:\n  name: site\nspec:\n  components:\n    - name: front\n      type: page\n      properties: {{image: nginx:1, replicas: 2, paused: {paused}}}\n"
+    )
+}

@@ -1,0 +1,106 @@
+//! Broken input and broken surroundings: the kind of error by the exit code, the place, the advice.
+
+use std::process::Command;
+
+use crate::{PAGE, Person, Said, site};
+
+#[test]
+fn words_that_do_not_exist() {
+    let person = Person::new();
+    person.types(&["upp"]).fails(2, &["upp"]);
+    person.types(&["up"]).fails(2, &["--file"]);
+    person.types(&["up", "-f", "x", "--timeout", "soon"]).fails(2, &["soon", "90s"]);
+    person.types(&["delete"]).fails(2, &[]);
+}
+
+#[test]
+fn files_that_cannot_be_read_are_told_together() {
+    let person = Person::new();
+    std::fs::create_dir(person.path("empty")).unwrap();
+    let latin = person.write("latin.yaml", b"kind: Application\nname: caf\xe9\n");
+    let broken = person.write("broken.yaml", "kind: [Application\n");
+    person
+        .types(&["up", "-f", "absent.yaml", "-f", "empty", "-f", &latin, "-f", &broken])
+        .fails(1, &["absent.yaml", "no .yaml, .yml or .json", "latin.yaml:2:10", "UTF-8", "broken.yaml:"]);
+    assert!(!person.path("vela").exists(), "wrong files are told before a target is opened");
+}
+
+#[test]
+fn mistakes_of_all_applications_are_told_with_their_places() {
+    let person = Person::new();
+    person.write("apps/one.yaml", site(false).replace("type: page", "type: pagee"));
+    person.write("apps/page.yaml", PAGE);
+    person.write(
+        "apps/two.yaml",
+        site(false).replace("name: site", "name: other").replace("type: page", "type: nowhere"),
+    );
+    for words in [&["dry-run", "--offline", "-f", "apps"][..], &["up", "-f", "apps"][..]] {
+        person.types(words).fails(1, &["apps/one.yaml:8:13", "pagee", "apps/two.yaml:8:13", "nowhere"]);
+    }
+    let listed = person.types(&["ls", "-A"]).ok();
+    assert!(listed.err.contains("no application"), "nothing was applied: {listed:?}");
+}
+
+#[test]
+fn one_object_described_twice() {
+    let person = Person::new();
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let (one, two) = (person.write("one.yaml", config), person.write("two.yaml", config));
+    person.types(&["up", "-f", &one, "-f", &two]).fails(1, &["one.yaml:3:", "two.yaml:3:", "twice"]);
+}
+
+#[test]
+fn a_kind_that_does_not_exist() {
+    let person = Person::new();
+    let file = person.write("x.yaml", "apiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: a}\n");
+    person.types(&["up", "-f", &file]).fails(1, &["x.yaml:3:", "Nothing", "example.com/v1"]);
+}
+
+#[test]
+fn a_configured_cluster_that_is_away_is_an_error_and_no_sandbox_is_made() {
+    let person = Person::new();
+    // Port 1 of the loopback is never served on a test machine.
+    let kubeconfig = person.write(
+        ".kube/config",
+        r#"{"apiVersion": "v1", "kind": "Config", "current-context": "away",
+            "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+            "users": [{"name": "u", "user": {"token": "t"}}],
+            "contexts": [{"name": "away", "context": {"cluster": "c", "user": "u", "namespace": "shop"}}]}"#,
+    );
+    let file = person.write("app.yaml", site(false));
+    for words in [&["up", "-f", &file][..], &["ls"][..], &["status", "site"][..], &["delete", "site"][..]] {
+        person.types(words).fails(4, &["cluster away at https://127.0.0.1:1", "namespace shop", "--sandbox"]);
+    }
+    assert!(!person.path("vela").exists(), "there is no silent switch");
+    person.types(&["ls", "--context", "nowhere"]).fails(3, &["nowhere"]);
+    person.types(&["ls", "--kubeconfig", "nowhere.yaml"]).fails(3, &["nowhere.yaml"]);
+    person.types(&["ls", "--sandbox"]).ok();
+    std::fs::write(kubeconfig, "{").unwrap();
+    person.types(&["ls"]).fails(3, &[".kube/config"]);
+}
+
+#[test]
+fn a_full_disk_is_told_and_harms_nothing() {
+    let person = Person::new();
+    let file = person.write("big.yaml", {
+        let text = "x".repeat(600_000);
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: big}}\ndata: {{text: {text}}}\n")
+    });
+    person.types(&["ls"]).ok();
+    let stored: u64 = std::fs::metadata(person.path("vela/sandbox/store")).unwrap().len();
+    // The shell forbids files to grow beyond what is there; with the signal ignored, writing fails as on a full disk.
+    let script = format!("trap '' XFSZ; ulimit -f {} && exec \"$0\" \"$@\"", stored / 1024 + 8);
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_vela")]);
+    let Ok(output) = person.environment(shell, &["up", "-f", &file]).output() else {
+        println!("skipped: there is no bash to limit the size of files");
+        return;
+    };
+    let said = Said::of(&output);
+    assert!(matches!(said.code, Some(1 | 3 | 4)), "{said:?}");
+    assert!(said.err.contains("error:") && said.err.contains("0 of 1 objects are applied"), "{said:?}");
+    // With room again the store opens, and the object that could not be written is not there.
+    let said = person.types(&["delete", "-f", &file]).ok();
+    assert!(said.err.contains("is not there"), "{said:?}");
+    person.types(&["up", "-f", &file]).ok();
+}

@@ -1,0 +1,66 @@
+//! Commands that need no cluster.
+
+use crate::{PAGE, Person, golden, site};
+
+#[test]
+fn version_help_and_completion() {
+    let person = Person::new();
+    assert_eq!(person.types(&["version"]).ok().out, format!("vela {}\n", env!("CARGO_PKG_VERSION")));
+    let json: serde_json::Value =
+        serde_json::from_str(&person.types(&["version", "-o", "json"]).ok().out).unwrap();
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(person.types(&["completion", shell]).ok().out.contains("dry-run"), "{shell}");
+    }
+    golden("help.txt", &person.types(&["--help"]).ok().out);
+    assert!(!person.path("vela").exists(), "none of these makes a sandbox");
+}
+
+#[test]
+fn dry_run_prints_the_objects() {
+    let person = Person::new();
+    let (page, app) = (person.write("definitions/page.yaml", PAGE), person.write("app.yaml", site(false)));
+    let folder = person.path("definitions").to_string_lossy().into_owned();
+    let said = person.types(&["dry-run", "--offline", "-f", &app, "-d", &folder]).ok();
+    golden("dry-run.yaml", &said.out);
+    assert_eq!(said.err, "", "nothing is wrong");
+    // The definition may also come with the application, and JSON gives the same objects.
+    let said =
+        person.types(&["dry-run", "--offline", "-f", &app, "-f", &page, "-o", "json", "-n", "prod"]).ok();
+    let list: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(list["items"].as_array().unwrap().len(), 2);
+    assert_eq!(list["items"][0]["metadata"]["namespace"], "prod");
+    assert!(!person.path("vela").exists(), "no sandbox is made");
+}
+
+#[test]
+fn dry_run_of_the_built_in_types() {
+    let person = Person::new();
+    let app = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/first-app.yaml");
+    golden("first-app.yaml", &person.types(&["dry-run", "--offline", "-f", app]).ok().out);
+}
+
+#[test]
+fn show_lists_types_and_their_parameters() {
+    let person = Person::new();
+    let types = person.types(&["show", "--offline"]).ok().out;
+    assert!(types.contains("webservice") && types.contains("scaler"), "{types}");
+    golden("show-scaler.txt", &person.types(&["show", "--offline", "scaler"]).ok().out);
+    let json = person.types(&["show", "--offline", "worker", "-o", "json"]).ok().out;
+    let shown: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let image = shown[0]["parameters"].as_array().unwrap().iter().find(|one| one["name"] == "image").unwrap();
+    assert_eq!(image["required"], true);
+    assert_eq!(image["type"], "string");
+    person.types(&["show", "--offline", "workr"]).fails(1, &["workr", "worker"]);
+}
+
+#[test]
+fn install_can_print_what_it_would_apply() {
+    let person = Person::new();
+    let said =
+        person.types(&["install", "--print", "--controller-image", "registry.example/vela-core:1"]).ok();
+    for words in ["kind: CustomResourceDefinition", "name: webservice", "registry.example/vela-core:1"] {
+        assert!(said.out.contains(words), "{words}");
+    }
+    assert!(!person.path("vela").exists(), "no sandbox is made");
+}

@@ -1,0 +1,131 @@
+//! The sandbox as the target: a whole life of an application, and of the sandbox itself.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::{PAGE, Person, Said, site};
+
+/// Long enough for a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Looks until it holds.
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(Instant::now() < end, "not within {DEADLINE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn an_application_lives_from_up_to_delete() {
+    let person = Person::new();
+    person.write("site/page.yaml", PAGE);
+    person.write("site/app.yaml", site(false));
+    let said = person.types(&["up", "-f", "site", "--timeout", "60s"]).ok();
+    assert!(said.err.contains("Target: the local sandbox (no cluster is configured)"), "{said:?}");
+    assert!(said.err.contains("Application default/site: running"), "{said:?}");
+    for words in ["component front (page)", "Deployment front", "Service front", "2/2", "healthy"] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    assert!(!said.out.contains('\u{1b}'), "no colours in a pipe");
+
+    let again = person.types(&["up", "-f", "site"]).ok();
+    assert!(again.err.contains("Application default/site unchanged"), "{again:?}");
+
+    let status: serde_json::Value =
+        serde_json::from_str(&person.types(&["status", "site", "-o", "json"]).ok().out).unwrap();
+    assert_eq!(status["status"]["status"], "running");
+    assert_eq!(status["tree"]["children"][0]["name"], "front");
+    let listed = person.types(&["ls"]).ok().out;
+    assert!(listed.starts_with("APP") && listed.contains("front") && listed.contains("running"), "{listed}");
+
+    person.types(&["delete", "site"]).ok();
+    person.types(&["status", "site"]).fails(1, &["no application \"site\"", "vela ls -A"]);
+    person.types(&["delete", "site"]).fails(1, &["no application \"site\""]);
+}
+
+#[test]
+fn what_does_not_become_healthy_fails_with_the_reason() {
+    let person = Person::new();
+    person.write("site/page.yaml", PAGE);
+    person.write("site/app.yaml", site(true));
+    let said = person.types(&["up", "-f", "site", "--timeout", "2s"]);
+    let said =
+        said.fails(1, &["Application default/site does not run after 2 s", "front", "vela status site"]);
+    assert!(said.out.contains("Deployment front"), "the tree is shown all the same: {said:?}");
+}
+
+#[test]
+fn ctrl_c_says_what_was_done_and_leaves_it_usable() {
+    let person = Person::new();
+    person.write("site/page.yaml", PAGE);
+    person.write("site/app.yaml", site(true));
+    let log = person.path("log");
+    let mut command = person.command(&["up", "-f", "site"]);
+    command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
+    let mut child = command.spawn().unwrap();
+    let text = || std::fs::read_to_string(&log).unwrap();
+    until("it waits for the application", || text().contains("… Application default/site: runningWorkflow"));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let code = child.wait().unwrap().code();
+    assert_eq!(code, Some(130), "{}", text());
+    assert!(text().contains("interrupted while waiting for Application default/site"), "{}", text());
+    assert!(text().contains("everything was applied"), "{}", text());
+    // The store was closed in order: the next command goes on from there.
+    person.write("site/app.yaml", site(false));
+    person.types(&["up", "-f", "site", "--timeout", "60s"]).ok();
+}
+
+#[test]
+fn a_serving_sandbox_is_shared_stopped_and_reset() {
+    let person = Person::new();
+    person.types(&["sandbox", "kubeconfig"]).fails(1, &["vela sandbox run"]);
+    assert!(person.types(&["sandbox", "status"]).ok().out.contains("at rest"));
+
+    let log = person.path("log");
+    let mut command = person.command(&["sandbox", "run"]);
+    command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
+    let mut child = command.spawn().unwrap();
+    until("it serves", || std::fs::read_to_string(&log).unwrap().contains("serves at"));
+    assert!(person.types(&["sandbox", "status"]).ok().out.contains("serving"));
+    person.types(&["sandbox", "run"]).fails(1, &["serves already"]);
+
+    person.write("site/page.yaml", PAGE);
+    person.write("site/app.yaml", site(false));
+    let said = person.types(&["up", "-f", "site", "--timeout", "60s"]).ok();
+    assert!(said.err.contains("the local sandbox at https://127.0.0.1:"), "{said:?}");
+    // Another program finds it by the kubeconfig.
+    let kubeconfig = person.write("kubeconfig", person.types(&["sandbox", "kubeconfig"]).ok().out);
+    let listed = person.types(&["ls", "--kubeconfig", &kubeconfig]).ok();
+    assert!(listed.out.contains("site") && listed.err.contains("Target: cluster"), "{listed:?}");
+
+    person.types(&["sandbox", "stop"]).ok();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(person.types(&["ls"]).ok().out.contains("site"), "stopping keeps the data");
+    person.types(&["sandbox", "reset"]).ok();
+    assert!(person.types(&["ls"]).ok().err.contains("no application"), "a reset sandbox is empty");
+}
+
+#[test]
+fn two_commands_at_once_take_turns() {
+    let person = Person::new();
+    person.write("page.yaml", PAGE);
+    let start = |name: &str| {
+        person.write(
+            &format!("{name}.yaml"),
+            site(false).replace("name: site", &format!("name: {name}")).replace("front", name),
+        );
+        let file = format!("{name}.yaml");
+        let mut command = person.command(&["up", "-f", "page.yaml", "-f", &file, "--timeout", "60s"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let both = [start("one"), start("two")];
+    for child in both {
+        Said::of(&child.wait_with_output().unwrap()).ok();
+    }
+    let listed = person.types(&["ls"]).ok().out;
+    assert!(listed.contains("one") && listed.contains("two"), "{listed}");
+}
