@@ -4,6 +4,7 @@ pub mod ast;
 mod compile;
 pub mod diagnostic;
 mod evaluate;
+pub mod export;
 pub mod format;
 mod ir;
 mod lexer;

@@ -3,7 +3,11 @@
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
+<<<<<<< HEAD
 use vela_cue::{Diagnostics, Source, Sources, Template, format, packages, parser};
+=======
+use vela_cue::{Diagnostics, Source, Sources, export, format, parser};
+>>>>>>> 7470c5f (Show a parameter as an OpenAPI schema, so that forms and admission need no CUE)
 
 const USAGE: &str = "usage: cue-eval export|eval|def|vet|tree|parse|fmt [--out json|yaml|cue] [-e EXPR] [--diagnostics text|json] FILE...";
 
@@ -99,6 +103,7 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
                 Err(Failure::Diagnostics(Diagnostics::new(mistakes, all)))
             }
         }
+<<<<<<< HEAD
         "export" => {
             let template = Template::compile(&sources).map_err(Failure::Diagnostics)?;
             let data = template.instantiate(&[]).root().to_data().map_err(Failure::Diagnostics)?;
@@ -110,6 +115,25 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
                 Ok(serde_json::json!({"buildError": diagnostics.to_string()}).to_string() + "\n")
             }
         },
+=======
+        "openapi" => {
+            let mut all = Sources::default();
+            let (mut files, mut mistakes) = (Vec::new(), Vec::new());
+            for source in sources {
+                let id = all.add(source.clone());
+                let (file, found) = parser::parse(&source, id);
+                files.push(file);
+                mistakes.extend(found);
+            }
+            if !mistakes.is_empty() {
+                return Err(Failure::Diagnostics(Diagnostics::new(mistakes, all)));
+            }
+            match export::openapi::schema_of_field(&files, "parameter") {
+                Some(schema) => Ok(format!("{schema:#}\n")),
+                None => Err(Failure::Message("there is no field \"parameter\"".into())),
+            }
+        }
+>>>>>>> 7470c5f (Show a parameter as an OpenAPI schema, so that forms and admission need no CUE)
         other => Err(Failure::Message(format!("unknown command {other}\n{USAGE}"))),
     }
 }
