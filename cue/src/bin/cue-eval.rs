@@ -1,25 +1,59 @@
-//! CUE files in; formatted text and diagnostics out: the door through which conformance cases are run.
+//! CUE files in; values, formatted text and diagnostics out: the door through which conformance cases are run.
 
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
-<<<<<<< HEAD
-use vela_cue::{Diagnostics, Source, Sources, Template, format, packages, parser};
-=======
-use vela_cue::{Diagnostics, Source, Sources, export, format, parser};
->>>>>>> 7470c5f (Show a parameter as an OpenAPI schema, so that forms and admission need no CUE)
+use vela_cue::packages::{Failure as DataFailure, json_marshal, json_marshal_indented, json_read, yaml_marshal, yaml_read_stream};
+use vela_cue::{Diagnostics, Source, Sources, Template, Value, export, format, parser};
 
-const USAGE: &str = "usage: cue-eval export|eval|def|vet|tree|parse|fmt [--out json|yaml|cue] [-e EXPR] [--diagnostics text|json] FILE...";
+const USAGE: &str = "usage: cue-eval COMMAND [--out json|yaml|cue] [-e EXPR] [-c] [--diagnostics text|json] FILE...
+commands:
+  export   the concrete value, as JSON by default
+  eval     the value as CUE, incomplete parts included
+  def      the same as eval
+  vet      check the files; with -c the value must be concrete
+  tree     everything known about every node, as JSON
+  openapi  the OpenAPI schema of the field `parameter`
+  parse    check the syntax only
+  fmt      print the formatted text
+FILE is a .cue, .json, .yaml or .yml file, or - for CUE on standard input";
 
+/// The field that holds the expression of `-e`.
+const EXPRESSION_FIELD: &str = "_cueEvalExpression";
+
+#[derive(Default)]
 struct Arguments {
     command: String,
+    out: Option<String>,
+    expression: Option<String>,
+    concrete: bool,
     json_diagnostics: bool,
     files: Vec<String>,
 }
 
+enum Failure {
+    Diagnostics(Diagnostics),
+    Message(String),
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self::Diagnostics(diagnostics)
+    }
+}
+
+impl From<DataFailure> for Failure {
+    fn from(failure: DataFailure) -> Self {
+        Self::Message(match failure {
+            DataFailure::Error(message) => message,
+            DataFailure::Incomplete(_) => "value is incomplete".into(),
+        })
+    }
+}
+
 fn main() -> ExitCode {
     // Evaluation recurses with the program; a roomy stack keeps deep but legal programs from ending the process.
-    let worker = std::thread::Builder::new().stack_size(256 << 20).spawn(run);
+    let worker = std::thread::Builder::new().stack_size(64 << 20).spawn(run);
     match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
         _ => ExitCode::from(2),
@@ -54,25 +88,24 @@ fn run() -> ExitCode {
     }
 }
 
-enum Failure {
-    Diagnostics(Diagnostics),
-    Message(String),
-}
-
 fn arguments() -> Result<Arguments, String> {
     let mut given = std::env::args().skip(1);
     let command = given.next().ok_or("no command given")?;
-    let mut arguments = Arguments { command, json_diagnostics: false, files: Vec::new() };
+    let mut arguments = Arguments { command, ..Arguments::default() };
     while let Some(argument) = given.next() {
         match argument.as_str() {
-            "--out" => {
-                given.next();
-            }
             "--diagnostics" => match given.next().as_deref() {
                 Some("json") => arguments.json_diagnostics = true,
                 Some("text") => arguments.json_diagnostics = false,
                 _ => return Err("--diagnostics takes text or json".into()),
             },
+            "--out" => match given.next() {
+                Some(out) if matches!(out.as_str(), "json" | "yaml" | "cue") => arguments.out = Some(out),
+                _ => return Err("--out takes json, yaml or cue".into()),
+            },
+            "-e" => arguments.expression = Some(given.next().ok_or("-e takes an expression")?),
+            "-c" => arguments.concrete = true,
+            option if option.starts_with('-') && option.len() > 1 => return Err(format!("unknown option {option}")),
             _ => arguments.files.push(argument),
         }
     }
@@ -85,75 +118,113 @@ fn arguments() -> Result<Arguments, String> {
 fn execute(arguments: &Arguments) -> Result<String, Failure> {
     let sources = read(&arguments.files)?;
     match arguments.command.as_str() {
-        "parse" | "fmt" => {
-            let mut all = Sources::default();
-            let mut mistakes = Vec::new();
-            let mut text = String::new();
-            for source in sources {
-                let id = all.add(source.clone());
-                let (file, found) = parser::parse(&source, id);
-                if found.is_empty() && arguments.command == "fmt" {
-                    text.push_str(&format::format_file(&file, &source.text));
-                }
-                mistakes.extend(found);
-            }
-            if mistakes.is_empty() {
-                Ok(text)
-            } else {
-                Err(Failure::Diagnostics(Diagnostics::new(mistakes, all)))
-            }
+        "parse" => parsed(&sources).map(|_| String::new()),
+        "fmt" => {
+            let files = parsed(&sources)?;
+            Ok(files.iter().zip(&sources).map(|(file, source)| format::format_file(file, &source.text)).collect())
         }
-<<<<<<< HEAD
-        "export" => {
-            let template = Template::compile(&sources).map_err(Failure::Diagnostics)?;
-            let data = template.instantiate(&[]).root().to_data().map_err(Failure::Diagnostics)?;
-            packages::json_marshal(&data).map(|t| t + "\n").map_err(|e| Failure::Message(format!("{e:?}")))
-        }
-        "tree" => match Template::compile(&sources) {
-            Ok(template) => Ok(template.instantiate(&[]).root().tree().to_string() + "\n"),
-            Err(diagnostics) => {
-                Ok(serde_json::json!({"buildError": diagnostics.to_string()}).to_string() + "\n")
-            }
-        },
-=======
         "openapi" => {
-            let mut all = Sources::default();
-            let (mut files, mut mistakes) = (Vec::new(), Vec::new());
-            for source in sources {
-                let id = all.add(source.clone());
-                let (file, found) = parser::parse(&source, id);
-                files.push(file);
-                mistakes.extend(found);
-            }
-            if !mistakes.is_empty() {
-                return Err(Failure::Diagnostics(Diagnostics::new(mistakes, all)));
-            }
-            match export::openapi::schema_of_field(&files, "parameter") {
-                Some(schema) => Ok(format!("{schema:#}\n")),
-                None => Err(Failure::Message("there is no field \"parameter\"".into())),
+            let schema = export::openapi::schema_of_field(&parsed(&sources)?, "parameter");
+            schema.map(|s| format!("{s:#}\n")).ok_or_else(|| Failure::Message("there is no field \"parameter\"".into()))
+        }
+        "export" => {
+            let value = value(sources, arguments)?;
+            match arguments.out.as_deref() {
+                Some("yaml") => Ok(yaml_marshal(&value.to_data()?)?),
+                Some("cue") => {
+                    value.validate(true)?;
+                    Ok(as_cue(&value))
+                }
+                _ => Ok(json_marshal_indented(&value.to_data()?, "    ")? + "\n"),
             }
         }
->>>>>>> 7470c5f (Show a parameter as an OpenAPI schema, so that forms and admission need no CUE)
+        "eval" | "def" => {
+            let value = value(sources, arguments)?;
+            value.validate(arguments.concrete)?;
+            match arguments.out.as_deref() {
+                Some("json") => Ok(json_marshal_indented(&value.to_data()?, "    ")? + "\n"),
+                Some("yaml") => Ok(yaml_marshal(&value.to_data()?)?),
+                _ => Ok(as_cue(&value)),
+            }
+        }
+        "vet" => {
+            value(sources, arguments)?.validate(arguments.concrete)?;
+            Ok(String::new())
+        }
+        "tree" => Ok(match value(sources, arguments) {
+            Ok(value) => format!("{}\n", serde_json::json!({"root": value.tree()})),
+            Err(Failure::Diagnostics(diagnostics)) => {
+                format!("{}\n", serde_json::json!({"buildError": diagnostics.to_string()}))
+            }
+            Err(other) => return Err(other),
+        }),
         other => Err(Failure::Message(format!("unknown command {other}\n{USAGE}"))),
     }
 }
 
+fn parsed(sources: &[Source]) -> Result<Vec<vela_cue::ast::File>, Failure> {
+    let mut all = Sources::default();
+    let (mut files, mut mistakes) = (Vec::new(), Vec::new());
+    for source in sources {
+        let id = all.add(source.clone());
+        let (file, found) = parser::parse(source, id);
+        files.push(file);
+        mistakes.extend(found);
+    }
+    if mistakes.is_empty() { Ok(files) } else { Err(Failure::Diagnostics(Diagnostics::new(mistakes, all))) }
+}
+
+fn value(mut sources: Vec<Source>, arguments: &Arguments) -> Result<Value, Failure> {
+    let Some(expression) = &arguments.expression else {
+        return Ok(Template::compile(&sources)?.instantiate(&[]).root());
+    };
+    // The expression sees the imports of the file it is added to.
+    let at = sources.iter().position(|s| s.name.ends_with(".cue")).unwrap_or(0);
+    if let Some(source) = sources.get_mut(at) {
+        source.text.push_str(&format!("\n{EXPRESSION_FIELD}: ({expression})\n"));
+    }
+    Ok(Template::compile(&sources)?.instantiate(&[]).root().lookup(EXPRESSION_FIELD))
+}
+
+fn as_cue(value: &Value) -> String {
+    let syntax = value.syntax();
+    match &syntax.kind {
+        vela_cue::ast::ExprKind::Struct(literal) => format::format_struct_as_file(literal),
+        _ => format::format_expr(&syntax) + "\n",
+    }
+}
+
 fn read(files: &[String]) -> Result<Vec<Source>, Failure> {
-    files
-        .iter()
-        .map(|name| {
-            let mut bytes = Vec::new();
-            let result = if name == "-" {
-                std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
-            } else {
-                std::fs::read(name).map(|content| bytes = content)
-            };
-            result.map_err(|e| Failure::Message(format!("cannot read {name}: {e}")))?;
-            let text = String::from_utf8(bytes).map_err(|e| {
-                let at = e.utf8_error().valid_up_to();
-                Failure::Message(format!("{name} is not valid UTF-8 (first wrong byte at offset {at})"))
-            })?;
-            Ok(Source::new(name.clone(), text))
-        })
-        .collect()
+    files.iter().map(|name| read_one(name)).collect()
+}
+
+fn read_one(name: &str) -> Result<Source, Failure> {
+    let mut bytes = Vec::new();
+    let result = if name == "-" {
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+    } else {
+        std::fs::read(name).map(|content| bytes = content)
+    };
+    result.map_err(|e| Failure::Message(format!("cannot read {name}: {e}")))?;
+    let in_file = |failure: DataFailure| match Failure::from(failure) {
+        Failure::Message(message) => Failure::Message(format!("{name}: {message}")),
+        other => other,
+    };
+    if name.ends_with(".json") {
+        // JSON is CUE: once it is known to be JSON, its text is compiled as it stands and keeps its positions.
+        json_read(&bytes).map_err(in_file)?;
+    }
+    let mut text = String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        Failure::Message(format!("{name} is not valid UTF-8 (first wrong byte at offset {at})"))
+    })?;
+    if name.ends_with(".yaml") || name.ends_with(".yml") {
+        let documents = yaml_read_stream(&text).map_err(in_file)?;
+        text = match &documents[..] {
+            [] => "null".into(),
+            [only] => json_marshal(only)?,
+            several => json_marshal(&vela_cue::packages::Data::List(several.to_vec()))?,
+        };
+    }
+    Ok(Source::new(name, text))
 }
