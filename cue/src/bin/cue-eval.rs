@@ -3,10 +3,13 @@
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
-use vela_cue::packages::{Failure as DataFailure, json_marshal, json_marshal_indented, json_read, yaml_marshal, yaml_read_stream};
+use vela_cue::packages::{
+    Failure as DataFailure, json_marshal, json_marshal_indented, json_read, yaml_marshal, yaml_read_stream,
+};
 use vela_cue::{Diagnostics, Source, Sources, Template, Value, export, format, parser};
 
-const USAGE: &str = "usage: cue-eval COMMAND [--out json|yaml|cue] [-e EXPR] [-c] [--diagnostics text|json] FILE...
+const USAGE: &str =
+    "usage: cue-eval COMMAND [--out json|yaml|cue] [-e EXPR] [-c] [--diagnostics text|json] FILE...
 commands:
   export   the concrete value, as JSON by default
   eval     the value as CUE, incomplete parts included
@@ -105,7 +108,9 @@ fn arguments() -> Result<Arguments, String> {
             },
             "-e" => arguments.expression = Some(given.next().ok_or("-e takes an expression")?),
             "-c" => arguments.concrete = true,
-            option if option.starts_with('-') && option.len() > 1 => return Err(format!("unknown option {option}")),
+            option if option.starts_with('-') && option.len() > 1 => {
+                return Err(format!("unknown option {option}"));
+            }
             _ => arguments.files.push(argument),
         }
     }
@@ -121,11 +126,17 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
         "parse" => parsed(&sources).map(|_| String::new()),
         "fmt" => {
             let files = parsed(&sources)?;
-            Ok(files.iter().zip(&sources).map(|(file, source)| format::format_file(file, &source.text)).collect())
+            Ok(files
+                .iter()
+                .zip(&sources)
+                .map(|(file, source)| format::format_file(file, &source.text))
+                .collect())
         }
         "openapi" => {
             let schema = export::openapi::schema_of_field(&parsed(&sources)?, "parameter");
-            schema.map(|s| format!("{s:#}\n")).ok_or_else(|| Failure::Message("there is no field \"parameter\"".into()))
+            schema
+                .map(|s| format!("{s:#}\n"))
+                .ok_or_else(|| Failure::Message("there is no field \"parameter\"".into()))
         }
         "export" => {
             let value = value(sources, arguments)?;

@@ -39,7 +39,9 @@ fn schema(shape: &Shape, titled: bool) -> Map<String, Json> {
     if !matches!(shape.kind, Some(Kind::Array | Kind::Object)) && !shape.constants.is_empty() {
         put("enum", json!(shape.constants));
     }
-    if let Some(default) = shape.default.as_ref().filter(|d| !d.is_null() && !d.as_array().is_some_and(Vec::is_empty)) {
+    if let Some(default) =
+        shape.default.as_ref().filter(|d| !d.is_null() && !d.as_array().is_some_and(Vec::is_empty))
+    {
         put("default", default.clone());
     }
     for (bound, key, exclusive_key) in

@@ -6,7 +6,8 @@
 use serde_json::Value as Json;
 
 use crate::ast::{
-    BinaryOp, Clause, ClauseKind, CommentPlace, Constraint, Decl, DeclKind, Expr, ExprKind, Field, File, Label, LabelKind, LiteralKind, StructLit, UnaryOp,
+    BinaryOp, Clause, ClauseKind, CommentPlace, Constraint, Decl, DeclKind, Expr, ExprKind, Field, File,
+    Label, LabelKind, LiteralKind, StructLit, UnaryOp,
 };
 use crate::literal;
 use crate::number::Decimal;
@@ -93,7 +94,9 @@ pub(super) fn field_shape(files: &[File], name: &str) -> Option<(Shape, Vec<Stri
 fn label_name(label: &Label) -> Option<String> {
     match &label.kind {
         LabelKind::Ident(name) => Some(name.clone()),
-        LabelKind::String(text) => literal::unquote(text).ok().and_then(|(_, bytes)| String::from_utf8(bytes).ok()),
+        LabelKind::String(text) => {
+            literal::unquote(text).ok().and_then(|(_, bytes)| String::from_utf8(bytes).ok())
+        }
         LabelKind::Number(text) => Some(text.clone()),
         _ => None,
     }
@@ -119,11 +122,17 @@ impl Reader {
     fn read(&mut self, expr: &Expr, scope: &Scope<'_>) -> Shape {
         match &expr.kind {
             ExprKind::Ident(name) => self.name(name, scope),
-            ExprKind::Literal(..) | ExprKind::Interpolation(_) => constant(expr).map_or_else(Shape::default, of_constant),
+            ExprKind::Literal(..) | ExprKind::Interpolation(_) => {
+                constant(expr).map_or_else(Shape::default, of_constant)
+            }
             ExprKind::Struct(literal) => self.structure(literal, scope),
             ExprKind::List(list) => self.list(expr, list, scope),
-            ExprKind::Paren(inner) | ExprKind::Open(inner) | ExprKind::Alias(_, inner) => self.shape(inner, scope),
-            ExprKind::Unary(UnaryOp::Minus | UnaryOp::Plus, _) => constant(expr).map_or_else(Shape::default, of_constant),
+            ExprKind::Paren(inner) | ExprKind::Open(inner) | ExprKind::Alias(_, inner) => {
+                self.shape(inner, scope)
+            }
+            ExprKind::Unary(UnaryOp::Minus | UnaryOp::Plus, _) => {
+                constant(expr).map_or_else(Shape::default, of_constant)
+            }
             ExprKind::Unary(UnaryOp::Default, inner) => self.shape(inner, scope),
             ExprKind::Unary(operator, bound) => bounded(*operator, bound),
             ExprKind::Binary(BinaryOp::And, _, left, right) => {
@@ -144,9 +153,15 @@ impl Reader {
             let mut found: Option<Shape> = None;
             for decl in scope.decls {
                 let value = match &decl.kind {
-                    DeclKind::Field(field) if matches!(&field.label.kind, LabelKind::Ident(label) if label == name) => Some(&field.value),
-                    DeclKind::Field(field) if field.alias.as_ref().is_some_and(|a| a.name == name) => Some(&field.value),
-                    DeclKind::Let(binding) | DeclKind::Alias(binding) if binding.name.name == name => Some(&*binding.value),
+                    DeclKind::Field(field) if matches!(&field.label.kind, LabelKind::Ident(label) if label == name) => {
+                        Some(&field.value)
+                    }
+                    DeclKind::Field(field) if field.alias.as_ref().is_some_and(|a| a.name == name) => {
+                        Some(&field.value)
+                    }
+                    DeclKind::Let(binding) | DeclKind::Alias(binding) if binding.name.name == name => {
+                        Some(&*binding.value)
+                    }
                     _ => None,
                 };
                 if let Some(value) = value {
@@ -188,10 +203,12 @@ impl Reader {
                 DeclKind::Field(field) => self.member(&mut shape, decl, field, &scope),
                 DeclKind::Embed(expr) => {
                     let embedded = match &expr.kind {
-                        ExprKind::Comprehension(comprehension) => match self.holds(&comprehension.clauses, &scope) {
-                            Some(true) => self.shape(&comprehension.value, &scope),
-                            _ => continue,
-                        },
+                        ExprKind::Comprehension(comprehension) => {
+                            match self.holds(&comprehension.clauses, &scope) {
+                                Some(true) => self.shape(&comprehension.value, &scope),
+                                _ => continue,
+                            }
+                        }
                         _ => self.shape(expr, &scope),
                     };
                     // An embedded scalar makes the struct that scalar.
@@ -226,10 +243,17 @@ impl Reader {
                 Some(Json::Bool(equal == (*operator == BinaryOp::Equal)))
             }
             ExprKind::Binary(operator @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), _, left, right) => {
-                let (left, right) = (self.condition(left, scope)?.as_bool()?, self.condition(right, scope)?.as_bool()?);
-                Some(Json::Bool(if *operator == BinaryOp::LogicalAnd { left && right } else { left || right }))
+                let (left, right) =
+                    (self.condition(left, scope)?.as_bool()?, self.condition(right, scope)?.as_bool()?);
+                Some(Json::Bool(if *operator == BinaryOp::LogicalAnd {
+                    left && right
+                } else {
+                    left || right
+                }))
             }
-            ExprKind::Unary(UnaryOp::Not, inner) => Some(Json::Bool(!self.condition(inner, scope)?.as_bool()?)),
+            ExprKind::Unary(UnaryOp::Not, inner) => {
+                Some(Json::Bool(!self.condition(inner, scope)?.as_bool()?))
+            }
             _ => self.shape(expr, scope).value(),
         }
     }
@@ -313,7 +337,8 @@ impl Reader {
             // A default that only evaluation knows says nothing about the shape.
             shapes.retain(|(shape, marked)| shape.kind.is_some() || !*marked);
         }
-        let marked: Vec<&Shape> = shapes.iter().filter(|(_, marked)| *marked).map(|(shape, _)| shape).collect();
+        let marked: Vec<&Shape> =
+            shapes.iter().filter(|(_, marked)| *marked).map(|(shape, _)| shape).collect();
         if let [only] = marked[..] {
             result.default = only.value();
         }
@@ -323,7 +348,11 @@ impl Reader {
         if shapes.len() == 1 {
             let default = result.default.take();
             let (only, _) = shapes.remove(0);
-            return Shape { nullable: result.nullable || only.nullable, default: only.default.clone().or(default), ..only };
+            return Shape {
+                nullable: result.nullable || only.nullable,
+                default: only.default.clone().or(default),
+                ..only
+            };
         }
         if all_objects {
             result.kind = Some(Kind::Object);
@@ -357,7 +386,9 @@ impl Reader {
         let general: Vec<Shape> = shapes
             .iter()
             .filter(|(shape, marked)| {
-                let covered = shapes.iter().any(|(other, _)| other.constants.is_empty() && compatible(other.kind, shape.kind));
+                let covered = shapes
+                    .iter()
+                    .any(|(other, _)| other.constants.is_empty() && compatible(other.kind, shape.kind));
                 !(*marked && !shape.constants.is_empty() && covered)
             })
             .map(|(shape, _)| shape.clone())
@@ -379,7 +410,9 @@ fn disjuncts<'e>(expr: &'e Expr, marked: bool, parts: &mut Vec<(&'e Expr, bool)>
             disjuncts(right, marked, parts);
         }
         ExprKind::Unary(UnaryOp::Default, inner) => disjuncts(inner, true, parts),
-        ExprKind::Paren(inner) if matches!(inner.kind, ExprKind::Binary(BinaryOp::Or, ..)) => disjuncts(inner, marked, parts),
+        ExprKind::Paren(inner) if matches!(inner.kind, ExprKind::Binary(BinaryOp::Or, ..)) => {
+            disjuncts(inner, marked, parts)
+        }
         _ => parts.push((expr, marked)),
     }
 }
@@ -408,7 +441,9 @@ fn both(a: Shape, b: Shape) -> Shape {
         (a, b) => a.or(b),
     };
     let kind = match (a.kind, b.kind) {
-        (Some(Kind::Integer), Some(Kind::Number)) | (Some(Kind::Number), Some(Kind::Integer)) => Some(Kind::Integer),
+        (Some(Kind::Integer), Some(Kind::Number)) | (Some(Kind::Number), Some(Kind::Integer)) => {
+            Some(Kind::Integer)
+        }
         (a, b) => a.or(b),
     };
     Shape {
@@ -442,7 +477,9 @@ fn of_constant(value: Json) -> Shape {
 
 fn bounded(operator: UnaryOp, bound: &Expr) -> Shape {
     match (operator, constant(bound)) {
-        (UnaryOp::Match, Some(Json::String(pattern))) => Shape { kind: Some(Kind::String), pattern: Some(pattern), ..Shape::default() },
+        (UnaryOp::Match, Some(Json::String(pattern))) => {
+            Shape { kind: Some(Kind::String), pattern: Some(pattern), ..Shape::default() }
+        }
         (operator, Some(Json::Number(number))) => {
             let Ok(value) = Decimal::parse(&number.to_string()) else { return Shape::default() };
             let shape = Shape { kind: Some(Kind::Number), ..Shape::default() };
@@ -465,10 +502,12 @@ fn constant(expr: &Expr) -> Option<Json> {
         ExprKind::Paren(inner) => constant(inner),
         ExprKind::Literal(LiteralKind::Null, _) => Some(Json::Null),
         ExprKind::Literal(LiteralKind::Bool, text) => Some(Json::Bool(text == "true")),
-        ExprKind::Literal(LiteralKind::String | LiteralKind::Bytes, text) => {
-            literal::unquote(text).ok().map(|(_, bytes)| Json::String(String::from_utf8_lossy(&bytes).into_owned()))
+        ExprKind::Literal(LiteralKind::String | LiteralKind::Bytes, text) => literal::unquote(text)
+            .ok()
+            .map(|(_, bytes)| Json::String(String::from_utf8_lossy(&bytes).into_owned())),
+        ExprKind::Literal(LiteralKind::Int | LiteralKind::Float, text) => {
+            json_number(&literal::parse_number(text).ok()?.value)
         }
-        ExprKind::Literal(LiteralKind::Int | LiteralKind::Float, text) => json_number(&literal::parse_number(text).ok()?.value),
         ExprKind::Unary(UnaryOp::Minus, inner) => match &inner.kind {
             ExprKind::Literal(_, text) => json_number(&literal::parse_number(text).ok()?.value.neg()),
             _ => None,
