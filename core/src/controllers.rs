@@ -9,7 +9,10 @@ use vela_runtime::manager::{GRACE, Manager};
 use vela_runtime::metrics::Metrics;
 
 use crate::context::Context;
-use crate::{application, component, containerized_workload, health_scope, manual_scaler_trait};
+use crate::{
+    application, application_configuration, component, containerized_workload, health_scope,
+    manual_scaler_trait,
+};
 
 /// Applications reconciled at the same time unless told otherwise.
 pub(crate) const WORKERS: usize = 4;
@@ -71,6 +74,7 @@ impl Controllers {
             .grace(grace)
             .metrics(counts)
             .with(application::controller(&context, workers))
+            .with(application_configuration::controller(&context, workers))
             .with(component::controller(&context, workers))
             .with(containerized_workload::controller(&context, workers))
             .with(manual_scaler_trait::controller(&context, workers))

@@ -4,6 +4,7 @@
 //! observe → (engine: status) → report`, and `finalize` when an object goes. [`Controllers::run`] runs them all.
 
 mod application;
+mod application_configuration;
 mod component;
 mod containerized_workload;
 mod context;

@@ -189,7 +189,7 @@ impl Applier {
         let memory_key = (format!("{}/{}", kind.resource.api_version, kind.resource.kind), key.clone());
         if let Some(live) = &live {
             guard(live).map_err(|reason| Error::Foreign { object: object.clone(), reason })?;
-            let now = Written { desired: digest.clone(), live: fingerprint(live) };
+            let now = Written { desired: digest.clone(), live: fingerprint(live, &wanted) };
             let unchanged = (recorded && contains(live, &wanted)) || self.remembers(&memory_key, &now);
             if unchanged {
                 return Ok(Applied { object: live.clone(), kind, outcome: Outcome::Unchanged });
@@ -203,7 +203,7 @@ impl Applier {
             patch["metadata"]["uid"] = Value::String(uid);
         }
         let written = api.patch(&key.name, &params, &Patch::Apply(&patch)).await.map_err(failed)?;
-        self.remember(memory_key, Written { desired: digest, live: fingerprint(&written) });
+        self.remember(memory_key, Written { desired: digest, live: fingerprint(&written, &patch) });
         let outcome = match &live {
             None => Outcome::Created,
             Some(live) if live.metadata.resource_version == written.metadata.resource_version => {
@@ -317,37 +317,135 @@ fn hex(digest: &[u8]) -> String {
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What of a live object would show that somebody changed it: not its status, not the server's bookkeeping.
-fn fingerprint(live: &DynamicObject) -> String {
-    body(live).map(|body| digest(&body)).unwrap_or_default()
+/// What of a live object would show that somebody changed what we want: its values at the places we set.
+fn fingerprint(live: &DynamicObject, wanted: &Value) -> String {
+    body(live).map(|live| digest(&projection(&live, wanted))).unwrap_or_default()
 }
 
-fn contains(live: &DynamicObject, wanted: &Value) -> bool {
-    body(live).is_ok_and(|live| covers(&live, wanted))
-}
-
-/// True when the live value has everything wanted; what else it has came from defaults or from other writers.
-fn covers(live: &Value, wanted: &Value) -> bool {
+fn projection(live: &Value, wanted: &Value) -> Value {
     match (live, wanted) {
-        (Value::Object(live), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
-            match live.get(name) {
-                Some(live) => covers(live, wanted),
-                // An empty wish leaves no trace on the server.
-                None => is_empty(wanted),
-            }
-        }),
-        (Value::Array(live), Value::Array(wanted)) => {
-            live.len() == wanted.len() && live.iter().zip(wanted).all(|(live, wanted)| covers(live, wanted))
+        (Value::Object(live), Value::Object(wanted)) => wanted
+            .iter()
+            .filter_map(|(name, wanted)| Some((name.clone(), projection(live.get(name)?, wanted))))
+            .collect(),
+        (Value::Array(live), Value::Array(wanted)) if live.len() == wanted.len() => {
+            live.iter().zip(wanted).map(|(live, wanted)| projection(live, wanted)).collect()
         }
-        (live, wanted) => live == wanted,
+        (live, _) => live.clone(),
     }
 }
 
-fn is_empty(value: &Value) -> bool {
+fn contains(live: &DynamicObject, wanted: &Value) -> bool {
+    body(live).is_ok_and(|live| covers(&live, wanted, false))
+}
+
+/// Fields whose values are quantities, or maps of quantities: the server stores them in canonical spelling.
+const QUANTITIES: [&str; 9] = [
+    "limits",
+    "requests",
+    "hard",
+    "capacity",
+    "overhead",
+    "sizeLimit",
+    "divisor",
+    "averageValue",
+    "podFixed",
+];
+
+/// True when the live value has everything wanted; what else it has came from defaults or from other writers.
+fn covers(live: &Value, wanted: &Value, quantity: bool) -> bool {
+    match (live, wanted) {
+        (Value::Object(live), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
+            match live.get(name) {
+                Some(live) => covers(live, wanted, quantity || QUANTITIES.contains(&name.as_str())),
+                // A zero value leaves no trace on the server.
+                None => is_zero(wanted),
+            }
+        }),
+        (Value::Array(live), Value::Array(wanted)) => {
+            live.len() == wanted.len()
+                && live.iter().zip(wanted).all(|(live, wanted)| covers(live, wanted, quantity))
+        }
+        (live, wanted) => {
+            live == wanted
+                || quantity && quantity_of(live).is_some_and(|live| Some(live) == quantity_of(wanted))
+        }
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
     match value {
-        Value::Null => true,
-        Value::Object(fields) => fields.values().all(is_empty),
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Object(fields) => fields.values().all(is_zero),
         Value::Array(items) => items.is_empty(),
-        _ => false,
+    }
+}
+
+/// A quantity as number of thousandths; nothing when it is none or finer than that.
+fn quantity_of(value: &Value) -> Option<i128> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let end =
+        text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-' || c == '+')).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(end);
+    let thousandths: i128 = match suffix {
+        "m" => 1,
+        "" => 1000,
+        "k" => 1_000_000,
+        "M" => 1_000_000_000,
+        "G" => 1_000_000_000_000,
+        "T" => 1_000_000_000_000_000,
+        "Ki" => 1000 << 10,
+        "Mi" => 1000 << 20,
+        "Gi" => 1000 << 30,
+        "Ti" => 1000_i128 << 40,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let scale = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let product = digits.checked_mul(thousandths)?;
+    (product % scale == 0).then_some(product / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::covers;
+
+    #[test]
+    fn what_the_server_adds_or_respells_is_covered() {
+        let live = json!({"spec": {
+            "replicas": 2,
+            "containers": [{"name": "a", "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}}, "policy": "Always"}],
+        }});
+        for wanted in [
+            json!({"spec": {"replicas": 2}}),
+            json!({"spec": {"containers": [{"resources": {"limits": {"cpu": "0.5", "memory": "1024Mi"}}}]}}),
+            json!({"spec": {"containers": [{"name": "a", "env": [], "tty": false, "workingDir": ""}]}}),
+        ] {
+            assert!(covers(&live, &wanted, false), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_difference_is_not_covered() {
+        let live = json!({"spec": {"replicas": 2, "containers": [{"name": "a"}], "value": "500m"}});
+        for wanted in [
+            json!({"spec": {"replicas": 3}}),
+            json!({"spec": {"paused": true}}),
+            json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}),
+            json!({"spec": {"value": "0.5"}}),
+            json!({"spec": {"containers": []}}),
+        ] {
+            assert!(!covers(&live, &wanted, false), "{wanted}");
+        }
     }
 }

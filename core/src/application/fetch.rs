@@ -8,9 +8,10 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 use vela_crds::{
     ComponentDefinition, ScopeDefinition, TraitDefinition, WorkloadDefinition, finalizers::SYSTEM_NAMESPACE,
+    labels,
 };
 use vela_engine::parse::References;
-use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostics, Snapshot};
+use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostics, ObjectKey, Snapshot};
 use vela_runtime::Key;
 use vela_runtime::cache::{Informer, Watch};
 
@@ -21,8 +22,8 @@ use crate::context::Context;
 pub(crate) enum Error {
     #[error("cannot ask the cluster for its version: {0}")]
     Version(#[source] kube::Error),
-    #[error("cannot read {object}: {source}")]
-    Object { object: String, source: kube::Error },
+    #[error(transparent)]
+    Object(#[from] vela_runtime::cache::NotSynced),
     #[error(transparent)]
     Kind(#[from] vela_runtime::discovery::Error),
     #[error("{0}")]
@@ -66,11 +67,7 @@ impl World {
         let mut snapshot = Snapshot::new(self.version().await?);
         for (kind, name) in &references.definitions {
             // The application's own namespace wins over the shared one.
-            let found = [namespace, SYSTEM_NAMESPACE].into_iter().find_map(|namespace| {
-                let informer = self.definitions.get(kind)?;
-                informer.get(&Key::new(namespace, name.clone()))
-            });
-            if let Some(object) = found {
+            if let Some(object) = self.find(*kind, namespace, name) {
                 snapshot.insert_definition(self.definition(*kind, &object)?);
             }
         }
@@ -89,17 +86,42 @@ impl World {
             }
         }
         for key in &references.objects {
-            let Ok(kind) = self.context.discovery.resolve(&key.api_version, &key.kind).await else {
-                continue;
-            };
-            let api = kind.api(self.context.client.clone(), &key.namespace);
-            let read = api.get_opt(&key.name).await;
-            let read = read.map_err(|source| Error::Object { object: key.to_string(), source })?;
-            if let Some(object) = read {
+            if let Some(object) = self.object(key).await? {
                 snapshot.insert_object(json(&object));
             }
         }
         Ok(snapshot)
+    }
+
+    /// An object as its kind's cache has it; of kinds that are not ours only objects labelled as somebody's.
+    pub(crate) async fn object(&self, key: &ObjectKey) -> Result<Option<Arc<DynamicObject>>, Error> {
+        let kind = match self.context.discovery.resolve(&key.api_version, &key.kind).await {
+            Ok(kind) => kind,
+            Err(vela_runtime::discovery::Error::Unknown { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let watch = Watch::full(kind.resource);
+        let watch = match (key.group(), key.kind.as_str()) {
+            (vela_crds::GROUP, _) => watch,
+            ("apps", "ControllerRevision") => watch.labelled(labels::CONTROLLER_REVISION_COMPONENT),
+            _ => watch.labelled(labels::APP_NAME),
+        };
+        let informer = self.context.cache.informer(watch);
+        informer.synced().await?;
+        Ok(informer.get(&Key::new(key.namespace.clone(), key.name.clone())))
+    }
+
+    /// A definition as the cache has it, from the namespace or else the shared one.
+    pub(crate) fn find(
+        &self,
+        kind: DefinitionKind,
+        namespace: &str,
+        name: &str,
+    ) -> Option<Arc<DynamicObject>> {
+        let informer = self.definitions.get(&kind)?;
+        [namespace, SYSTEM_NAMESPACE]
+            .into_iter()
+            .find_map(|namespace| informer.get(&Key::new(namespace, name)))
     }
 
     fn definition(&self, kind: DefinitionKind, object: &DynamicObject) -> Result<Arc<Definition>, Error> {

@@ -1,12 +1,13 @@
 //! The lap of an Application: fetch → parse → revision → plan → render → graph → apply → observe → status → report.
 
 mod apply;
-mod fetch;
+mod composed;
+pub(crate) mod fetch;
 mod finalize;
 mod observe;
-mod owned;
+pub(crate) mod owned;
 mod record;
-mod report;
+pub(crate) mod report;
 mod revisions;
 
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use std::time::Duration;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
-use vela_crds::{Application, finalizers, labels};
+use vela_crds::{Application, ApplicationConfiguration, finalizers, labels};
+use vela_engine::parse::Era;
 use vela_engine::revision::Previous;
 use vela_engine::status::{ConditionType, Status, status};
 use vela_engine::{
@@ -43,6 +45,7 @@ pub(crate) struct Hands {
     records: Records,
     revisions: Revisions,
     owned: OwnedKinds,
+    configurations: Arc<Informer>,
     templates: Arc<Templates>,
 }
 
@@ -91,7 +94,10 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         world: World::new(context),
         records: Records::new(context),
         revisions: Revisions::new(context),
-        owned: OwnedKinds::new(context),
+        owned: OwnedKinds::new(context, owned::application_of),
+        configurations: context
+            .cache
+            .informer(Watch::full(ApiResource::erase::<ApplicationConfiguration>(&()))),
         templates: Arc::new(Templates::default()),
     };
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
@@ -171,12 +177,26 @@ impl Hands {
         held.map_err(|error| Stopped::write(Workflow, &error, Some(&error)))?;
         let recorded = self.revisions.record(application, graph.revision()).await;
         recorded.map_err(|error| Stopped::write(Revision, &error, error.source()))?;
-        let desired = desired(&self.context.discovery, &graph, application.metadata.generation).await;
+        let by_configuration = graph.app_file().era() == Era::V1alpha2;
+        let desired = if by_configuration {
+            composed::desired(&graph, application.metadata.generation)
+        } else {
+            desired(&self.context.discovery, &graph, application.metadata.generation).await
+        };
         let desired = desired.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
-        let due = |applied: &Applied| graph.due(&observe(applied), &self.templates);
+        let due = |applied: &Applied| match by_configuration {
+            true => (0..desired.nodes.len()).collect(),
+            false => graph.due(&observe(applied), &self.templates),
+        };
         let applied = apply::apply(self, key, &desired, &due).await;
         let applied = applied.map_err(|error| Stopped::write(Workflow, &error, error.source()))?;
-        let observed = observe(&applied);
+        let observed = if by_configuration {
+            composed::observe(self, key, &graph, &applied)
+                .await
+                .map_err(|error| Stopped::trouble(Workflow, &error))?
+        } else {
+            observe(&applied)
+        };
         Ok((status(&graph, &observed, &self.templates), applied))
     }
 

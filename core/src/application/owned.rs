@@ -1,4 +1,4 @@
-//! Kinds that applications own → one watch a kind, which wakes the application an object is labelled with.
+//! Kinds that applications own → one watch a kind, which wakes the owner an object names.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +15,15 @@ use crate::context::Context;
 #[derive(Clone)]
 pub(crate) struct OwnedKinds {
     context: Context,
+    owner: fn(&DynamicObject) -> Option<Key>,
     woken: Arc<Mutex<HashSet<Watch>>>,
     queue: Arc<Mutex<Option<Arc<Queue<Key>>>>>,
 }
 
 impl OwnedKinds {
-    /// No watch yet.
-    pub(crate) fn new(context: &Context) -> Self {
-        Self { context: context.clone(), woken: Arc::default(), queue: Arc::default() }
+    /// No watch yet; `owner` tells whom a changed object wakes.
+    pub(crate) fn new(context: &Context, owner: fn(&DynamicObject) -> Option<Key>) -> Self {
+        Self { context: context.clone(), owner, woken: Arc::default(), queue: Arc::default() }
     }
 
     /// Wake applications through this queue.
@@ -37,6 +38,7 @@ impl OwnedKinds {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(queue) = queue {
             // The lock is held until the handler is in place: nobody may read the copy before it wakes.
+            let owner = self.owner;
             let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
             if woken.insert(watch) {
                 informer.on_change(Arc::new(move |change| {
@@ -44,8 +46,8 @@ impl OwnedKinds {
                     if change.initial {
                         return;
                     }
-                    if let Some(application) = change.object().and_then(|object| application_of(object)) {
-                        queue.add_with(application, Priority::Normal);
+                    if let Some(key) = change.object().and_then(|object| owner(object)) {
+                        queue.add_with(key, Priority::Normal);
                     }
                 }));
             }

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject};
 use vela_crds::labels;
+use vela_engine::application_configuration::revision::superfluous;
 use vela_runtime::Key;
 use vela_runtime::cache::Informer;
 
+use crate::application::fetch::json;
 use crate::context::Context;
 
 /// Revisions kept beside the pinned ones.
@@ -29,17 +31,14 @@ pub(super) async fn limit(
                 .and_then(|labels| labels.get(labels::CONTROLLER_REVISION_COMPONENT))
                 == Some(&component.name)
     };
-    let mut found = revisions.list_where(belongs);
+    let found = revisions.list_where(belongs);
     if found.len() <= KEPT {
         return;
     }
-    let pinned = pinned(configurations);
-    found.sort_by_key(|object| object.data["revision"].as_i64());
-    let excess = found.len().saturating_sub(KEPT + pinned.len());
+    let all: Vec<_> = found.iter().map(|object| json(object)).collect();
     let api: Api<DynamicObject> =
         Api::namespaced_with(context.client.clone(), &component.namespace, &revisions.watch().resource);
-    let names = found.iter().filter_map(|object| object.metadata.name.clone());
-    for name in names.filter(|name| !pinned.contains(name)).take(excess) {
+    for name in superfluous(&all, &pinned(configurations), KEPT) {
         match api.delete(&name, &DeleteParams::default()).await {
             Ok(_) => revisions.forget(&Key::new(component.namespace.clone(), name)),
             Err(error) => tracing::warn!(%error, name, "cannot delete an old revision"),

@@ -1,22 +1,24 @@
 //! A changed Component → a ControllerRevision that keeps its content, and the name of it in the Component's status.
 
 mod limit;
-mod snapshot;
 
 use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use kube::Api;
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
-use serde_json::json;
+use kube::api::{ApiResource, DynamicObject, PostParams};
+use serde_json::{Value, json};
 use vela_crds::{ApplicationConfiguration, Component, labels};
+use vela_engine::application_configuration::revision::{self, NewRevision};
 use vela_runtime::cache::{Informer, Watch};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
+use crate::application::fetch::json;
+use crate::application::report;
 use crate::context::{Context, FIELD_MANAGER};
 
 /// Numbers tried in one lap when revisions of that number exist with other content.
-const TRIES: i64 = 100;
+const TRIES: usize = 100;
 
 struct Revisions {
     context: Context,
@@ -53,63 +55,56 @@ impl Reconciler for Revisions {
         if component.metadata.deletion_timestamp.is_some() || (generation.is_some() && generation == seen) {
             return Ok(Action::Done);
         }
-        let latest = &component.data["status"]["latestRevision"];
-        let number = latest["revision"].as_i64().unwrap_or(0);
-        if let Some(name) = latest["name"].as_str() {
-            let stored = self.revisions.get(&Key::new(key.namespace.clone(), name));
-            if stored.is_some_and(|stored| snapshot::spec(&stored) == &component.data["spec"]) {
-                return Ok(Action::Done);
+        let document = json(&component);
+        let stored = revision::latest(&document)
+            .and_then(|(name, _)| self.revisions.get(&Key::new(key.namespace.clone(), name)))
+            .map(|stored| json(&stored));
+        let status = match revision::revision(&document, stored.as_ref()) {
+            Some(new) => self.record(&key, document, new).await?,
+            // The content came back to what the latest revision holds: only say that it was looked at.
+            None => {
+                let mut status = document["status"].clone();
+                status["observedGeneration"] = json!(generation);
+                status
             }
-        }
-        let (name, number) = self.record(&key, &component, number).await?;
-        let status = json!({
-            "observedGeneration": generation,
-            "latestRevision": {"name": name, "revision": number},
-        });
-        let patch = json!({"metadata": {"uid": component.metadata.uid}, "status": status});
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let api: Api<DynamicObject> = Api::namespaced_with(
-            self.context.client.clone(),
-            &key.namespace,
-            &self.components.watch().resource,
-        );
-        let written = api.patch_status(&key.name, &params, &Patch::Merge(&patch)).await?;
-        self.components.observe(written);
+        };
+        let resource = &self.components.watch().resource;
+        let api = Api::namespaced_with(self.context.client.clone(), &key.namespace, resource);
+        report::write(&api, &self.components, &component, &status).await?;
         limit::limit(&self.context, &key, &self.revisions, &self.configurations).await;
         Ok(Action::Done)
     }
 }
 
 impl Revisions {
-    /// Create the next revision. One that a cut-off lap left behind with the same content is used as it is.
-    async fn record(
-        &self,
-        key: &Key,
-        component: &DynamicObject,
-        current: i64,
-    ) -> Result<(String, i64), Failure> {
+    /// Create the next revision and tell the status that names it. One that a cut-off lap left behind with the same
+    /// content is used as it is; a name that something else took is passed over.
+    async fn record(&self, key: &Key, mut component: Value, mut new: NewRevision) -> Result<Value, Failure> {
         let resource = &self.revisions.watch().resource;
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.context.client.clone(), &key.namespace, resource);
         let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-        for number in current.saturating_add(1)..current.saturating_add(1 + TRIES) {
-            let name = format!("{}-v{number}", key.name);
-            let revision = snapshot::revision(component, &name, number);
-            let revision: DynamicObject = serde_json::from_value(revision).map_err(Failure::terminal)?;
-            match api.create(&params, &revision).await {
+        for _ in 0..TRIES {
+            let object: DynamicObject =
+                serde_json::from_value(new.object.clone()).map_err(Failure::terminal)?;
+            match api.create(&params, &object).await {
                 Ok(created) => {
                     self.revisions.observe(created);
-                    return Ok((name, number));
+                    return Ok(new.status);
                 }
-                Err(kube::Error::Api(status)) if status.code == 409 => {
-                    let stored = api.get(&name).await?;
-                    if snapshot::spec(&stored) == &component.data["spec"]
-                        && snapshot::belongs(&stored, component)
-                    {
-                        return Ok((name, number));
-                    }
-                }
+                Err(kube::Error::Api(status)) if status.code == 409 => {}
                 Err(error) => return Err(error.into()),
+            }
+            let taken = json(&api.get(&new.name).await?);
+            let owners = taken["metadata"]["ownerReferences"].as_array();
+            let ours = owners.is_some_and(|all| all.iter().any(|o| o["uid"] == component["metadata"]["uid"]));
+            if ours && taken["data"]["spec"] == component["spec"] {
+                return Ok(new.status);
+            }
+            component["status"]["latestRevision"] = json!({"name": new.name, "revision": new.number});
+            match revision::revision(&component, None) {
+                Some(next) => new = next,
+                None => break,
             }
         }
         Err(Failure::terminal(format!("component {key}: the next {TRIES} revision names are all taken")))

@@ -1,0 +1,51 @@
+//! A deleted ApplicationConfiguration → its workloads out of their scopes, then the finalizer; the rest is collected
+//! by its owner references.
+
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use vela_crds::finalizers;
+use vela_engine::ObjectKey;
+use vela_runtime::{Action, Failure, Key};
+
+use super::{Hands, scopes};
+
+/// Leave all scopes that the status names.
+pub(super) async fn finalize(
+    hands: &Hands,
+    key: &Key,
+    configuration: &DynamicObject,
+) -> Result<Action, Failure> {
+    let held = configuration.metadata.finalizers.clone().unwrap_or_default();
+    let others: Vec<String> = held.iter().filter(|held| *held != finalizers::SCOPE).cloned().collect();
+    if others.len() == held.len() {
+        return Ok(Action::Done);
+    }
+    let mut dropped = Vec::new();
+    for entry in configuration.data["status"]["workloads"].as_array().into_iter().flatten() {
+        let reference = &entry["workloadRef"];
+        let workload = json!({
+            "apiVersion": reference["apiVersion"],
+            "kind": reference["kind"],
+            "name": reference["name"],
+        });
+        for scope in entry["scopes"].as_array().into_iter().flatten() {
+            dropped.push((scope_key(&scope["scopeRef"], &key.namespace), workload.clone()));
+        }
+    }
+    if let Err(error) = scopes::leave(hands, &key.namespace, &dropped).await {
+        let regarding = vela_runtime::events::reference(configuration);
+        hands.context.events.warning(&regarding, "CannotFinalizeWorkloads", &error.to_string()).await;
+        return Err(error);
+    }
+    hands.set_finalizers(key, configuration, &others).await
+}
+
+fn scope_key(reference: &Value, namespace: &str) -> ObjectKey {
+    let part = |field: &str| reference[field].as_str().unwrap_or_default().to_owned();
+    ObjectKey {
+        api_version: part("apiVersion"),
+        kind: part("kind"),
+        namespace: namespace.to_owned(),
+        name: part("name"),
+    }
+}

@@ -1,0 +1,63 @@
+//! Memberships in and out → the scopes' lists of workloads edited; scopes themselves are never created or deleted.
+
+use kube::api::{Api, DynamicObject, PostParams};
+use serde_json::Value;
+use vela_engine::application_configuration::graph::{Graph, add_member, remove_member};
+use vela_engine::{DefinitionKind, ObjectKey};
+use vela_runtime::Failure;
+
+use super::Hands;
+use crate::application::fetch::json;
+use crate::context::FIELD_MANAGER;
+
+/// Make every wanted membership true.
+pub(super) async fn join(hands: &Hands, graph: &Graph) -> Result<(), Failure> {
+    for change in graph.memberships() {
+        let Some(scope) = hands.world.object(&change.scope).await.map_err(Failure::retry)? else {
+            return Err(Failure::retry(format!("scope {} does not exist", change.scope)));
+        };
+        let changed = add_member(&json(&scope), &change).map_err(Failure::terminal)?;
+        if let Some(changed) = changed {
+            write(hands, &change.scope, changed).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Take workloads out of scopes they do not belong to any more; a scope that is gone has no list.
+pub(super) async fn leave(
+    hands: &Hands,
+    namespace: &str,
+    dropped: &[(ObjectKey, Value)],
+) -> Result<(), Failure> {
+    for (scope, workload) in dropped {
+        let Some(live) = hands.world.object(scope).await.map_err(Failure::retry)? else { continue };
+        let Some(path) = path(hands, namespace, scope).await? else { continue };
+        if let Some(changed) = remove_member(&json(&live), &path, workload).map_err(Failure::terminal)? {
+            write(hands, scope, changed).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the scope's definition says its list is; nothing when the definition is gone or names no list.
+async fn path(hands: &Hands, namespace: &str, scope: &ObjectKey) -> Result<Option<String>, Failure> {
+    let kind =
+        hands.context.discovery.resolve(&scope.api_version, &scope.kind).await.map_err(Failure::retry)?;
+    let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
+    let definition = hands.world.find(DefinitionKind::Scope, namespace, &name);
+    Ok(definition
+        .and_then(|definition| definition.data["spec"]["workloadRefsPath"].as_str().map(str::to_owned))
+        .filter(|path| !path.is_empty()))
+}
+
+/// Update the scope as it was read: a concurrent change makes this fail and the lap is run again.
+async fn write(hands: &Hands, key: &ObjectKey, scope: Value) -> Result<(), Failure> {
+    let kind = hands.context.discovery.resolve(&key.api_version, &key.kind).await.map_err(Failure::retry)?;
+    let api: Api<DynamicObject> = kind.api(hands.context.client.clone(), &key.namespace);
+    let scope: DynamicObject = serde_json::from_value(scope).map_err(Failure::terminal)?;
+    let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+    let written = api.replace(&key.name, &params, &scope).await?;
+    hands.context.cache.informer(vela_runtime::Watch::full(kind.resource)).observe(written);
+    Ok(())
+}
