@@ -5,6 +5,7 @@
 mod scenarios {
     pub(crate) mod broken;
     pub(crate) mod counts;
+    pub(crate) mod examples;
     pub(crate) mod faults;
     pub(crate) mod lifecycle;
     pub(crate) mod world;

@@ -15,7 +15,7 @@ use vela_runtime::fault::{Entry, Faults};
 use vela_runtime::metrics::Metrics;
 
 /// A wait that ends in failure, far beyond what a busy machine needs.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(30);
 
 pub(crate) struct World {
     pub(crate) client: kube::Client,
@@ -73,7 +73,9 @@ impl World {
         world
             .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": world.namespace}}))
             .await;
-        for definition in definitions(&world.namespace) {
+        let built_in =
+            vela_definitions::builtin().iter().map(|definition| definition.manifest(&world.namespace));
+        for definition in built_in.chain(definitions(&world.namespace)) {
             world.create(definition).await;
         }
         world
@@ -122,6 +124,14 @@ impl World {
         assert!(running.task.await.unwrap_err().is_cancelled());
         // Stops what the aborted task had started.
         running.stop.cancel();
+    }
+
+    /// Wake every application that uses a component type, without changing what it means.
+    pub(crate) async fn resync(&self, component_type: &str) {
+        let before = self.running.as_ref().unwrap().counts.reconciles("application");
+        let patch = json!({"metadata": {"annotations": {"touched": before.to_string()}}});
+        self.patch("core.oam.dev/v1beta1", "ComponentDefinition", component_type, patch).await;
+        self.rested(before + 1).await;
     }
 
     /// Wait until the application controller has reconciled at least that often since its start, and rests.
