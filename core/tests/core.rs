@@ -2,6 +2,9 @@
 //!
 //! `CORE_TEST_KUBECONFIG=FILE` runs the same scenarios on a real control plane where the CRDs are installed.
 
+// A failed unwrap in a test is the failure we want to see, in helpers too.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
 mod scenarios {
     pub(crate) mod broken;
     pub(crate) mod counts;

@@ -30,12 +30,15 @@ pub(crate) enum Error {
     Definition(Diagnostics),
 }
 
+/// Definitions by kind and name, each with the version of the object it was read from.
+type Read = HashMap<(DefinitionKind, Key), (String, Arc<Definition>)>;
+
 /// Definitions in reach of applications, each read and compiled once per version.
 #[derive(Clone)]
 pub(crate) struct World {
     context: Context,
     definitions: Arc<HashMap<DefinitionKind, Arc<Informer>>>,
-    read: Arc<Mutex<HashMap<(DefinitionKind, Key), (String, Arc<Definition>)>>>,
+    read: Arc<Mutex<Read>>,
     version: Arc<OnceCell<ClusterVersion>>,
 }
 
