@@ -326,7 +326,6 @@ pub(crate) enum Clause {
 
 /// A package: the structs of its files.
 pub(crate) struct Package {
-    pub(crate) path: String,
     pub(crate) files: Vec<ExprId>,
 }
 

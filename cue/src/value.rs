@@ -6,7 +6,7 @@ use crate::{
     ast,
     compile::expr::markers,
     diagnostic::{Code, Diagnostics},
-    evaluate::{Evaluation, Mode, OriginKind, Term, VertexId},
+    evaluate::{Evaluation, Mode, OriginKind, VertexId},
     ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds},
     source::Span,
@@ -403,12 +403,6 @@ impl Value {
     /// The path of the value.
     pub fn path(&self) -> String {
         self.vertex.map_or_else(String::new, |vertex| self.evaluation.borrow().path(vertex))
-    }
-
-    /// Whether a term is this value.
-    #[allow(dead_code)]
-    pub(crate) fn term(&self) -> Option<Term> {
-        self.vertex.map(Term::Vertex)
     }
 }
 

@@ -229,12 +229,11 @@ impl Compiler<'_> {
                 None => Expr::Bottom,
             };
         }
-        if name == "self" || name == "__self" {
-            if self.experiments.iter().any(|e| e == "aliasv2") {
-                if let Some(up) = self.scopes.iter().rev().position(|s| s.is_struct) {
-                    return Expr::Own { up: up as u32 };
-                }
-            }
+        if (name == "self" || name == "__self")
+            && self.experiments.iter().any(|e| e == "aliasv2")
+            && let Some(up) = self.scopes.iter().rev().position(|s| s.is_struct)
+        {
+            return Expr::Own { up: up as u32 };
         }
         if let Some(expr) = self.predeclared(name.strip_prefix("__").unwrap_or(name), span) {
             return expr;
@@ -432,25 +431,23 @@ impl Compiler<'_> {
         };
         if let (ExprKind::Ident(package), Some(name)) = (&base.kind, name) {
             let shadowed = self.scopes.iter().any(|s| s.has(package));
-            if !shadowed {
-                if let Some(import) = self.imports.get_mut(package) {
-                    import.used = true;
-                    if let Some(Imported::Builtin(found)) = import.target {
-                        if let Some(function) = found.function(name) {
-                            return self.push(span, Expr::Function(Callee::Package(function)));
-                        }
-                        let known = found.constants.iter().any(|(n, _)| *n == name);
-                        let id = self.builtin_package(found);
-                        if !known && !found.declarations.lines().any(|l| l.trim_start().starts_with(name)) {
-                            self.error(
-                                Code::Reference,
-                                format!("package {:?} has no {name}", found.path),
-                                label.span,
-                            );
-                        }
-                        let base = self.push(base.span, Expr::Package(id));
-                        return self.push(span, Expr::Selector(base, label_id));
+            if !shadowed && let Some(import) = self.imports.get_mut(package) {
+                import.used = true;
+                if let Some(Imported::Builtin(found)) = import.target {
+                    if let Some(function) = found.function(name) {
+                        return self.push(span, Expr::Function(Callee::Package(function)));
                     }
+                    let known = found.constants.iter().any(|(n, _)| *n == name);
+                    let id = self.builtin_package(found);
+                    if !known && !found.declarations.lines().any(|l| l.trim_start().starts_with(name)) {
+                        self.error(
+                            Code::Reference,
+                            format!("package {:?} has no {name}", found.path),
+                            label.span,
+                        );
+                    }
+                    let base = self.push(base.span, Expr::Package(id));
+                    return self.push(span, Expr::Selector(base, label_id));
                 }
             }
         }

@@ -98,7 +98,7 @@ impl<'a> Compiler<'a> {
             chunk: Chunk::default(),
             labels: Interner::default(),
             lets: Vec::new(),
-            packages: vec![Package { path: String::new(), files: Vec::new() }],
+            packages: vec![Package { files: Vec::new() }],
             package_ids: FxHashMap::default(),
             notes: FxHashMap::default(),
             carried_lines: Vec::new(),
@@ -218,7 +218,7 @@ impl<'a> Compiler<'a> {
         let others = self.others;
         let (_, files) = others.iter().find(|(p, _)| p == path)?;
         let id = self.packages.len() as u32;
-        self.packages.push(Package { path: path.to_owned(), files: Vec::new() });
+        self.packages.push(Package { files: Vec::new() });
         self.package_ids.insert(path.to_owned(), id);
         self.compile_apart(id, path, files);
         Some(id)
@@ -238,7 +238,7 @@ impl<'a> Compiler<'a> {
         let (file, mistakes) = parser::parse(&source, file_id);
         self.diagnostics.extend(mistakes);
         let id = self.packages.len() as u32;
-        self.packages.push(Package { path: package.path.to_owned(), files: Vec::new() });
+        self.packages.push(Package { files: Vec::new() });
         self.package_ids.insert(package.path.to_owned(), id);
         self.compile_apart(id, package.path, &[file]);
         id
@@ -279,11 +279,10 @@ impl<'a> Compiler<'a> {
 fn experiments(file: &ast::File) -> Vec<String> {
     let mut out = Vec::new();
     for decl in &file.decls {
-        if let ast::DeclKind::Attribute(attribute) = &decl.kind {
-            if let Some(body) = attribute.text.strip_prefix("@experiment(").and_then(|t| t.strip_suffix(')'))
-            {
-                out.extend(body.split(',').map(|n| n.trim().to_owned()));
-            }
+        if let ast::DeclKind::Attribute(attribute) = &decl.kind
+            && let Some(body) = attribute.text.strip_prefix("@experiment(").and_then(|t| t.strip_suffix(')'))
+        {
+            out.extend(body.split(',').map(|n| n.trim().to_owned()));
         }
     }
     out

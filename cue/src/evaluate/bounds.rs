@@ -90,11 +90,7 @@ impl Evaluation {
             }
         };
         let kinds = if matches!(op, UnaryOp::Match | UnaryOp::NotMatch) { Kinds::STRING } else { kinds };
-        if !(op == UnaryOp::NotEqual && self.v(vertex).kinds.0 & kinds.0 == 0) || kinds.meets(Kinds::STRUCT) {
-            self.add_kinds(vertex, kinds, from);
-        } else {
-            self.add_kinds(vertex, kinds, from);
-        }
+        self.add_kinds(vertex, kinds, from);
         self.vm(vertex).bounds.push(Bound { op, limit, from });
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     ast::BinaryOp,
     diagnostic::Code,
-    ir::{ArcKind, Atom, Builtin, Callee, Expr, ExprId, Label},
+    ir::{ArcKind, Atom, Builtin, Callee, ExprId, Label},
     packages::{Data, Failure, Function, Kinds, Run, Special},
 };
 
@@ -309,7 +309,7 @@ impl Evaluation {
             Run::Shape(run) => {
                 let mut data = Vec::with_capacity(terms.len());
                 for term in terms {
-                    data.push(self.shape_data(term, conjunct.expr, 0)?);
+                    data.push(self.shape_data(term, 0));
                 }
                 run(&data)
             }
@@ -625,14 +625,5 @@ impl Evaluation {
         copy.acyclic = true;
         copy.state = State::Done;
         made
-    }
-
-    /// The name of a call for messages.
-    #[allow(dead_code)]
-    fn call_text(&self, expr: &Expr) -> &'static str {
-        match expr {
-            Expr::Call(callee, _) | Expr::Function(callee) => name_of(*callee),
-            _ => "",
-        }
     }
 }

@@ -11,10 +11,10 @@ impl Evaluation {
         let chunk = self.chunk(conjunct.expr);
         let Expr::Comprehension(comprehension) = self.expr(&chunk, conjunct.expr) else { return Ok(()) };
         let envs = self.yields(comprehension, conjunct)?;
-        if envs.is_empty() {
-            if let Some(fallback) = comprehension.fallback {
-                self.add(vertex, conjunct.with(fallback));
-            }
+        if envs.is_empty()
+            && let Some(fallback) = comprehension.fallback
+        {
+            self.add(vertex, conjunct.with(fallback));
         }
         for env in envs {
             self.add(vertex, Conjunct { env, ..conjunct.with(comprehension.value) });

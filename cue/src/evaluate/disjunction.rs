@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     diagnostic::Code,
-    ir::{Expr, ExprId, Label},
+    ir::{Expr, ExprId},
 };
 
 /// Most combinations kept at a time.
@@ -21,7 +21,7 @@ impl Evaluation {
         let mut results: Vec<(VertexId, Mark)> = Vec::new();
         let mut first = true;
         let mut faults: Vec<Fault> = Vec::new();
-        for (at, choice) in choices.iter().enumerate() {
+        for choice in &choices {
             let bases = if first { vec![(vertex, Mark::Maybe)] } else { std::mem::take(&mut results) };
             let (conjunct, options) = self.options(choice);
             let marked = options.iter().any(|(m, _)| *m);
@@ -35,13 +35,9 @@ impl Evaluation {
                     if let Err(fault) = self.step(*expr) {
                         return self.set_fault(vertex, fault);
                     }
-                    let copy = self.copy(base, vertex, if first { at + 1 } else { usize::MAX });
+                    let copy = self.copy(base, vertex);
                     self.vm(copy).state = State::Busy;
-                    let mapped = if first {
-                        self.copied_env(conjunct, vertex, copy)
-                    } else {
-                        self.copied_env(conjunct, vertex, copy)
-                    };
+                    let mapped = self.copied_env(conjunct, vertex, copy);
                     let before = self.v(copy).origins.len();
                     self.add(copy, mapped.with(*expr));
                     if *preferred {
@@ -65,7 +61,6 @@ impl Evaluation {
                 return self.no_disjunct(vertex, faults);
             }
         }
-        let results = self.only_known(results);
         if let [(only, _)] = results.as_slice() {
             let only = *only;
             self.vm(vertex).forward = only;
@@ -75,10 +70,6 @@ impl Evaluation {
         } else {
             self.vm(vertex).disjuncts = Some(results);
         }
-    }
-
-    fn only_known(&self, results: Vec<(VertexId, Mark)>) -> Vec<(VertexId, Mark)> {
-        results
     }
 
     fn options(&self, choice: &Choice) -> (Conjunct, Vec<(bool, ExprId)>) {
@@ -122,7 +113,7 @@ impl Evaluation {
         self.vm(copy).state = State::Done;
         if let Some(nested) = self.v(copy).disjuncts.clone() {
             for (inner, inner_mark) in nested {
-                results.push((inner, combine_nested(mark, inner_mark)));
+                results.push((inner, combine(mark, inner_mark)));
             }
             return;
         }
@@ -198,8 +189,8 @@ impl Evaluation {
         Some(first)
     }
 
-    /// A copy of a vertex whose fields have their names in the copy. Choices up to `from` are done.
-    fn copy(&mut self, base: VertexId, original: VertexId, from: usize) -> VertexId {
+    /// A copy of a vertex whose fields have their names in the copy.
+    fn copy(&mut self, base: VertexId, original: VertexId) -> VertexId {
         let v = self.v(base);
         let (parent, label) = (v.parent, v.label);
         let made = self.new_vertex(parent, label);
@@ -239,7 +230,6 @@ impl Evaluation {
             own_scope: v.own_scope,
             origins: v.origins.clone(),
         };
-        let _ = from;
         let arcs = v.arcs.clone();
         *self.vm(made) = copy;
         let mut map: FxHashMap<EnvId, EnvId> = FxHashMap::default();
@@ -326,12 +316,6 @@ impl Evaluation {
         let mut map = FxHashMap::default();
         self.moved(conjunct, from, to, &mut map)
     }
-
-    /// The label under which a copy stands.
-    #[allow(dead_code)]
-    pub(crate) fn label_of(&self, vertex: VertexId) -> Label {
-        self.v(vertex).label
-    }
 }
 
 fn combine(a: Mark, b: Mark) -> Mark {
@@ -340,9 +324,4 @@ fn combine(a: Mark, b: Mark) -> Mark {
         (Mark::Maybe, Mark::Maybe) => Mark::Maybe,
         _ => Mark::Default,
     }
-}
-
-/// The mark of a disjunct of a disjunct.
-fn combine_nested(outer: Mark, inner: Mark) -> Mark {
-    combine(outer, inner)
 }

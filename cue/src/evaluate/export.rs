@@ -63,20 +63,20 @@ impl Evaluation {
     }
 
     /// Lists as lists, everything else handed through.
-    pub(crate) fn shape_data(&mut self, term: &Term, place: ExprId, depth: u32) -> Result<Data, Fault> {
+    pub(crate) fn shape_data(&mut self, term: &Term, depth: u32) -> Data {
         match term {
-            Term::Atom(atom) => Ok(atom_data(atom)),
+            Term::Atom(atom) => atom_data(atom),
             Term::Vertex(vertex) => {
                 self.process(*vertex);
                 let own = self.default_of(*vertex).unwrap_or(*vertex);
                 if self.is_list(own) && depth < 32 {
                     let mut items = Vec::new();
                     for element in self.elements_of(own) {
-                        items.push(self.shape_data(&Term::Vertex(element), place, depth + 1)?);
+                        items.push(self.shape_data(&Term::Vertex(element), depth + 1));
                     }
-                    return Ok(Data::List(items));
+                    return Data::List(items);
                 }
-                Ok(Data::Opaque(vertex.0 as usize))
+                Data::Opaque(vertex.0 as usize)
             }
         }
     }

@@ -97,14 +97,14 @@ impl Evaluation {
         let Some(list) = &self.v(vertex).list else { return };
         let (closed, least) = (list.closed, list.least);
         let count = self.v(vertex).arcs.iter().filter(|a| a.label.as_index().is_some()).count();
-        if let Some(length) = closed {
-            if count > length || least > length {
-                let long = count.max(least);
-                let places: Vec<ExprId> = self.v(vertex).conjuncts.iter().map(|c| c.expr).collect();
-                let text = format!("incompatible list lengths ({length} and {long})");
-                let fault = self.fault_with(Code::Eval, Message::Text(text), &places);
-                self.set_fault(vertex, fault);
-            }
+        if let Some(length) = closed
+            && (count > length || least > length)
+        {
+            let long = count.max(least);
+            let places: Vec<ExprId> = self.v(vertex).conjuncts.iter().map(|c| c.expr).collect();
+            let text = format!("incompatible list lengths ({length} and {long})");
+            let fault = self.fault_with(Code::Eval, Message::Text(text), &places);
+            self.set_fault(vertex, fault);
         }
         self.vm(vertex).arcs.sort_by_key(|a| a.label.as_index().unwrap_or(usize::MAX));
     }

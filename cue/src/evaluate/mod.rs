@@ -323,7 +323,6 @@ pub(crate) enum ScopeKind {
     /// A struct literal that embeds.
     Literal,
     Embedding,
-    Reference,
     Definition,
     /// `close()`, for that vertex only.
     Close(VertexId),
@@ -337,10 +336,21 @@ pub(crate) struct Cycle {
     pub(crate) node: VertexId,
 }
 
+/// A chunk counted without atomics within one evaluation, however many threads share the program.
+pub(crate) struct Shared(Arc<Chunk>);
+
+impl std::ops::Deref for Shared {
+    type Target = Chunk;
+
+    fn deref(&self) -> &Chunk {
+        &self.0
+    }
+}
+
 /// One evaluation of a program with its inputs.
 pub(crate) struct Evaluation {
     pub(crate) program: Arc<Program>,
-    chunks: Vec<Rc<Arc<Chunk>>>,
+    chunks: Vec<Rc<Shared>>,
     labels: Interner,
     pub(crate) vertices: Vec<Vertex>,
     envs: Vec<Env>,
@@ -371,7 +381,7 @@ pub(crate) const ROOT_SCOPE: ScopeId = ScopeId(0);
 
 impl Evaluation {
     pub(crate) fn new(program: Arc<Program>, budget: Budget) -> Self {
-        let chunk = Rc::new(program.chunk.clone());
+        let chunk = Rc::new(Shared(program.chunk.clone()));
         let mut this = Self {
             program,
             chunks: vec![chunk],
@@ -415,14 +425,14 @@ impl Evaluation {
         Conjunct { expr, env: EnvId::NONE, scope: ROOT_SCOPE, cycle: CycleId::NONE, cyclic: false }
     }
 
-    pub(crate) fn chunk(&self, id: ExprId) -> Rc<Arc<Chunk>> {
+    pub(crate) fn chunk(&self, id: ExprId) -> Rc<Shared> {
         match self.chunks.get(id.chunk()) {
             Some(chunk) => chunk.clone(),
             None => self.chunks[0].clone(),
         }
     }
 
-    pub(crate) fn expr<'c>(&self, chunk: &'c Rc<Arc<Chunk>>, id: ExprId) -> &'c Expr {
+    pub(crate) fn expr<'c>(&self, chunk: &'c Rc<Shared>, id: ExprId) -> &'c Expr {
         chunk.exprs.get(id.index()).unwrap_or(&Expr::Top)
     }
 
@@ -513,15 +523,6 @@ impl Evaluation {
             return id;
         }
         self.program.labels.len() + self.labels.intern(text)
-    }
-
-    /// The label of a text that some field has, if any has it.
-    pub(crate) fn find_label(&self, text: &str) -> Option<Label> {
-        self.program
-            .labels
-            .find(text)
-            .or_else(|| self.labels.find(text).map(|id| self.program.labels.len() + id))
-            .map(Label::regular)
     }
 
     pub(crate) fn label_text(&self, label: Label) -> Arc<str> {
@@ -619,7 +620,7 @@ impl Evaluation {
         if made.exprs.len() >= ir::MAX_VERTICES {
             return None;
         }
-        self.chunks.push(Rc::new(Arc::new(made)));
+        self.chunks.push(Rc::new(Shared(Arc::new(made))));
         Some(id)
     }
 }

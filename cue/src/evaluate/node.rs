@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     diagnostic::Code,
-    ir::{ArcKind, Callee, Decl, Expr, ExprId, Label},
+    ir::{ArcKind, Expr, ExprId, Label},
     packages::Kinds,
 };
 
@@ -383,18 +383,5 @@ impl Evaluation {
                 _ => true,
             },
         }
-    }
-
-    /// Whether an expression is a function that judges values.
-    pub(crate) fn is_validator(callee: Callee) -> bool {
-        match callee {
-            Callee::Package(function) => function.is_validator(),
-            Callee::Builtin(_) => false,
-        }
-    }
-
-    /// The declarations of a struct expression, for the notes of its fields.
-    pub(crate) fn has_decls(expr: &Expr) -> bool {
-        matches!(expr, Expr::Struct(s) if s.decls.iter().any(|d| !matches!(d, Decl::Ellipsis)))
     }
 }

@@ -214,10 +214,10 @@ impl Evaluation {
         }
         let v = self.v(from);
         let arc = v.arcs.iter().find(|a| a.label == label).copied();
-        if let Some(arc) = arc {
-            if arc.kind != ArcKind::Optional {
-                return Ok(arc.vertex);
-            }
+        if let Some(arc) = arc
+            && arc.kind != ArcKind::Optional
+        {
+            return Ok(arc.vertex);
         }
         if let Some(fault) = v.fault.as_ref().filter(|f| f.is_fatal()) {
             return Err(fault.clone());

@@ -53,7 +53,7 @@ impl Evaluation {
         if fault.is_none() && !out.contains_key("error") {
             out.insert("kind".into(), kinds_text(v.kinds).into());
         }
-        if let Some(atom) = v.atom.as_ref().filter(|_| fault.is_none()) {
+        if let Some(atom) = v.atom.as_ref().filter(|a| fault.is_none() && **a != Atom::Null) {
             let value = match atom {
                 Atom::Null => Json::Null,
                 Atom::Bool(b) => Json::Bool(*b),
@@ -65,7 +65,7 @@ impl Evaluation {
                 }
             };
             out.insert("value".into(), value);
-        } else if fault.is_none() && v.kinds != Kinds::STRUCT && v.list.is_none() {
+        } else if fault.is_none() && v.atom.is_none() && v.kinds != Kinds::STRUCT && v.list.is_none() {
             out.insert("constraint".into(), self.show(own).into());
         }
         if self.v(own).kinds == Kinds::STRUCT && self.is_closed(own) {

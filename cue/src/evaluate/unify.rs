@@ -1,8 +1,8 @@
 //! A conjunct in; what it says added to a vertex. What needs other values first becomes a task.
 
 use super::{
-    Choice, Conjunct, EnvId, EnvKind, Evaluation, Fault, Matcher, Message, OriginKind, Pattern, ScopeKind,
-    Task, TaskKind, TaskState, Term, VertexId, bounds::kinds_text,
+    Choice, Conjunct, EnvKind, Evaluation, Fault, Matcher, Message, OriginKind, Pattern, ScopeKind, Task,
+    TaskKind, TaskState, Term, VertexId, bounds::kinds_text,
 };
 use crate::{
     diagnostic::Code,
@@ -152,10 +152,11 @@ impl Evaluation {
         let text = self.program.sources.text(self.span(id));
         if text.is_empty() {
             let chunk = self.chunk(id);
-            if id != ExprId::NONE && id.as_value().is_none() {
-                if let Expr::Atom(atom) = self.expr(&chunk, id) {
-                    return self.atom_text(atom);
-                }
+            if id != ExprId::NONE
+                && id.as_value().is_none()
+                && let Expr::Atom(atom) = self.expr(&chunk, id)
+            {
+                return self.atom_text(atom);
             }
             return "value".into();
         }
@@ -373,10 +374,5 @@ impl Evaluation {
                 }
             }
         }
-    }
-
-    /// The environment of a struct literal within a vertex.
-    pub(crate) fn env_of(&mut self, vertex: VertexId) -> EnvId {
-        self.new_env(EnvId::NONE, EnvKind::Vertex(vertex))
     }
 }

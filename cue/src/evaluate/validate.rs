@@ -1,6 +1,6 @@
 //! A vertex in; everything that is wrong with it and below it, as diagnostics, out.
 
-use super::{Evaluation, Fault, Message, State, Term, VertexId, bounds::kinds_text};
+use super::{Evaluation, Fault, Message, State, VertexId, bounds::kinds_text};
 use crate::{
     diagnostic::{Code, Diagnostic},
     ir::{ArcKind, Atom, ExprId},
@@ -240,14 +240,5 @@ impl Evaluation {
             parts.insert(0, kinds_text(v.kinds));
         }
         parts.join(" & ")
-    }
-
-    /// Whether a term is a scalar or a vertex that is known.
-    #[allow(dead_code)]
-    pub(crate) fn is_known(&self, term: &Term) -> bool {
-        match term {
-            Term::Atom(_) => true,
-            Term::Vertex(v) => self.v(self.deref(*v)).atom.is_some(),
-        }
     }
 }

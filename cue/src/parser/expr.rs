@@ -444,37 +444,3 @@ impl Parser<'_> {
         }
     }
 }
-
-/// Names of types and functions that may be written with `__` where the plain name is taken.
-pub(crate) const PREDECLARED: [&str; 30] = [
-    "__string",
-    "__bytes",
-    "__number",
-    "__int",
-    "__float",
-    "__bool",
-    "__len",
-    "__close",
-    "__and",
-    "__or",
-    "__div",
-    "__mod",
-    "__quo",
-    "__rem",
-    "__uint",
-    "__uint8",
-    "__uint16",
-    "__uint32",
-    "__uint64",
-    "__uint128",
-    "__int8",
-    "__int16",
-    "__int32",
-    "__int64",
-    "__int128",
-    "__float32",
-    "__float64",
-    "__rune",
-    "__self",
-    "__error",
-];
