@@ -1,9 +1,11 @@
 //! The peers' cases in; passed and failed per kind and scope out, held against `conformance.toml`.
 //!
-//! Every case goes through a door that anybody can score from outside: the binaries `cue-eval` and `vela`. One process
-//! a case, so a crash or an endless loop is one failed case and not the end of the run.
+//! Every case goes through a door that anybody can score from outside: the binaries `cue-eval` and `vela`, and for parts of
+//! definitions `cargo xtask case`. One process a case, so a crash or an endless loop is one failed case and not the end
+//! of the run.
 
 mod cases;
+mod definition;
 mod json;
 mod process;
 mod ratchet;
@@ -16,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::command;
 use cases::{Case, Doors};
+pub(crate) use definition::run as case;
 use ratchet::Count;
 
 struct Options {
@@ -93,7 +96,7 @@ fn build() -> Result<Doors, String> {
     let me = std::env::current_exe().map_err(|e| e.to_string())?;
     let folder = me.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let name = |stem: &str| folder.join(format!("{stem}{}", std::env::consts::EXE_SUFFIX));
-    Ok(Doors { cue_eval: name("cue-eval"), vela: name("vela") })
+    Ok(Doors { cue_eval: name("cue-eval"), vela: name("vela"), xtask: me })
 }
 
 fn run_all(cases: &[Case], doors: &Doors, verbose: bool) -> BTreeMap<String, Count> {

@@ -1,0 +1,43 @@
+//! One case of a definition in; what our render, patch and health code make of it out, as JSON on standard output.
+//!
+//! This runs in a process of its own (`cargo xtask case KIND FOLDER`), so that a crash is one failed case.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use vela_engine::render::single;
+use vela_engine::{Templates, health};
+
+/// Kinds that go through the engine.
+pub(crate) const KINDS: [&str; 4] = ["component", "trait", "patch", "health"];
+
+/// Runs one case and prints its result.
+pub(crate) fn run(kind: &str, folder: &str) -> Result<(), String> {
+    let folder = Path::new(folder);
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let value = |name: &str| -> Result<Value, String> {
+        match std::fs::read_to_string(folder.join(name)) {
+            Ok(text) => serde_json::from_str(&text).map_err(|e| format!("{name}: {e}")),
+            Err(_) => Ok(json!({})),
+        }
+    };
+    let (parameter, mut context) = (value("parameter.json")?, value("context.json")?);
+    if let Some(fields) = context.as_object_mut() {
+        // Upstream puts the whole evaluated template into a trait's context; nothing may depend on it.
+        fields.retain(|name, _| !name.starts_with("template-context-"));
+    }
+    let made = match kind {
+        "component" => single::component(&text("template.cue"), &parameter, &context),
+        "trait" => single::trait_(&text("template.cue"), &value("base.json")?, &parameter, &context),
+        "patch" => single::patch(&text("base.cue"), &text("patch.cue")),
+        "health" => {
+            let (policy, custom) = (text("healthPolicy.cue"), text("customStatus.cue"));
+            let health = health::evaluate(&policy, &custom, &context, &parameter, &Templates::new());
+            Ok(json!({ "healthy": health.healthy, "message": health.message }))
+        }
+        other => return Err(format!("unknown kind {other}; expected one of {}", KINDS.join(", "))),
+    };
+    let made = made.map_err(|diagnostics| diagnostics.to_string())?;
+    println!("{made}");
+    Ok(())
+}
