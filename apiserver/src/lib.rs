@@ -15,7 +15,6 @@ mod delete;
 mod discovery;
 pub mod gc;
 mod http;
-mod interim;
 mod object;
 mod openapi;
 pub mod patch;

@@ -202,6 +202,11 @@ impl ApiError {
         }
     }
 
+    /// An applied object that does not fit its type: the real server says so with this code and no reason.
+    pub(crate) fn untyped(message: String) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+    }
+
     pub(crate) fn internal(message: impl std::fmt::Display) -> Self {
         Self {
             details: Some(json!({ "causes": [{ "message": message.to_string() }] })),
@@ -226,6 +231,11 @@ impl ApiError {
         });
         if let Some(details) = &self.details {
             status["details"] = details.clone();
+        }
+        if self.reason.is_empty()
+            && let Some(map) = status.as_object_mut()
+        {
+            map.remove("reason");
         }
         status
     }

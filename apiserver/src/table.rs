@@ -89,12 +89,7 @@ impl Core {
             .map(|object| {
                 let cells = match resource.custom_version() {
                     Some(version) => custom_cells(version, object, now),
-                    None => crate::interim::builtin_rest::cells(
-                        &resource.api_version,
-                        &resource.kind,
-                        object,
-                        now,
-                    ),
+                    None => builtin::cells(&resource.api_version, &resource.kind, object, now),
                 };
                 let shown = match include {
                     "None" => Value::Null,

@@ -213,7 +213,7 @@ impl Core {
         if object::metadata(&body).is_some_and(|m| m.contains_key("managedFields")) {
             return Err(ApiError::bad_request("metadata.managedFields must be nil"));
         }
-        let warnings = self.check_fields(resource, &mut body, options)?;
+        // Fields the schema does not know are refused by the apply itself: nobody can own them.
         let now = self.clock.text();
         let structural = resource.custom_version().and_then(|v| v.structural.clone());
         let request = apply::Request {
@@ -247,10 +247,7 @@ impl Core {
                 // Created or deleted between the look and the write: look again.
                 Err(error) if matches!(error.reason, "AlreadyExists") => {}
                 Err(error) => return Err(error),
-                Ok(mut written) => {
-                    written.warnings.extend(warnings);
-                    return Ok(written);
-                }
+                Ok(written) => return Ok(written),
             }
         }
         Err(too_busy(resource, name))
@@ -448,8 +445,8 @@ impl Core {
             }
         }
         match old {
-            None => crate::interim::builtin_rest::prepare_create(api_version, kind, new),
-            Some(old) => crate::interim::builtin_rest::prepare_update(api_version, kind, old, new),
+            None => builtin::prepare_create(api_version, kind, new),
+            Some(old) => builtin::prepare_update(api_version, kind, old, new),
         }
     }
 
@@ -462,12 +459,7 @@ impl Core {
                     causes.extend(more);
                 }
             }
-            None => causes.extend(crate::interim::builtin_rest::validate(
-                &resource.api_version,
-                &resource.kind,
-                new,
-                old,
-            )),
+            None => causes.extend(builtin::validate(&resource.api_version, &resource.kind, new, old)),
         }
         causes
     }
@@ -482,7 +474,11 @@ impl Core {
         let unknown = match resource.custom_version().and_then(|v| v.structural.as_ref()) {
             Some(_) if resource.custom.as_ref().is_some_and(|d| d.preserve_unknown) => Vec::new(),
             Some(structural) => structural.prune(body),
-            None => builtin::prune(&resource.api_version, &resource.kind, body),
+            None => {
+                builtin::check_types(&resource.api_version, &resource.kind, body)
+                    .map_err(ApiError::bad_request)?;
+                builtin::prune(&resource.api_version, &resource.kind, body)
+            }
         };
         let lines: Vec<String> = unknown.iter().map(|path| format!("unknown field \"{path}\"")).collect();
         match options.field_validation {
@@ -613,7 +609,7 @@ fn schema_of<'a>(
 fn refused_apply(resource: &Resource, name: &str, error: apply::Error) -> ApiError {
     match error {
         apply::Error::BadRequest(message) => ApiError::bad_request(message),
-        apply::Error::Untyped(message) => ApiError::internal(message),
+        apply::Error::Untyped(message) => ApiError::untyped(message),
         apply::Error::Invalid(causes) => ApiError::invalid(resource.named(), name, &causes),
         apply::Error::Conflict(conflicts) => {
             let error = apply::Error::Conflict(conflicts);

@@ -98,7 +98,13 @@ fn of_kind(kind: &str, object: &mut Object) {
         }),
         "ReplicationController" => replication_controller(object),
         "StatefulSet" => with_spec(object, stateful_set),
-        "DaemonSet" => with_spec(object, daemon_set),
+        "DaemonSet" => {
+            with_spec(object, daemon_set);
+            // Written by the conversion of every request, so it belongs to whoever makes it; counted later.
+            if let Some(annotations) = ensure(object, "metadata").and_then(|m| ensure(m, "annotations")) {
+                set(annotations, "deprecated.daemonset.template.generation", "0");
+            }
+        }
         "Job" => with_spec(object, job_spec),
         "CronJob" => with_spec(object, |spec| {
             set_text(spec, "concurrencyPolicy", "Allow");
@@ -111,7 +117,10 @@ fn of_kind(kind: &str, object: &mut Object) {
             }
         }),
         "Service" => with_spec(object, service),
-        "Secret" => set_text(object, "type", "Opaque"),
+        "Secret" => {
+            set_text(object, "type", "Opaque");
+            string_data(object);
+        }
         "Namespace" => {
             let name = object.get("metadata").and_then(|m| m.get("name")).cloned();
             if let (Some(name), Some(labels)) =
@@ -199,6 +208,19 @@ fn deployment(spec: &mut Object) {
         }
     }
     template(spec, "template");
+}
+
+/// Plain texts of a Secret are stored encoded.
+fn string_data(object: &mut Object) {
+    use base64::Engine as _;
+    let Some(Value::Object(plain)) = object.remove("stringData") else { return };
+    if let Some(data) = ensure(object, "data") {
+        for (key, value) in plain {
+            let encoded =
+                base64::engine::general_purpose::STANDARD.encode(value.as_str().unwrap_or_default());
+            data.insert(key, encoded.into());
+        }
+    }
 }
 
 fn replication_controller(object: &mut Object) {
@@ -364,6 +386,12 @@ fn pod_spec(spec: &mut Object) {
     } else if !text(spec, "serviceAccount").is_empty() {
         let name = text(spec, "serviceAccount").to_owned();
         spec.insert("serviceAccountName".to_owned(), name.into());
+    }
+    for name in ["hostNetwork", "hostPID", "hostIPC"] {
+        // Absent and false are one.
+        if spec.get(name) == Some(&Value::Bool(false)) {
+            spec.remove(name);
+        }
     }
     items(spec, "volumes").for_each(volume);
     for list in ["initContainers", "containers"] {
