@@ -233,6 +233,14 @@ pub(crate) const TRAITS: &[Definition] = &[
         UNREAD,
     ),
     one(
+        "nocalhost",
+        "Lets Nocalhost develop in the workload's containers.",
+        include_str!("../traits/nocalhost.cue"),
+        PODS,
+        PATCHES_PODS,
+        UNREAD,
+    ),
+    one(
         "node-affinity",
         "Says which nodes the workload's pods want; deprecated, use affinity.",
         include_str!("../traits/node-affinity.cue"),
