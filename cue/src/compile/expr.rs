@@ -127,9 +127,16 @@ impl Compiler<'_> {
     fn note_lines(&mut self, field: &ast::Field, decl: &ast::Decl) -> Vec<String> {
         let mut lines = std::mem::take(&mut self.carried_lines);
         let groups = decl.comments.iter();
-        let spoken = groups.filter(|group| matches!(group.place, ast::CommentPlace::Doc | ast::CommentPlace::Line));
+        let spoken =
+            groups.filter(|group| matches!(group.place, ast::CommentPlace::Doc | ast::CommentPlace::Line));
         lines.extend(spoken.flat_map(|group| &group.lines).map(|line| line.text.clone()));
-        if matches!(&field.value.kind, ast::ExprKind::Struct(inner) if !inner.braces) {
+        // A pattern is no field that could carry words: `a: [string]: int` keeps them at `a`.
+        let names_a_field = |decl: &ast::Decl| match &decl.kind {
+            ast::DeclKind::Field(inner) => !matches!(inner.label.kind, ast::LabelKind::Pattern { .. }),
+            _ => false,
+        };
+        if matches!(&field.value.kind, ast::ExprKind::Struct(inner) if !inner.braces && inner.decls.iter().all(names_a_field))
+        {
             self.carried_lines = std::mem::take(&mut lines);
         }
         lines
