@@ -104,9 +104,7 @@ fn by_value(json: Json) -> Json {
             serde_json::from_str(&text).unwrap_or(Json::String(text))
         }
         Json::Array(items) => items.into_iter().map(by_value).collect(),
-        Json::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (name, by_value(value))).collect()
-        }
+        Json::Object(fields) => fields.into_iter().map(|(name, value)| (name, by_value(value))).collect(),
         other => other,
     }
 }
