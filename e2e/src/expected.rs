@@ -23,7 +23,7 @@ fn compare(expected: &Value, live: &Value, path: &str, found: &mut Vec<String>) 
             for (name, value) in expected {
                 match live.get(name) {
                     Some(live) => compare(value, live, &format!("{path}.{name}"), found),
-                    // An empty map or text is not stored by an API server.
+                    // API servers do not store empty maps and texts, nor zeros where zero is what absence means.
                     None if is_empty(value) => {}
                     None => found.push(format!("{path}.{name}: expected {value}, found nothing")),
                 }
@@ -45,7 +45,9 @@ fn is_empty(value: &Value) -> bool {
         Value::Object(map) => map.is_empty(),
         Value::Array(list) => list.is_empty(),
         Value::String(text) => text.is_empty(),
-        _ => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Bool(true) => false,
+        Value::Bool(false) => true,
     }
 }
 
