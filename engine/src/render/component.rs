@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use super::patch::{self, Markers, Tree};
+use super::patch::{self, Tree};
 use super::templates::Compiled;
 use super::{Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, kube, labels};
 use crate::definition::{Definition, Language};
@@ -277,27 +277,28 @@ fn apply(
             return Err(Diagnostic::error(Code::BadDefinition, message).into());
         }
     };
-    let conflict = |error: patch::Conflict| {
-        let message = format!("trait {:?} does not fit the object it patches: {error}", trait_.type_);
-        Diagnostics::from(Diagnostic::error(Code::Template, message))
+    let unfit = |mut error: Diagnostic| {
+        error.message =
+            format!("trait {:?} does not fit the object it patches: {}", trait_.type_, error.message);
+        error
     };
-    if let Some((tree, markers)) = &made.patch
+    if let Some(patch) = &made.patch
         && let Some(workload) = drafts.iter_mut().find(|draft| draft.role == Role::Workload)
     {
-        workload.tree = patch::patch(&workload.tree, tree, markers).map_err(conflict)?;
+        workload.tree = patch.apply(&workload.tree).map_err(unfit)?;
         workload.patched_by.push(trait_.type_.clone());
     }
     for (resource, tree) in made.outputs {
         let role = Role::Trait { type_: trait_.type_.clone(), index, resource };
         drafts.push(Draft { tree, role, definition: Arc::clone(&trait_.definition), patched_by: Vec::new() });
     }
-    for (name, tree, markers) in &made.patch_outputs {
+    for (name, patch) in &made.patch_outputs {
         let target = drafts.iter_mut().find(|draft| match &draft.role {
             Role::Auxiliary { resource } | Role::Trait { resource, .. } => resource == name,
             Role::Workload => false,
         });
         if let Some(target) = target {
-            target.tree = patch::patch(&target.tree, tree, markers).map_err(conflict)?;
+            target.tree = patch.apply(&target.tree).map_err(unfit)?;
             target.patched_by.push(trait_.type_.clone());
         }
     }
@@ -309,7 +310,7 @@ fn text_trait(documents: Vec<Json>) -> cue::Trait {
     let mut made = cue::Trait::default();
     for document in documents {
         match document.get("patch").filter(|_| document.get("kind").is_none()) {
-            Some(patch) => made.patch = Some((Tree::from(patch), Markers::default())),
+            Some(patch) => made.patch = Some(cue::Patch::plain(Tree::from(patch))),
             None => made.outputs.push((resource_name(&document), Tree::from(&document))),
         }
     }

@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 use vela_cue::{FieldKind, FieldOptions, Input, Kind, Source, Value, ast};
 
 use super::declared::{self, Declared};
-use super::patch::{Constraint, Field, Markers, Tree};
+use super::patch::{self, Constraint, Field, Markers, Tree};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::field_path;
 
 /// Values nested deeper than this are not taken from a template: no object is.
 const DEPTH_LIMIT: usize = 100;
@@ -36,11 +37,49 @@ pub struct Component {
 #[derive(Default)]
 pub struct Trait {
     /// Change of the workload.
-    pub patch: Option<(Tree, Markers)>,
+    pub patch: Option<Patch>,
     /// Changes of objects made before, by their name under `outputs`.
-    pub patch_outputs: Vec<(String, Tree, Markers)>,
+    pub patch_outputs: Vec<(String, Patch)>,
     /// Objects, in the order of the template.
     pub outputs: Vec<(String, Tree)>,
+}
+
+/// A change of an object.
+pub struct Patch {
+    tree: Tree,
+    markers: Markers,
+    /// The value it was made from, and its template.
+    origin: Option<(Value, Template)>,
+}
+
+impl Patch {
+    /// A change without markers.
+    pub fn plain(tree: Tree) -> Self {
+        Self { tree, markers: Markers::default(), origin: None }
+    }
+
+    /// The object changed; a conflict names the place in the template.
+    pub fn apply(&self, object: &Tree) -> Result<Tree, Diagnostic> {
+        patch::patch(object, &self.tree, &self.markers).map_err(|conflict| {
+            let mut error = Diagnostic::error(Code::Template, conflict.to_string());
+            if let Some((value, template)) = &self.origin {
+                // List elements may stand elsewhere in the patch: then the list is the nearest place.
+                let mut value = value.clone();
+                for segment in field_path::parse(&conflict.path).unwrap_or_default() {
+                    let inner = match segment {
+                        field_path::Segment::Field(name) => value.field(&name),
+                        field_path::Segment::Index(index) => value.field(&index.to_string()),
+                    };
+                    if !inner.exists() {
+                        break;
+                    }
+                    value = inner;
+                }
+                error = error.definition(template.place(&value));
+            }
+            error
+        })
+    }
 }
 
 impl Template {
@@ -62,17 +101,24 @@ impl Template {
         parameter: &Json,
         context: &Json,
     ) -> Result<(Component, Diagnostics), Diagnostics> {
+        self.with_undeclared(parameter, self.make_component(parameter, context))
+    }
+
+    fn make_component(&self, parameter: &Json, context: &Json) -> Result<Component, Diagnostics> {
         let root = self.root(parameter, context)?;
         let output = root.lookup("output");
         if !output.exists() {
             return Err(self.error(Code::BadDefinition, "the template has no `output`").into());
         }
-        let component = Component { output: self.tree(&root, &output)?, outputs: self.objects(&root)? };
-        Ok((component, self.undeclared(parameter)))
+        Ok(Component { output: self.tree(&root, &output, Use::Object)?, outputs: self.objects(&root)? })
     }
 
     /// Evaluates a trait template; the findings are warnings.
     pub fn trait_(&self, parameter: &Json, context: &Json) -> Result<(Trait, Diagnostics), Diagnostics> {
+        self.with_undeclared(parameter, self.make_trait(parameter, context))
+    }
+
+    fn make_trait(&self, parameter: &Json, context: &Json) -> Result<Trait, Diagnostics> {
         let root = self.root(parameter, context)?;
         if root.lookup("processing").exists() {
             let message = "`processing` (a request to elsewhere while rendering) is not supported yet";
@@ -81,17 +127,46 @@ impl Template {
         let mut made = Trait { outputs: self.objects(&root)?, ..Trait::default() };
         for field in root.fields(FieldOptions::default()) {
             match field.name.as_str() {
-                "patch" => made.patch = Some((self.tree(&root, &field.value)?, markers(&field.value))),
+                "patch" => made.patch = Some(self.patch(&root, &field.value)?),
                 "patchOutputs" => {
                     for target in field.value.fields(FieldOptions::default()) {
-                        let tree = self.tree(&root, &target.value)?;
-                        made.patch_outputs.push((target.name, tree, markers(&target.value)));
+                        made.patch_outputs.push((target.name, self.patch(&root, &target.value)?));
                     }
                 }
                 _ => {}
             }
         }
-        Ok((made, self.undeclared(parameter)))
+        Ok(made)
+    }
+
+    fn patch(&self, root: &Value, value: &Value) -> Result<Patch, Diagnostics> {
+        let (tree, markers) = (self.tree(root, value, Use::Patch)?, markers(value));
+        Ok(Patch { tree, markers, origin: Some((value.clone(), self.clone())) })
+    }
+
+    /// A parameter nobody declared is told even when something else fails: it may be the reason.
+    fn with_undeclared<T>(
+        &self,
+        parameter: &Json,
+        made: Result<T, Diagnostics>,
+    ) -> Result<(T, Diagnostics), Diagnostics> {
+        let undeclared = self.undeclared(parameter);
+        match made {
+            Ok(made) => Ok((made, undeclared)),
+            Err(mut errors) => {
+                errors.extend(undeclared);
+                Err(errors)
+            }
+        }
+    }
+
+    /// Where in the template a value is written.
+    fn place(&self, value: &Value) -> DefinitionPlace {
+        let sources = self.template.sources();
+        let position = value.origins().iter().find_map(|origin| sources.position(origin.span));
+        let number = |number: usize| u32::try_from(number).unwrap_or(0);
+        let (line, column) = position.map_or((0, 0), |(_, line, column)| (number(line), number(column)));
+        DefinitionPlace { definition: self.title.to_string(), line, column }
     }
 
     /// Evaluates a status text and gives one field of it.
@@ -129,7 +204,7 @@ impl Template {
         let mut objects = Vec::new();
         let mut found = Diagnostics::new();
         for object in root.lookup("outputs").fields(FieldOptions::default()) {
-            match self.tree(root, &object.value) {
+            match self.tree(root, &object.value, Use::Object) {
                 Ok(tree) => objects.push((object.name, tree)),
                 Err(errors) => found.extend(errors),
             }
@@ -139,17 +214,20 @@ impl Template {
 
     /// A part of the template's value. What is incomplete because of a parameter nobody gave is told by that
     /// parameter; a single open field stays open, since a later patch may close it.
-    fn tree(&self, root: &Value, value: &Value) -> Result<Tree, Diagnostics> {
+    fn tree(&self, root: &Value, value: &Value, use_: Use) -> Result<Tree, Diagnostics> {
         let too_deep = || {
             let message = format!("{} is nested deeper than {DEPTH_LIMIT} levels", value.path());
             Diagnostics::from(self.error(Code::Limit, message))
         };
-        let Err(errors) = value.validate(true) else { return tree(value, 0).ok_or_else(too_deep) };
+        let Err(errors) = value.validate(true) else { return tree(value, use_, 0).ok_or_else(too_deep) };
         let mut found = Diagnostics::new();
-        missing(&root.lookup("parameter"), 0, &mut |path, kind| {
-            let mut error = self.error(Code::Parameter, format!("{path} must be given ({kind})"));
-            error.path = path.to_owned();
-            found.push(error);
+        missing(&root.lookup("parameter"), 0, &mut |value| {
+            let path = value.path();
+            let message = format!("{path} must be given ({})", kind_name(value.kind()));
+            found.push(Diagnostic {
+                path,
+                ..Diagnostic::error(Code::Parameter, message).definition(self.place(value))
+            });
         });
         if !found.is_empty() {
             return Err(found);
@@ -158,7 +236,7 @@ impl Template {
             error.code == vela_cue::Code::Incomplete
                 && matches!(shape(&root.lookup(&error.path)), Shape::Open)
         });
-        if closable { tree(value, 0).ok_or_else(too_deep) } else { Err(findings(&self.title, &errors)) }
+        if closable { tree(value, use_, 0).ok_or_else(too_deep) } else { Err(findings(&self.title, &errors)) }
     }
 
     fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
@@ -173,7 +251,7 @@ impl Template {
         for field in
             fields.into_iter().filter(|field| !["parameter", "context"].contains(&field.name.as_str()))
         {
-            let value = self.tree(&field.value, &field.value)?;
+            let value = self.tree(&field.value, &field.value, Use::Object)?;
             kept.push(Field { name: field.name, value, markers: Markers::default() });
         }
         Ok(Tree::Struct(kept))
@@ -215,8 +293,17 @@ impl Constraint for Open {
     }
 }
 
+/// What a tree is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    /// An object: its lists are open for patches anyway.
+    Object,
+    /// A patch: a list that ends in `...` accepts further elements, any other does not.
+    Patch,
+}
+
 /// A value with the markers of its fields; nothing when it is nested too deep.
-fn tree(value: &Value, depth: usize) -> Option<Tree> {
+fn tree(value: &Value, use_: Use, depth: usize) -> Option<Tree> {
     if depth > DEPTH_LIMIT {
         return None;
     }
@@ -225,15 +312,15 @@ fn tree(value: &Value, depth: usize) -> Option<Tree> {
             let mut fields = Vec::new();
             for field in value.fields(FieldOptions::default()) {
                 let markers = markers(&field.value);
-                fields.push(Field { name: field.name, value: tree(&field.value, depth + 1)?, markers });
+                fields.push(Field { name: field.name, value: tree(&field.value, use_, depth + 1)?, markers });
             }
             Some(Tree::Struct(fields))
         }
         Shape::List => {
             let elements = value.elements();
             let elements: Vec<Tree> =
-                elements.iter().map(|element| tree(element, depth + 1)).collect::<Option<_>>()?;
-            Some(match is_open_list(value) {
+                elements.iter().map(|element| tree(element, use_, depth + 1)).collect::<Option<_>>()?;
+            Some(match use_ == Use::Patch && is_open_list(value) {
                 true => Tree::OpenList(elements, Rc::new(Open(value.clone()))),
                 false => Tree::List(elements),
             })
@@ -254,14 +341,9 @@ fn shape(value: &Value) -> Shape {
     match value.kind() {
         Kind::Struct if value.is_concrete() => Shape::Struct,
         Kind::List if value.is_concrete() => Shape::List,
-        _ if !value.is_concrete() || is_choice(value) => Shape::Open,
+        _ if !value.is_concrete() || value.is_choice() => Shape::Open,
         _ => value.to_json().map_or(Shape::Open, Shape::Plain),
     }
-}
-
-/// Is it read as the default of alternatives?
-fn is_choice(value: &Value) -> bool {
-    matches!(value.syntax().kind, ast::ExprKind::Binary(ast::BinaryOp::Or, ..))
 }
 
 /// Does it end in `...`?
@@ -287,15 +369,15 @@ fn markers(value: &Value) -> Markers {
     found
 }
 
-/// Tells every parameter that must be given and was not, with what it must be.
-fn missing(value: &Value, depth: usize, tell: &mut dyn FnMut(&str, &str)) {
+/// Tells every parameter that must be given and was not.
+fn missing(value: &Value, depth: usize, tell: &mut dyn FnMut(&Value)) {
     if depth > declared::DEPTH_LIMIT {
         return;
     }
     for field in value.fields(FieldOptions::default()) {
         let given = field.kind == FieldKind::Regular && field.value.is_concrete();
         match field.value.kind() {
-            _ if !given => tell(&field.value.path(), kind_name(field.value.kind())),
+            _ if !given => tell(&field.value),
             Kind::Struct => missing(&field.value, depth + 1, tell),
             Kind::List => field.value.elements().iter().for_each(|element| missing(element, depth + 1, tell)),
             _ => {}

@@ -48,7 +48,7 @@ impl Declared {
             return Self::Anything;
         }
         let fields = value.fields(FieldOptions { optional: true, ..FieldOptions::default() });
-        if fields.is_empty() {
+        if fields.is_empty() || value.is_extensible() {
             return Self::Anything;
         }
         Self::Fields(

@@ -20,13 +20,13 @@ pub fn trait_(template: &str, base: &Json, parameter: &Json, context: &Json) -> 
     let before = base.get("outputs").and_then(Json::as_object).into_iter().flatten();
     let mut outputs: Vec<(String, Tree)> =
         before.map(|(name, value)| (name.clone(), Tree::from(value))).collect();
-    if let Some((change, markers)) = &made.patch {
-        output = patch::patch(&output, change, markers).map_err(conflict)?;
+    if let Some(patch) = &made.patch {
+        output = patch.apply(&output)?;
     }
     outputs.extend(made.outputs);
-    for (name, change, markers) in &made.patch_outputs {
+    for (name, patch) in &made.patch_outputs {
         for (_, tree) in outputs.iter_mut().filter(|(target, _)| target == name) {
-            *tree = patch::patch(tree, change, markers).map_err(conflict)?;
+            *tree = patch.apply(tree)?;
         }
     }
     result(&output, outputs.iter().map(|(name, tree)| (name.as_str(), tree)))
@@ -36,10 +36,10 @@ pub fn trait_(template: &str, base: &Json, parameter: &Json, context: &Json) -> 
 pub fn patch(base: &str, patch: &str) -> Result<Json, Diagnostics> {
     let base = Template::compile("base", base)?.whole()?;
     let (made, _) = Template::compile("patch", patch)?.trait_(&json!({}), &json!({}))?;
-    let Some((change, markers)) = made.patch else {
+    let Some(patch) = made.patch else {
         return Err(Diagnostic::error(Code::MissingField, "the text has no field `patch`").into());
     };
-    finish(&patch::patch(&base, &change, &markers).map_err(conflict)?)
+    finish(&patch.apply(&base)?)
 }
 
 fn result<'a>(
@@ -70,8 +70,4 @@ fn object(name: &str, tree: &Tree) -> Result<Json, Diagnostics> {
 fn finish(tree: &Tree) -> Result<Json, Diagnostics> {
     let error = |open: patch::Incomplete| Diagnostic::error(Code::Template, open.to_string());
     tree.finish().map_err(|open| open.into_iter().map(error).collect())
-}
-
-fn conflict(conflict: patch::Conflict) -> Diagnostics {
-    Diagnostic::error(Code::Template, conflict.to_string()).into()
 }
