@@ -1,0 +1,14 @@
+//! What controllers may rely on: queue, watches, reconciles, apply, lease and the order of start and stop.
+
+// A failed unwrap in a test is the failure we want to see, in helpers too.
+#![allow(clippy::unwrap_used)]
+
+mod suites {
+    pub(crate) mod apply;
+    pub(crate) mod cluster;
+    pub(crate) mod controller;
+    pub(crate) mod lease;
+    pub(crate) mod manager;
+    pub(crate) mod queue;
+    pub(crate) mod readiness;
+}

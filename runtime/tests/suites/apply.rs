@@ -1,0 +1,102 @@
+//! Writes only where something differs, and never to what belongs to somebody else.
+
+use std::sync::Arc;
+
+use kube::api::DynamicObject;
+use serde_json::json;
+use tower::Layer;
+use vela_apiserver::ApiServer;
+use vela_runtime::Key;
+use vela_runtime::apply::{Applier, Conflicts, Deletion, Error, Outcome};
+use vela_runtime::discovery::{self, Discovery};
+use vela_runtime::fault::Faults;
+
+use super::cluster::{api, client, config_map, create, object};
+
+fn anybody(_: &DynamicObject) -> Result<(), String> {
+    Ok(())
+}
+
+fn nobody(_: &DynamicObject) -> Result<(), String> {
+    Err("it is theirs".to_owned())
+}
+
+fn applier(client: &kube::Client) -> Applier {
+    Applier::new(client.clone(), Discovery::new(client.clone()), "test")
+}
+
+#[tokio::test]
+async fn an_object_is_created_changed_and_then_left_alone() {
+    let server = ApiServer::builder().build().unwrap();
+    let faults = Faults::new();
+    let client = kube::Client::new(faults.layer(server.service()), "default");
+    let applier = applier(&client);
+    let first = config_map("a", json!({"text": "one"}));
+    let done = applier.apply(&first, None, false, Conflicts::Refuse, &anybody).await.unwrap();
+    assert_eq!(done.outcome, Outcome::Created);
+    faults.take();
+    let same = applier.apply(&first, Some(done.object), false, Conflicts::Refuse, &anybody).await.unwrap();
+    assert_eq!(same.outcome, Outcome::Unchanged);
+    assert_eq!(faults.take(), [], "what we wrote ourselves costs no request");
+    let second = config_map("a", json!({"text": "two"}));
+    let done = applier.apply(&second, Some(same.object), true, Conflicts::Refuse, &anybody).await.unwrap();
+    assert_eq!(done.outcome, Outcome::Configured);
+    assert_eq!(faults.take().len(), 1);
+    // A new process has no memory; the caller's record tells that this was applied before.
+    let fresh = Applier::new(client.clone(), applier.discovery().clone(), "test");
+    let same =
+        fresh.apply(&second, Some(done.object.clone()), true, Conflicts::Refuse, &anybody).await.unwrap();
+    assert_eq!(same.outcome, Outcome::Unchanged);
+    assert_eq!(faults.take(), []);
+    let mut changed = (*done.object).clone();
+    changed.data["data"]["text"] = json!("by hand");
+    let undone =
+        fresh.apply(&second, Some(Arc::new(changed)), true, Conflicts::Force, &anybody).await.unwrap();
+    assert_eq!(undone.object.data["data"]["text"], "two");
+}
+
+#[tokio::test]
+async fn somebody_elses_object_is_neither_changed_nor_deleted() {
+    let client = client();
+    create(&client, &config_map("a", json!({"text": "theirs"}))).await;
+    let applier = applier(&client);
+    let wish = config_map("a", json!({"text": "ours"}));
+    let refused = applier.apply(&wish, None, false, Conflicts::Force, &nobody).await;
+    assert!(matches!(refused, Err(Error::Foreign { .. })), "{refused:?}");
+    let key = Key::new("default", "a");
+    let refused = applier.delete("v1", "ConfigMap", &key, None, &nobody).await;
+    assert!(matches!(refused, Err(Error::Foreign { .. })), "{refused:?}");
+    assert_eq!(api(&client).get("a").await.unwrap().data["data"]["text"], "theirs");
+}
+
+#[tokio::test]
+async fn a_delete_spares_a_namesake_that_came_later() {
+    let client = client();
+    let applier = applier(&client);
+    let old = Arc::new(create(&client, &config_map("a", json!({}))).await);
+    let key = Key::new("default", "a");
+    let gone = applier.delete("v1", "ConfigMap", &key, Some(old.clone()), &anybody).await.unwrap();
+    assert_eq!(gone, Deletion::Gone);
+    create(&client, &config_map("a", json!({"text": "new"}))).await;
+    let spared = applier.delete("v1", "ConfigMap", &key, Some(old), &anybody).await;
+    assert!(matches!(spared, Err(Error::Client { .. })), "{spared:?}");
+    assert!(api(&client).get_opt("a").await.unwrap().is_some());
+    assert_eq!(
+        applier.delete("v1", "ConfigMap", &Key::new("default", "none"), None, &anybody).await.unwrap(),
+        Deletion::Gone
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_kind_and_a_nameless_object_are_told() {
+    let applier = applier(&client());
+    let unknown =
+        object(json!({"apiVersion": "example.com/v1", "kind": "Nothing", "metadata": {"name": "a"}}));
+    let error = applier.apply(&unknown, None, false, Conflicts::Refuse, &anybody).await.unwrap_err();
+    assert!(matches!(&error, Error::Kind { source: discovery::Error::Unknown { .. }, .. }), "{error}");
+    assert!(error.to_string().contains("Nothing") && error.to_string().contains("example.com/v1"), "{error}");
+    let nameless =
+        object(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default"}}));
+    let error = applier.apply(&nameless, None, false, Conflicts::Refuse, &anybody).await.unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
+}

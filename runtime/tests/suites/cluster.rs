@@ -1,0 +1,49 @@
+//! An API server in process and short ways to its objects.
+
+use std::time::Duration;
+
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use serde_json::{Value, json};
+use vela_apiserver::ApiServer;
+
+/// A wait that ends in failure, far beyond what a busy machine needs.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+pub(crate) fn client() -> kube::Client {
+    let server = ApiServer::builder().build().unwrap();
+    // The store lives as long as any service over it.
+    kube::Client::new(server.service(), "default")
+}
+
+pub(crate) fn config_maps() -> ApiResource {
+    ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&())
+}
+
+pub(crate) fn api(client: &kube::Client) -> Api<DynamicObject> {
+    Api::namespaced_with(client.clone(), "default", &config_maps())
+}
+
+pub(crate) fn config_map(name: &str, data: Value) -> DynamicObject {
+    object(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default"},
+        "data": data,
+    }))
+}
+
+pub(crate) fn object(object: Value) -> DynamicObject {
+    serde_json::from_value(object).unwrap()
+}
+
+pub(crate) async fn create(client: &kube::Client, object: &DynamicObject) -> DynamicObject {
+    api(client).create(&PostParams::default(), object).await.unwrap()
+}
+
+pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
+    let end = tokio::time::Instant::now() + DEADLINE;
+    while !condition() {
+        assert!(tokio::time::Instant::now() < end, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

@@ -1,0 +1,142 @@
+//! What wakes a reconcile, and what a reconcile may do wrong.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use vela_runtime::cache::{Cache, Watch};
+use vela_runtime::{Action, Controller, Failure, Key, Manager, Reconciler};
+
+use super::cluster::{api, client, config_map, config_maps, create, object, until};
+
+/// Behaves by the name of what it reconciles, and counts.
+#[derive(Clone, Default)]
+struct Probe {
+    seen: Arc<Mutex<Vec<String>>>,
+    running: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+impl Probe {
+    fn count(&self, name: &str) -> usize {
+        self.seen.lock().unwrap().iter().filter(|seen| *seen == name).count()
+    }
+}
+
+impl Reconciler for Probe {
+    async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(running, Ordering::SeqCst);
+        self.seen.lock().unwrap().push(key.name.clone());
+        let times = self.count(&key.name);
+        let slow = key.name.starts_with("slow");
+        tokio::time::sleep(if slow { Duration::from_millis(50) } else { Duration::ZERO }).await;
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        match key.name.as_str() {
+            "panics" if times < 3 => panic!("on purpose"),
+            "fails" if times < 3 => Err(Failure::retry("not yet")),
+            "final" => Err(Failure::terminal("never")),
+            "again" if times < 3 => Ok(Action::RequeueAfter(Duration::from_millis(10))),
+            "hangs" => std::future::pending().await,
+            _ => Ok(Action::Done),
+        }
+    }
+}
+
+struct Running {
+    probe: Probe,
+    client: kube::Client,
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<Result<(), vela_runtime::manager::Error>>,
+}
+
+impl Running {
+    fn start(client: kube::Client, set_up: impl FnOnce(Controller, &Cache) -> Controller) -> Self {
+        let probe = Probe::default();
+        let cache = Cache::new(client.clone());
+        let controller = set_up(Controller::new("probe", probe.clone()), &cache);
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(Manager::new(client.clone(), cache).with(controller).run(stop.clone()));
+        Self { probe, client, stop, task }
+    }
+
+    async fn end(self) {
+        self.stop.cancel();
+        self.task.await.unwrap().unwrap();
+    }
+}
+
+fn of_config_maps(controller: Controller, cache: &Cache) -> Controller {
+    controller.for_kind(&cache.informer(Watch::full(config_maps())))
+}
+
+#[tokio::test]
+async fn errors_and_panics_are_tried_again_and_terminal_failures_are_not() {
+    let running =
+        Running::start(client(), |c, cache| of_config_maps(c, cache).timeout(Duration::from_millis(500)));
+    for name in ["panics", "fails", "final", "again", "hangs"] {
+        create(&running.client, &config_map(name, json!({}))).await;
+    }
+    let probe = running.probe.clone();
+    for name in ["panics", "fails", "again"] {
+        until(name, || probe.count(name) >= 3).await;
+    }
+    until("a hung reconcile is cut off and tried again", || probe.count("hangs") >= 2).await;
+    assert_eq!(probe.count("final"), 1);
+    running.stop.cancel();
+    // The hung reconcile is not waited for longer than its own limit.
+    running.task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_deleted_object_is_reconciled_too() {
+    let running = Running::start(client(), of_config_maps);
+    create(&running.client, &config_map("a", json!({}))).await;
+    let probe = running.probe.clone();
+    until("it was created", || probe.count("a") == 1).await;
+    api(&running.client).delete("a", &DeleteParams::default()).await.unwrap();
+    until("it was deleted", || probe.count("a") == 2).await;
+    running.end().await;
+}
+
+#[tokio::test]
+async fn no_more_than_the_workers_run_at_once_and_all_keys_get_their_turn() {
+    let client = client();
+    for number in 0..8 {
+        create(&client, &config_map(&format!("slow-{number}"), json!({}))).await;
+    }
+    let running = Running::start(client, |c, cache| of_config_maps(c, cache).workers(3));
+    let probe = running.probe.clone();
+    until("all had their turn", || probe.seen.lock().unwrap().len() >= 8).await;
+    let most = probe.most.load(Ordering::SeqCst);
+    assert!((2..=3).contains(&most), "{most}");
+    running.end().await;
+}
+
+#[tokio::test]
+async fn only_the_controller_owner_is_woken() {
+    let running = Running::start(client(), |controller, cache| {
+        controller.owns(&cache.informer(Watch::metadata(config_maps())), "example.com", "Owner")
+    });
+    let owned = |name: &str, owner: &str, kind: &str, controller: bool| {
+        object(json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": "default", "ownerReferences": [
+                {"apiVersion": "example.com/v1", "kind": kind, "name": owner, "uid": "1", "controller": controller}
+            ]},
+        }))
+    };
+    create(&running.client, &owned("a", "not-controller", "Owner", false)).await;
+    create(&running.client, &owned("b", "other-kind", "Other", true)).await;
+    create(&running.client, &owned("c", "right", "Owner", true)).await;
+    let probe = running.probe.clone();
+    until("the owner was woken", || probe.count("right") == 1).await;
+    assert_eq!(probe.seen.lock().unwrap().len(), 1);
+    let patch = Patch::Merge(json!({"data": {"changed": "yes"}}));
+    api(&running.client).patch("c", &PatchParams::default(), &patch).await.unwrap();
+    until("a change wakes it again", || probe.count("right") == 2).await;
+    running.end().await;
+}
