@@ -340,6 +340,12 @@ impl Lexer<'_> {
         self.body(start, start + 1, quotes, TokenKind::InterpolationEnd, TokenKind::InterpolationMiddle);
     }
 
+    /// Whether only white space stands before `at` on its line. Tripled quotes end a literal only there.
+    fn starts_line(&self, from: usize, at: usize) -> bool {
+        let before = self.text.get(from..at).unwrap_or("");
+        before.rfind('\n').is_some_and(|line| before[line..].trim().is_empty())
+    }
+
     /// Text up to the closing quotes or the next `\(`.
     fn body(&mut self, start: usize, from: usize, quotes: Quotes, whole: TokenKind, part: TokenKind) {
         let closing = quotes.closing();
@@ -348,7 +354,7 @@ impl Lexer<'_> {
         let mut at = from;
         while at < bytes.len() {
             let rest = &bytes[at..];
-            if rest.starts_with(closing.as_bytes()) {
+            if rest.starts_with(closing.as_bytes()) && (!quotes.multiline || self.starts_line(from, at)) {
                 return self.push(whole, start, at + closing.len());
             }
             if rest.starts_with(escape.as_bytes()) {

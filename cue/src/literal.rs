@@ -185,7 +185,7 @@ impl Reader<'_> {
     fn run(&mut self) -> Result<(), LiteralError> {
         while let Some(&byte) = self.rest().first() {
             match byte {
-                b'\r' => self.at += 1,
+                b'\r' if !self.is_verbatim() => self.at += 1,
                 b'\n' if !self.quotes.multiline => return self.fail(self.at, "newline in string literal"),
                 b'\n' => {
                     self.at += 1;
@@ -201,6 +201,11 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A literal on one line without escapes keeps its carriage returns.
+    fn is_verbatim(&self) -> bool {
+        !self.quotes.multiline && self.quotes.hashes == 0 && !self.text.contains('\\')
     }
 
     fn starts_escape(&self) -> bool {
@@ -229,11 +234,6 @@ impl Reader<'_> {
             b'v' => self.value.push(11),
             b'/' | b'\\' => self.value.push(letter),
             b'"' | b'\'' if letter == self.quotes.character() => self.value.push(letter),
-            b'\n' => self.escaped_newline(start)?,
-            b'\r' if self.rest().first() == Some(&b'\n') => {
-                self.at += 1;
-                self.escaped_newline(start)?;
-            }
             b'x' => {
                 bytes_only(self)?;
                 let value = self.hexadecimal(start, 2)?;
@@ -259,17 +259,6 @@ impl Reader<'_> {
                 self.value.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
             _ => return self.fail(start, "unknown escape sequence"),
-        }
-        Ok(())
-    }
-
-    fn escaped_newline(&mut self, start: usize) -> Result<(), LiteralError> {
-        if !self.quotes.multiline {
-            return self.fail(start, "newline in string literal");
-        }
-        self.line_start()?;
-        if self.at >= self.text.len() && self.value.last().is_none_or(|b| *b == b'\n') {
-            return Ok(());
         }
         Ok(())
     }
@@ -596,7 +585,6 @@ mod tests {
             (r#""a\nb\u00e9\U0001F600""#, "a\nb\u{e9}\u{1F600}"),
             (r##"#"a\n\#n"\"#"##, "a\\n\n\"\\"),
             ("\"\"\"\n\t\ta\n\t\t  b\n\n\t\t\"\"\"", "a\n  b\n"),
-            ("\"\"\"\n  a\\\n  b\n  \"\"\"", "ab"),
             ("\"\"\"\n\t\"\"\"", ""),
             (r#""\ud83d\ude00""#, "\u{1F600}"),
             (r"'\x41\102'", "AB"),

@@ -1,5 +1,8 @@
 //! CUE files in; values, formatted text and diagnostics out: the door through which conformance cases are run.
 
+#[path = "cue-eval/imports.rs"]
+mod imports;
+
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
@@ -185,16 +188,23 @@ fn parsed(sources: &[Source]) -> Result<Vec<vela_cue::ast::File>, Failure> {
     if mistakes.is_empty() { Ok(files) } else { Err(Failure::Diagnostics(Diagnostics::new(mistakes, all))) }
 }
 
+/// Files for commands and tests are no part of the package's value.
+fn is_side_file(name: &str) -> bool {
+    name.ends_with("_tool.cue") || name.ends_with("_test.cue")
+}
+
 fn value(mut sources: Vec<Source>, arguments: &Arguments) -> Result<Value, Failure> {
+    sources.retain(|source| !is_side_file(&source.name));
     let Some(expression) = &arguments.expression else {
-        return Ok(Template::compile(&sources)?.instantiate(&[]).root());
+        return Ok(Template::compile_with(&sources, &imports::load(&sources))?.instantiate(&[]).root());
     };
     // The expression sees the imports of the file it is added to.
     let at = sources.iter().position(|s| s.name.ends_with(".cue")).unwrap_or(0);
     if let Some(source) = sources.get_mut(at) {
         source.text.push_str(&format!("\n{EXPRESSION_FIELD}: ({expression})\n"));
     }
-    Ok(Template::compile(&sources)?.instantiate(&[]).root().lookup(EXPRESSION_FIELD))
+    let template = Template::compile_with(&sources, &imports::load(&sources))?;
+    Ok(template.instantiate(&[]).root().lookup(EXPRESSION_FIELD))
 }
 
 fn as_cue(value: &Value) -> String {

@@ -202,11 +202,26 @@ fn clean(path: &str, system: System) -> String {
 fn join(a: &[Data]) -> Outcome {
     let system = system(a, 1)?;
     let parts: Vec<&str> = texts(a, 0)?.into_iter().filter(|part| !part.is_empty()).collect();
-    Ok(Data::String(if parts.is_empty() {
-        String::new()
-    } else {
-        clean(&parts.join(system.separator()), system)
-    }))
+    let Some((first, rest)) = parts.split_first() else { return Ok(Data::text("")) };
+    let separator = system.separator();
+    if system == System::Windows {
+        // A drive without a slash stays relative to the drive's folder.
+        if first.len() == 2 && first.ends_with(':') {
+            return Ok(Data::String(clean(&format!("{first}{}", rest.join(separator)), system)));
+        }
+        let joined = clean(&parts.join(separator), system);
+        // Joining must not make a network share of parts that name none.
+        if system.volume(&joined) > 2 && system.volume(first) <= 2 {
+            let (head, tail) = (clean(first, system), clean(&rest.join(separator), system));
+            return Ok(Data::String(if head.ends_with(separator) {
+                head + &tail
+            } else {
+                format!("{head}{separator}{tail}")
+            }));
+        }
+        return Ok(Data::String(joined));
+    }
+    Ok(Data::String(clean(&parts.join(separator), system)))
 }
 
 fn relative(a: &[Data]) -> Outcome {

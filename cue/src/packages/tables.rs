@@ -131,7 +131,7 @@ fn aligned(source: &str) -> String {
             let widest = (start..end).map(|row| lines[row][column].chars().count()).max().unwrap_or(0);
             let padded = if widest == 0 && end > start { 0 } else { widest + 1 };
             for row in widths.iter_mut().take(end).skip(start) {
-                row[column] = padded.div_ceil(8) * 8;
+                row[column] = padded;
             }
             start = end + 1;
         }
@@ -142,7 +142,7 @@ fn aligned(source: &str) -> String {
             out.push_str(cell);
             if let Some(width) = widths[index].get(column) {
                 let missing = width.saturating_sub(cell.chars().count());
-                out.extend(std::iter::repeat_n('\t', missing.div_ceil(8)));
+                out.extend(std::iter::repeat_n(' ', missing));
             }
         }
         if index + 1 < lines.len() {
