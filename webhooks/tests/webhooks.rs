@@ -3,6 +3,8 @@
 
 #[path = "webhooks/applications.rs"]
 mod applications;
+#[path = "webhooks/cluster.rs"]
+mod cluster;
 #[path = "webhooks/definitions.rs"]
 mod definitions;
 #[path = "webhooks/reviews.rs"]
