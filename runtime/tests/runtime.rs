@@ -1,7 +1,7 @@
 //! What controllers may rely on: queue, watches, reconciles, apply, lease and the order of start and stop.
 
 // A failed unwrap in a test is the failure we want to see, in helpers too.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod suites {
     pub(crate) mod apply;

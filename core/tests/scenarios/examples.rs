@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use vela_engine::manifest;
 
-use super::world::{World, until_or};
+use super::world::{World, until, until_or};
 
+const OAM: &str = "core.oam.dev/v1beta1";
 const OLD: &str = "core.oam.dev/v1alpha2";
 
 /// The documents of a file of the examples; nothing where the examples are absent.
@@ -74,4 +75,58 @@ async fn a_configuration_brings_its_workload_trait_and_scope() {
     assert_eq!(scope["spec"]["workloadRefs"], json!([]), "the workload left its scope");
     world.gone(OLD, "ContainerizedWorkload", "example-component").await;
     world.gone("apps/v1", "Deployment", "example-component").await;
+}
+
+/// `object_type` is a component type that the application uses.
+async fn runs_and_goes(path: &str, object_type: &str) {
+    let Some(objects) = documents(path) else { return };
+    let world = World::new().await;
+    for object in objects {
+        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+        world.create(object).await;
+        world.phase(&name, "running").await;
+        world.rested(1).await;
+        world.writes();
+        world.resync(object_type).await;
+        let writes = world.writes();
+        assert!(writes.is_empty(), "nothing changed: {writes:#?}");
+        world.delete(OAM, "Application", &name).await;
+        world.gone(OAM, "Application", &name).await;
+        until("everything labelled is gone", || async {
+            let mut left = Vec::new();
+            for (version, kind) in [
+                ("apps/v1", "Deployment"),
+                ("batch/v1", "Job"),
+                ("v1", "Service"),
+                ("networking.k8s.io/v1", "Ingress"),
+                (OLD, "Component"),
+                (OLD, "ApplicationConfiguration"),
+            ] {
+                left.extend(world.list(version, kind).await);
+            }
+            left.iter().all(|object| object["metadata"]["labels"]["app.oam.dev/name"] != name.as_str())
+        })
+        .await;
+        assert!(world.tracker(&name).await.is_none());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn web_runs_and_goes() {
+    runs_and_goes("web/app.yaml", "webservice").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn batch_runs_and_goes() {
+    runs_and_goes("batch/app.yaml", "worker").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sidecar_runs_and_goes() {
+    runs_and_goes("sidecar/app.yaml", "webservice").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_of_the_old_form_run_and_go() {
+    runs_and_goes("settings/app.yaml", "worker").await;
 }
