@@ -47,7 +47,7 @@ impl Core {
                 _ => Err(ApiError::method_not_allowed()),
             }
         };
-        let written = self.change(resource, namespace, name, "", &options, |old| {
+        let written = self.change(resource, namespace, name, "scale", &options, |old| {
             let scale = wanted(old)?;
             let replicas = scale.pointer("/spec/replicas").cloned().unwrap_or_else(|| 0.into());
             if replicas.as_i64().is_none_or(|n| n < 0) {
