@@ -87,10 +87,10 @@ pub(crate) fn read(object: &Value) -> Recorded {
     let Some(list) = object.pointer("/metadata/managedFields").and_then(Value::as_array) else {
         return Recorded::Nothing;
     };
-    if let [only] = list.as_slice() {
-        if only.as_object().is_some_and(Map::is_empty) {
-            return Recorded::Reset;
-        }
+    if let [only] = list.as_slice()
+        && only.as_object().is_some_and(Map::is_empty)
+    {
+        return Recorded::Reset;
     }
     match list.iter().map(Entry::read).collect::<Result<Vec<_>, _>>() {
         Ok(entries) if !entries.is_empty() => Recorded::Owners(entries),

@@ -196,16 +196,16 @@ pub fn server_side(live: Option<&Value>, applied: &Value, request: &Request<'_>)
         Some(Recorded::Owners(entries)) => entries,
         _ => Vec::new(),
     };
-    if entries.is_empty() {
-        if let Some(before) = &before {
-            // Objects written before anybody tracked owners: what is there belongs to somebody.
-            let found = walk::compare(&node, &request.schema.nothing(), before);
-            let fields = strip(&found.added.union(&found.modified)).without_subtrees(&request.ignored());
-            let mut entry = request.entry(false, fields);
-            entry.manager = BEFORE_FIRST_APPLY.to_owned();
-            entry.subresource = String::new();
-            entries.push(entry);
-        }
+    if entries.is_empty()
+        && let Some(before) = &before
+    {
+        // Objects written before anybody tracked owners: what is there belongs to somebody.
+        let found = walk::compare(&node, &request.schema.nothing(), before);
+        let fields = strip(&found.added.union(&found.modified)).without_subtrees(&request.ignored());
+        let mut entry = request.entry(false, fields);
+        entry.manager = BEFORE_FIRST_APPLY.to_owned();
+        entry.subresource = String::new();
+        entries.push(entry);
     }
     let mut result = apply_over(&node, before.as_ref(), applied, entries.clone(), request, request.force);
     if let (Err(Error::Conflict(conflicts)), "kubectl", Some(before)) = (&result, request.manager, &before) {

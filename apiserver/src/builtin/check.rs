@@ -34,7 +34,7 @@ fn walk(value: &Value, ty: &Type, path: &str, owner: &str, depth: usize) -> Resu
         (Type::Scalar(scalar), _) => match scalar {
             Scalar::String if !value.is_string() => wrong("string"),
             Scalar::Bool if !value.is_boolean() => wrong("bool"),
-            Scalar::Int32 if !value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => wrong("int32"),
+            Scalar::Int32 if value.as_i64().is_none_or(|n| i32::try_from(n).is_err()) => wrong("int32"),
             Scalar::Int64 if !value.is_i64() => wrong("int64"),
             Scalar::Number if !value.is_number() => wrong("float64"),
             Scalar::Bytes => match value.as_str() {

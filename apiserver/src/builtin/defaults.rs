@@ -200,11 +200,11 @@ fn deployment(spec: &mut Object) {
     set(spec, "progressDeadlineSeconds", 600);
     if let Some(strategy) = ensure(spec, "strategy") {
         set_text(strategy, "type", "RollingUpdate");
-        if text(strategy, "type") == "RollingUpdate" {
-            if let Some(rolling) = ensure(strategy, "rollingUpdate") {
-                set(rolling, "maxUnavailable", "25%");
-                set(rolling, "maxSurge", "25%");
-            }
+        if text(strategy, "type") == "RollingUpdate"
+            && let Some(rolling) = ensure(strategy, "rollingUpdate")
+        {
+            set(rolling, "maxUnavailable", "25%");
+            set(rolling, "maxSurge", "25%");
         }
     }
     template(spec, "template");
@@ -240,10 +240,10 @@ fn stateful_set(spec: &mut Object) {
     set_text(spec, "podManagementPolicy", "OrderedReady");
     if let Some(strategy) = ensure(spec, "updateStrategy") {
         set_text(strategy, "type", "RollingUpdate");
-        if text(strategy, "type") == "RollingUpdate" {
-            if let Some(rolling) = ensure(strategy, "rollingUpdate") {
-                set(rolling, "partition", 0);
-            }
+        if text(strategy, "type") == "RollingUpdate"
+            && let Some(rolling) = ensure(strategy, "rollingUpdate")
+        {
+            set(rolling, "partition", 0);
         }
     }
     if let Some(policy) = ensure(spec, "persistentVolumeClaimRetentionPolicy") {
@@ -262,11 +262,11 @@ fn daemon_set(spec: &mut Object) {
     set(spec, "revisionHistoryLimit", 10);
     if let Some(strategy) = ensure(spec, "updateStrategy") {
         set_text(strategy, "type", "RollingUpdate");
-        if text(strategy, "type") == "RollingUpdate" {
-            if let Some(rolling) = ensure(strategy, "rollingUpdate") {
-                set(rolling, "maxUnavailable", 1);
-                set(rolling, "maxSurge", 0);
-            }
+        if text(strategy, "type") == "RollingUpdate"
+            && let Some(rolling) = ensure(strategy, "rollingUpdate")
+        {
+            set(rolling, "maxUnavailable", 1);
+            set(rolling, "maxSurge", 0);
         }
     }
     template(spec, "template");

@@ -8,13 +8,13 @@ const MAX_OPERATIONS: usize = 10_000;
 
 /// Applies the operations in order; nothing is changed if one fails.
 pub fn apply(target: &Value, patch: &Value) -> Result<Value, Error> {
-    if let Some(list) = patch.as_array() {
-        if list.len() > MAX_OPERATIONS {
-            return Err(Error::bad_request(format!(
-                "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {}",
-                list.len()
-            )));
-        }
+    if let Some(list) = patch.as_array()
+        && list.len() > MAX_OPERATIONS
+    {
+        return Err(Error::bad_request(format!(
+            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {}",
+            list.len()
+        )));
     }
     let operations: json_patch::Patch = serde_json::from_value(patch.clone())
         .map_err(|e| Error::bad_request(format!("error decoding patch: {e}")))?;

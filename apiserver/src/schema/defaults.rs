@@ -12,10 +12,10 @@ pub(super) fn apply(node: &Node, value: &mut Value) {
                 !(inner.is_null() && known.is_some_and(|k| !k.nullable && !allows_null(k)))
             });
             for (name, inner) in &node.properties {
-                if let Some(default) = &inner.default {
-                    if !map.contains_key(name) {
-                        map.insert(name.clone(), default.clone());
-                    }
+                if let Some(default) = &inner.default
+                    && !map.contains_key(name)
+                {
+                    map.insert(name.clone(), default.clone());
                 }
             }
             for (name, inner) in map.iter_mut() {

@@ -76,3 +76,31 @@ fn a_schema_that_is_not_structural_is_refused_with_the_place() {
     .unwrap_err();
     assert_eq!(causes[0].field, "properties[spec].type");
 }
+
+/// Every definition of real projects that is at hand must compile: operators bring such schemas.
+#[test]
+fn definitions_of_real_projects_are_structural() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance/crds");
+    if !folder.is_dir() {
+        println!("skipped: ../shared/conformance/crds is absent");
+        return;
+    }
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for part in std::fs::read_dir(&folder).unwrap().flatten().filter(|e| e.path().is_dir()) {
+        for file in std::fs::read_dir(part.path()).unwrap().flatten() {
+            let text = std::fs::read_to_string(file.path()).unwrap();
+            let Ok(crd) = serde_saphyr::from_str::<Value>(&text) else { continue };
+            for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
+                let Some(schema) = version.pointer("/schema/openAPIV3Schema") else { continue };
+                count += 1;
+                if let Err(causes) = Structural::compile(schema) {
+                    let shown: Vec<String> = causes.iter().take(3).map(ToString::to_string).collect();
+                    wrong.push(format!("{}: {shown:?}", file.path().display()));
+                }
+            }
+        }
+    }
+    println!("{count} schemas");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

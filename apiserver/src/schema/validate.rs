@@ -156,10 +156,10 @@ fn check_text(node: &Node, text: &str, value: &Value, path: &str, causes: &mut V
             format!("{path} in body should be at least {min} chars long"),
         ));
     }
-    if let Some((pattern, Some(compiled))) = &rules.pattern {
-        if !compiled.is_match(text) {
-            causes.push(Cause::invalid(path, value, format!("{path} in body should match '{pattern}'")));
-        }
+    if let Some((pattern, Some(compiled))) = &rules.pattern
+        && !compiled.is_match(text)
+    {
+        causes.push(Cause::invalid(path, value, format!("{path} in body should match '{pattern}'")));
     }
     if !formats::fits(&rules.format, text) {
         let detail = format!("{path} in body must be of type {}: {value}", rules.format);
@@ -282,10 +282,10 @@ fn check_branches(node: &Node, value: &Value, path: &str, causes: &mut Vec<Cause
             general(format!("{path:?} must validate all the schemas (allOf){none}"), causes);
         }
     }
-    if let Some(not) = &rules.not {
-        if broken(not).is_empty() {
-            general(format!("{path:?} must not validate the schema (not)"), causes);
-        }
+    if let Some(not) = &rules.not
+        && broken(not).is_empty()
+    {
+        general(format!("{path:?} must not validate the schema (not)"), causes);
     }
 }
 
@@ -312,10 +312,10 @@ fn lists(node: &Node, value: &Value, path: &str, causes: &mut Vec<Cause>) {
                         Some(Value::Object(pairs.collect()))
                     }
                 };
-                if let Some(identity) = identity {
-                    if !seen.insert(identity.to_string()) {
-                        causes.push(Cause::duplicate(here.clone(), &identity));
-                    }
+                if let Some(identity) = identity
+                    && !seen.insert(identity.to_string())
+                {
+                    causes.push(Cause::duplicate(here.clone(), &identity));
                 }
                 if let Some(known) = &node.items {
                     lists(known, item, &here, causes);

@@ -210,10 +210,10 @@ fn environment(container: &Value, path: &str, out: &mut Vec<Cause>) {
                 }
             }
         }
-        if let Some(reference) = from.get("fieldRef") {
-            if text(reference, "/fieldPath").is_empty() {
-                out.push(Cause::required(format!("{field}.fieldRef.fieldPath"), ""));
-            }
+        if let Some(reference) = from.get("fieldRef")
+            && text(reference, "/fieldPath").is_empty()
+        {
+            out.push(Cause::required(format!("{field}.fieldRef.fieldPath"), ""));
         }
     }
 }
@@ -327,11 +327,11 @@ fn resources(container: &Value, path: &str, out: &mut Vec<Cause>) {
             }
             if part == "requests" {
                 let limit = limits.and_then(|l| l.get(name));
-                if let (Some(limit), Some(wanted)) = (limit, amount(value)) {
-                    if amount(limit).is_some_and(|most| wanted > most) {
-                        let detail = format!("must be less than or equal to {name} limit of {}", said(limit));
-                        out.push(Cause::invalid(field, &said(value).into(), detail));
-                    }
+                if let (Some(limit), Some(wanted)) = (limit, amount(value))
+                    && amount(limit).is_some_and(|most| wanted > most)
+                {
+                    let detail = format!("must be less than or equal to {name} limit of {}", said(limit));
+                    out.push(Cause::invalid(field, &said(value).into(), detail));
                 }
             }
         }

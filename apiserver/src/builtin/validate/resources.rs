@@ -353,10 +353,10 @@ pub(super) fn role_binding(kind: &str, new: &Value, old: Option<&Value>, out: &m
             out.push(Cause::required(format!("{here}.namespace"), ""));
         }
     }
-    if let Some(old) = old {
-        if old.get("roleRef") != new.get("roleRef") {
-            let value = new.get("roleRef").cloned().unwrap_or(Value::Null);
-            out.push(Cause::invalid("roleRef", &value, "cannot change roleRef"));
-        }
+    if let Some(old) = old
+        && old.get("roleRef") != new.get("roleRef")
+    {
+        let value = new.get("roleRef").cloned().unwrap_or(Value::Null);
+        out.push(Cause::invalid("roleRef", &value, "cannot change roleRef"));
     }
 }
