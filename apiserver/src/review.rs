@@ -44,10 +44,26 @@ pub(crate) fn answer(core: &Core, call: &Call) -> ApiResult<Option<Answer>> {
     if call.method != Method::POST {
         return Err(ApiError::method_not_allowed());
     }
-    let mut review = read_object(&call.content_type, &call.body)?;
+    // The answer does not depend on the question, so that a form that cannot be read is no reason to refuse.
+    let mut review = match call.content_type.as_str() {
+        "application/vnd.kubernetes.protobuf" => json!({}),
+        other => read_object(other, &call.body)?,
+    };
     if !review.is_object() {
         return Err(ApiError::bad_request("the body must be one object"));
     }
+    let kind = match place.plural.as_str() {
+        "selfsubjectaccessreviews" => "SelfSubjectAccessReview",
+        "subjectaccessreviews" => "SubjectAccessReview",
+        "localsubjectaccessreviews" => "LocalSubjectAccessReview",
+        "selfsubjectrulesreviews" => "SelfSubjectRulesReview",
+        "selfsubjectreviews" => "SelfSubjectReview",
+        "tokenreviews" => "TokenReview",
+        _ => "TokenRequest",
+    };
+    let group = if place.group.is_empty() { "authentication.k8s.io" } else { &place.group };
+    object::set_at(&mut review, "kind", kind.into());
+    object::set_at(&mut review, "apiVersion", format!("{group}/v1").into());
     object::set_meta(&mut review, "creationTimestamp", Value::Null);
     object::set_at(&mut review, "status", status);
     Ok(Some(Answer {

@@ -148,7 +148,7 @@ impl ApiError {
 
     /// A patch that is well-formed but cannot be applied.
     pub(crate) fn unprocessable(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+        Self { details: Some(json!({})), ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
     }
 
     pub(crate) fn method_not_allowed() -> Self {
@@ -229,6 +229,11 @@ impl ApiError {
             "reason": self.reason,
             "code": self.code.as_u16(),
         });
+        if self.reason.is_empty()
+            && let Some(map) = status.as_object_mut()
+        {
+            map.remove("reason");
+        }
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }

@@ -92,6 +92,9 @@ pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> Key {
 impl Core {
     pub(crate) fn create(&self, resource: &Resource, call: &Call) -> ApiResult<Answer> {
         self.require(resource, "create")?;
+        if resource.namespaced && call.place.namespace.is_none() {
+            return Err(ApiError::method_not_allowed());
+        }
         let options = WriteOptions::read(call)?;
         let body = read_object(&call.content_type, &call.body)?;
         let namespace = call.place.namespace.as_deref().unwrap_or_default();
@@ -180,7 +183,7 @@ impl Core {
                 let body = read_yaml(&call.body)?;
                 self.apply(resource, namespace, name, sub, body, &options)
             }
-            other => {
+            _ => {
                 let accepted = if resource.is_custom() {
                     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
                 } else {
@@ -188,8 +191,7 @@ impl Core {
                      application/strategic-merge-patch+json, application/apply-patch+yaml"
                 };
                 Err(ApiError::unsupported_media_type(format!(
-                    "the body of the request was in an unknown format - accepted media types include: {accepted} \
-                     (got {other:?})"
+                    "the body of the request was in an unknown format - accepted media types include: {accepted}"
                 )))
             }
         }
@@ -276,7 +278,7 @@ impl Core {
     ) -> ApiResult<Written> {
         check_identity(resource, namespace, name, &body)?;
         if !object::meta(&body, "resourceVersion").is_empty() {
-            return Err(ApiError::bad_request("resourceVersion should not be set on objects to be created"));
+            return Err(ApiError::untyped("resourceVersion should not be set on objects to be created"));
         }
         let warnings = self.check_fields(resource, &mut body, options)?;
         if object::name(&body).is_empty() && !object::meta(&body, "generateName").is_empty() {
@@ -486,13 +488,9 @@ impl Core {
                 let kind = &resource.kind;
                 let version = &resource.version;
                 let errors = lines.join(", ");
-                Err(ApiError::bad_request(if resource.is_custom() {
-                    format!("strict decoding error: {errors}")
-                } else {
-                    format!(
-                        "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {errors}"
-                    )
-                }))
+                Err(ApiError::bad_request(format!(
+                    "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {errors}"
+                )))
             }
             FieldValidation::Warn => Ok(lines),
             FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
@@ -660,7 +658,7 @@ fn check_identity(resource: &Resource, namespace: &str, name: Option<&str>, body
     }
     if kind != resource.kind {
         return Err(ApiError::bad_request(format!(
-            "{kind} in version {:?} cannot be handled as a {}: no kind {kind:?} is registered for this resource",
+            "{kind} in version {:?} cannot be handled as a {}: the path names the latter",
             resource.version, resource.kind
         )));
     }
