@@ -6,6 +6,7 @@ use ::http::StatusCode;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::cause::Cause;
 use crate::http::{Answer, Call, Query, read_object};
 use crate::object;
 use crate::read::selector;
@@ -72,7 +73,7 @@ impl DeleteOptions {
         Ok(Self {
             propagation: if policy.is_empty() { None } else { Some(propagation(policy)?) },
             grace_seconds: query.number("gracePeriodSeconds")?.and_then(|s| i64::try_from(s).ok()),
-            dry_run: query.dry_run()?,
+            dry_run: query.dry_run("DeleteOptions")?,
             ..Self::default()
         })
     }
@@ -83,9 +84,11 @@ fn propagation(policy: &str) -> ApiResult<Propagation> {
         "Background" => Ok(Propagation::Background),
         "Foreground" => Ok(Propagation::Foreground),
         "Orphan" => Ok(Propagation::Orphan),
-        other => Err(ApiError::bad_request(format!(
-            "invalid propagationPolicy {other:?}: expected Background, Foreground or Orphan"
-        ))),
+        other => {
+            let allowed = ["Foreground", "Background", "Orphan", "nil"];
+            let cause = Cause::not_supported("propagationPolicy", &Value::from(other), &allowed);
+            Err(ApiError::invalid_options("DeleteOptions", cause))
+        }
     }
 }
 
@@ -318,7 +321,7 @@ fn check_preconditions(
             let why = format!(
                 "Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}"
             );
-            return Err(ApiError::conflict(resource.named(), name, &why));
+            return Err(ApiError::precondition(resource.named(), name, &why));
         }
     }
     Ok(())

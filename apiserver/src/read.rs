@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::cause::Cause;
 use crate::http::{Answer, Call, Query, Shape};
 use crate::object;
 use crate::registry::Resource;
@@ -171,9 +172,9 @@ impl Core {
                     (entries, revision, None)
                 }
                 (other, _) => {
-                    return Err(ApiError::bad_request(format!(
-                        "invalid resourceVersionMatch {other:?}: expected Exact or NotOlderThan"
-                    )));
+                    let allowed = ["Exact", "NotOlderThan", ""];
+                    let cause = Cause::not_supported("resourceVersionMatch", &Value::from(other), &allowed);
+                    return Err(ApiError::invalid_options("ListOptions", cause));
                 }
             }
         } else {

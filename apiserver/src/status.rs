@@ -83,6 +83,15 @@ impl ApiError {
         Self { details: Some(resource.details(name)), ..Self::new(StatusCode::CONFLICT, "Conflict", message) }
     }
 
+    /// A precondition on the identity that does not hold.
+    pub(crate) fn precondition(resource: Named<'_>, name: &str, why: &str) -> Self {
+        let mut error = Self::conflict(resource, name, why);
+        if let Some(details) = &mut error.details {
+            details["kind"] = resource.kind.into();
+        }
+        error
+    }
+
     /// A conflict between field managers; each cause names a manager and a field.
     pub(crate) fn apply_conflict(message: String, causes: &[(String, String)]) -> Self {
         let causes: Vec<Value> = causes
@@ -146,6 +155,11 @@ impl ApiError {
         }
     }
 
+    /// Options of a request that make no sense; `kind` is their type, `CreateOptions` for example.
+    pub(crate) fn invalid_options(kind: &str, cause: Cause) -> Self {
+        Self::invalid(Named { group: "meta.k8s.io", plural: "", kind }, "", &[cause])
+    }
+
     /// A patch that is well-formed but cannot be applied.
     pub(crate) fn unprocessable(message: impl Into<String>) -> Self {
         Self { details: Some(json!({})), ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message) }
@@ -203,7 +217,7 @@ impl ApiError {
     }
 
     /// An applied object that does not fit its type: the real server says so with this code and no reason.
-    pub(crate) fn untyped(message: String) -> Self {
+    pub(crate) fn untyped(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }
 

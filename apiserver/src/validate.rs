@@ -13,6 +13,10 @@ const NAME_MAX: usize = 253;
 const ANNOTATIONS_MAX_BYTES: usize = 256 * 1024;
 const FINALIZERS_MAX: usize = 1000;
 
+/// Finalizers that need no domain.
+const STANDARD_FINALIZERS: &[&str] =
+    &["orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io"];
+
 const LABEL_FORM: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and \
                           must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex \
                           used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
@@ -67,6 +71,9 @@ pub(crate) fn metadata(resource: &Resource, new: &Value, old: Option<&Value>) ->
     for finalizer in &finalizers {
         if let Err(why) = qualified_name(finalizer) {
             causes.push(Cause::invalid("metadata.finalizers", &Value::from(*finalizer), why));
+        } else if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(finalizer) {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            causes.push(Cause::invalid("metadata.finalizers[0]", &Value::from(*finalizer), why));
         }
     }
     if let Some(old) = old.filter(|old| object::is_deleting(old)) {
@@ -85,15 +92,11 @@ pub(crate) fn metadata(resource: &Resource, new: &Value, old: Option<&Value>) ->
 fn owner_references(references: Option<&Value>, causes: &mut Vec<Cause>) {
     let Some(list) = references.and_then(Value::as_array) else { return };
     let mut controllers = 0;
-    for (at, reference) in list.iter().enumerate() {
+    for reference in list {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if reference[field].as_str().unwrap_or_default().is_empty() {
-                let detail = format!("{field} must not be empty");
-                causes.push(Cause::invalid(
-                    format!("metadata.ownerReferences[{at}].{field}"),
-                    &Value::from(""),
-                    detail,
-                ));
+                let place = format!("metadata.ownerReferences.{field}");
+                causes.push(Cause::invalid(place, &Value::from(""), "must not be empty"));
             }
         }
         controllers += usize::from(reference["controller"] == true);

@@ -69,7 +69,11 @@ impl WriteOptions {
             }
         };
         Ok(Self {
-            dry_run: call.query.dry_run()?,
+            dry_run: call.query.dry_run(match call.method {
+                Method::POST => "CreateOptions",
+                Method::PUT => "UpdateOptions",
+                _ => "PatchOptions",
+            })?,
             manager: if manager.is_empty() { "unknown".into() } else { manager },
             field_validation,
             force: call.query.flag("force"),
@@ -175,10 +179,8 @@ impl Core {
             }
             "application/apply-patch+yaml" => {
                 if call.query.text("fieldManager").is_empty() {
-                    return Err(ApiError::bad_request(
-                        "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for \
-                         apply patch",
-                    ));
+                    let cause = Cause::required("fieldManager", "is required for apply patch");
+                    return Err(ApiError::invalid_options("PatchOptions", cause));
                 }
                 let body = read_yaml(&call.body)?;
                 self.apply(resource, namespace, name, sub, body, &options)

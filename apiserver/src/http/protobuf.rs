@@ -349,7 +349,8 @@ mod tests {
         let good = envelope("v1", "ConfigMap", &bytes(1, &bytes(1, b"a")));
         for end in (0..head - 2).chain(head..good.len()) {
             // Where a field ends the rest may be missing: that is a smaller object, not a broken one.
-            let whole = good.get(end - end.min(1)).is_some() && read(&good[..end]).is_ok_and(|o| o["metadata"].is_null());
+            let whole = good.get(end - end.min(1)).is_some()
+                && read(&good[..end]).is_ok_and(|o| o["metadata"].is_null());
             assert!(whole || read(&good[..end]).is_err(), "cut at {end}");
         }
         assert!(read(b"k8s\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff").is_err());

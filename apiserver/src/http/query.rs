@@ -1,5 +1,6 @@
 //! A request's query string in, the options of its verb out.
 
+use crate::cause::Cause;
 use crate::status::{ApiError, ApiResult};
 
 /// Parameters in one query; clients send fewer than ten.
@@ -44,13 +45,14 @@ impl Query {
         }
     }
 
-    /// `dryRun=All`.
-    pub(crate) fn dry_run(&self) -> ApiResult<bool> {
+    /// `dryRun=All`; `options` is the type of the options of the verb.
+    pub(crate) fn dry_run(&self, options: &str) -> ApiResult<bool> {
         match self.get("dryRun") {
             None | Some("") => Ok(false),
             Some("All") => Ok(true),
             Some(other) => {
-                Err(ApiError::bad_request(format!("invalid dryRun {other:?}: the only value is \"All\"")))
+                let cause = Cause::not_supported("dryRun", &serde_json::json!([other]), &["All"]);
+                Err(ApiError::invalid_options(options, cause))
             }
         }
     }
