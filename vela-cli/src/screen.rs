@@ -23,6 +23,32 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// Terminals that say they are narrower are taken to be as wide as this.
+const NARROWEST: usize = 20;
+
+/// The first `width` columns of a line; colour codes take no column and are all kept, so that none stays open.
+fn cut(line: &str, width: usize) -> String {
+    if anstream::adapter::strip_str(line).map(|part| part.chars().count()).sum::<usize>() <= width {
+        return line.to_owned();
+    }
+    let (mut out, mut shown, mut in_code) = (String::new(), 0, false);
+    for c in line.chars() {
+        let starts = c == '\u{1b}';
+        if starts || in_code {
+            in_code = starts || !c.is_ascii_alphabetic();
+            out.push(c);
+            continue;
+        }
+        shown += 1;
+        match shown.cmp(&width) {
+            std::cmp::Ordering::Less => out.push(c),
+            std::cmp::Ordering::Equal => out.push('…'),
+            std::cmp::Ordering::Greater => {}
+        }
+    }
+    out
+}
+
 /// The two streams, and the lines of progress that are being rewritten.
 pub(crate) struct Screen {
     out: anstream::AutoStream<std::io::Stdout>,
@@ -70,8 +96,11 @@ impl Screen {
                 0 => Ok(()),
                 up => write!(self.err, "\x1b[{up}A\x1b[J"),
             };
+            // A line that wraps would stand on two, and the next rewriting would leave half of it.
+            let width = rustix::termios::tcgetwinsize(std::io::stderr())
+                .map_or(usize::MAX, |size| usize::from(size.ws_col).max(NARROWEST));
             for line in &lines {
-                let _ = writeln!(self.err, "{line}");
+                let _ = writeln!(self.err, "{}", cut(line, width));
             }
             let _ = self.err.flush();
             self.standing = lines.len();
@@ -108,4 +137,18 @@ pub(crate) fn data(format: Format, value: &serde_json::Value) -> Result<String> 
         Format::Yaml | Format::Table => serde_saphyr::to_string(value).map_err(|error| error.to_string()),
     }
     .map_err(|error| Error::internal(format!("the result cannot be written: {error}")).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_line_keeps_its_codes_and_its_width() {
+        let line = format!("{} rest of it", styled(GOOD, "✓ fine"));
+        let short = cut(&line, 8);
+        assert_eq!(anstream::adapter::strip_str(&short).to_string(), "✓ fine …");
+        assert_eq!(short.matches('\u{1b}').count(), line.matches('\u{1b}').count());
+        assert_eq!(cut("short", 8), "short");
+    }
 }

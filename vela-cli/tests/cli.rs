@@ -1,5 +1,8 @@
 //! The program `vela` itself: words typed in; what it prints, where it points and how it ends out.
 
+// A failed unwrap in a test is the failure we want to see, in its helpers too.
+#![allow(clippy::unwrap_used)]
+
 #[path = "cli/errors.rs"]
 mod errors;
 #[path = "cli/offline.rs"]
