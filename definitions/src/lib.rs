@@ -4,7 +4,7 @@
 //! (parameter, output, patch), `status/*.cue` say how health and a line for people are read from
 //! the objects. A text is the whole template, as it stands in `spec.schematic.cue.template`.
 //! What CUE has no say in (description, workload kind, where a trait may go) stands in
-//! [`components`] and [`traits`] as plain data, so that nothing is parsed before it is needed.
+//! `components.rs` and `traits.rs` as plain data, so that nothing is parsed before it is needed.
 //!
 //! Parameters and results are those of KubeVela's definitions of the same name; the texts are
 //! ours. `tests/known_differences.md` lists where results differ, and why.
