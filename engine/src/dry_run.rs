@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::check::check;
 use crate::diagnostic::Diagnostics;
 use crate::manifest::Document;
 use crate::parse;
@@ -12,13 +13,15 @@ use crate::render::{self, Inputs, Rendered, RenderedObject, Role, State, Templat
 use crate::revision;
 use crate::snapshot::Snapshot;
 
-/// Renders an Application for a preview: no revision is named, what is not supported yet is warned about.
+/// Renders an Application for a preview: no revision is named, what is not supported yet is warned about. Where
+/// it fails, the findings of all phases are told together.
 pub fn render(
     application: &Document,
     snapshot: &Snapshot,
     templates: &Templates,
 ) -> Result<Rendered, Diagnostics> {
-    let app_file = parse::parse(application, snapshot)?;
+    let app_file =
+        parse::parse(application, snapshot).map_err(|_| check(application, snapshot, templates))?;
     let plan = plan::preview(revision::revision(app_file, None))?;
     render::render(&plan, templates, &Inputs { unnamed_revision: true, ..Inputs::default() })
 }

@@ -29,6 +29,7 @@
 //! `Rendered` and `Graph` as pending with what it waits for.
 
 pub mod application_configuration;
+pub mod check;
 pub mod containerized_workload;
 pub mod definition;
 pub mod diagnostic;
@@ -49,6 +50,7 @@ pub mod revision;
 pub mod snapshot;
 pub mod status;
 
+pub use check::check;
 pub use definition::{Definition, DefinitionKind};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
 pub use graph::Graph;

@@ -211,6 +211,16 @@ impl AppFile {
 
 /// Resolves an Application against the snapshot. All errors are reported together.
 pub fn parse(application: &Document, snapshot: &Snapshot) -> Result<AppFile, Diagnostics> {
+    let (app_file, found) = resolve(application, snapshot)?;
+    if found.has_errors() { Err(found) } else { Ok(app_file) }
+}
+
+/// The same, with an AppFile of the components that could be resolved beside the errors of the others: food for
+/// [`crate::check`] only, since nothing of it may be applied.
+pub(crate) fn resolve(
+    application: &Document,
+    snapshot: &Snapshot,
+) -> Result<(AppFile, Diagnostics), Diagnostics> {
     let era = era(application)?;
     let mut parser = Parser { document: application, snapshot, era, found: Diagnostics::new() };
     parser.metadata();
@@ -227,8 +237,8 @@ pub fn parse(application: &Document, snapshot: &Snapshot) -> Result<AppFile, Dia
         "" => DEFAULT_NAMESPACE.to_owned(),
         namespace => namespace.to_owned(),
     };
-    let ((), warnings) = parser.found.or(())?;
-    Ok(AppFile {
+    let found = parser.found;
+    let app_file = AppFile {
         document: application.clone(),
         era,
         namespace,
@@ -236,8 +246,9 @@ pub fn parse(application: &Document, snapshot: &Snapshot) -> Result<AppFile, Dia
         policies,
         workflow,
         cluster_version: snapshot.cluster_version().clone(),
-        warnings,
-    })
+        warnings: found.iter().filter(|finding| !finding.is_error()).cloned().collect(),
+    };
+    Ok((app_file, found))
 }
 
 /// The spelling decides, not the version: a stored Application is read back in whatever version is asked for.

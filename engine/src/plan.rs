@@ -66,6 +66,13 @@ pub fn preview(revision: Revision) -> Result<Plan, Diagnostics> {
     make(revision, Diagnostic::warning)
 }
 
+/// Every component by itself: for [`crate::check`], when the order could not be planned.
+pub(crate) fn without_order(revision: Revision) -> Plan {
+    let count = revision.app_file().components().len();
+    let nodes = (0..count).map(|component| Node { component, waits_for: BTreeSet::new() }).collect();
+    Plan { revision, nodes, warnings: Diagnostics::new() }
+}
+
 fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Result<Plan, Diagnostics> {
     let app = Arc::clone(revision.app_file());
     let mut found = app.warnings().clone();

@@ -1,5 +1,8 @@
 //! The engine at its boundaries: archives of manifests with what must come out, and rules on plain data.
 
+// A failed unwrap in a test is the failure we want to see; helpers of tests unwrap too.
+#![allow(clippy::unwrap_used)]
+
 #[path = "engine/application_configuration.rs"]
 mod application_configuration;
 #[path = "engine/conformance.rs"]

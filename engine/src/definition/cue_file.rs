@@ -36,12 +36,10 @@ pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
     let mut head: Option<(&str, &Field)> = None;
     let mut template = None;
     for decl in &tree.decls {
-        match &decl.kind {
-            DeclKind::Field(field) => match name(field) {
-                Some("template") => template = Some(field),
-                Some(name) if head.is_none() => head = Some((name, field)),
-                _ => {}
-            },
+        let DeclKind::Field(field) = &decl.kind else { continue };
+        match name(field) {
+            Some("template") => template = Some(field),
+            Some(name) if head.is_none() => head = Some((name, field)),
             _ => {}
         }
     }

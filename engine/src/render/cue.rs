@@ -192,12 +192,25 @@ impl Template {
             return Err(refused);
         }
         // Parameters first: a template may ask `parameter.x != _|_`, which hides a wrong value inside x.
-        for value in [&root.lookup("parameter"), &root] {
-            if let Err(errors) = value.validate(false) {
-                return Err(findings(&self.title, &errors));
-            }
+        if let Err(errors) = root.lookup("parameter").validate(false) {
+            let mut found = findings(&self.title, &errors);
+            found.extend(self.missing(&root));
+            return Err(found);
         }
+        root.validate(false).map_err(|errors| findings(&self.title, &errors))?;
         Ok(root)
+    }
+
+    /// Every parameter that must be given and was not.
+    fn missing(&self, root: &Value) -> Diagnostics {
+        let mut found = Diagnostics::new();
+        missing(&root.lookup("parameter"), 0, &mut |value| {
+            let path = value.path();
+            let message = format!("{path} must be given ({})", kind_name(value.kind()));
+            let error = Diagnostic::error(Code::Parameter, message).definition(self.place(value));
+            found.push(Diagnostic { path, ..error });
+        });
+        found
     }
 
     fn objects(&self, root: &Value) -> Result<Vec<(String, Tree)>, Diagnostics> {
@@ -220,15 +233,7 @@ impl Template {
             Diagnostics::from(self.error(Code::Limit, message))
         };
         let Err(errors) = value.validate(true) else { return tree(value, use_, 0).ok_or_else(too_deep) };
-        let mut found = Diagnostics::new();
-        missing(&root.lookup("parameter"), 0, &mut |value| {
-            let path = value.path();
-            let message = format!("{path} must be given ({})", kind_name(value.kind()));
-            found.push(Diagnostic {
-                path,
-                ..Diagnostic::error(Code::Parameter, message).definition(self.place(value))
-            });
-        });
+        let found = self.missing(root);
         if !found.is_empty() {
             return Err(found);
         }
@@ -377,6 +382,8 @@ fn missing(value: &Value, depth: usize, tell: &mut dyn FnMut(&Value)) {
     for field in value.fields(FieldOptions::default()) {
         let given = field.kind == FieldKind::Regular && field.value.is_concrete();
         match field.value.kind() {
+            // What is wrong is told elsewhere.
+            Kind::Bottom => {}
             _ if !given => tell(&field.value),
             Kind::Struct => missing(&field.value, depth + 1, tell),
             Kind::List => field.value.elements().iter().for_each(|element| missing(element, depth + 1, tell)),

@@ -67,23 +67,19 @@ impl Declared {
     }
 
     fn walk(&self, given: &Json, path: &mut String, found: &mut Vec<Undeclared>) {
+        let (Self::Fields(declared), Json::Object(given)) = (self, given) else { return };
         let length = path.len();
-        match (self, given) {
-            (Self::Fields(declared), Json::Object(given)) => {
-                for (name, value) in given {
-                    field_path::push_field(path, name);
-                    match declared.get(name) {
-                        Some(declared) => declared.walk(value, path, found),
-                        None => found.push(Undeclared {
-                            path: path.clone(),
-                            name: name.clone(),
-                            hint: nearest::advice(name, "parameters", declared.keys().map(String::as_str)),
-                        }),
-                    }
-                    path.truncate(length);
-                }
+        for (name, value) in given {
+            field_path::push_field(path, name);
+            match declared.get(name) {
+                Some(declared) => declared.walk(value, path, found),
+                None => found.push(Undeclared {
+                    path: path.clone(),
+                    name: name.clone(),
+                    hint: nearest::advice(name, "parameters", declared.keys().map(String::as_str)),
+                }),
             }
-            _ => {}
+            path.truncate(length);
         }
     }
 }
