@@ -166,9 +166,9 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
             Ok(String::new())
         }
         "tree" => Ok(match value(sources, arguments) {
-            Ok(value) => format!("{}\n", serde_json::json!({"root": value.tree()})),
+            Ok(value) => format!("{}\n", value.tree()),
             Err(Failure::Diagnostics(diagnostics)) => {
-                format!("{}\n", serde_json::json!({"buildError": diagnostics.to_string()}))
+                format!("{}\n", serde_json::json!({"buildError": "build", "msg": diagnostics.to_string()}))
             }
             Err(other) => return Err(other),
         }),

@@ -1,8 +1,7 @@
 //! Package `struct`: how many fields a struct may have.
 
 use super::arguments::{integer, number};
-use super::lists::verdict;
-use super::{INTEGER, Package, STRUCT, count};
+use super::{Data, INTEGER, Package, STRUCT, count};
 use crate::number::Decimal;
 
 pub(super) static PACKAGE: Package = Package {
@@ -11,16 +10,10 @@ pub(super) static PACKAGE: Package = Package {
     declarations: "",
     functions: &[
         count("MinFields", &[STRUCT, INTEGER], |a| {
-            let (found, least) = (number(a, 0)?, integer(a, 1)?);
-            verdict(*found >= Decimal::from(least), || {
-                format!("len(fields) < MinFields({least}) ({found} < {least})")
-            })
+            Ok(Data::Bool(*number(a, 0)? >= Decimal::from(integer(a, 1)?)))
         }),
         count("MaxFields", &[STRUCT, INTEGER], |a| {
-            let (found, most) = (number(a, 0)?, integer(a, 1)?);
-            verdict(*found <= Decimal::from(most), || {
-                format!("len(fields) > MaxFields({most}) ({found} > {most})")
-            })
+            Ok(Data::Bool(*number(a, 0)? <= Decimal::from(integer(a, 1)?)))
         }),
     ],
 };
