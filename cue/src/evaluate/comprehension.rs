@@ -78,7 +78,11 @@ impl Evaluation {
                 if self.v(from).state == State::Busy {
                     return Err(self.busy(from, *source));
                 }
-                let arcs = self.v(from).arcs.clone();
+                let mut arcs = self.v(from).arcs.clone();
+                // As the reference does: in the order of arrival, which is not the order of output.
+                if !self.is_list(from) {
+                    arcs.sort_by_key(|a| a.vertex);
+                }
                 for arc in arcs {
                     let key = match arc.label.as_index() {
                         Some(index) => Atom::Number { value: (index as i64).into(), is_float: false },

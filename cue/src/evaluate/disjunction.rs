@@ -1,6 +1,7 @@
 //! A vertex with open choices in; one copy of it per surviving combination, marked for the default, out.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::{
     Choice, Conjunct, Env, EnvId, EnvKind, Evaluation, Fault, Mark, Message, OriginKind, State, TaskState,
@@ -18,14 +19,14 @@ impl Evaluation {
     /// Multiplies out the choices of a vertex.
     pub(crate) fn expand(&mut self, vertex: VertexId) {
         let choices = self.v(vertex).choices.clone();
-        let mut results: Vec<(VertexId, Mark)> = Vec::new();
+        let mut results: Vec<(VertexId, Marks)> = Vec::new();
         let mut first = true;
         let mut faults: Vec<Fault> = Vec::new();
         for choice in &choices {
-            let bases = if first { vec![(vertex, Mark::Maybe)] } else { std::mem::take(&mut results) };
+            let bases = if first { vec![(vertex, Marks::new())] } else { std::mem::take(&mut results) };
             let (conjunct, options) = self.options(choice);
             let marked = options.iter().any(|(m, _)| *m);
-            for (base, mark) in bases {
+            for (base, marks) in bases {
                 for (preferred, expr) in &options {
                     let own = match (*preferred, marked) {
                         (true, _) => Mark::Default,
@@ -47,7 +48,7 @@ impl Evaluation {
                             }
                         }
                     }
-                    self.settle(copy, combine(mark, own), &mut results, &mut faults);
+                    self.settle(copy, &marks, own, &mut results, &mut faults);
                     if results.len() > MAX_DISJUNCTS {
                         let text = format!("more than {MAX_DISJUNCTS} combinations of disjuncts");
                         let fault = self.fault(Code::Budget, text, *expr);
@@ -61,6 +62,7 @@ impl Evaluation {
                 return self.no_disjunct(vertex, faults);
             }
         }
+        let results = weighed(results);
         if let [(only, _)] = results.as_slice() {
             let only = *only;
             self.vm(vertex).forward = only;
@@ -91,8 +93,9 @@ impl Evaluation {
     fn settle(
         &mut self,
         copy: VertexId,
-        mark: Mark,
-        results: &mut Vec<(VertexId, Mark)>,
+        marks: &Marks,
+        own: Mark,
+        results: &mut Vec<(VertexId, Marks)>,
         faults: &mut Vec<Fault>,
     ) {
         self.run_tasks(copy);
@@ -113,24 +116,28 @@ impl Evaluation {
         self.vm(copy).state = State::Done;
         if let Some(nested) = self.v(copy).disjuncts.clone() {
             for (inner, inner_mark) in nested {
-                results.push((inner, combine(mark, inner_mark)));
+                let mut marks = marks.clone();
+                marks.push(combine(own, inner_mark));
+                results.push((inner, marks));
             }
             return;
         }
-        let own = self.deref(copy);
-        if let Some(fault) = self.v(own).fault.clone() {
+        let left = self.deref(copy);
+        if let Some(fault) = self.v(left).fault.clone() {
             // Nothing that is being made could still give it a value.
             if !self.is_waiting(&fault) {
                 faults.push(fault);
                 return;
             }
         }
-        self.finalize(own);
-        if let Some(fault) = self.fatal(own).cloned() {
+        self.finalize(left);
+        if let Some(fault) = self.fatal(left).cloned() {
             faults.push(fault);
             return;
         }
-        results.push((own, mark));
+        let mut marks = marks.clone();
+        marks.push(own);
+        results.push((left, marks));
     }
 
     fn no_disjunct(&mut self, vertex: VertexId, faults: Vec<Fault>) {
@@ -158,19 +165,21 @@ impl Evaluation {
     }
 
     /// Drops equal disjuncts; the stronger mark stays.
-    fn deduplicate(&mut self, results: &mut Vec<(VertexId, Mark)>) {
-        let mut kept: Vec<(VertexId, Mark)> = Vec::with_capacity(results.len());
-        for (vertex, mark) in results.drain(..) {
+    fn deduplicate(&mut self, results: &mut Vec<(VertexId, Marks)>) {
+        let mut kept: Vec<(VertexId, Marks)> = Vec::with_capacity(results.len());
+        for (vertex, marks) in results.drain(..) {
             let mut seen = false;
-            for (other, other_mark) in &mut kept {
+            for (other, other_marks) in &mut kept {
                 if self.same_disjunct(*other, vertex) {
-                    *other_mark = (*other_mark).max(mark);
+                    if combined(&marks) > combined(other_marks) {
+                        *other_marks = marks.clone();
+                    }
                     seen = true;
                     break;
                 }
             }
             if !seen {
-                kept.push((vertex, mark));
+                kept.push((vertex, marks));
             }
         }
         *results = kept;
@@ -316,6 +325,28 @@ impl Evaluation {
         let mut map = FxHashMap::default();
         self.moved(conjunct, from, to, &mut map)
     }
+}
+
+/// One mark for each choice, in order.
+type Marks = SmallVec<[Mark; 4]>;
+
+fn combined(marks: &Marks) -> Mark {
+    marks.iter().copied().fold(Mark::Maybe, combine)
+}
+
+/// A choice whose defaults are all gone is one without defaults.
+fn weighed(mut results: Vec<(VertexId, Marks)>) -> Vec<(VertexId, Mark)> {
+    let count = results.first().map_or(0, |(_, marks)| marks.len());
+    for at in 0..count {
+        if !results.iter().any(|(_, marks)| marks.get(at) == Some(&Mark::Default)) {
+            for (_, marks) in &mut results {
+                if let Some(mark) = marks.get_mut(at) {
+                    *mark = Mark::Maybe;
+                }
+            }
+        }
+    }
+    results.into_iter().map(|(vertex, marks)| (vertex, combined(&marks))).collect()
 }
 
 fn combine(a: Mark, b: Mark) -> Mark {

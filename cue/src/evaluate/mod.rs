@@ -376,6 +376,9 @@ const FIRST_ORDER_STEP: u64 = 1 << 48;
 /// The part of a distance that the fields of a task have among themselves.
 const ORDER_DIVISION: u64 = 1 << 12;
 
+/// Labels of a path that are shown: longer ones come from values without end.
+const MAX_PATH: usize = 40;
+
 /// The outermost scope: closes nothing.
 pub(crate) const ROOT_SCOPE: ScopeId = ScopeId(0);
 
@@ -601,6 +604,10 @@ impl Evaluation {
             id = vertex.parent;
         }
         labels.reverse();
+        if labels.len() > MAX_PATH {
+            labels.truncate(MAX_PATH);
+            labels.push("...".into());
+        }
         labels.join(".")
     }
 

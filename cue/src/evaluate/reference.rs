@@ -13,6 +13,9 @@ use crate::{
 /// Longest chain of references of one conjunct.
 const MAX_CHAIN: usize = 1_000;
 
+/// How often one reference may lead to another value of its own before that counts as without end.
+const MAX_REPEATS: usize = 100;
+
 /// Deepest nesting of closing scopes.
 const MAX_SCOPES: u32 = 256;
 
@@ -261,8 +264,13 @@ impl Evaluation {
         let mut cyclic = conjunct.cyclic;
         let mut id = conjunct.cycle;
         let mut length = 0;
+        let mut repeats = 0;
         while !id.is_none() {
             let entry = self.cycles[id.0 as usize];
+            repeats += usize::from(entry.expr == conjunct.expr);
+            if repeats > MAX_REPEATS {
+                return Err(self.fault(Code::StructuralCycle, "structural cycle", conjunct.expr));
+            }
             if entry.target == target && entry.expr == conjunct.expr {
                 if self.canonical(entry.node) == own {
                     return Ok(());

@@ -1,6 +1,6 @@
 //! Expressions by precedence climbing, lists, interpolations and comprehensions.
 
-use super::{Mistake, Parser};
+use super::{MAX_CHAIN, Mistake, Parser};
 use crate::{ast::*, lexer::TokenKind, literal, source::Span};
 
 impl Parser<'_> {
@@ -60,9 +60,14 @@ impl Parser<'_> {
 
     fn binary(&mut self, least: u8) -> Result<Expr, Mistake> {
         let mut left = self.unary()?;
+        let mut length = 0;
         while let Some(op) = self.binary_op() {
             if op.precedence() < least {
                 break;
+            }
+            length += 1;
+            if length > MAX_CHAIN {
+                return Err(self.error(format!("more than {MAX_CHAIN} operands in a row")));
             }
             let op_span = self.advance().span;
             let comments = self.leading_comments();
@@ -102,7 +107,12 @@ impl Parser<'_> {
 
     fn primary(&mut self) -> Result<Expr, Mistake> {
         let mut expr = self.operand()?;
+        let mut length = 0;
         loop {
+            length += 1;
+            if length > MAX_CHAIN {
+                return Err(self.error(format!("more than {MAX_CHAIN} selectors or calls in a row")));
+            }
             let start = expr.span;
             match self.kind() {
                 TokenKind::Symbol(".") => {

@@ -11,7 +11,10 @@ use crate::{
 };
 
 /// Deepest nesting of expressions that is read; real files stay below 50.
-pub(crate) const MAX_DEPTH: u32 = 2_000;
+pub(crate) const MAX_DEPTH: u32 = 1_000;
+
+/// Most operands, selectors or calls in a row: each makes the tree one level deeper.
+pub(crate) const MAX_CHAIN: u32 = 2_000;
 
 /// Most mistakes reported for one file.
 const MAX_DIAGNOSTICS: usize = 100;

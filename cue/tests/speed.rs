@@ -1,0 +1,36 @@
+//! How long a real template takes; run with `--ignored --nocapture` in release.
+
+use std::{fs, path::Path, time::Instant};
+
+use vela_cue::{Input, Source, Template};
+
+#[test]
+#[ignore = "a measurement, not a test"]
+fn render_time_of_a_real_template() {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared/conformance/definitions/cases/component-webservice-18");
+    let Ok(text) = fs::read_to_string(case.join("template.cue")) else {
+        println!("skipped: {} is absent", case.display());
+        return;
+    };
+    let json = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&fs::read_to_string(case.join(name)).expect("a file of the case")).expect("JSON")
+    };
+    let (parameter, context) = (json("parameter.json"), json("context.json"));
+    let text = format!("{text}\ncontext: _\nparameter: _\n");
+    let started = Instant::now();
+    let template = Template::compile(&[Source::new("template.cue", text)]).expect("compiles");
+    println!("compile: {:?}", started.elapsed());
+    let render = || {
+        let inputs = [Input::new("parameter", &parameter), Input::new("context", &context)];
+        let root = template.instantiate(&inputs).root();
+        root.lookup("output").to_json().expect("renders")
+    };
+    render();
+    let rounds = 500;
+    let started = Instant::now();
+    for _ in 0..rounds {
+        std::hint::black_box(render());
+    }
+    println!("render: {:?}", started.elapsed() / rounds);
+}
