@@ -211,9 +211,6 @@ impl Core {
     ) -> ApiResult<Written> {
         check_identity(resource, namespace, Some(name), &body)?;
         object::set_meta(&mut body, "name", name);
-        if resource.namespaced {
-            object::set_meta(&mut body, "namespace", namespace);
-        }
         if object::metadata(&body).is_some_and(|m| m.contains_key("managedFields")) {
             return Err(ApiError::bad_request("metadata.managedFields must be nil"));
         }

@@ -166,3 +166,114 @@ fn sequences_of_writes_end_as_on_the_real_server() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// A small generator of numbers: the same seed gives the same run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+}
+
+/// A deployment that sets a random part of what a few managers may fight over.
+fn random_deployment(chance: &mut Chance) -> Value {
+    let mut out =
+        serde_json::json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}});
+    let mut set = |path: &[&str], value: Value| {
+        let mut at = &mut out;
+        for part in path {
+            at = &mut at[*part];
+        }
+        *at = value;
+    };
+    for label in ["a", "b", "c"] {
+        if chance.below(2) == 0 {
+            set(&["metadata", "labels", label], chance.below(3).to_string().into());
+        }
+    }
+    if chance.below(3) == 0 {
+        set(&["spec", "replicas"], chance.below(4).into());
+    }
+    let mut containers = Vec::new();
+    for name in ["x", "y"] {
+        if chance.below(2) == 0 {
+            continue;
+        }
+        let mut container = serde_json::json!({"name": name, "image": format!("i:{}", chance.below(3))});
+        let env: Vec<Value> = ["A", "B", "C"]
+            .iter()
+            .filter_map(|n| {
+                (chance.below(2) == 0)
+                    .then(|| serde_json::json!({"name": n, "value": chance.below(2).to_string()}))
+            })
+            .collect();
+        if !env.is_empty() {
+            container["env"] = env.into();
+        }
+        if chance.below(3) == 0 {
+            container["args"] = serde_json::json!([chance.below(3).to_string()]);
+        }
+        containers.push(container);
+    }
+    if chance.below(2) == 0 {
+        containers.reverse();
+    }
+    if !containers.is_empty() {
+        set(&["spec", "template", "spec", "containers"], containers.into());
+    }
+    out
+}
+
+#[test]
+fn any_sequence_of_applies_keeps_what_each_manager_is_promised() {
+    let schema = Schema::BuiltIn { api_version: "apps/v1", kind: "Deployment" };
+    let node = schema.node();
+    for seed in 1..=150u64 {
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut live: Option<Value> = None;
+        for _ in 0..12 {
+            let manager = ["a", "b", "c"][chance.below(3) as usize];
+            let wanted = random_deployment(&mut chance);
+            let request = Request {
+                manager,
+                force: true,
+                subresource: None,
+                api_version: "apps/v1",
+                now: "T",
+                status_subresource: true,
+                schema,
+            };
+            let said = format!("seed {seed}, {manager} applies {wanted}\n over {live:?}");
+            let polite = server_side(live.as_ref(), &wanted, &Request { force: false, ..request });
+            let object =
+                server_side(live.as_ref(), &wanted, &request).expect("forced applies never conflict");
+            // Without a conflict force changes nothing.
+            if let Ok(polite) = polite {
+                assert_eq!(polite, object, "{said}");
+            }
+            // Everything applied is there: putting it over the result once more changes nothing.
+            let plain = without_owners(&object);
+            assert_eq!(walk::merge(&node, Some(&plain), Some(&wanted)).unwrap(), plain, "{said}");
+            // The same again is no change at all.
+            assert_eq!(server_side(Some(&object), &wanted, &request).unwrap(), object, "{said}");
+            // Nothing stays that nobody owns, and nobody owns what is not there.
+            let entries = match managed::read(&object) {
+                Recorded::Owners(entries) => entries,
+                _ => Vec::new(),
+            };
+            let owned = entries.iter().fold(Set::default(), |all, e| all.union(&e.fields));
+            let present = strip(&walk::field_set(&node, &plain));
+            assert!(
+                owned.difference(&walk::with_declared_parents(&node, &present)).is_empty(),
+                "{said}\n {object}"
+            );
+            let stray = present.difference(&owned);
+            assert!(stray.paths().iter().all(|p| p.len() < 3), "{said}\n {object}\n {stray:?}");
+            live = Some(object);
+        }
+    }
+}

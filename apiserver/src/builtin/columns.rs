@@ -146,7 +146,8 @@ pub fn cells(api_version: &str, kind: &str, object: &Value, now: Timestamp) -> V
                 name,
                 text(object, "/spec/schedule").into(),
                 or(text(object, "/spec/timeZone"), "<none>").into(),
-                (object.pointer("/spec/suspend") == Some(&Value::Bool(true))).into(),
+                if object.pointer("/spec/suspend") == Some(&Value::Bool(true)) { "True" } else { "False" }
+                    .into(),
                 list(object, "/status/active").len().into(),
                 last.into(),
                 age,

@@ -117,6 +117,7 @@ pub const RESOURCES: &[&str] = &[
     "endpoints",
     "endpointslices.discovery.k8s.io",
     "persistentvolumeclaims",
+    "persistentvolumes",
 ];
 
 /// An object by resource, namespace and name.
@@ -189,6 +190,8 @@ pub fn reconcile(view: &dyn View, resource: &str, namespace: &str, name: &str, n
         "jobs.batch" => job::reconcile(view, &found, now, &mut out),
         "services" => service::reconcile(view, &found, now, &mut out),
         "persistentvolumeclaims" => volume::reconcile(view, &found, &mut out),
+        "persistentvolumes" => volume::settle(&found, &mut out),
+        "nodes" => pod::settle_node(&found, now, &mut out),
         _ => {}
     }
     out

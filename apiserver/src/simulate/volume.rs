@@ -48,3 +48,13 @@ pub(super) fn reconcile(view: &dyn View, claim: &Value, out: &mut Outcome) {
         object::put_status("persistentvolumeclaims", claim, status, out);
     }
 }
+
+/// A volume with a claim is bound, one without is available.
+pub(super) fn settle(volume: &Value, out: &mut Outcome) {
+    let phase = if text(volume, "/spec/claimRef/name").is_empty() { "Available" } else { "Bound" };
+    if matches!(text(volume, "/status/phase"), "" | "Pending" | "Available") {
+        let mut status = volume.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+        status.insert("phase".to_owned(), phase.into());
+        object::put_status("persistentvolumes", volume, status, out);
+    }
+}
