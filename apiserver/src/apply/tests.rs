@@ -232,7 +232,7 @@ fn random_deployment(chance: &mut Chance) -> Value {
 fn any_sequence_of_applies_keeps_what_each_manager_is_promised() {
     let schema = Schema::BuiltIn { api_version: "apps/v1", kind: "Deployment" };
     let node = schema.node();
-    for seed in 1..=150u64 {
+    for seed in 1..=60u64 {
         let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut live: Option<Value> = None;
         for _ in 0..12 {
