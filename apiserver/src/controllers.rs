@@ -157,10 +157,24 @@ impl Driver {
         }
         if event.kind == EventKind::Deleted
             || object::is_deleting(&event.entry)
-            || event.entry.pointer("/metadata/ownerReferences").is_some() && event.kind == EventKind::Added
+            || event.kind == EventKind::Added && !self.owners_exist(&event.entry)
         {
             self.garbage = true;
         }
+    }
+
+    /// Whether every owner that an object names is there; only then can its creation leave no garbage.
+    fn owners_exist(&self, object: &Value) -> bool {
+        let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+        let catalog = self.core.registry.catalog();
+        owners.into_iter().flatten().all(|owner| {
+            let text = |field: &str| owner[field].as_str().unwrap_or_default();
+            catalog.by_kind(text("apiVersion"), text("kind")).is_some_and(|resource| {
+                let namespace = if resource.namespaced { object::namespace(object) } else { "" };
+                let found = self.core.store.find(&resource.store, namespace, text("name"));
+                found.is_some_and(|found| object::uid(&found) == text("uid"))
+            })
+        })
     }
 
     fn notice(&mut self, resource: &str, object: &Value) {

@@ -60,7 +60,7 @@ pub(crate) fn document(catalog: &Catalog, target: &Target, aggregated: bool) -> 
     }
 }
 
-fn describe_group(group: &str, versions: &[(String, Vec<std::sync::Arc<Resource>>)]) -> Value {
+fn describe_group(group: &str, versions: &[crate::registry::Served]) -> Value {
     let shown: Vec<Value> = versions
         .iter()
         .map(|(v, _)| json!({ "groupVersion": format!("{group}/{v}"), "version": v }))
@@ -72,11 +72,8 @@ fn describe_group(group: &str, versions: &[(String, Vec<std::sync::Arc<Resource>
 fn describe_resource(resource: &Resource) -> Vec<Value> {
     let mut shown = json!({
         "name": resource.plural, "singularName": resource.singular, "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": resource.verbs, "storageVersionHash": "",
+        "kind": resource.kind, "verbs": resource.verbs,
     });
-    if let Some(map) = shown.as_object_mut() {
-        map.remove("storageVersionHash");
-    }
     if !resource.short_names.is_empty() {
         shown["shortNames"] = resource.short_names.clone().into();
     }

@@ -96,11 +96,14 @@ impl Resource {
     }
 }
 
+/// One version of a group and its resources.
+pub(crate) type Served = (String, Vec<Arc<Resource>>);
+
 /// All resources at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     /// Group → version → resources, in the order in which discovery shows them.
-    pub(crate) groups: BTreeMap<String, Vec<(String, Vec<Arc<Resource>>)>>,
+    pub(crate) groups: BTreeMap<String, Vec<Served>>,
     by_path: HashMap<(String, String, String), Arc<Resource>>,
     /// Changes with every change of the catalog; makes discovery's entity tags.
     pub(crate) generation: u64,
@@ -169,11 +172,6 @@ impl Registry {
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).catalog.clone()
-    }
-
-    /// The definition of this name, if it is served.
-    pub(crate) fn definition(&self, name: &str) -> Option<Arc<Definition>> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).definitions.get(name).cloned()
     }
 
     /// Who, other than `name`, already uses one of these names in the group.

@@ -573,13 +573,13 @@ fn settle(resource: &Resource, sub: &str, old: &Value, mut new: Value) -> Value 
     ] {
         object::keep_meta(&mut new, old, field);
     }
-    if resource.status || sub == "finalize" {
-        if let Some(map) = new.as_object_mut() {
-            match old.get("status") {
-                Some(status) => map.insert("status".into(), status.clone()),
-                None => map.remove("status"),
-            };
-        }
+    if (resource.status || sub == "finalize")
+        && let Some(map) = new.as_object_mut()
+    {
+        match old.get("status") {
+            Some(status) => map.insert("status".into(), status.clone()),
+            None => map.remove("status"),
+        };
     }
     drop_empty_metadata(&mut new);
     new

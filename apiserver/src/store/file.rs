@@ -171,3 +171,104 @@ impl File {
 fn path(key: &Key) -> String {
     format!("{}{SEPARATOR}{}{SEPARATOR}{}", key.resource, key.namespace, key.name)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use redb::StorageBackend;
+    use redb::backends::FileBackend;
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::{Change, Precondition, Store};
+
+    /// A disk that can be full.
+    #[derive(Debug)]
+    struct Disk {
+        file: FileBackend,
+        full: Arc<AtomicBool>,
+    }
+
+    impl Disk {
+        fn space(&self) -> std::io::Result<()> {
+            if self.full.load(Ordering::SeqCst) {
+                Err(std::io::Error::from(std::io::ErrorKind::StorageFull))
+            } else {
+                Ok(())
+            }
+        }
+    }
+
+    impl StorageBackend for Disk {
+        fn len(&self) -> std::io::Result<u64> {
+            self.file.len()
+        }
+        fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+            self.file.read(offset, out)
+        }
+        fn set_len(&self, length: u64) -> std::io::Result<()> {
+            self.space()?;
+            self.file.set_len(length)
+        }
+        fn sync_data(&self) -> std::io::Result<()> {
+            self.space()?;
+            self.file.sync_data()
+        }
+        fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
+            self.space()?;
+            self.file.write(offset, data)
+        }
+    }
+
+    fn key(name: &str) -> Key {
+        Key { resource: Arc::from("configmaps"), namespace: "default".into(), name: name.into() }
+    }
+
+    fn object(name: &str) -> Value {
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": "default" } })
+    }
+
+    #[test]
+    fn a_full_disk_refuses_and_loses_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("objects.redb");
+        let full = Arc::new(AtomicBool::new(false));
+        let open = || -> File {
+            let (path, full) = (path.clone(), full.clone());
+            File::with(Box::new(move || {
+                let file = std::fs::OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(false)
+                    .open(&path)
+                    .map_err(|error| redb::DatabaseError::Storage(redb::StorageError::Io(error)))?;
+                Database::builder()
+                    .create_with_backend(Disk { file: FileBackend::new(file)?, full: full.clone() })
+            }))
+            .expect("a file")
+        };
+        let store = Store::from_file(open()).expect("a store");
+        store.write(&key("a"), Precondition::Absent, Change::Put(object("a"))).expect("written");
+        let revision = store.revision();
+
+        full.store(true, Ordering::SeqCst);
+        for _ in 0..3 {
+            let error =
+                store.write(&key("b"), Precondition::Absent, Change::Put(object("b"))).expect_err("full");
+            assert!(matches!(error, crate::store::Error::File(_)), "{error}");
+        }
+        assert!(store.get(&key("b")).is_none(), "a refused write is not shown");
+        assert_eq!(store.revision(), revision);
+        assert!(store.get(&key("a")).is_some(), "reading goes on");
+
+        // Space again: the same store goes on without a restart.
+        full.store(false, Ordering::SeqCst);
+        store.write(&key("c"), Precondition::Absent, Change::Put(object("c"))).expect("written again");
+        drop(store);
+        let store = Store::from_file(open()).expect("a store");
+        assert!(store.get(&key("a")).is_some() && store.get(&key("c")).is_some());
+        assert!(store.get(&key("b")).is_none());
+    }
+}
