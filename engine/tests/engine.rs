@@ -11,5 +11,7 @@ mod conformance;
 mod dry_run;
 #[path = "engine/manifest.rs"]
 mod manifest;
+#[path = "engine/speed.rs"]
+mod speed;
 #[path = "engine/status.rs"]
 mod status;

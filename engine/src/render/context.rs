@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::definition::{Definition, Language};
 use crate::parse::{AppFile, Component};
 use crate::revision::Identity;
 
@@ -17,8 +18,7 @@ pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unna
         true => ("", 0),
         false => (identity.name(), identity.number()),
     };
-    let components = app.document().value().get("spec").and_then(|spec| spec.get("components")).cloned();
-    json!({
+    let mut context = json!({
         "name": component.name,
         "namespace": app.namespace(),
         "appName": app.name(),
@@ -31,7 +31,21 @@ pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unna
         "revision": "",
         "cluster": "",
         "clusterVersion": app.cluster_version().to_json(),
-        "components": components,
         "appAnnotations": annotations,
-    })
+    });
+    // All components of a large application, once for each of them, would cost the square of their number.
+    let definitions = std::iter::once(&component.definition).chain(component.traits.iter().map(|t| &t.definition));
+    if definitions.into_iter().any(|definition| may_ask(definition, "components")) {
+        context["components"] =
+            app.document().value().get("spec").and_then(|spec| spec.get("components")).cloned().unwrap_or(Json::Null);
+    }
+    context
+}
+
+/// Does the template hold the word at all? If not, it cannot ask for it.
+fn may_ask(definition: &Definition, word: &str) -> bool {
+    match definition.language() {
+        Language::Cue(text) | Language::Handlebars(text) => text.contains(word),
+        Language::Kube { .. } | Language::Other(_) | Language::None => false,
+    }
 }

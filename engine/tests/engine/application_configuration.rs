@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 use vela_engine::application_configuration::{self as ac, graph, revision};
 use vela_engine::snapshot::Resource;
-use vela_engine::{Document, ObjectKey, Observed, Snapshot, manifest};
+use vela_engine::{Document, ObjectKey, Observed, Snapshot, Templates, manifest, parse, plan, render};
 use vela_testkit::{examples_dir, skipped};
 
 fn resource(plural: &str) -> Resource {
@@ -199,4 +199,45 @@ fn revisions_are_cut_when_the_spec_differs_and_the_oldest_go() {
         (1..=5).map(|n| json!({"metadata": {"name": format!("web-v{n}")}, "revision": n})).collect();
     assert_eq!(revision::superfluous(&all, &BTreeSet::new(), 3), ["web-v1", "web-v2"]);
     assert_eq!(revision::superfluous(&all, &BTreeSet::from(["web-v1".to_owned()]), 3), ["web-v2"]);
+}
+
+#[test]
+fn the_settings_example_becomes_a_configuration_and_components() {
+    let Some(examples) = examples_dir() else { return skipped("first/settings", "no examples beside the repository") };
+    let text = std::fs::read_to_string(examples.join("first/settings/app.yaml")).unwrap();
+    let application = manifest::read("app.yaml", &text).unwrap().as_slice()[0].clone();
+    let mut snapshot = v1alpha2_world();
+    for definition in vela_definitions::builtin() {
+        snapshot.insert_definition_object(definition.manifest("vela-system")).unwrap();
+    }
+    let app_file = parse::parse(&application, &snapshot).unwrap();
+    assert_eq!(app_file.era(), parse::Era::V1alpha2);
+    let plan = plan::plan(revision_of_app(app_file)).unwrap();
+    let rendered = render::render(&plan, &Templates::new(), &render::Inputs::default()).unwrap();
+    let composed = ac::compose(&rendered);
+    assert_eq!(composed.configuration["metadata"]["name"], "shop");
+    assert_eq!(composed.configuration["metadata"]["labels"]["app.oam.dev/name"], "shop");
+    assert_eq!(composed.components.len(), 2);
+    let cart = &composed.components[0]["spec"]["workload"];
+    assert_eq!(cart["spec"]["replicas"], 2);
+    assert_eq!(cart["spec"]["template"]["spec"]["containers"][0]["ports"][0]["containerPort"], 8080);
+    assert_eq!(cart["metadata"]["labels"], json!({"workload.oam.dev/type": "webservice"}), "derived labels stay out");
+
+    // The second render: configuration and components become the workloads.
+    for component in composed.components {
+        store(&mut snapshot, component, "default");
+    }
+    let configuration = Document::from_object(composed.configuration);
+    let parsed = ac::parse(&configuration, &snapshot).unwrap();
+    let rendered = ac::render(&parsed, &snapshot).unwrap();
+    let names: Vec<&Json> = rendered.components().iter().map(|c| &c.workload["metadata"]["name"]).collect();
+    assert_eq!(names, ["cart", "mailer"]);
+    let labels = &rendered.components()[0].workload["metadata"]["labels"];
+    assert_eq!(labels["app.oam.dev/name"], "shop");
+    assert_eq!(labels["app.oam.dev/revision"], "cart-v1");
+    assert_eq!(labels["workload.oam.dev/type"], "webservice");
+}
+
+fn revision_of_app(app_file: parse::AppFile) -> vela_engine::Revision {
+    vela_engine::revision::revision(app_file, None)
 }
