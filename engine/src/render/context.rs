@@ -34,10 +34,16 @@ pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unna
         "appAnnotations": annotations,
     });
     // All components of a large application, once for each of them, would cost the square of their number.
-    let definitions = std::iter::once(&component.definition).chain(component.traits.iter().map(|t| &t.definition));
+    let definitions =
+        std::iter::once(&component.definition).chain(component.traits.iter().map(|t| &t.definition));
     if definitions.into_iter().any(|definition| may_ask(definition, "components")) {
-        context["components"] =
-            app.document().value().get("spec").and_then(|spec| spec.get("components")).cloned().unwrap_or(Json::Null);
+        context["components"] = app
+            .document()
+            .value()
+            .get("spec")
+            .and_then(|spec| spec.get("components"))
+            .cloned()
+            .unwrap_or(Json::Null);
     }
     context
 }

@@ -203,7 +203,9 @@ fn revisions_are_cut_when_the_spec_differs_and_the_oldest_go() {
 
 #[test]
 fn the_settings_example_becomes_a_configuration_and_components() {
-    let Some(examples) = examples_dir() else { return skipped("first/settings", "no examples beside the repository") };
+    let Some(examples) = examples_dir() else {
+        return skipped("first/settings", "no examples beside the repository");
+    };
     let text = std::fs::read_to_string(examples.join("first/settings/app.yaml")).unwrap();
     let application = manifest::read("app.yaml", &text).unwrap().as_slice()[0].clone();
     let mut snapshot = v1alpha2_world();
@@ -221,7 +223,11 @@ fn the_settings_example_becomes_a_configuration_and_components() {
     let cart = &composed.components[0]["spec"]["workload"];
     assert_eq!(cart["spec"]["replicas"], 2);
     assert_eq!(cart["spec"]["template"]["spec"]["containers"][0]["ports"][0]["containerPort"], 8080);
-    assert_eq!(cart["metadata"]["labels"], json!({"workload.oam.dev/type": "webservice"}), "derived labels stay out");
+    assert_eq!(
+        cart["metadata"]["labels"],
+        json!({"workload.oam.dev/type": "webservice"}),
+        "derived labels stay out"
+    );
 
     // The second render: configuration and components become the workloads.
     for component in composed.components {

@@ -18,7 +18,8 @@ fn a_render_is_timed() {
     let application = &documents.as_slice()[0];
     let lap = || {
         let revision = revision::revision(parse::parse(application, &snapshot).unwrap(), None);
-        let rendered = render::render(&plan::plan(revision).unwrap(), &templates, &render::Inputs::default()).unwrap();
+        let rendered =
+            render::render(&plan::plan(revision).unwrap(), &templates, &render::Inputs::default()).unwrap();
         graph::graph(rendered).unwrap().objects().count()
     };
     let start = Instant::now();
