@@ -25,8 +25,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// What the rooms below say about their work is shown on request: `VELA_LOG=info`, or any filter of `tracing`.
+const LOG: &str = "VELA_LOG";
+
 fn main() -> ExitCode {
     let args = args::Vela::parse();
+    if let Ok(filter) = std::env::var(LOG) {
+        let filter = tracing_subscriber::EnvFilter::new(filter);
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    }
     let mut screen = screen::Screen::new();
     match command::run(args, &mut screen) {
         Ok(()) => ExitCode::SUCCESS,
