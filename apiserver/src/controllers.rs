@@ -246,12 +246,17 @@ impl Driver {
                 namespaced: r.namespaced,
             })
             .collect();
-        for action in crate::gc::step(&Seen(&self.core.store), &resources, None) {
+        let actions = crate::gc::step(&Seen(&self.core.store), &resources, None);
+        if !actions.is_empty() {
+            // What was done may free the next: an owner goes when its last dependent is gone or released.
+            self.garbage = true;
+            self.due.entry(Item::default()).or_insert_with(Instant::now);
+        }
+        for action in actions {
             if let Err(error) = self.act(action)
                 && error.code != ::http::StatusCode::NOT_FOUND
             {
-                self.garbage = true;
-                self.come_back(Item::default());
+                self.due.insert(Item::default(), Instant::now() + RETRY_AFTER);
             }
         }
     }
