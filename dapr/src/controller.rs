@@ -92,7 +92,7 @@ impl Sidecars {
                 continue;
             }
             let guard = |service: &DynamicObject| controlled_by(service, live);
-            match self.applier.delete("v1", "Service", &key, &guard).await {
+            match self.applier.delete("v1", "Service", &key, Some(service.clone()), &guard).await {
                 Ok(_) | Err(apply::Error::Foreign { .. }) => {}
                 Err(error) => return Err(Failure::retry(error)),
             }
