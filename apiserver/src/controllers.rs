@@ -26,6 +26,12 @@ const BATCH_EVENTS: usize = 1024;
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 /// Reconciles in one turn before events are looked at again, so that one busy object cannot starve the rest.
 const TURN_MAX: usize = 256;
+/// How long core Events are kept, as kube-apiserver does by default.
+const EVENTS_KEPT: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+/// How often old Events are looked for.
+const EVENTS_SWEEP: Duration = Duration::from_secs(60);
+/// Events kept at most, so that a crash loop cannot fill the store within the hour.
+const EVENTS_MAX: usize = 10_000;
 /// Who writes, as managed fields show it.
 const MANAGER: &str = "kube-controller-manager";
 
@@ -81,11 +87,19 @@ struct Driver {
     due: BTreeMap<Item, Instant>,
     terminating: BTreeSet<String>,
     garbage: bool,
+    next_sweep: Instant,
 }
 
 impl Driver {
     fn new(core: Arc<Core>) -> Self {
-        Self { core, seen: HashMap::new(), due: BTreeMap::new(), terminating: BTreeSet::new(), garbage: true }
+        Self {
+            core,
+            seen: HashMap::new(),
+            due: BTreeMap::new(),
+            terminating: BTreeSet::new(),
+            garbage: true,
+            next_sweep: Instant::now(),
+        }
     }
 
     /// Reads all news, does what is due, and says when to come back.
@@ -112,7 +126,38 @@ impl Driver {
                 self.come_back(("namespaces".into(), String::new(), namespace));
             }
         }
-        self.due.values().min().copied()
+        if self.next_sweep <= Instant::now() {
+            self.next_sweep = Instant::now() + EVENTS_SWEEP;
+            self.forget_old_events();
+        }
+        self.due.values().min().copied().into_iter().chain([self.next_sweep]).min()
+    }
+
+    /// Deletes Events that nobody will look for any more.
+    fn forget_old_events(&self) {
+        let Ok(resource) = self.resource("events") else { return };
+        let now = self.core.clock.now();
+        let mut events = self.core.store.list(&resource.store, None).0;
+        // The newest last: what was written last is kept longest.
+        events.sort_by_key(|event| event.revision());
+        let too_many = events.len().saturating_sub(EVENTS_MAX);
+        for (at, event) in events.iter().enumerate() {
+            let seen = ["lastTimestamp", "eventTime"]
+                .iter()
+                .find_map(|field| event[*field].as_str())
+                .unwrap_or_else(|| object::meta(event, "creationTimestamp"));
+            let old =
+                seen.parse::<jiff::Timestamp>().is_ok_and(|seen| now.duration_since(seen) > EVENTS_KEPT);
+            if !old && at >= too_many {
+                continue;
+            }
+            let options = DeleteOptions::default();
+            if let Err(error) =
+                self.core.delete(&resource, object::namespace(event), object::name(event), &options)
+            {
+                tracing::debug!(message = error.message, "old event not deleted yet");
+            }
+        }
     }
 
     fn read_news(&mut self) {

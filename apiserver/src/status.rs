@@ -176,6 +176,18 @@ impl ApiError {
         }
     }
 
+    /// Nothing can be made of a definition that is going away.
+    pub(crate) fn definition_terminating(resource: Named<'_>) -> Self {
+        Self {
+            details: Some(resource.details("")),
+            ..Self::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "MethodNotAllowed",
+                "create not allowed while custom resource definition is terminating",
+            )
+        }
+    }
+
     pub(crate) fn not_acceptable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }

@@ -279,6 +279,14 @@ impl Core {
         if !object::meta(&body, "resourceVersion").is_empty() {
             return Err(ApiError::untyped("resourceVersion should not be set on objects to be created"));
         }
+        if let Some(definition) = &resource.custom
+            && self
+                .store
+                .find("customresourcedefinitions.apiextensions.k8s.io", "", &definition.name)
+                .is_some_and(|found| object::is_deleting(&found))
+        {
+            return Err(ApiError::definition_terminating(resource.named()));
+        }
         let warnings = self.check_fields(resource, &mut body, options)?;
         if object::name(&body).is_empty() && !object::meta(&body, "generateName").is_empty() {
             let base: String = object::meta(&body, "generateName").chars().take(GENERATED_BASE_MAX).collect();

@@ -3,6 +3,7 @@
 // A failed expectation in a test is the failure we want to see.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod custom;
 mod kubectl;
 mod latency;
 mod storage;
