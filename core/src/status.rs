@@ -35,12 +35,13 @@ pub(crate) async fn write(
     }
 }
 
-/// The merge patch from one status to another: what vanished is named with null.
+/// The merge patch from one status to another: what vanished is named with null, at every depth.
 fn difference(old: &Value, new: &Value) -> Value {
     let mut patch = new.clone();
     if let (Value::Object(old), Value::Object(patch)) = (old, &mut patch) {
-        for gone in old.keys() {
-            patch.entry(gone.clone()).or_insert(Value::Null);
+        for (name, was) in old {
+            let becomes = patch.get(name).map_or(Value::Null, |becomes| difference(was, becomes));
+            patch.insert(name.clone(), becomes);
         }
     }
     patch
@@ -59,5 +60,7 @@ mod tests {
     fn what_vanished_is_removed_by_the_patch() {
         let patch = difference(&json!({"a": 1, "b": 2}), &json!({"a": 3}));
         assert_eq!(patch, json!({"a": 3, "b": null}));
+        let patch = difference(&json!({"a": {"x": 1, "y": 1}}), &json!({"a": {"x": 2}}));
+        assert_eq!(patch, json!({"a": {"x": 2, "y": null}}));
     }
 }
