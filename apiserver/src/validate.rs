@@ -71,7 +71,10 @@ pub(crate) fn metadata(resource: &Resource, new: &Value, old: Option<&Value>) ->
     for finalizer in &finalizers {
         if let Err(why) = qualified_name(finalizer) {
             causes.push(Cause::invalid("metadata.finalizers", &Value::from(*finalizer), why));
-        } else if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(finalizer) {
+        } else if !resource.is_custom()
+            && !finalizer.contains('/')
+            && !STANDARD_FINALIZERS.contains(finalizer)
+        {
             let why = "name is neither a standard finalizer name nor is it fully qualified";
             causes.push(Cause::invalid("metadata.finalizers[0]", &Value::from(*finalizer), why));
         }
