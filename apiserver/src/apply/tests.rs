@@ -206,10 +206,9 @@ fn random_deployment(chance: &mut Chance) -> Value {
         let mut container = serde_json::json!({"name": name, "image": format!("i:{}", chance.below(3))});
         let env: Vec<Value> = ["A", "B", "C"]
             .iter()
-            .filter_map(|n| {
-                (chance.below(2) == 0)
-                    .then(|| serde_json::json!({"name": n, "value": chance.below(2).to_string()}))
-            })
+            .map(|n| (n, chance.below(2), chance.below(2)))
+            .filter(|(_, there, _)| *there == 0)
+            .map(|(n, _, value)| serde_json::json!({"name": n, "value": value.to_string()}))
             .collect();
         if !env.is_empty() {
             container["env"] = env.into();

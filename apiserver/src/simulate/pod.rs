@@ -292,9 +292,10 @@ pub(super) fn node(name: &str, now: Timestamp) -> Value {
 /// A simulated node without a status yet gets the one it was made with: status has its own door.
 pub(super) fn settle_node(found: &Value, now: Timestamp, out: &mut Outcome) {
     let simulated = text(found, "/metadata/labels/simulate.vela.dev~1node") == "true";
-    if simulated && object::condition(found, "Ready").is_none() {
-        if let Some(Value::Object(status)) = node(object::name(found), now).get("status").cloned() {
-            object::put_status("nodes", found, status, out);
-        }
+    if simulated
+        && object::condition(found, "Ready").is_none()
+        && let Some(Value::Object(status)) = node(object::name(found), now).get("status").cloned()
+    {
+        object::put_status("nodes", found, status, out);
     }
 }
