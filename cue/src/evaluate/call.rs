@@ -9,7 +9,7 @@ use super::{
 use crate::{
     ast::BinaryOp,
     diagnostic::Code,
-    ir::{ArcKind, Atom, Builtin, Callee, ExprId, Label},
+    ir::{ArcKind, Atom, Builtin, Callee, Expr, ExprId, Label},
     packages::{Data, Failure, Function, Kinds, Run, Special},
 };
 
@@ -193,6 +193,9 @@ impl Evaluation {
         match builtin {
             Builtin::Len => {
                 count(self, 1)?;
+                if let Some(length) = self.known_length(conjunct.with(arguments[0]))? {
+                    return Ok(Term::Atom(Atom::Number { value: (length as i64).into(), is_float: false }));
+                }
                 let length = match self.concrete(conjunct.with(arguments[0]))? {
                     Term::Atom(Atom::String(s)) => s.len(),
                     Term::Atom(Atom::Bytes(b)) => b.len(),
@@ -241,6 +244,19 @@ impl Evaluation {
                 conjunct.expr,
             )),
         }
+    }
+
+    /// The length of a closed list whose elements are still being made.
+    fn known_length(&mut self, conjunct: Conjunct) -> Result<Option<usize>, Fault> {
+        let chunk = self.chunk(conjunct.expr);
+        if matches!(self.expr(&chunk, conjunct.expr), Expr::Atom(_)) {
+            return Ok(None);
+        }
+        let Term::Vertex(vertex) = self.eval(conjunct)? else { return Ok(None) };
+        self.process(vertex);
+        let own = self.deref(vertex);
+        let v = self.v(own);
+        Ok(if v.state == State::Busy { v.list.as_ref().and_then(|l| l.closed) } else { None })
     }
 
     fn call_package(

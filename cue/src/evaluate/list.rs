@@ -80,7 +80,7 @@ impl Evaluation {
 
     fn insert_element(&mut self, vertex: VertexId, at: usize, element: Conjunct) {
         let label = Label::index(at);
-        let new = at >= self.v(vertex).arcs.len() || !self.v(vertex).arcs.iter().any(|a| a.label == label);
+        let new = self.arc_index(vertex, label).is_none();
         self.insert_field(vertex, label, ArcKind::Member, element);
         if new {
             let rest = self.v(vertex).list.as_ref().map(|l| l.rest.clone()).unwrap_or_default();

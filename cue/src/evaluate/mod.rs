@@ -52,7 +52,7 @@ pub struct Budget {
 impl Default for Budget {
     /// Enough for templates a hundred times larger than any known one, and less than a few seconds of work.
     fn default() -> Self {
-        Self { steps: 3_000_000, depth: 400, output: 64 << 20 }
+        Self { steps: 1_000_000, depth: 400, output: 64 << 20 }
     }
 }
 

@@ -9,6 +9,9 @@ use crate::{
     packages::Kinds,
 };
 
+/// Most conjuncts of one value: only values that hold themselves come near it.
+pub(crate) const MAX_CONJUNCTS: usize = 2_000;
+
 impl Evaluation {
     /// Makes the shape of a vertex known: its fields, or its scalar. Children stay as they are.
     pub(crate) fn process(&mut self, vertex: VertexId) {
@@ -291,6 +294,21 @@ impl Evaluation {
         self.push_conjunct(child, conjunct);
     }
 
+    /// Where the arc of a label is. Elements stand in order, which spares long lists the search.
+    pub(crate) fn arc_index(&self, vertex: VertexId, label: Label) -> Option<usize> {
+        let arcs = &self.v(vertex).arcs;
+        if let Some(index) = label.as_index() {
+            if arcs.get(index).is_some_and(|a| a.label == label) {
+                return Some(index);
+            }
+            let last = arcs.last().and_then(|a| a.label.as_index());
+            if arcs.len() == index && last.is_none_or(|last| last + 1 == index) {
+                return None;
+            }
+        }
+        arcs.iter().position(|a| a.label == label)
+    }
+
     /// The next place in the order of fields.
     pub(crate) fn next_order(&mut self, vertex: VertexId) -> u64 {
         let (at, step) = self.v(vertex).order;
@@ -301,7 +319,8 @@ impl Evaluation {
     /// The vertex of a field, made when it is not there.
     pub(crate) fn arc(&mut self, vertex: VertexId, label: Label, kind: ArcKind) -> VertexId {
         let order = self.next_order(vertex);
-        if let Some(arc) = self.vm(vertex).arcs.iter_mut().find(|a| a.label == label) {
+        if let Some(at) = self.arc_index(vertex, label) {
+            let arc = &mut self.vm(vertex).arcs[at];
             arc.kind = arc.kind.max(kind);
             arc.order = arc.order.min(order);
             return arc.vertex;
@@ -322,6 +341,11 @@ impl Evaluation {
         }
         if self.v(child).conjuncts.contains(&conjunct) {
             return;
+        }
+        if self.v(child).conjuncts.len() >= MAX_CONJUNCTS {
+            let text = format!("a value has more than {MAX_CONJUNCTS} conjuncts");
+            let fault = self.fault(Code::Budget, text, conjunct.expr);
+            return self.set_fault(child, fault);
         }
         self.vm(child).conjuncts.push(conjunct);
         match self.v(child).state {

@@ -216,7 +216,7 @@ impl Evaluation {
             }
         }
         let v = self.v(from);
-        let arc = v.arcs.iter().find(|a| a.label == label).copied();
+        let arc = self.arc_index(from, label).and_then(|at| v.arcs.get(at)).copied();
         if let Some(arc) = arc
             && arc.kind != ArcKind::Optional
         {

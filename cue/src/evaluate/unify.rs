@@ -110,6 +110,11 @@ impl Evaluation {
     }
 
     pub(crate) fn task(&mut self, vertex: VertexId, kind: TaskKind, conjunct: Conjunct) {
+        if self.v(vertex).tasks.len() >= super::node::MAX_CONJUNCTS {
+            let text = format!("a value has more than {} references", super::node::MAX_CONJUNCTS);
+            let fault = self.fault(Code::Budget, text, conjunct.expr);
+            return self.set_fault(vertex, fault);
+        }
         let step = self.v(vertex).order.1;
         let order = (self.next_order(vertex), (step / super::ORDER_DIVISION).max(1));
         self.vm(vertex).tasks.push(Task { kind, conjunct, state: TaskState::Pending, fault: None, order });

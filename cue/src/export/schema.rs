@@ -186,7 +186,7 @@ impl Reader {
             _ => return Shape::default(),
         };
         let unsigned = name.starts_with('u');
-        Shape { kind: Some(kind), minimum: unsigned.then(|| (Decimal::ZERO, true)), ..Shape::default() }
+        Shape { kind: Some(kind), minimum: unsigned.then_some((Decimal::ZERO, true)), ..Shape::default() }
     }
 
     fn selected(&mut self, operand: &Expr, label: &Label, scope: &Scope<'_>) -> Shape {
