@@ -68,7 +68,7 @@ pub(crate) fn metadata(resource: &Resource, new: &Value, old: Option<&Value>) ->
     if finalizers.len() > FINALIZERS_MAX {
         causes.push(Cause::too_many("metadata.finalizers", finalizers.len(), FINALIZERS_MAX as u64));
     }
-    for finalizer in &finalizers {
+    for (at, finalizer) in finalizers.iter().enumerate() {
         if let Err(why) = qualified_name(finalizer) {
             causes.push(Cause::invalid("metadata.finalizers", &Value::from(*finalizer), why));
         } else if !resource.is_custom()
@@ -76,7 +76,7 @@ pub(crate) fn metadata(resource: &Resource, new: &Value, old: Option<&Value>) ->
             && !STANDARD_FINALIZERS.contains(finalizer)
         {
             let why = "name is neither a standard finalizer name nor is it fully qualified";
-            causes.push(Cause::invalid("metadata.finalizers[0]", &Value::from(*finalizer), why));
+            causes.push(Cause::invalid(format!("metadata.finalizers[{at}]"), &Value::from(*finalizer), why));
         }
     }
     if let Some(old) = old.filter(|old| object::is_deleting(old)) {

@@ -6,6 +6,7 @@
 mod custom;
 mod kubectl;
 mod latency;
+mod network;
 mod storage;
 mod transcripts;
 mod verbs;
