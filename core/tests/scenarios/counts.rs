@@ -31,6 +31,7 @@ async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
     world.rested(1).await;
     print("create (2 objects)", &world.requests());
 
+    world.quiet().await;
     world.resync("web").await;
     let touched = world.requests();
     print("no-change resync", &touched);
@@ -47,6 +48,7 @@ async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
         assert!(writes <= 1, "{object} is written {writes} times: {updated:#?}");
     }
 
+    world.quiet().await;
     world.stop().await;
     world.requests();
     world.start();

@@ -85,8 +85,7 @@ async fn runs_and_goes(path: &str, object_type: &str) {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         world.create(object).await;
         world.phase(&name, "running").await;
-        world.rested(1).await;
-        world.writes();
+        world.quiet().await;
         world.resync(object_type).await;
         let writes = world.writes();
         assert!(writes.is_empty(), "nothing changed: {writes:#?}");

@@ -126,6 +126,20 @@ impl World {
         running.stop.cancel();
     }
 
+    /// Wait until the controllers have written nothing for a while: workloads may still be settling.
+    pub(crate) async fn quiet(&self) {
+        let end = tokio::time::Instant::now() + DEADLINE;
+        self.writes();
+        loop {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let writes = self.writes();
+            if writes.is_empty() {
+                return;
+            }
+            assert!(tokio::time::Instant::now() < end, "never quiet: {writes:#?}");
+        }
+    }
+
     /// Wake every application that uses a component type, without changing what it means.
     pub(crate) async fn resync(&self, component_type: &str) {
         let before = self.running.as_ref().unwrap().counts.reconciles("application");
