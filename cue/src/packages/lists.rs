@@ -132,15 +132,8 @@ fn flatten(a: &[Data]) -> Outcome {
 
 fn unique(a: &[Data]) -> Outcome {
     let items = list(a, 0)?;
-    for (index, item) in items.iter().enumerate() {
-        if let Some(other) = items[index + 1..].iter().position(|other| equal(item, other)) {
-            return Err(Failure::error(format!(
-                "equal values at position {index} and {}",
-                index + 1 + other
-            )));
-        }
-    }
-    Ok(Data::Bool(true))
+    let repeated = |(index, item): (usize, &Data)| items[index + 1..].iter().any(|other| equal(item, other));
+    Ok(Data::Bool(!items.iter().enumerate().any(repeated)))
 }
 
 fn folded(

@@ -231,3 +231,25 @@ const fn special(
 ) -> Function {
     Function { name, parameters, result, run: Run::Evaluator(special) }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Source, Template};
+
+    /// Each line of the file is a program and what the reference command `cue export` prints for it (`ERR`: it fails).
+    #[test]
+    fn calls_give_what_the_reference_gives() {
+        let mut wrong = Vec::new();
+        for line in include_str!("../../tests/data/packages.jsonl").lines() {
+            let case: (String, String) = serde_json::from_str(line).unwrap_or_default();
+            let data = Template::compile(&[Source::new("x.cue", case.0.clone())])
+                .and_then(|template| template.instantiate(&[]).root().to_data());
+            let text = data.ok().and_then(|data| super::json_marshal_indented(&data, "    ").ok());
+            let shown = text.map_or("ERR".to_string(), |text| text + "\n");
+            if shown != case.1 {
+                wrong.push(format!("{}\nexpected {}\nfound {shown}", case.0, case.1));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    }
+}

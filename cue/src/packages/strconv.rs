@@ -259,12 +259,7 @@ pub(super) fn go_quote(text: &str, quote: char, ascii: bool) -> String {
 fn unquote(a: &[Data]) -> Outcome {
     let source = text(a, 0)?;
     let invalid = || Failure::error("invalid syntax");
-    let (value, _) = match source.as_bytes().first() {
-        Some(b'`') => {
-            let body =
-                source.strip_prefix('`').and_then(|s| s.strip_suffix('`')).filter(|s| !s.contains('`'));
-            (body.ok_or_else(invalid)?.replace('\r', ""), ())
-        }
+    let value = match source.as_bytes().first() {
         Some(b'"') => {
             // Go's double-quoted form is CUE's plus byte escapes, less `\/`.
             let body = source.strip_prefix('"').and_then(|s| s.strip_suffix('"')).ok_or_else(invalid)?;
@@ -273,7 +268,7 @@ fn unquote(a: &[Data]) -> Outcome {
             }
             let as_bytes = format!("'{}'", body.replace("\\\"", "\"").replace('\'', "\\'"));
             let (_, bytes) = crate::literal::unquote(&as_bytes).map_err(|_| invalid())?;
-            (String::from_utf8(bytes).map_err(|_| invalid())?, ())
+            String::from_utf8(bytes).map_err(|_| invalid())?
         }
         _ => return Err(invalid()),
     };
