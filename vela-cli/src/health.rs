@@ -54,6 +54,9 @@ impl Health {
     }
 }
 
+/// What is said of an object whose controller has not come to it yet.
+const UNREPORTED: &str = "its controller has not reported yet";
+
 /// How an object is: our own kinds by their phase and conditions, all others by the readiness of their kind.
 pub(crate) fn judge(object: &Value) -> (Health, String) {
     if !text(object, "/metadata/deletionTimestamp").is_empty() {
@@ -72,6 +75,7 @@ pub(crate) fn judge(object: &Value) -> (Health, String) {
         "HealthScope" if ours => match text(object, "/status/scopeHealthCondition/healthStatus") {
             "HEALTHY" => (Health::Healthy, String::new()),
             "UNHEALTHY" => (Health::Progressing, String::new()),
+            "" => (Health::Progressing, UNREPORTED.to_owned()),
             _ => (Health::Unknown, String::new()),
         },
         _ if ours => synced(object),
@@ -90,7 +94,8 @@ fn synced(object: &Value) -> (Health, String) {
     match synced.map(|condition| (text(condition, "/status"), text(condition, "/message"))) {
         Some(("True", _)) => (Health::Healthy, String::new()),
         Some((_, message)) => (Health::Unhealthy, message.to_owned()),
-        None => (Health::Unknown, String::new()),
+        // Not "unknown": a controller of ours owes this condition, and a wait that ended here would end too early.
+        None => (Health::Progressing, UNREPORTED.to_owned()),
     }
 }
 
@@ -104,6 +109,14 @@ mod tests {
         assert_eq!(Health::Healthy.and(Health::Progressing), Health::Progressing);
         assert_eq!(Health::Unhealthy.and(Health::Healthy), Health::Unhealthy);
         assert_eq!(Health::Unknown.and(Health::Healthy), Health::Healthy);
+    }
+
+    #[test]
+    fn a_workload_that_nobody_has_reported_on_is_waited_for() {
+        let mut workload = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "ContainerizedWorkload"});
+        assert_eq!(judge(&workload).0, Health::Progressing);
+        workload["status"] = json!({"conditions": [{"type": "Synced", "status": "True"}]});
+        assert_eq!(judge(&workload).0, Health::Healthy);
     }
 
     #[test]
