@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::definition::Definition;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Code, Diagnostics};
 use crate::graph::Graph;
 use crate::observed::{ObjectKey, Observed};
 use crate::render::{Role, Templates};
@@ -119,7 +119,16 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
                 healthy: live.healthy,
             },
             policy if live.healthy || output.is_some() => {
-                evaluate(policy, definition.custom_status(), &context, parameter, templates)
+                let mut health = evaluate(policy, definition.custom_status(), &context, parameter, templates);
+                if !health.healthy
+                    && let Err(errors) =
+                        field(templates, "health policy", policy, &context, parameter, "isHealth")
+                    && let Some(error) = errors.iter().find(|error| error.code == Code::BadDefinition)
+                {
+                    let title = definition.title();
+                    health.message = format!("the health policy of {title} is broken: {}", error.message);
+                }
+                health
             }
             _ => live,
         };

@@ -420,6 +420,7 @@ fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
                 });
             let code = match finding.code {
                 vela_cue::Code::Budget => Code::Limit,
+                vela_cue::Code::Syntax | vela_cue::Code::Reference => Code::BadDefinition,
                 _ if finding.path == "parameter" || finding.path.starts_with("parameter.") => Code::Parameter,
                 _ => Code::Template,
             };

@@ -50,3 +50,62 @@ fn archives_give_their_output() {
         golden(&path, &archive.to_string());
     }
 }
+
+#[test]
+fn yaml_reads_back_as_what_was_written() {
+    let long = "word ".repeat(60);
+    let texts = [
+        "",
+        "yes",
+        "on",
+        "y",
+        "n",
+        "012",
+        "0x10",
+        "1e3",
+        "1_000",
+        "~",
+        "null",
+        "true",
+        "- a",
+        "a: b",
+        "a #b",
+        "{",
+        "[",
+        "*x",
+        "&x",
+        "!x",
+        "%x",
+        "@x",
+        "`x",
+        "'",
+        "\"",
+        "two\nlines\n",
+        "two\nlines",
+        "  indented\nmore",
+        "trailing \nspace",
+        "tab\there",
+        "ä…🙂",
+        "2026-11-21",
+        "12:30",
+        ".5",
+        "+1",
+        "-",
+        "?",
+        "\u{7}",
+        "\r\n",
+        " ",
+        "#",
+        "<<",
+        "=",
+        &long,
+    ];
+    for text in texts {
+        let value =
+            serde_json::json!({"value": text, "list": [text], text: 1, "deep": {"a": [[text], {"b": text}]}});
+        let written = dry_run::yaml(&value);
+        let read =
+            manifest::read("written", &written).map(|documents| documents.as_slice()[0].value().clone());
+        assert_eq!(read, Ok(value), "{written}");
+    }
+}

@@ -141,3 +141,38 @@ fn a_failed_parse_keeps_what_earlier_laps_brought() {
     assert_eq!(status["services"][0]["name"], "old");
     assert_eq!(status["conditions"][0]["status"], "False");
 }
+
+#[test]
+fn health_policies_decide_and_broken_ones_say_so() {
+    let definition = |policy: &str, message: &str| {
+        let mut definition = manifest::read("d", DEFINITIONS).unwrap().as_slice()[0].value().clone();
+        definition["spec"]["status"] = json!({"healthPolicy": policy, "customStatus": message});
+        definition
+    };
+    let templates = Templates::new();
+    let status_with = |definition: Json, replicas: i64| {
+        let mut snapshot = Snapshot::default();
+        snapshot.insert_definition_object(definition).unwrap();
+        let app_file = parse::parse(&app(), &snapshot).unwrap();
+        let plan = plan::plan(revision::revision(app_file, None)).unwrap();
+        let graph =
+            graph::graph(render::render(&plan, &templates, &render::Inputs::default()).unwrap()).unwrap();
+        let mut observed = Observed::new();
+        for object in graph.objects() {
+            let mut live = live(&object.object);
+            live["status"]["readyReplicas"] = json!(replicas);
+            observed.insert(live);
+        }
+        status::status(&graph, &observed, &templates)
+    };
+    let policy = "isHealth: context.output.status.readyReplicas >= 2";
+    let message = r#"message: "\(parameter.image) has \(context.output.status.readyReplicas)""#;
+    let sick = status_with(definition(policy, message), 1);
+    assert!(!sick.is_running());
+    assert_eq!(sick.services()[0].health.workload.message, "f:1 has 1");
+    assert!(status_with(definition(policy, message), 2).is_running());
+    let broken = status_with(definition("isHealth: nowhere", ""), 2);
+    assert!(!broken.is_running());
+    let told = &broken.services()[0].health.workload.message;
+    assert!(told.contains("health policy of component definition \"web\""), "{told}");
+}
