@@ -6,6 +6,7 @@ mod finalize;
 mod scopes;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
@@ -21,6 +22,9 @@ use crate::application::fetch::{World, json as to_json};
 use crate::application::owned::OwnedKinds;
 use crate::application::report;
 use crate::context::{Context, FIELD_MANAGER};
+
+/// After a write that lost against another writer the cache needs a moment to catch up.
+const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 
 /// What all phases of this controller share.
 pub(crate) struct Hands {
@@ -215,8 +219,8 @@ impl Hands {
         match self.api(key).patch(&key.name, &params, &Patch::Merge(&patch)).await {
             Ok(_) => Ok(Action::Done),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Action::Done),
-            // The cache was behind; the version it lacks wakes us.
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Action::Done),
+            // The cache was behind, and what it lacks may be a status, which does not wake us.
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Action::RequeueAfter(CONFLICT_WAIT)),
             Err(error) => Err(error.into()),
         }
     }
