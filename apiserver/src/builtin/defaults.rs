@@ -15,11 +15,33 @@ pub fn apply_defaults(api_version: &str, kind: &str, object: &mut Value) {
     fill(object, ty);
 }
 
+/// Numbers, flags and texts whose empty value is the same as none: the real server does not keep it.
+const EMPTY_IS_ABSENT: &[(&str, &[&str])] = &[
+    ("core.v1.Probe", &["initialDelaySeconds"]),
+    ("core.v1.Container", &["stdin", "stdinOnce", "tty", "workingDir"]),
+    ("core.v1.ContainerPort", &["hostPort", "hostIP", "name"]),
+    ("core.v1.EnvVar", &["value"]),
+    ("core.v1.VolumeMount", &["readOnly", "subPath"]),
+    ("core.v1.PodSpec", &["nodeName", "hostname", "subdomain", "priorityClassName"]),
+    ("core.v1.ServiceSpec", &["publishNotReadyAddresses", "externalName", "loadBalancerIP"]),
+    ("core.v1.ServicePort", &["nodePort", "name"]),
+    ("apps.v1.DeploymentSpec", &["minReadySeconds", "paused"]),
+    ("apps.v1.ReplicaSetSpec", &["minReadySeconds"]),
+    ("apps.v1.StatefulSetSpec", &["minReadySeconds"]),
+    ("apps.v1.DaemonSetSpec", &["minReadySeconds"]),
+];
+
 /// Parts of the object that are always written, and the defaults that stand in the types.
 fn fill(value: &mut Value, ty: &Type) {
     match (ty, value) {
         (Type::Struct(at), Value::Object(map)) => {
             let Some(known) = types::table().get(*at) else { return };
+            if let Some((_, names)) = EMPTY_IS_ABSENT.iter().find(|(name, _)| *name == known.name) {
+                map.retain(|name, value| {
+                    let empty = *value == json!(0) || *value == json!(false) || *value == json!("");
+                    !(empty && names.contains(&name.as_str()))
+                });
+            }
             for field in &known.fields {
                 if field.name == "apiVersion" || field.name == "kind" {
                     continue;

@@ -148,3 +148,16 @@ fn what_may_not_change_is_refused() {
     let told: Vec<String> = causes.iter().map(ToString::to_string).collect();
     assert_eq!(told, [r#"spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable"#]);
 }
+
+#[test]
+fn an_empty_number_that_means_nothing_is_not_kept() {
+    let probe = json!({"tcpSocket": {"port": 80}, "initialDelaySeconds": 0});
+    let container =
+        json!({"name": "c", "image": "i:1", "livenessProbe": probe, "env": [{"name": "A", "value": ""}]});
+    let mut pod = json!({"metadata": {"name": "x"}, "spec": {"containers": [container]}});
+    apply_defaults("v1", "Pod", &mut pod);
+    let container = &pod["spec"]["containers"][0];
+    assert!(container["livenessProbe"].get("initialDelaySeconds").is_none(), "{pod}");
+    assert_eq!(container["livenessProbe"]["periodSeconds"], 10);
+    assert_eq!(container["env"], json!([{"name": "A"}]));
+}
