@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn calls_give_what_the_reference_gives() {
         let mut wrong = Vec::new();
-        for line in include_str!("../../tests/data/packages.jsonl").lines() {
+        for line in include_str!("reference.jsonl").lines() {
             let case: (String, String) = serde_json::from_str(line).unwrap_or_default();
             let data = Template::compile(&[Source::new("x.cue", case.0.clone())])
                 .and_then(|template| template.instantiate(&[]).root().to_data());
