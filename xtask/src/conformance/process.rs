@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A case that takes longer has failed; the peers need milliseconds.
-const LIMIT: Duration = Duration::from_secs(10);
+/// A case that takes longer has failed. The peers need milliseconds; this is a debug build on a machine that may be busy.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// More output than this is not a result (a runaway would fill the memory).
 const OUTPUT: u64 = 64 << 20;
