@@ -101,6 +101,13 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
                     .at(app.document(), format!("{}.inputs", component.path)),
             );
         }
+        if !component.outputs.is_empty() {
+            let message = "outputs for other components are not supported yet".to_owned();
+            found.push(
+                not_supported(Code::NotSupported, message)
+                    .at(app.document(), format!("{}.outputs", component.path)),
+            );
+        }
     }
     let mut nodes: Vec<Node> = app
         .components()

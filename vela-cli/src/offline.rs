@@ -102,10 +102,16 @@ pub(crate) fn render(applications: &[Document], snapshot: &Snapshot) -> Result<V
     for application in applications {
         match dry_run::render(application, snapshot, &templates) {
             Ok(one) => rendered.push(one),
-            Err(diagnostics) => failures.push(Failure::from(diagnostics)),
+            Err(diagnostics) => failures.push(Failure::from(everything(application, snapshot, diagnostics))),
         }
     }
     Failure::all(failures).map_or(Ok(rendered), Err)
+}
+
+/// A render stops at the phase that fails; people want to hear of the mistakes of later phases in the same run.
+fn everything(application: &Document, snapshot: &Snapshot, first: Diagnostics) -> Diagnostics {
+    let all = vela_engine::check(application, snapshot, &Templates::default());
+    if all.has_errors() { all } else { first }
 }
 
 /// Looks for everything that can be known to be wrong before the first write; gives warnings.

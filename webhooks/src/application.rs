@@ -14,6 +14,10 @@ pub fn judge(review: &Review, snapshot: &Snapshot, templates: &Templates) -> Ver
         return Verdict::allowed();
     }
     let document = Document::from_object(review.object.clone());
-    let graph = dry_run::render(&document, snapshot, templates).and_then(graph::graph);
+    let graph = dry_run::render(&document, snapshot, templates).and_then(graph::graph).map_err(|first| {
+        // A render stops at the phase that fails; the author gets the mistakes of all phases in one refusal.
+        let all = vela_engine::check(&document, snapshot, templates);
+        if all.has_errors() { all } else { first }
+    });
     Verdict::from_result(&graph, |graph| graph.warnings())
 }

@@ -42,6 +42,17 @@ fn mistakes_of_all_applications_are_told_with_their_places() {
 }
 
 #[test]
+fn a_wrong_parameter_is_told_beside_an_unknown_type() {
+    let person = Person::new();
+    let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  \
+        - name: one\n    type: webservic\n  - name: two\n    type: webservice\n    properties: {image: 3}\n";
+    let file = person.write("app.yaml", application);
+    person
+        .types(&["dry-run", "--offline", "-f", &file])
+        .fails(1, &["app.yaml:7:11", "did you mean \"webservice\"", "app.yaml:10:25", "image"]);
+}
+
+#[test]
 fn one_object_described_twice() {
     let person = Person::new();
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
