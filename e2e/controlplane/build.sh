@@ -18,5 +18,15 @@ if [ ! -x "$OUT/kplane" ]; then
   CGO_ENABLED=0 go build -buildvcs=false -trimpath -gcflags=all=-dwarf=false -ldflags "-s -w $X" -o "$OUT/kplane.new" . >&2
   mv "$OUT/kplane.new" "$OUT/kplane"
 fi
+# How pods and nodes behave is kwok's own: its stages are taken from the module that is linked, never copied here.
+if [ ! -s "$OUT/kwok-stages.yaml" ]; then
+  go mod download sigs.k8s.io/kwok >&2
+  STAGES=$(go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage
+  for f in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease \
+    pod/fast/pod-ready pod/fast/pod-complete pod/fast/pod-delete; do
+    echo ---; cat "$STAGES/$f.yaml"
+  done > "$OUT/kwok-stages.new"
+  mv "$OUT/kwok-stages.new" "$OUT/kwok-stages.yaml"
+fi
 for n in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok; do ln -sf kplane "$OUT/$n"; done
 echo "$OUT"
