@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::command;
 
+mod cluster;
+
 /// Runs of one command; the minimum is the steady figure, the median what a person meets.
 const RUNS: usize = 30;
 /// `up` does more work and is run less often.
@@ -29,18 +31,30 @@ pub(crate) fn run() -> Result<(), String> {
     time("vela up, create to running, sandbox", &vela, &["--sandbox", "up", "-f", &app], &home, RUNS_UP)?;
     let size = std::fs::metadata(&vela).map_err(|e| format!("{}: {e}", vela.display()))?.len();
     println!("\nvela is {:.1} MB", size as f64 / 1e6);
-    command::cargo(&[
-        "test",
-        "--release",
-        "--quiet",
-        "--package",
-        "vela-engine",
-        "--",
-        "--ignored",
-        "bench",
-        "--nocapture",
-    ])?;
-    command::cargo(&["test", "--quiet", "--package", "vela-core", "--", "--ignored", "bench", "--nocapture"])
+    if let Some(kubeconfig) = std::env::var_os("E2E_KUBECONFIG") {
+        cluster::run(&vela, Path::new(&kubeconfig))?;
+    } else {
+        println!("skipped: figures of a real control plane; run under `e2e/controlplane/with.sh`");
+    }
+    let figures: [&[&str]; 4] = [
+        &["--release", "--package", "vela-engine", "--test", "engine", "--", "timed", "--nocapture"],
+        &["--release", "--package", "vela-cue", "--test", "cue", "--", "--ignored", "--nocapture"],
+        &[
+            "--release",
+            "--package",
+            "vela-apiserver",
+            "--test",
+            "apiserver",
+            "--",
+            "--ignored",
+            "--nocapture",
+        ],
+        &["--package", "vela-core", "--test", "core", "--", "counts", "--nocapture"],
+    ];
+    for arguments in figures {
+        command::cargo(&[&["test", "--quiet"], arguments].concat())?;
+    }
+    Ok(())
 }
 
 fn time(name: &str, program: &Path, arguments: &[&str], home: &Path, runs: usize) -> Result<(), String> {
