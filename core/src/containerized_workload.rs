@@ -19,13 +19,11 @@ const FIELD_MANAGER: &str = "vela-containerized-workload";
 
 /// The controller of ContainerizedWorkloads; wakes for the Deployments it made, too.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let resource = ApiResource::erase::<ContainerizedWorkload>(&());
-    let workloads = context.cache.informer(Watch::full(resource.clone()));
+    let workloads = context.cache.informer(Watch::full(ApiResource::erase::<ContainerizedWorkload>(&())));
     let deployments = context.cache.informer(Watch::full(ApiResource::erase::<Deployment>(&())));
     let applier = Applier::new(context.client.clone(), context.discovery.clone(), FIELD_MANAGER);
     let reconciler = Workloads {
         context: context.clone(),
-        resource,
         workloads: workloads.clone(),
         deployments: deployments.clone(),
         applier,
@@ -38,7 +36,6 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
 
 struct Workloads {
     context: Context,
-    resource: ApiResource,
     workloads: Arc<Informer>,
     deployments: Arc<Informer>,
     applier: Applier,
@@ -63,13 +60,13 @@ impl Reconciler for Workloads {
                 }
                 new.resources = resources;
                 new.set_condition(Condition::reconcile_success(status::now()));
-                status::write(&self.context, &self.resource, &live, &new).await?;
+                status::write_typed(&self.context, &self.workloads, &live, &new).await?;
                 Ok(Action::Done)
             }
             Err(failure) => {
                 let message = failure.to_string();
                 new.set_condition(Condition::reconcile_error(message.clone(), status::now()));
-                if status::write(&self.context, &self.resource, &live, &new).await? {
+                if status::write_typed(&self.context, &self.workloads, &live, &new).await? {
                     let reference = events::reference(&live);
                     self.context.events.warning(&reference, "CannotReconcileWorkload", &message).await;
                 }

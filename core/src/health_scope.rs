@@ -23,10 +23,9 @@ const WORKLOADS_AT_MOST: usize = 500;
 
 /// The controller of HealthScopes; a Deployment that changes wakes the scopes beside it before their interval is over.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let resource = ApiResource::erase::<HealthScope>(&());
-    let scopes = context.cache.informer(Watch::full(resource.clone()));
+    let scopes = context.cache.informer(Watch::full(ApiResource::erase::<HealthScope>(&())));
     let deployments = context.cache.informer(Watch::full(ApiResource::erase::<Deployment>(&())));
-    let reconciler = Scopes { context: context.clone(), resource, scopes: scopes.clone() };
+    let reconciler = Scopes { context: context.clone(), scopes: scopes.clone() };
     let beside = scopes.clone();
     Controller::new("healthscope", reconciler)
         .for_kind(&scopes)
@@ -43,7 +42,6 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
 
 struct Scopes {
     context: Context,
-    resource: ApiResource,
     scopes: Arc<Informer>,
 }
 
@@ -72,7 +70,7 @@ impl Reconciler for Scopes {
         let was = new.scope_health_condition.health_status;
         new.scope_health_condition = health::scope(&conditions);
         new.health_conditions = conditions;
-        let changed = status::write(&self.context, &self.resource, &live, &new).await?;
+        let changed = status::write_typed(&self.context, &self.scopes, &live, &new).await?;
         // Upstream writes an event at every look; one at every change says as much and costs nothing when idle.
         if changed && was != new.scope_health_condition.health_status {
             let note = format!("scope is {:?}", new.scope_health_condition.health_status).to_uppercase();
@@ -102,7 +100,7 @@ impl Scopes {
     ) -> Result<Action, Failure> {
         let mut new = scope.status.clone().unwrap_or_default();
         new.set_condition(Condition::reconcile_error(message.clone(), status::now()));
-        status::write(&self.context, &self.resource, live, &new).await?;
+        status::write_typed(&self.context, &self.scopes, live, &new).await?;
         Err(Failure::terminal(message))
     }
 

@@ -23,16 +23,11 @@ const FIELD_MANAGER: &str = "vela-manual-scaler";
 
 /// The controller of ManualScalerTraits; a Deployment that appears or changes its spec wakes the scalers beside it.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let resource = ApiResource::erase::<ManualScalerTrait>(&());
-    let scalers = context.cache.informer(Watch::full(resource.clone()));
+    let scalers = context.cache.informer(Watch::full(ApiResource::erase::<ManualScalerTrait>(&())));
     let deployments = context.cache.informer(Watch::full(ApiResource::erase::<Deployment>(&())));
     let definitions = context.cache.informer(Watch::full(ApiResource::erase::<WorkloadDefinition>(&())));
-    let reconciler = Scalers {
-        context: context.clone(),
-        resource,
-        scalers: scalers.clone(),
-        definitions: definitions.clone(),
-    };
+    let reconciler =
+        Scalers { context: context.clone(), scalers: scalers.clone(), definitions: definitions.clone() };
     let beside = scalers.clone();
     Controller::new("manualscalertrait", reconciler)
         .for_kind(&scalers)
@@ -59,7 +54,6 @@ fn spec_changed(change: &Change) -> bool {
 
 struct Scalers {
     context: Context,
-    resource: ApiResource,
     scalers: Arc<Informer>,
     definitions: Arc<Informer>,
 }
@@ -88,7 +82,7 @@ impl Reconciler for Scalers {
             Ok(()) => Condition::reconcile_success(status::now()),
             Err(error) => Condition::reconcile_error(error.to_string(), status::now()),
         });
-        let changed = status::write(&self.context, &self.resource, &live, &new).await?;
+        let changed = status::write_typed(&self.context, &self.scalers, &live, &new).await?;
         let reference = events::reference(&live);
         match outcome {
             Ok(()) => {

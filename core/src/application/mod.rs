@@ -143,7 +143,7 @@ impl Reconciler for Hands {
             }
         };
         let status = status.to_json(old.as_ref(), &conditions::now());
-        if report::write(&self.api(&key), &self.applications, &application, &status).await? {
+        if crate::status::write(&self.api(&key), &self.applications, &application, &status).await? {
             report::tell(&self.context.events, &application, &status).await;
         }
         if complete && let Some(current) = status["latestRevision"]["name"].as_str() {
@@ -253,7 +253,7 @@ impl Hands {
         let document = Document::from_object(to_json(application));
         let old = document.value().get("status").cloned();
         let status = Status::deleting(&document).to_json(old.as_ref(), &conditions::now());
-        report::write(&self.api(key), &self.applications, application, &status).await?;
+        crate::status::write(&self.api(key), &self.applications, application, &status).await?;
         finalized.map(|_| Action::Done).map_err(Failure::retry)
     }
 

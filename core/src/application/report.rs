@@ -1,60 +1,8 @@
-//! Status → one write, and events for what is new in it; an equal status writes nothing.
+//! A written status → events for what is new in it.
 
-use kube::Api;
-use kube::api::{DynamicObject, Patch, PatchParams};
-use serde_json::{Map, Value, json};
-use vela_runtime::cache::Informer;
+use kube::api::DynamicObject;
+use serde_json::Value;
 use vela_runtime::events::{Events, reference};
-
-/// Write the status if it differs; gives the answer to the cache, so that the next lap starts from it.
-pub(crate) async fn write(
-    api: &Api<DynamicObject>,
-    informer: &Informer,
-    object: &DynamicObject,
-    status: &Value,
-) -> Result<bool, kube::Error> {
-    let name = object.metadata.name.clone().unwrap_or_default();
-    let old = object.data.get("status").cloned().unwrap_or_else(|| json!({}));
-    let Some(patch) = difference(&old, status) else { return Ok(false) };
-    let params =
-        PatchParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..Default::default() };
-    // The uid makes sure that a namesake created meanwhile does not get this status.
-    let patch = json!({"metadata": {"uid": object.metadata.uid}, "status": patch});
-    match api.patch_status(&name, &params, &Patch::Merge(&patch)).await {
-        Ok(written) => {
-            informer.observe(written);
-            Ok(true)
-        }
-        // Gone meanwhile: nobody is left to tell.
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// The merge patch that leads from old to new; nothing when they are equal.
-fn difference(old: &Value, new: &Value) -> Option<Value> {
-    if old == new {
-        return None;
-    }
-    let (Value::Object(old), Value::Object(new)) = (old, new) else { return Some(new.clone()) };
-    let mut patch = Map::new();
-    for (name, new) in new {
-        match old.get(name) {
-            Some(old) => {
-                if let Some(difference) = difference(old, new) {
-                    patch.insert(name.clone(), difference);
-                }
-            }
-            None => {
-                patch.insert(name.clone(), new.clone());
-            }
-        }
-    }
-    for name in old.keys().filter(|name| !new.contains_key(*name)) {
-        patch.insert(name.clone(), Value::Null);
-    }
-    Some(Value::Object(patch))
-}
 
 /// Condition, reason of its event when it turns true, and when it turns false.
 const TOLD: [(&str, &str, &str); 5] = [

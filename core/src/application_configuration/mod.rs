@@ -20,7 +20,6 @@ use vela_runtime::{Action, Controller, Failure, Key, Reconciler, conditions};
 
 use crate::application::fetch::{World, json as to_json};
 use crate::application::owned::OwnedKinds;
-use crate::application::report;
 use crate::context::{Context, FIELD_MANAGER};
 
 /// After a write that lost against another writer the cache needs a moment to catch up.
@@ -131,7 +130,7 @@ impl Reconciler for Hands {
                 (status::failed(document.value(), &error, old.as_ref(), &now), None)
             }
         };
-        if report::write(&self.api(&key), &self.configurations, &configuration, &status).await? {
+        if crate::status::write(&self.api(&key), &self.configurations, &configuration, &status).await? {
             self.tell(&configuration, old.as_ref(), &status).await;
         }
         failure.map_or(Ok(Action::Done), Err)

@@ -14,7 +14,6 @@ use vela_runtime::cache::{Informer, Watch};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use crate::application::fetch::json;
-use crate::application::report;
 use crate::context::{Context, FIELD_MANAGER};
 
 /// Numbers tried in one lap when revisions of that number exist with other content.
@@ -70,7 +69,7 @@ impl Reconciler for Revisions {
         };
         let resource = &self.components.watch().resource;
         let api = Api::namespaced_with(self.context.client.clone(), &key.namespace, resource);
-        report::write(&api, &self.components, &component, &status).await?;
+        crate::status::write(&api, &self.components, &component, &status).await?;
         limit::limit(&self.context, &key, &self.revisions, &self.configurations).await;
         Ok(Action::Done)
     }
