@@ -12,14 +12,15 @@ pub mod literal;
 pub mod number;
 pub mod packages;
 pub mod parser;
+mod provider;
 pub mod regexp;
 pub mod source;
 mod template;
 mod value;
 
-pub use compile::ImportedPackage;
 pub use diagnostic::{Code, Diagnostic, Diagnostics};
 pub use evaluate::{Budget, OriginKind};
+pub use provider::{ImportedPackage, Provider};
 pub use source::{FileId, Source, Sources, Span};
 pub use template::{Input, Instance, Template};
 pub use value::{Comments, Field, FieldKind, FieldOptions, Kind, Origin, Value};

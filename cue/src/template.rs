@@ -3,12 +3,12 @@
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
 use crate::{
-    ast,
-    compile::{self, ImportedPackage},
+    ast, compile,
     diagnostic::Diagnostics,
     evaluate::{Budget, Evaluation},
     ir::Program,
     packages::Data,
+    provider::Provider,
     source::{Source, Sources, Span},
     value::Value,
 };
@@ -50,9 +50,9 @@ impl Template {
         Self::compile_with(sources, &[])
     }
 
-    /// Compiles the files of one package with other packages it may import.
-    pub fn compile_with(sources: &[Source], imported: &[ImportedPackage]) -> Result<Self, Diagnostics> {
-        let program = compile::compile(sources, imported)?;
+    /// Compiles the files of one package with other packages they may import.
+    pub fn compile_with(sources: &[Source], providers: &[&dyn Provider]) -> Result<Self, Diagnostics> {
+        let program = compile::compile(sources, providers)?;
         Ok(Self { program: Arc::new(program), budget: Budget::default() })
     }
 

@@ -7,5 +7,7 @@
 mod archive;
 #[path = "cue/doors.rs"]
 mod doors;
+#[path = "cue/providers.rs"]
+mod providers;
 #[path = "cue/speed.rs"]
 mod speed;

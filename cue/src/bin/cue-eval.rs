@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use vela_cue::packages::{
     Failure as DataFailure, json_marshal, json_marshal_indented, json_read, yaml_marshal, yaml_read_stream,
 };
-use vela_cue::{Diagnostics, Source, Sources, Template, Value, export, format, parser};
+use vela_cue::{Diagnostics, Provider, Source, Sources, Template, Value, export, format, parser};
 
 const USAGE: &str =
     "usage: cue-eval COMMAND [--out json|yaml|cue] [-e EXPR] [-c] [--diagnostics text|json] FILE...
@@ -196,15 +196,21 @@ fn is_side_file(name: &str) -> bool {
 fn value(mut sources: Vec<Source>, arguments: &Arguments) -> Result<Value, Failure> {
     sources.retain(|source| !is_side_file(&source.name));
     let Some(expression) = &arguments.expression else {
-        return Ok(Template::compile_with(&sources, &imports::load(&sources))?.instantiate(&[]).root());
+        return Ok(compiled(&sources)?.instantiate(&[]).root());
     };
     // The expression sees the imports of the file it is added to.
     let at = sources.iter().position(|s| s.name.ends_with(".cue")).unwrap_or(0);
     if let Some(source) = sources.get_mut(at) {
         source.text.push_str(&format!("\n{EXPRESSION_FIELD}: ({expression})\n"));
     }
-    let template = Template::compile_with(&sources, &imports::load(&sources))?;
-    Ok(template.instantiate(&[]).root().lookup(EXPRESSION_FIELD))
+    Ok(compiled(&sources)?.instantiate(&[]).root().lookup(EXPRESSION_FIELD))
+}
+
+/// The package with what it imports from the surrounding module.
+fn compiled(sources: &[Source]) -> Result<Template, Diagnostics> {
+    let packages = imports::load(sources);
+    let packages: Vec<&dyn Provider> = packages.iter().map(|package| package as &dyn Provider).collect();
+    Template::compile_with(sources, &packages)
 }
 
 fn as_cue(value: &Value) -> String {

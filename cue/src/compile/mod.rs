@@ -12,50 +12,36 @@ use crate::{
     diagnostic::{Code, Diagnostic, Diagnostics},
     ir::{self, Chunk, Expr, ExprId, FieldNotes, Interner, Label, Package, Program},
     literal, packages, parser,
+    provider::Provider,
     source::{Source, Sources, Span},
 };
 use scope::{Name, Scope};
 
-/// A package given beside the main one: import path and files.
-#[derive(Debug, Clone)]
-pub struct ImportedPackage {
-    /// The path it is imported by.
-    pub path: String,
-    /// Its files.
-    pub sources: Vec<Source>,
-}
-
 /// Compiles the files of one package, with the packages they may import.
-pub(crate) fn compile(sources: &[Source], imported: &[ImportedPackage]) -> Result<Program, Diagnostics> {
+pub(crate) fn compile(sources: &[Source], providers: &[&dyn Provider]) -> Result<Program, Diagnostics> {
     let mut all = Sources::default();
     let mut diagnostics = Vec::new();
-    let mut read = |sources: &[Source], all: &mut Sources| -> Vec<ast::File> {
-        sources
-            .iter()
-            .map(|source| {
-                let id = all.add(source.clone());
-                let (file, mistakes) = parser::parse(source, id);
-                diagnostics.extend(mistakes);
-                file
-            })
-            .collect()
-    };
-    let files = read(sources, &mut all);
-    let others: Vec<(String, Vec<ast::File>)> =
-        imported.iter().map(|p| (p.path.clone(), read(&p.sources, &mut all))).collect();
+    let files: Vec<ast::File> = sources
+        .iter()
+        .map(|source| {
+            let (file, mistakes) = parser::parse(source, all.add(source.clone()));
+            diagnostics.extend(mistakes);
+            file
+        })
+        .collect();
     if !diagnostics.is_empty() {
         return Err(Diagnostics::new(diagnostics, all));
     }
-    compile_files(&files, &others, all)
+    compile_files(&files, providers, all)
 }
 
 /// Compiles trees that were parsed, or made, before.
 pub(crate) fn compile_files(
     files: &[ast::File],
-    others: &[(String, Vec<ast::File>)],
+    providers: &[&dyn Provider],
     sources: Sources,
 ) -> Result<Program, Diagnostics> {
-    let mut compiler = Compiler::new(others, sources);
+    let mut compiler = Compiler::new(providers, sources);
     let root = compiler.package(String::new(), files);
     compiler.packages[0].files = root;
     compiler.finish()
@@ -71,7 +57,7 @@ pub(crate) struct Compiler<'a> {
     /// Comments on their way to the last field of a chain `a: b: c`.
     carried_lines: Vec<String>,
     sources: Sources,
-    others: &'a [(String, Vec<ast::File>)],
+    providers: &'a [&'a dyn Provider],
     scopes: Vec<Scope>,
     imports: FxHashMap<String, Import>,
     /// Suffix that keeps the hidden fields of packages apart.
@@ -93,7 +79,7 @@ enum Imported {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(others: &'a [(String, Vec<ast::File>)], sources: Sources) -> Self {
+    fn new(providers: &'a [&'a dyn Provider], sources: Sources) -> Self {
         Self {
             chunk: Chunk::default(),
             labels: Interner::default(),
@@ -103,7 +89,7 @@ impl<'a> Compiler<'a> {
             notes: FxHashMap::default(),
             carried_lines: Vec::new(),
             sources,
-            others,
+            providers,
             scopes: Vec::new(),
             imports: FxHashMap::default(),
             hidden_suffix: String::new(),
@@ -197,10 +183,10 @@ impl<'a> Compiler<'a> {
                     spec.name.as_ref().map_or(explicit.unwrap_or(last), |n| n.name.as_str()).to_owned();
                 let target = if let Some(package) = packages::lookup(path) {
                     Some(Imported::Builtin(package))
-                } else if let Some(id) = self.import_package(&spec.path) {
+                } else if let Some(id) = self.import_package(&spec.path, spec.span) {
                     Some(Imported::Package(id))
                 } else {
-                    self.error(Code::Reference, format!("package {:?} is not known", spec.path), spec.span);
+                    self.unknown_package(&spec.path, spec.span);
                     None
                 };
                 if self.imports.contains_key(&name) {
@@ -211,17 +197,37 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn import_package(&mut self, path: &str) -> Option<u32> {
-        if let Some(id) = self.package_ids.get(path) {
-            return Some(*id);
+    fn import_package(&mut self, path: &str, span: Span) -> Option<u32> {
+        if let Some(id) = self.package_ids.get(path).copied() {
+            if self.packages[id as usize].files.is_empty() {
+                self.error(Code::Reference, format!("package {path:?} imports itself through others"), span);
+            }
+            return Some(id);
         }
-        let others = self.others;
-        let (_, files) = others.iter().find(|(p, _)| p == path)?;
+        let provider = self.providers.iter().find(|p| p.path() == path)?;
+        let mut files = Vec::new();
+        for source in provider.sources() {
+            let (file, mistakes) = parser::parse(&source, self.sources.add(source.clone()));
+            self.diagnostics.extend(mistakes);
+            files.push(file);
+        }
+        if files.is_empty() {
+            return None;
+        }
         let id = self.packages.len() as u32;
         self.packages.push(Package { files: Vec::new() });
         self.package_ids.insert(path.to_owned(), id);
-        self.compile_apart(id, path, files);
+        self.compile_apart(id, path, &files);
         Some(id)
+    }
+
+    fn unknown_package(&mut self, path: &str, span: Span) {
+        let mut diagnostic = Diagnostic::new(Code::Reference, format!("package {path:?} is not known"), span);
+        let mut known: Vec<&str> = packages::paths().collect();
+        known.extend(self.providers.iter().map(|p| p.path()));
+        known.sort_unstable();
+        diagnostic.hint = Some(format!("known packages: {}", known.join(", ")));
+        self.diagnostics.push(diagnostic);
     }
 
     /// The CUE declarations and constants of a builtin package.

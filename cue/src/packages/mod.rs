@@ -116,6 +116,11 @@ pub fn lookup(path: &str) -> Option<&'static Package> {
     PACKAGES.iter().copied().find(|p| p.path == path)
 }
 
+/// The import paths of all packages.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    PACKAGES.iter().map(|package| package.path)
+}
+
 static PACKAGES: &[&Package] = &[
     &strings::PACKAGE,
     &strconv::PACKAGE,

@@ -1,0 +1,57 @@
+//! The one seam for packages that are not the language's own: an import path in, the CUE text of that package out.
+
+use crate::source::Source;
+
+/// A package that a file can import beside the builtin ones.
+///
+/// Its functions are structs that say what they ask for: `#do` names the function, `#provider` who answers, `$params`
+/// what is asked, `$returns` what is answered. The evaluator only unifies them; it never asks anybody. Whoever wants the
+/// answers reads the calls of an instance and gives the answers as further inputs to the next one.
+///
+/// ```
+/// use vela_cue::{Provider, Source, Template};
+///
+/// struct Greeting;
+///
+/// impl Provider for Greeting {
+///     fn path(&self) -> &str {
+///         "my/greeting"
+///     }
+///
+///     fn sources(&self) -> Vec<Source> {
+///         let text = "#Greet: {#do: \"greet\", #provider: \"greeting\", $params: name: string, $returns?: text: string}";
+///         vec![Source::new("greeting.cue", text)]
+///     }
+/// }
+///
+/// let step = "import \"my/greeting\"\nhello: greeting.#Greet & {$params: name: \"you\"}";
+/// let template = Template::compile_with(&[Source::new("step.cue", step)], &[&Greeting])?;
+/// assert_eq!(template.instantiate(&[]).root().lookup("hello.$params.name").as_str(), Some("you".into()));
+/// # Ok::<(), vela_cue::Diagnostics>(())
+/// ```
+pub trait Provider: Send + Sync {
+    /// The path it is imported by, `vela/kube`.
+    fn path(&self) -> &str;
+
+    /// The files of the package; they are parsed only when something imports it.
+    fn sources(&self) -> Vec<Source>;
+}
+
+/// A package that is only text: import path and files.
+#[derive(Debug, Clone)]
+pub struct ImportedPackage {
+    /// The path it is imported by.
+    pub path: String,
+    /// Its files.
+    pub sources: Vec<Source>,
+}
+
+impl Provider for ImportedPackage {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.sources.clone()
+    }
+}
