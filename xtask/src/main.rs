@@ -19,6 +19,7 @@ usage: cargo xtask <chore>
   conformance [--dir DIR] [--kind K] [--verbose] [--record]
                               runs the peers' cases, compares with conformance.toml
   case KIND FOLDER            one definition case (component, trait, patch or health); prints its result as JSON
+  batch                       the same for many cases: one JSON object a line in, one out
   e2e [--real]                the scenarios on the sandbox, or on a real control plane
   bench                       figures of the release binaries, as recorded in docs/benchmarks.md
   codegen                     rewrites generated files (a test proves them current)
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["conformance", rest @ ..] => conformance::run(rest),
         ["case", kind, folder] => conformance::case(kind, folder),
+        ["batch"] => conformance::serve(),
         ["e2e"] => e2e::on_the_sandbox(),
         ["e2e", "--real"] => e2e::on_a_control_plane(),
         ["bench"] => bench::run(),

@@ -1,11 +1,14 @@
 //! CUE files in; values, formatted text and diagnostics out: the door through which conformance cases are run.
 
+#[path = "cue-eval/batch.rs"]
+mod batch;
 #[path = "cue-eval/imports.rs"]
 mod imports;
 
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 
+use batch::Outcome;
 use vela_cue::packages::{
     Failure as DataFailure, json_marshal, json_marshal_indented, json_read, yaml_marshal, yaml_read_stream,
 };
@@ -22,6 +25,7 @@ commands:
   openapi  the OpenAPI schema of the field `parameter`
   parse    check the syntax only
   fmt      print the formatted text
+  batch    commands from standard input, one JSON object a line, answered the same way
 FILE is a .cue, .json, .yaml or .yml file, or - for CUE on standard input";
 
 /// The field that holds the expression of `-e`.
@@ -67,35 +71,44 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    let arguments = match arguments() {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    if given == ["batch"] {
+        return match batch::serve(answer) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                eprintln!("cue-eval: {message}");
+                ExitCode::from(2)
+            }
+        };
+    }
+    let Outcome { code, stdout, stderr } = answer(given);
+    eprint!("{stderr}");
+    // Who does not read the value is told by the exit code.
+    if std::io::stdout().lock().write_all(stdout.as_bytes()).is_err() {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::from(code)
+}
+
+/// One command: what it prints and the code it ends with.
+fn answer(given: Vec<String>) -> Outcome {
+    let refused = |code, stderr| Outcome { code, stdout: String::new(), stderr };
+    let arguments = match arguments(given) {
         Ok(arguments) => arguments,
-        Err(message) => {
-            eprintln!("cue-eval: {message}\n{USAGE}");
-            return ExitCode::from(2);
-        }
+        Err(message) => return refused(2, format!("cue-eval: {message}\n{USAGE}\n")),
     };
     match execute(&arguments) {
-        Ok(text) => {
-            let mut out = std::io::stdout().lock();
-            if out.write_all(text.as_bytes()).is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+        Ok(stdout) => Outcome { code: 0, stdout, stderr: String::new() },
+        Err(Failure::Diagnostics(diagnostics)) if arguments.json_diagnostics => {
+            refused(1, format!("{}\n", diagnostics.to_json()))
         }
-        Err(Failure::Diagnostics(diagnostics)) => {
-            if arguments.json_diagnostics {
-                eprintln!("{}", diagnostics.to_json());
-            } else {
-                eprint!("{}", diagnostics.render(false));
-            }
-            ExitCode::FAILURE
-        }
-        Err(Failure::Message(message)) => {
-            eprintln!("cue-eval: {message}");
-            ExitCode::FAILURE
-        }
+        Err(Failure::Diagnostics(diagnostics)) => refused(1, diagnostics.render(false)),
+        Err(Failure::Message(message)) => refused(1, format!("cue-eval: {message}\n")),
     }
 }
 
-fn arguments() -> Result<Arguments, String> {
-    let mut given = std::env::args().skip(1);
+fn arguments(given: Vec<String>) -> Result<Arguments, String> {
+    let mut given = given.into_iter();
     let command = given.next().ok_or("no command given")?;
     let mut arguments = Arguments { command, ..Arguments::default() };
     while let Some(argument) = given.next() {

@@ -3,8 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::json::Json;
-use super::{definition, process, tree};
+use super::process::{self, Finished};
+use super::session::Session;
+use super::{definition, tree};
 use crate::command;
+
+/// Digits of the digest of a text that name it in the lists; enough to tell a few thousand texts apart.
+const DIGEST: usize = 12;
 
 /// Where the binaries are that the cases go through.
 pub(crate) struct Doors {
@@ -16,6 +21,24 @@ pub(crate) struct Doors {
     pub(crate) xtask: PathBuf,
 }
 
+/// The doors as one worker uses them: processes that stay for many cases.
+pub(crate) struct Opened<'a> {
+    vela: &'a Path,
+    cue_eval: Session,
+    definitions: Session,
+}
+
+impl Doors {
+    /// Sessions of its own for one worker.
+    pub(crate) fn open(&self) -> Opened<'_> {
+        Opened {
+            vela: &self.vela,
+            cue_eval: Session::new(&self.cue_eval),
+            definitions: Session::new(&self.xtask),
+        }
+    }
+}
+
 /// One case.
 pub(crate) struct Case {
     /// Which door and comparison: `cue-export`, `cue-tree`, `cue-parse`, `cue-fmt`, `component`, `trait`, `patch`,
@@ -25,6 +48,8 @@ pub(crate) struct Case {
     pub(crate) scope: String,
     /// Name in the folder.
     pub(crate) name: String,
+    /// Name in the lists of passing and failing cases: short and without the words of a source.
+    pub(crate) id: String,
     /// Whether the input must be refused.
     pub(crate) must_fail: bool,
     input: Input,
@@ -80,7 +105,8 @@ fn manifest(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
         let must_fail = !case.join("expected.json").is_file();
         for (kind, must_fail) in [("cue-export", must_fail), ("cue-tree", false)] {
             let input = Input::Files { folder: case.clone(), arguments: arguments.clone() };
-            cases.push(Case { kind, scope: scope.clone(), name: name.clone(), must_fail, input });
+            let id = format!("{kind} {name}");
+            cases.push(Case { kind, scope: scope.clone(), name: name.clone(), id, must_fail, input });
         }
     }
     Ok(())
@@ -93,18 +119,21 @@ fn parse(path: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
         let scope = text(&line, "kind").unwrap_or_default();
         let scope = scope.split('-').next().unwrap_or_default().to_owned();
         let formatted = text(&line, "fmt").filter(|_| !must_fail);
+        let digest: String = text(&line, "sha256").unwrap_or_default().chars().take(DIGEST).collect();
         if formatted.is_some() {
             let input = Input::Text { source: source.clone(), formatted };
             cases.push(Case {
                 kind: "cue-fmt",
                 scope: scope.clone(),
                 name: name.clone(),
+                id: format!("cue-fmt {digest}"),
                 must_fail: false,
                 input,
             });
         }
         let input = Input::Text { source, formatted: None };
-        cases.push(Case { kind: "cue-parse", scope, name, must_fail, input });
+        let id = format!("cue-parse {digest}");
+        cases.push(Case { kind: "cue-parse", scope, name, id, must_fail, input });
     }
     Ok(())
 }
@@ -120,7 +149,8 @@ fn definitions(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
         let known = definition::KINDS.iter().chain(&["openapi"]).find(|known| **known == kind);
         if let Some(kind) = known {
             let input = Input::Definition { folder: folder.join("cases").join(&name) };
-            cases.push(Case { kind, scope: String::new(), name, must_fail: status != "ok", input });
+            let id = format!("{kind} {name}");
+            cases.push(Case { kind, scope: String::new(), name, id, must_fail: status != "ok", input });
         }
     }
     Ok(())
@@ -134,6 +164,7 @@ fn applications(folder: &Path, cases: &mut Vec<Case>) {
         cases.push(Case {
             kind: "application",
             scope: String::new(),
+            id: format!("application {name}"),
             name,
             must_fail,
             input: Input::Application { folder },
@@ -148,7 +179,7 @@ impl Case {
     }
 
     /// Runs the case; the error says what came instead.
-    pub(crate) fn run(&self, doors: &Doors) -> Result<(), String> {
+    pub(crate) fn run(&self, doors: &mut Opened<'_>) -> Result<(), String> {
         match &self.input {
             Input::Files { folder, arguments } => self.evaluate(doors, folder, arguments),
             Input::Text { source, formatted } => self.read(doors, source, formatted.as_deref()),
@@ -157,16 +188,12 @@ impl Case {
         }
     }
 
-    fn evaluate(&self, doors: &Doors, folder: &Path, arguments: &[String]) -> Result<(), String> {
+    fn evaluate(&self, doors: &mut Opened<'_>, folder: &Path, arguments: &[String]) -> Result<(), String> {
         let verb: &[&str] = if self.kind == "cue-tree" { &["tree"] } else { &["export", "--out", "json"] };
         let words: Vec<&str> = verb.iter().copied().chain(arguments.iter().map(String::as_str)).collect();
-        let finished = process::run(&doors.cue_eval, &words, folder)?;
+        let finished = doors.cue_eval.run(&words, folder)?;
         if self.must_fail {
-            return if finished.refused() {
-                Ok(())
-            } else {
-                Err(format!("exit {:?}, not an error", finished.code))
-            };
+            return refused(&finished);
         }
         let expected =
             read(&folder.join(if self.kind == "cue-tree" { "expected.tree.json" } else { "expected.json" }))?;
@@ -179,13 +206,13 @@ impl Case {
         if same { Ok(()) } else { Err("another value".to_owned()) }
     }
 
-    fn read(&self, doors: &Doors, source: &str, formatted: Option<&str>) -> Result<(), String> {
+    fn read(&self, doors: &mut Opened<'_>, source: &str, formatted: Option<&str>) -> Result<(), String> {
         let folder =
             command::root().join("target/conformance").join(format!("{:?}", std::thread::current().id()));
         std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
         std::fs::write(folder.join("in.cue"), source).map_err(|e| e.to_string())?;
         let verb = if formatted.is_some() { "fmt" } else { "parse" };
-        let finished = process::run(&doors.cue_eval, &[verb, "in.cue"], &folder)?;
+        let finished = doors.cue_eval.run(&[verb, "in.cue"], &folder)?;
         match formatted {
             Some(expected) if finished.stdout == expected => Ok(()),
             Some(_) => Err(format!("formatted otherwise: {}{}", finished.stdout, finished.stderr)),
@@ -195,18 +222,14 @@ impl Case {
         }
     }
 
-    fn render(&self, doors: &Doors, folder: &Path) -> Result<(), String> {
+    fn render(&self, doors: &mut Opened<'_>, folder: &Path) -> Result<(), String> {
         let path = folder.to_string_lossy();
         let finished = match self.kind {
-            "openapi" => process::run(&doors.cue_eval, &["openapi", "template.cue"], folder)?,
-            kind => process::run(&doors.xtask, &["case", kind, &path], folder)?,
+            "openapi" => doors.cue_eval.run(&["openapi", "template.cue"], folder)?,
+            kind => doors.definitions.run(&[kind, &path], folder)?,
         };
         if self.must_fail {
-            return if finished.refused() {
-                Ok(())
-            } else {
-                Err(format!("exit {:?}, not an error", finished.code))
-            };
+            return refused(&finished);
         }
         if finished.code != Some(0) {
             return Err(format!("exit {:?}: {}", finished.code, finished.stderr));
@@ -223,18 +246,14 @@ impl Case {
         if same { Ok(()) } else { Err("another value".to_owned()) }
     }
 
-    fn dry_run(&self, doors: &Doors, folder: &Path) -> Result<(), String> {
+    fn dry_run(&self, doors: &mut Opened<'_>, folder: &Path) -> Result<(), String> {
         let mut words = vec!["dry-run", "--offline", "-f", "app.yaml"];
         if folder.join("defs").is_dir() {
             words.extend(["-d", "defs"]);
         }
-        let finished = process::run(&doors.vela, &words, folder)?;
+        let finished = process::run(doors.vela, &words, folder)?;
         if self.must_fail {
-            return if finished.refused() {
-                Ok(())
-            } else {
-                Err(format!("exit {:?}, not an error", finished.code))
-            };
+            return refused(&finished);
         }
         if finished.code != Some(0) {
             return Err(format!("exit {:?}: {}", finished.code, finished.stderr));
@@ -247,6 +266,10 @@ impl Case {
         let first = actual.iter().zip(&expected).find(|(a, e)| a != e);
         Err(format!("{} objects, {} expected; first difference {first:?}", actual.len(), expected.len()))
     }
+}
+
+fn refused(finished: &Finished) -> Result<(), String> {
+    if finished.refused() { Ok(()) } else { Err(format!("exit {:?}, not an error", finished.code)) }
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! One case of a definition in; what our render, patch and health code make of it out, as JSON on standard output.
 //!
-//! This runs in a process of its own (`cargo xtask case KIND FOLDER`), so that a crash is one failed case.
+//! The process is not the one that counts (`cargo xtask case KIND FOLDER`, or `batch`), so that a crash is one failed case.
 
 use std::path::Path;
 
@@ -13,7 +13,12 @@ pub(crate) const KINDS: [&str; 4] = ["component", "trait", "patch", "health"];
 
 /// Runs one case and prints its result.
 pub(crate) fn run(kind: &str, folder: &str) -> Result<(), String> {
-    let folder = Path::new(folder);
+    println!("{}", result(kind, Path::new(folder))?);
+    Ok(())
+}
+
+/// The result of one case as JSON.
+pub(crate) fn result(kind: &str, folder: &Path) -> Result<String, String> {
     let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
     let value = |name: &str| -> Result<Value, String> {
         match std::fs::read_to_string(folder.join(name)) {
@@ -38,6 +43,5 @@ pub(crate) fn run(kind: &str, folder: &str) -> Result<(), String> {
         other => return Err(format!("unknown kind {other}; expected one of {}", KINDS.join(", "))),
     };
     let made = made.map_err(|diagnostics| diagnostics.to_string())?;
-    println!("{made}");
-    Ok(())
+    Ok(made.to_string())
 }

@@ -1,14 +1,17 @@
 //! The peers' cases in; passed and failed per kind and scope out, held against `conformance.toml`.
 //!
 //! Every case goes through a door that anybody can score from outside: the binaries `cue-eval` and `vela`, and for parts of
-//! definitions `cargo xtask case`. One process a case, so a crash or an endless loop is one failed case and not the end
-//! of the run.
+//! definitions `cargo xtask case`. Many cases go through one process, which is started again after a crash or an endless
+//! loop: that is one failed case and not the end of the run.
 
+mod batch;
 mod cases;
 mod definition;
 mod json;
+mod listed;
 mod process;
 mod ratchet;
+mod session;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -17,8 +20,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::command;
+pub(crate) use batch::serve;
 use cases::{Case, Doors};
 pub(crate) use definition::run as case;
+use listed::Outcome;
 use ratchet::Count;
 
 struct Options {
@@ -26,6 +31,8 @@ struct Options {
     kind: Option<String>,
     verbose: bool,
     record: bool,
+    /// The folder is the one whose failing cases are all listed with their reasons.
+    complete: bool,
 }
 
 /// Runs the cases below a folder.
@@ -37,20 +44,26 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let mut cases = cases::find(&options.directory)?;
-    cases.retain(|case| options.kind.as_deref().is_none_or(|kind| case.kind == kind));
+    cases.retain(|case| options.kind.as_deref().is_none_or(|kind| case.kind == kind || case.group() == kind));
     if cases.is_empty() {
         return Err(format!("no case of a known format in {}", options.directory.display()));
     }
     let doors = build()?;
-    let counts = run_all(&cases, &doors, options.verbose);
+    let outcomes = run_all(&cases, &doors, options.verbose);
+    let counts = count(&cases, &outcomes);
     let (passed, failed) = print(&counts);
-    let recorded = ratchet::read()?;
-    let fallen = ratchet::fallen(&recorded, &counts);
+    let (recorded, listed) = (ratchet::read()?, listed::read());
+    let mut wrong = ratchet::fallen(&recorded, &counts);
+    wrong.extend(listed.fallen(&outcomes));
+    if options.complete {
+        wrong.extend(listed.unexplained(&outcomes));
+    }
     if options.record {
         ratchet::record(recorded, &counts)?;
+        listed.record(&outcomes)?;
     }
     println!("{passed} passed, {failed} failed");
-    if fallen.is_empty() { Ok(()) } else { Err(fallen.join("\n       ")) }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n       ")) }
 }
 
 fn options(arguments: &[&str]) -> Result<Options, String> {
@@ -59,12 +72,16 @@ fn options(arguments: &[&str]) -> Result<Options, String> {
         kind: None,
         verbose: false,
         record: false,
+        complete: false,
     };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().map(|v| (*v).to_owned()).ok_or(format!("{word} needs a value"));
         match *word {
-            "--dir" => options.directory = PathBuf::from(value()?),
+            "--dir" => {
+                options.directory = PathBuf::from(value()?);
+                options.complete = false;
+            }
             "--kind" => options.kind = Some(value()?),
             "--verbose" => options.verbose = true,
             "--record" => options.record = true,
@@ -99,27 +116,42 @@ fn build() -> Result<Doors, String> {
     Ok(Doors { cue_eval: name("cue-eval"), vela: name("vela"), xtask: me })
 }
 
-fn run_all(cases: &[Case], doors: &Doors, verbose: bool) -> BTreeMap<String, Count> {
-    let counts = Mutex::new(BTreeMap::<String, Count>::new());
+/// The outcome of every case, in the order of the cases.
+fn run_all(cases: &[Case], doors: &Doors, verbose: bool) -> Vec<Outcome> {
+    let passed = Mutex::new(vec![false; cases.len()]);
     let next = AtomicUsize::new(0);
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = case.run(doors);
+                let mut doors = doors.open();
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(case) = cases.get(index) else { return };
+                    let outcome = case.run(&mut doors);
                     if verbose && let Err(why) = &outcome {
                         let why: Vec<&str> = why.lines().take(4).collect();
                         println!("FAIL {} {}: {}", case.group(), case.name, why.join(" | "));
                     }
-                    // A poisoned lock only means that another worker panicked; its counts are still right.
-                    let mut counts = counts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    counts.entry(case.group()).or_default().add(case.must_fail, outcome.is_ok());
+                    // A poisoned lock only means that another worker panicked; its outcomes are still right.
+                    let mut passed = passed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    passed[index] = outcome.is_ok();
                 }
             });
         }
     });
-    counts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    let passed = passed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let outcome =
+        |(case, passed): (&Case, bool)| Outcome { id: case.id.clone(), name: case.name.clone(), passed };
+    cases.iter().zip(passed).map(outcome).collect()
+}
+
+fn count(cases: &[Case], outcomes: &[Outcome]) -> BTreeMap<String, Count> {
+    let mut counts = BTreeMap::<String, Count>::new();
+    for (case, outcome) in cases.iter().zip(outcomes) {
+        counts.entry(case.group()).or_default().add(case.must_fail, outcome.passed);
+    }
+    counts
 }
 
 fn print(counts: &BTreeMap<String, Count>) -> (usize, usize) {

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A case that takes longer has failed. The peers need milliseconds; this is a debug build on a machine that may be busy.
-const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// More output than this is not a result (a runaway would fill the memory).
-const OUTPUT: u64 = 64 << 20;
+pub(crate) const OUTPUT: u64 = 64 << 20;
 
 /// What a finished program left behind.
 pub(crate) struct Finished {
