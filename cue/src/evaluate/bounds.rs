@@ -15,24 +15,26 @@ pub(crate) fn kinds_text(kinds: Kinds) -> String {
     if kinds == Kinds::TOP {
         return "_".into();
     }
+    // A number is named last, an int or a float by itself before the texts.
+    let number = kinds.meets(Kinds::INT) && kinds.meets(Kinds::FLOAT);
     let mut names = Vec::new();
     for (kind, name) in [
         (Kinds::NULL, "null"),
         (Kinds::BOOL, "bool"),
+        (Kinds::INT, "int"),
+        (Kinds::FLOAT, "float"),
         (Kinds::STRING, "string"),
         (Kinds::BYTES, "bytes"),
+        (Kinds::FUNC, "func"),
         (Kinds::LIST, "list"),
         (Kinds::STRUCT, "struct"),
     ] {
-        if kinds.meets(kind) {
+        if kinds.meets(kind) && !(number && Kinds::NUMBER.meets(kind)) {
             names.push(name);
         }
     }
-    match (kinds.meets(Kinds::INT), kinds.meets(Kinds::FLOAT)) {
-        (true, true) => names.push("number"),
-        (true, false) => names.push("int"),
-        (false, true) => names.push("float"),
-        _ => {}
+    if number {
+        names.push("number");
     }
     match names.as_slice() {
         [] => "_|_".into(),

@@ -186,7 +186,7 @@ impl Evaluation {
 fn kinds_syntax(kinds: Kinds, span: Span) -> ast::Expr {
     let text = kinds_text(kinds);
     let text = text.trim_start_matches('(').trim_end_matches(')');
-    let mut parts = text.split('|').map(|name| {
+    let mut parts = text.split('|').filter(|name| *name != "func").map(|name| {
         let kind = match name {
             "null" => ExprKind::Literal(LiteralKind::Null, "null".into()),
             "list" => ExprKind::List(ast::ListLit {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Evaluation, Mark, VertexId, bounds::kinds_text};
 use crate::{
+    diagnostic::Code,
     ir::{ArcKind, Atom},
     packages::Kinds,
 };
@@ -26,10 +27,10 @@ impl Evaluation {
         let mut out = Map::new();
         let fault = self.v(own).fault.clone().or_else(|| self.v(vertex).fault.clone());
         if let Some(fault) = &fault {
-            out.insert("error".into(), fault.0.code.as_str().into());
+            out.insert("error".into(), code_name(fault.0.code).into());
             out.insert("msg".into(), self.message(fault).into());
         } else if let Some(fault) = self.v(own).child_fault.clone() {
-            out.insert("error".into(), fault.0.code.as_str().into());
+            out.insert("error".into(), code_name(fault.0.code).into());
             out.insert("childError".into(), true.into());
             out.insert("msg".into(), self.message(&fault).into());
         }
@@ -71,11 +72,26 @@ impl Evaluation {
         if self.v(own).kinds == Kinds::STRUCT && self.is_closed(own) {
             out.insert("closed".into(), true.into());
         }
+        self.children(own, depth, &mut out);
+        Json::Object(out)
+    }
+
+    /// The fields and elements of a value. What one of them still waits for is noted at its parent, but no higher.
+    fn children(&mut self, own: VertexId, depth: u32, out: &mut Map<String, Json>) {
         let arcs = self.v(own).arcs.clone();
         let mut fields = Vec::new();
         let mut elements = Vec::new();
         for arc in arcs {
             let node = stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.node(arc.vertex, depth + 1));
+            if arc.kind != ArcKind::Optional
+                && !out.contains_key("error")
+                && node.get("childError").is_none()
+                && let (Some(code), Some(message)) = (node.get("error"), node.get("msg"))
+            {
+                out.insert("error".into(), code.clone());
+                out.insert("childError".into(), true.into());
+                out.insert("msg".into(), message.clone());
+            }
             if arc.label.as_index().is_some() {
                 elements.push(node);
                 continue;
@@ -95,6 +111,13 @@ impl Evaluation {
         if !elements.is_empty() {
             out.insert("elems".into(), elements.into());
         }
-        Json::Object(out)
+    }
+}
+
+/// The word for a code in trees.
+fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::StructuralCycle => "structural_cycle",
+        code => code.as_str(),
     }
 }

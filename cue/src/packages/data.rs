@@ -27,8 +27,10 @@ impl Kinds {
     pub const LIST: Self = Self(64);
     /// Structs.
     pub const STRUCT: Self = Self(128);
+    /// Functions: no value has this kind, but `_` and `!=null` do not rule it out.
+    pub const FUNC: Self = Self(256);
     /// Every kind.
-    pub const TOP: Self = Self(255);
+    pub const TOP: Self = Self(511);
 
     /// The union.
     pub const fn or(self, other: Self) -> Self {
