@@ -6,7 +6,7 @@ use crate::{
     ast,
     compile::expr::markers,
     diagnostic::{Code, Diagnostics},
-    evaluate::{Evaluation, Mode, OriginKind, VertexId},
+    evaluate::{Arc_, Evaluation, Mode, OriginKind, VertexId},
     ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds},
     source::Span,
@@ -143,16 +143,18 @@ impl Value {
     pub fn field(&self, name: &str) -> Self {
         let Some(own) = self.own() else { return self.at(None) };
         let evaluation = self.evaluation.borrow();
-        let list = evaluation.is_list(own);
-        let found = evaluation.v(own).arcs.iter().find(|arc| {
-            arc.kind == ArcKind::Member
-                && if list {
-                    arc.label.as_index() == name.parse().ok()
-                } else {
-                    field_name(&evaluation, arc.label) == name
-                }
+        let arcs = &evaluation.v(own).arcs;
+        let found = if evaluation.is_list(own) {
+            name.parse().ok().and_then(|index: usize| arcs.get(index))
+        } else {
+            evaluation.labels_of(name).into_iter().flatten().find_map(|label| arcs.find(label))
+        };
+        // The hidden fields of another package have a longer name than is written.
+        let found = found.filter(|arc| arc.kind == ArcKind::Member).or_else(|| {
+            let same = |arc: &&Arc_| arc.label.is_hidden() && field_name(&evaluation, arc.label) == name;
+            if name.starts_with('_') { arcs.iter().find(same) } else { None }
         });
-        self.at(found.map(|arc| arc.vertex))
+        self.at(found.filter(|arc| arc.kind == ArcKind::Member).map(|arc| arc.vertex))
     }
 
     /// Whether the path led to a field that has a value; an incomplete or failing one exists too.
@@ -220,7 +222,7 @@ impl Value {
         let Some(own) = self.own() else { return Vec::new() };
         let evaluation = self.evaluation.borrow();
         let mut out = Vec::new();
-        for arc in &evaluation.v(own).arcs {
+        for arc in evaluation.v(own).arcs.iter() {
             let wanted = !(arc.label.as_index().is_some()
                 || (arc.label.is_hidden() && !options.hidden)
                 || (arc.label.is_definition() && !options.definitions)

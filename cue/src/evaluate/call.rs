@@ -632,12 +632,12 @@ impl Evaluation {
     fn without_checks(&mut self, vertex: VertexId) -> VertexId {
         let made = self.new_vertex(VertexId::NONE, Label::NONE);
         let v = self.v(vertex);
-        let (kinds, atom, list, arcs) = (v.kinds, v.atom.clone(), v.list.clone(), v.arcs.clone());
+        let (kinds, atom, list, arcs) = (v.kinds, v.atom.clone(), v.list.clone(), v.arcs.to_list());
         let copy = self.vm(made);
         copy.kinds = kinds;
         copy.atom = atom;
         copy.list = list;
-        copy.arcs = arcs;
+        copy.arcs = arcs.into_iter().collect();
         copy.acyclic = true;
         copy.state = State::Done;
         made

@@ -57,7 +57,7 @@ impl Evaluation {
             return true;
         }
         let mut seen: Vec<ScopeId> = Vec::new();
-        if let Some(arc) = self.v(vertex).arcs.iter().find(|a| a.label == label) {
+        if let Some(arc) = self.v(vertex).arcs.find(label) {
             seen.extend(self.v(arc.vertex).conjuncts.iter().map(|c| c.scope));
         }
         for at in 0..self.v(vertex).patterns.len() {

@@ -78,7 +78,7 @@ impl Evaluation {
                 if self.v(from).state == State::Busy {
                     return Err(self.busy(from, *source));
                 }
-                let mut arcs = self.v(from).arcs.clone();
+                let mut arcs = self.v(from).arcs.to_list();
                 // As the reference does: in the order of arrival, which is not the order of output.
                 if !self.is_list(from) {
                     arcs.sort_by_key(|a| a.vertex);

@@ -211,7 +211,7 @@ impl Evaluation {
             forward: VertexId::NONE,
             copy_of: original,
             conjuncts: Default::default(),
-            arcs: Vec::with_capacity(v.arcs.len()),
+            arcs: Default::default(),
             kinds: v.kinds,
             kinds_by: v.kinds_by,
             atom: v.atom.clone(),
@@ -239,7 +239,7 @@ impl Evaluation {
             own_scope: v.own_scope,
             origins: v.origins.clone(),
         };
-        let arcs = v.arcs.clone();
+        let arcs = v.arcs.to_list();
         *self.vm(made) = copy;
         let mut map: FxHashMap<EnvId, EnvId> = FxHashMap::default();
         for arc in arcs {

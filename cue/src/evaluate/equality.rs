@@ -27,7 +27,7 @@ impl Evaluation {
         let (left, right) = (members(self, a), members(self, b));
         left.len() == right.len()
             && left.iter().all(|l| {
-                right.iter().find(|r| r.label == l.label).is_some_and(|r| {
+                self.v(b).arcs.find(l.label).copied().filter(|r| r.kind == ArcKind::Member).is_some_and(|r| {
                     let (l, r) = (l.vertex, r.vertex);
                     stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.equal(l, r))
                 })
@@ -73,9 +73,8 @@ impl Evaluation {
             _ => return false,
         }
         x.arcs.iter().all(|l| {
-            y.arcs.iter().any(|r| {
-                r.label == l.label
-                    && r.kind == l.kind
+            y.arcs.find(l.label).is_some_and(|r| {
+                r.kind == l.kind
                     && (l.kind == ArcKind::Member
                         || self.v(l.vertex).conjuncts.iter().map(|c| c.expr).eq(self
                             .v(r.vertex)

@@ -41,7 +41,7 @@ impl Evaluation {
             }
             return Ok(data);
         }
-        let arcs = v.arcs.clone();
+        let arcs = v.arcs.to_list();
         if v.list.is_some() {
             let mut items = Vec::with_capacity(arcs.len());
             for arc in arcs.iter().filter(|a| a.label.as_index().is_some()) {

@@ -106,7 +106,7 @@ impl Evaluation {
             let fault = self.fault_with(Code::Eval, Message::Text(text), &places);
             self.set_fault(vertex, fault);
         }
-        self.vm(vertex).arcs.sort_by_key(|a| a.label.as_index().unwrap_or(usize::MAX));
+        self.vm(vertex).arcs.sort(true);
     }
 
     /// The elements of a list.

@@ -6,6 +6,7 @@
 //! conjuncts of their target, not its value, so the order of fields never matters. All of it lives in one arena that is
 //! dropped with the instance.
 
+mod arcs;
 mod arithmetic;
 mod bounds;
 mod call;
@@ -28,6 +29,7 @@ use std::{rc::Rc, sync::Arc};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+pub(crate) use arcs::{Arc_, Arcs};
 pub(crate) use validate::Mode;
 
 use crate::{
@@ -153,16 +155,6 @@ pub(crate) enum State {
     Done,
 }
 
-/// A field or element.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arc_ {
-    pub(crate) label: Label,
-    pub(crate) kind: ArcKind,
-    pub(crate) vertex: VertexId,
-    /// Fields stand in the order of what declared them, not in the order of evaluation.
-    pub(crate) order: u64,
-}
-
 /// How a disjunct stands to the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
@@ -226,7 +218,7 @@ pub(crate) struct Task {
     pub(crate) state: TaskState,
     pub(crate) fault: Option<Fault>,
     /// Where the fields it adds stand, and how far they are apart.
-    pub(crate) order: (u64, u64),
+    pub(crate) order: (u128, u128),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,7 +267,7 @@ pub(crate) struct Vertex {
     /// The vertex this one is a copy of.
     pub(crate) copy_of: VertexId,
     pub(crate) conjuncts: SmallVec<[Conjunct; 2]>,
-    pub(crate) arcs: Vec<Arc_>,
+    pub(crate) arcs: Arcs,
     pub(crate) kinds: Kinds,
     pub(crate) kinds_by: ExprId,
     pub(crate) atom: Option<Atom>,
@@ -299,7 +291,7 @@ pub(crate) struct Vertex {
     pub(crate) cyclic: bool,
     pub(crate) finalized: bool,
     /// Place of the next field or task, and the distance to the one after.
-    pub(crate) order: (u64, u64),
+    pub(crate) order: (u128, u128),
     /// The epoch of the last finalization that left something waiting below.
     pub(crate) waiting_since: u32,
     pub(crate) has_ellipsis: bool,
@@ -371,10 +363,10 @@ pub(crate) struct Evaluation {
 }
 
 /// Distance of the fields of a vertex in its order: room for four levels of tasks within tasks.
-const FIRST_ORDER_STEP: u64 = 1 << 48;
+const FIRST_ORDER_STEP: u128 = 1 << 100;
 
-/// The part of a distance that the fields of a task have among themselves.
-const ORDER_DIVISION: u64 = 1 << 12;
+/// The part of a distance that the fields of a task have among themselves: one task may add millions.
+const ORDER_DIVISION: u128 = 1 << 24;
 
 /// Labels of a path that are shown: longer ones come from values without end.
 const MAX_PATH: usize = 40;
@@ -455,7 +447,7 @@ impl Evaluation {
             forward: VertexId::NONE,
             copy_of: VertexId::NONE,
             conjuncts: SmallVec::new(),
-            arcs: Vec::new(),
+            arcs: Arcs::default(),
             kinds: Kinds::TOP,
             kinds_by: ExprId::NONE,
             atom: None,
@@ -526,6 +518,13 @@ impl Evaluation {
             return id;
         }
         self.program.labels.len() + self.labels.intern(text)
+    }
+
+    /// The labels that are written like that: of a field, a definition, a hidden field.
+    pub(crate) fn labels_of(&self, text: &str) -> [Option<Label>; 3] {
+        let base = self.program.labels.len();
+        let id = self.program.labels.find(text).or_else(|| self.labels.find(text).map(|id| base + id));
+        [id.map(Label::regular), id.map(Label::definition), id.map(Label::hidden)]
     }
 
     pub(crate) fn label_text(&self, label: Label) -> Arc<str> {

@@ -209,7 +209,7 @@ impl Evaluation {
                 self.set_fault(vertex, fault);
             }
         }
-        self.vm(vertex).arcs.sort_by_key(|a| a.order);
+        self.vm(vertex).arcs.sort(false);
         self.finish_list(vertex);
         self.finish_scalar(vertex);
         self.check_closed(vertex);
@@ -294,23 +294,13 @@ impl Evaluation {
         self.push_conjunct(child, conjunct);
     }
 
-    /// Where the arc of a label is. Elements stand in order, which spares long lists the search.
+    /// Where the arc of a label is.
     pub(crate) fn arc_index(&self, vertex: VertexId, label: Label) -> Option<usize> {
-        let arcs = &self.v(vertex).arcs;
-        if let Some(index) = label.as_index() {
-            if arcs.get(index).is_some_and(|a| a.label == label) {
-                return Some(index);
-            }
-            let last = arcs.last().and_then(|a| a.label.as_index());
-            if arcs.len() == index && last.is_none_or(|last| last + 1 == index) {
-                return None;
-            }
-        }
-        arcs.iter().position(|a| a.label == label)
+        self.v(vertex).arcs.place(label)
     }
 
     /// The next place in the order of fields.
-    pub(crate) fn next_order(&mut self, vertex: VertexId) -> u64 {
+    pub(crate) fn next_order(&mut self, vertex: VertexId) -> u128 {
         let (at, step) = self.v(vertex).order;
         self.vm(vertex).order.0 = at.saturating_add(step);
         at
@@ -320,10 +310,9 @@ impl Evaluation {
     pub(crate) fn arc(&mut self, vertex: VertexId, label: Label, kind: ArcKind) -> VertexId {
         let order = self.next_order(vertex);
         if let Some(at) = self.arc_index(vertex, label) {
-            let arc = &mut self.vm(vertex).arcs[at];
-            arc.kind = arc.kind.max(kind);
-            arc.order = arc.order.min(order);
-            return arc.vertex;
+            let arcs = &mut self.vm(vertex).arcs;
+            arcs.declare_again(at, kind, order);
+            return arcs[at].vertex;
         }
         let child = self.new_vertex(vertex, label);
         self.vm(vertex).arcs.push(super::Arc_ { label, kind, vertex: child, order });

@@ -326,7 +326,7 @@ impl Evaluation {
         }
         let (kinds, by) = (v.kinds, v.kinds_by);
         let (atom, bounds, checks) = (v.atom.clone(), v.bounds.clone(), v.checks.clone());
-        let (patterns, list, arcs) = (v.patterns.clone(), v.list.clone(), v.arcs.clone());
+        let (patterns, list, arcs) = (v.patterns.clone(), v.list.clone(), v.arcs.to_list());
         let (open, closers) = (v.open.clone(), v.closers.clone());
         self.vm(vertex).acyclic = true;
         if kinds != Kinds::TOP {

@@ -84,7 +84,7 @@ impl Evaluation {
 
     fn struct_syntax(&mut self, own: VertexId, span: Span) -> ast::Expr {
         let mut decls = Vec::new();
-        for arc in self.v(own).arcs.clone() {
+        for arc in self.v(own).arcs.to_list() {
             if arc.label.as_index().is_some() {
                 continue;
             }

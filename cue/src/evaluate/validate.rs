@@ -52,7 +52,7 @@ impl Evaluation {
         if v.kinds != Kinds::STRUCT && v.list.is_none() {
             return Some(self.fault_with(Code::Incomplete, Message::NotConcrete(place), &[place]));
         }
-        for arc in v.arcs.clone() {
+        for arc in v.arcs.to_list() {
             if arc.label.is_definition() || arc.label.is_hidden() {
                 continue;
             }
@@ -112,7 +112,7 @@ impl Evaluation {
             }
             return;
         }
-        for arc in v.arcs.clone() {
+        for arc in v.arcs.to_list() {
             match arc.kind {
                 ArcKind::Optional => {}
                 ArcKind::Required => {
