@@ -3,12 +3,14 @@
 //! * [`golden`] compares text with a committed file; `UPDATE=1` rewrites it.
 //! * [`archive`] reads small programs that keep input and expectation in one file.
 //! * [`conformance`] finds the folder of peer results beside the repository, or says that it is absent.
+//! * [`program`] writes random CUE programs, and smaller ones of one that shows a mistake.
 //! * [`normalize`] removes what two runs may never agree on (uids, times, resource versions).
 
 mod archive;
 mod conformance;
 mod golden;
 mod normalize;
+pub mod program;
 
 pub use archive::{Archive, ArchiveFile};
 pub use conformance::{conformance_dir, examples_dir, repository_root, skipped};

@@ -1,10 +1,11 @@
-//! Chores of the project: `cargo xtask check | conformance | e2e | bench | codegen`.
+//! Chores of the project: `cargo xtask check | conformance | differential-cue | e2e | bench | codegen`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
 mod check;
 mod command;
 mod conformance;
+mod differential;
 mod e2e;
 mod image;
 mod tidy;
@@ -19,6 +20,8 @@ usage: cargo xtask <chore>
   conformance [--dir DIR] [--kind K] [--verbose] [--record]
                               runs the peers' cases, compares with conformance.toml
   case KIND FOLDER            one definition case (component, trait, patch or health); prints its result as JSON
+  differential-cue [--seed S] [--programs N] [--cue PATH] [--keep DIR] [--order] [--file FILE]
+                              random programs through the real cue and ours; keeps the smallest that differ
   batch                       the same for many cases: one JSON object a line in, one out
   e2e [--real]                the scenarios on the sandbox, or on a real control plane
   bench                       figures of the release binaries, as recorded in docs/benchmarks.md
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["conformance", rest @ ..] => conformance::run(rest),
         ["case", kind, folder] => conformance::case(kind, folder),
+        ["differential-cue", rest @ ..] => differential::run(rest),
         ["batch"] => conformance::serve(),
         ["e2e"] => e2e::on_the_sandbox(),
         ["e2e", "--real"] => e2e::on_a_control_plane(),

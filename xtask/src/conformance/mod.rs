@@ -23,8 +23,11 @@ use crate::command;
 pub(crate) use batch::serve;
 use cases::{Case, Doors};
 pub(crate) use definition::run as case;
+pub(crate) use json::Json;
 use listed::Outcome;
+pub(crate) use process::{Finished, run as run_process};
 use ratchet::Count;
+pub(crate) use session::Session;
 
 struct Options {
     directory: PathBuf,
