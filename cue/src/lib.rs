@@ -3,6 +3,7 @@
 pub mod ast;
 mod compile;
 pub mod diagnostic;
+mod era;
 mod evaluate;
 pub mod export;
 pub mod format;
@@ -19,6 +20,7 @@ mod template;
 mod value;
 
 pub use diagnostic::{Code, Diagnostic, Diagnostics};
+pub use era::{Era, UnknownEra};
 pub use evaluate::{Budget, OriginKind};
 pub use provider::{ImportedPackage, Provider};
 pub use source::{FileId, Source, Sources, Span};

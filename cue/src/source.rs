@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::era::Era;
+
 /// One CUE text with the name it is reported under.
 #[derive(Debug, Clone)]
 pub struct Source {
@@ -9,12 +11,20 @@ pub struct Source {
     pub name: String,
     /// The CUE text.
     pub text: String,
+    /// The release it was written for.
+    pub era: Era,
 }
 
 impl Source {
     /// A source of this name and text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        Self { name: name.into(), text: text.into(), era: Era::default() }
+    }
+
+    /// The same source, read as the release did that it was written for.
+    pub fn with_era(mut self, era: Era) -> Self {
+        self.era = era;
+        self
     }
 }
 

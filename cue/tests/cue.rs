@@ -7,6 +7,8 @@
 mod archive;
 #[path = "cue/doors.rs"]
 mod doors;
+#[path = "cue/eras.rs"]
+mod eras;
 #[path = "cue/providers.rs"]
 mod providers;
 #[path = "cue/speed.rs"]

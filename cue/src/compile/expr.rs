@@ -8,6 +8,7 @@ use crate::{
         self, BinaryOp, ClauseKind, DeclKind, ExprKind, InterpolationPart, LabelKind, LiteralKind, UnaryOp,
     },
     diagnostic::Code,
+    era::guard,
     ir::{
         ArcKind, Atom, Builtin, Callee, Clause, Comprehension, Decl, Expr, ExprId, FieldNotes, Label, List,
         Struct,
@@ -62,6 +63,16 @@ impl Compiler<'_> {
         self.scopes.last().and_then(|scope| scope.let_index(name))
     }
 
+    /// The value of a field; in an older era a guard beside its type is the bound it means.
+    fn field_value(&mut self, field: &ast::Field) -> ExprId {
+        let era = self.sources.get(field.label.span.file).map(|source| source.era).unwrap_or_default();
+        let lowered = match &field.label.kind {
+            LabelKind::Ident(name) if era.is_old() => guard::lowered(name, &field.value),
+            _ => None,
+        };
+        self.expr(lowered.as_ref().unwrap_or(&field.value))
+    }
+
     fn field(&mut self, field: &ast::Field, decl: &ast::Decl, out: &mut Struct) {
         let lines = self.note_lines(field, decl);
         let kind = match field.constraint {
@@ -101,7 +112,7 @@ impl Compiler<'_> {
         };
         match label {
             Ok(label) => {
-                let value = self.expr(&field.value);
+                let value = self.field_value(field);
                 self.note(value, lines, field);
                 if label.is_regular() && kind == ArcKind::Member {
                     out.is_struct = true;

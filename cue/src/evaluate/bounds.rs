@@ -126,6 +126,9 @@ impl Evaluation {
         self.simplify(vertex);
         let bounds = self.v(vertex).bounds.clone();
         let kinds = self.v(vertex).kinds;
+        if let Some((atom, from)) = self.only_number(&bounds, kinds) {
+            return self.add_atom(vertex, atom, from);
+        }
         for (at, low) in bounds.iter().enumerate() {
             for (other, high) in bounds.iter().enumerate() {
                 if at == other || !is_low(low.op) || !is_high(high.op) {

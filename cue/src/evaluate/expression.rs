@@ -260,6 +260,9 @@ impl Evaluation {
         match (&a, &b) {
             (Term::Atom(x), Term::Atom(y)) => self.atoms(op, x, y, [left.expr, right.expr], whole.expr),
             _ => match op {
+                BinaryOp::Add | BinaryOp::Multiply => self
+                    .list_operator(op, &a, &b, whole.expr)
+                    .unwrap_or_else(|| Err(self.bad_operands(op, &a, &b, whole.expr))),
                 BinaryOp::Equal | BinaryOp::NotEqual => {
                     let equal = match (&a, &b) {
                         (Term::Vertex(x), Term::Vertex(y)) => {

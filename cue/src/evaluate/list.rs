@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Longest list.
-const MAX_ELEMENTS: usize = 200_000;
+pub(super) const MAX_ELEMENTS: usize = 200_000;
 
 impl Evaluation {
     /// Adds a list literal.

@@ -18,6 +18,7 @@ mod export;
 mod expression;
 mod list;
 mod node;
+mod old_era;
 mod reference;
 mod syntax;
 mod tree;

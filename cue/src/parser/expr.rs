@@ -47,7 +47,7 @@ impl Parser<'_> {
                 "/" => BinaryOp::Divide,
                 _ => return None,
             },
-            TokenKind::Ident => match self.word() {
+            TokenKind::Ident if self.era.is_old() => match self.word() {
                 "div" => BinaryOp::Div,
                 "mod" => BinaryOp::Mod,
                 "quo" => BinaryOp::Quo,
@@ -58,10 +58,24 @@ impl Parser<'_> {
         })
     }
 
+    /// `7 div 2` was CUE up to 0.10: what is written now says more than a missing comma.
+    fn check_infix_word(&mut self, left: &Expr) {
+        let word = if self.kind() == TokenKind::Ident { self.word() } else { return };
+        if matches!(word, "div" | "mod" | "quo" | "rem") && !self.peek_symbol(1, ":") {
+            let left = self.text_of(left.span).to_owned();
+            let left = if left.len() > 20 { "a".to_owned() } else { left };
+            self.error(format!("{word} between its operands was CUE up to 0.10: write {word}({left}, …)"));
+        }
+    }
+
     fn binary(&mut self, least: u8) -> Result<Expr, Mistake> {
         let mut left = self.unary()?;
         let mut length = 0;
-        while let Some(op) = self.binary_op() {
+        loop {
+            let Some(op) = self.binary_op() else {
+                self.check_infix_word(&left);
+                break;
+            };
             if op.precedence() < least {
                 break;
             }

@@ -6,6 +6,7 @@ mod expr;
 use crate::{
     ast::{Comment, CommentGroup, CommentPlace, Comments, File},
     diagnostic::{Code, Diagnostic},
+    era::Era,
     lexer::{self, Lexed, Token, TokenKind},
     source::{FileId, Source, Span},
 };
@@ -23,6 +24,7 @@ const MAX_DIAGNOSTICS: usize = 100;
 pub fn parse(source: &Source, id: FileId) -> (File, Vec<Diagnostic>) {
     let lexed = lexer::lex(&source.text, id);
     let mut parser = Parser::new(&source.text, id, lexed);
+    parser.era = source.era;
     let file = parser.file();
     (file, parser.finish())
 }
@@ -31,6 +33,7 @@ pub fn parse(source: &Source, id: FileId) -> (File, Vec<Diagnostic>) {
 pub fn parse_expr(source: &Source, id: FileId) -> Result<crate::ast::Expr, Vec<Diagnostic>> {
     let lexed = lexer::lex(&source.text, id);
     let mut parser = Parser::new(&source.text, id, lexed);
+    parser.era = source.era;
     let expr = parser.expr();
     parser.automatic_comma();
     if parser.kind() != TokenKind::End {
@@ -53,13 +56,25 @@ pub(super) struct Parser<'a> {
     /// Comments up to this one are already attached.
     comment: u32,
     pub(super) experiments: Vec<String>,
+    /// What the source was written for.
+    pub(super) era: Era,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, file: FileId, mut lexed: Lexed) -> Self {
         let diagnostics = std::mem::take(&mut lexed.diagnostics);
-        Self { text, file, lexed, at: 0, depth: 0, comment: 0, experiments: Vec::new(), diagnostics }
+        Self {
+            text,
+            file,
+            lexed,
+            at: 0,
+            depth: 0,
+            comment: 0,
+            experiments: Vec::new(),
+            era: Era::default(),
+            diagnostics,
+        }
     }
 
     fn finish(mut self) -> Vec<Diagnostic> {

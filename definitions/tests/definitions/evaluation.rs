@@ -70,10 +70,8 @@ fn evaluate(case: &Case, text: &str, fields: &[&str]) -> Result<Json, String> {
         context.retain(|key, _| !key.starts_with("template-context"));
     }
     let parameter = read(case, "parameter.json");
-    let sources = [
-        Source { name: case.definition.name.into(), text: text.into() },
-        Source { name: "declared".into(), text: "parameter: _\ncontext: _\n".into() },
-    ];
+    let sources =
+        [Source::new(case.definition.name, text), Source::new("declared", "parameter: _\ncontext: _\n")];
     let template = Template::compile(&sources).map_err(|d| d.render(false))?;
     let inputs = [Input::new("parameter", &parameter), Input::new("context", &context)];
     let instance = template.instantiate(&inputs);
@@ -192,17 +190,15 @@ fn every_text_compiles_and_documents_its_parameters() {
     for definition in builtin() {
         for text in [definition.template, definition.status.health, definition.status.message] {
             let Some(text) = text else { continue };
-            let sources = [
-                Source { name: definition.name.into(), text: text.into() },
-                Source { name: "declared".into(), text: "parameter: _\ncontext: _\n".into() },
-            ];
+            let sources =
+                [Source::new(definition.name, text), Source::new("declared", "parameter: _\ncontext: _\n")];
             if let Err(diagnostics) = Template::compile(&sources) {
                 panic!("{}: {}", definition.name, diagnostics.render(false));
             }
         }
         let Some(text) = definition.template else { continue };
-        let source = Source { name: definition.name.into(), text: text.into() };
-        let context = Source { name: "declared".into(), text: "context: _\n".into() };
+        let source = Source::new(definition.name, text);
+        let context = Source::new("declared", "context: _\n");
         let template = Template::compile(&[source, context]).unwrap();
         let instance = template.instantiate(&[]);
         let parameter = instance.root().lookup("parameter");
