@@ -101,6 +101,7 @@ impl Evaluation {
             terms.push(if force { self.concrete(argument)? } else { self.eval(argument)? });
         }
         self.note_origin(vertex, conjunct, super::OriginKind::Constraint);
+        self.has_value(vertex, conjunct);
         self.vm(vertex).checks.push(Check { callee, arguments: terms, conjunct });
         Ok(())
     }
@@ -141,7 +142,7 @@ impl Evaluation {
                         return Err(self.fault(Code::Incomplete, "empty list in call to or", conjunct.expr));
                     }
                     self.vm(vertex).choices.push(Choice::Terms(elements, conjunct));
-                    self.vm(vertex).acyclic |= !conjunct.cyclic;
+                    self.has_value(vertex, conjunct);
                 } else {
                     for element in elements {
                         self.include(vertex, element, conjunct.with(ExprId::value(element.0)))?;
@@ -638,7 +639,7 @@ impl Evaluation {
         copy.atom = atom;
         copy.list = list;
         copy.arcs = arcs.into_iter().collect();
-        copy.acyclic = true;
+        copy.standing.acyclic = true;
         copy.state = State::Done;
         made
     }

@@ -100,7 +100,7 @@ impl Evaluation {
     ) {
         self.run_tasks(copy);
         let v = self.v(copy);
-        if v.cyclic && !v.acyclic {
+        if v.standing.is_cycle() {
             let place = v.origins.first().map_or(ExprId::NONE, |o| o.0);
             faults.push(self.fault(Code::StructuralCycle, "structural cycle", place));
             return;
@@ -230,8 +230,8 @@ impl Evaluation {
             fault: None,
             child_fault: None,
             disjuncts: None,
-            acyclic: v.acyclic,
-            cyclic: v.cyclic,
+            standing: v.standing,
+            postponed: v.postponed.clone(),
             finalized: false,
             waiting_since: 0,
             order: v.order,

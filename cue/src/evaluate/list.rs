@@ -58,7 +58,7 @@ impl Evaluation {
             Some(kind) => {
                 state.least = state.least.max(count);
                 if let Some(kind) = kind {
-                    let conjunct = Conjunct { env, ..conjunct.with(kind) };
+                    let conjunct = Conjunct { env, ..conjunct.with(kind) }.optional();
                     state.rest.push((count, conjunct));
                     let mut at = 0;
                     while at < self.v(vertex).arcs.len() {
@@ -125,7 +125,7 @@ impl Evaluation {
         let v = self.vm(list);
         v.kinds = Kinds::LIST;
         v.list = Some(Box::new(super::ListState { closed: Some(elements.len()), ..Default::default() }));
-        v.acyclic = true;
+        v.standing.acyclic = true;
         v.state = super::State::Done;
         for (at, element) in elements.iter().enumerate() {
             let label = Label::index(at);

@@ -12,6 +12,7 @@ mod bounds;
 mod call;
 mod closedness;
 mod comprehension;
+mod cycle;
 mod disjunction;
 mod equality;
 mod export;
@@ -31,6 +32,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub(crate) use arcs::{Arc_, Arcs};
+pub(crate) use cycle::{CycleKind, Standing};
 pub(crate) use validate::Mode;
 
 use crate::{
@@ -84,7 +86,7 @@ pub(crate) struct Conjunct {
     pub(crate) env: EnvId,
     pub(crate) scope: ScopeId,
     pub(crate) cycle: CycleId,
-    pub(crate) cyclic: bool,
+    pub(crate) kind: CycleKind,
 }
 
 impl Conjunct {
@@ -288,8 +290,9 @@ pub(crate) struct Vertex {
     pub(crate) fault: Option<Fault>,
     pub(crate) child_fault: Option<Fault>,
     pub(crate) disjuncts: Option<Vec<(VertexId, Mark)>>,
-    pub(crate) acyclic: bool,
-    pub(crate) cyclic: bool,
+    pub(crate) standing: Standing,
+    /// References that lead into themselves and wait for a value beside them.
+    pub(crate) postponed: Vec<(Conjunct, VertexId)>,
     pub(crate) finalized: bool,
     /// Place of the next field or task, and the distance to the one after.
     pub(crate) order: (u128, u128),
@@ -418,7 +421,7 @@ impl Evaluation {
 
     /// A conjunct without names, scope or history.
     pub(crate) fn plain(&self, expr: ExprId) -> Conjunct {
-        Conjunct { expr, env: EnvId::NONE, scope: ROOT_SCOPE, cycle: CycleId::NONE, cyclic: false }
+        Conjunct { expr, env: EnvId::NONE, scope: ROOT_SCOPE, cycle: CycleId::NONE, kind: CycleKind::None }
     }
 
     pub(crate) fn chunk(&self, id: ExprId) -> Rc<Shared> {
@@ -467,8 +470,8 @@ impl Evaluation {
             fault: None,
             child_fault: None,
             disjuncts: None,
-            acyclic: false,
-            cyclic: false,
+            standing: Standing::default(),
+            postponed: Vec::new(),
             finalized: false,
             waiting_since: 0,
             order: (0, FIRST_ORDER_STEP),

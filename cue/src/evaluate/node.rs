@@ -167,7 +167,7 @@ impl Evaluation {
 
     fn check_cycle(&mut self, vertex: VertexId) {
         let v = self.v(vertex);
-        if v.cyclic && !v.acyclic {
+        if v.standing.is_cycle() {
             let place = v.conjuncts.first().map_or(ExprId::NONE, |c| c.expr);
             let fault = self.fault(Code::StructuralCycle, "structural cycle", place);
             let v = self.vm(vertex);
@@ -335,6 +335,9 @@ impl Evaluation {
             let text = format!("a value has more than {MAX_CONJUNCTS} conjuncts");
             let fault = self.fault(Code::Budget, text, conjunct.expr);
             return self.set_fault(child, fault);
+        }
+        if conjunct.kind <= super::CycleKind::Optional {
+            self.vm(child).standing.plain = true;
         }
         self.vm(child).conjuncts.push(conjunct);
         match self.v(child).state {

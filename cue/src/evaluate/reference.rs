@@ -1,20 +1,14 @@
 //! A name in; the vertex it means, and that vertex's conjuncts brought to the one that refers, out.
 
 use super::{
-    Conjunct, Cycle, CycleId, EnvKind, Evaluation, Fault, Message, Scope, ScopeId, ScopeKind, State,
-    TaskState, Term, VertexId,
+    Conjunct, CycleKind, EnvKind, Evaluation, Fault, Message, Scope, ScopeId, ScopeKind, State, TaskState,
+    Term, VertexId, cycle::Step,
 };
 use crate::{
     diagnostic::Code,
     ir::{ArcKind, Atom, Expr, ExprId, Label},
     packages::Kinds,
 };
-
-/// Longest chain of references of one conjunct.
-const MAX_CHAIN: usize = 1_000;
-
-/// How often one reference may lead to another value of its own before that counts as without end.
-const MAX_REPEATS: usize = 100;
 
 /// Deepest nesting of closing scopes.
 const MAX_SCOPES: u32 = 256;
@@ -23,6 +17,7 @@ impl Evaluation {
     pub(crate) fn run_reference(&mut self, vertex: VertexId, conjunct: Conjunct) -> Result<(), Fault> {
         match self.resolve(conjunct)? {
             Term::Atom(atom) => {
+                self.has_value(vertex, conjunct);
                 self.add_atom(vertex, atom, conjunct.expr);
                 Ok(())
             }
@@ -257,40 +252,27 @@ impl Evaluation {
         target: VertexId,
         conjunct: Conjunct,
     ) -> Result<(), Fault> {
-        let own = self.canonical(vertex);
-        if self.canonical(target) == own {
-            return Ok(());
+        match self.follow(vertex, target, conjunct)? {
+            Step::Skip => Ok(()),
+            Step::Follow(through) => self.bring(vertex, target, through),
         }
-        let mut cyclic = conjunct.cyclic;
-        let mut id = conjunct.cycle;
-        let mut length = 0;
-        let mut repeats = 0;
-        while !id.is_none() {
-            let entry = self.cycles[id.0 as usize];
-            repeats += usize::from(entry.expr == conjunct.expr);
-            if repeats > MAX_REPEATS {
-                return Err(self.fault(Code::StructuralCycle, "structural cycle", conjunct.expr));
-            }
-            if entry.target == target && entry.expr == conjunct.expr {
-                if self.canonical(entry.node) == own {
-                    return Ok(());
-                }
-                cyclic = true;
-                break;
-            }
-            id = entry.up;
-            length += 1;
-            if length > MAX_CHAIN {
-                return Err(self.fault(Code::StructuralCycle, "structural cycle", conjunct.expr));
-            }
+    }
+
+    /// Brings the conjuncts of a target to a vertex, cycle or not.
+    pub(crate) fn bring(
+        &mut self,
+        vertex: VertexId,
+        target: VertexId,
+        through: Conjunct,
+    ) -> Result<(), Fault> {
+        if let Some(fault) = self.v(target).fault.as_ref().filter(|f| f.0.code == Code::StructuralCycle) {
+            return Err(fault.clone());
         }
-        let key = (target, conjunct.scope);
-        if !cyclic && self.v(vertex).included.contains(&key) {
+        let key = (target, through.scope);
+        if through.kind != CycleKind::Cyclic && self.v(vertex).included.contains(&key) {
             return Ok(());
         }
         self.vm(vertex).included.push(key);
-        self.cycles.push(Cycle { up: conjunct.cycle, expr: conjunct.expr, target, node: vertex });
-        let through = Conjunct { cycle: CycleId(self.cycles.len() as u32 - 1), cyclic, ..conjunct };
         // Whoever may still add conjuncts to the target does it first.
         let parent = self.v(target).parent;
         if !parent.is_none() && self.v(parent).state == State::Busy && self.v(target).label != Label::NONE {
@@ -328,7 +310,7 @@ impl Evaluation {
         let (atom, bounds, checks) = (v.atom.clone(), v.bounds.clone(), v.checks.clone());
         let (patterns, list, arcs) = (v.patterns.clone(), v.list.clone(), v.arcs.to_list());
         let (open, closers) = (v.open.clone(), v.closers.clone());
-        self.vm(vertex).acyclic = true;
+        self.has_value(vertex, through);
         if kinds != Kinds::TOP {
             self.add_kinds(vertex, kinds, by);
         }
@@ -369,7 +351,7 @@ impl Evaluation {
     ) -> Conjunct {
         let _ = (target, vertex);
         let scope = self.graft(conjunct.scope, through.scope);
-        Conjunct { scope, cycle: through.cycle, cyclic: through.cyclic || conjunct.cyclic, ..conjunct }
+        Conjunct { scope, cycle: through.cycle, kind: through.kind, ..conjunct }
     }
 
     pub(crate) fn new_scope(&mut self, parent: ScopeId, kind: ScopeKind) -> ScopeId {

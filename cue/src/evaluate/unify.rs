@@ -1,8 +1,8 @@
 //! A conjunct in; what it says added to a vertex. What needs other values first becomes a task.
 
 use super::{
-    Choice, Conjunct, EnvKind, Evaluation, Fault, Matcher, Message, OriginKind, Pattern, ScopeKind, Task,
-    TaskKind, TaskState, Term, VertexId, bounds::kinds_text,
+    Choice, Conjunct, CycleKind, EnvKind, Evaluation, Fault, Matcher, Message, OriginKind, Pattern,
+    ScopeKind, Task, TaskKind, TaskState, Term, VertexId, bounds::kinds_text,
 };
 use crate::{
     diagnostic::Code,
@@ -16,33 +16,19 @@ impl Evaluation {
         if let Err(fault) = self.step(conjunct.expr) {
             return self.set_fault(vertex, fault);
         }
+        if conjunct.kind <= CycleKind::Optional {
+            self.vm(vertex).standing.plain = true;
+        }
         if let Some(value) = conjunct.expr.as_value() {
             return self.task(vertex, TaskKind::Reference, conjunct.with(ExprId::value(value)));
         }
         let chunk = self.chunk(conjunct.expr);
         let expr = self.expr(&chunk, conjunct.expr);
-        if !matches!(
+        if matches!(
             expr,
-            Expr::Field { .. }
-                | Expr::DynamicField { .. }
-                | Expr::Let { .. }
-                | Expr::ForValue { .. }
-                | Expr::ClauseLet { .. }
-                | Expr::Own { .. }
-                | Expr::Package(_)
-                | Expr::Selector(..)
-                | Expr::Index(..)
-                | Expr::And(..)
-                | Expr::ValueAlias(_)
-                | Expr::Value(_)
-                | Expr::Open(_)
-                | Expr::Try(_)
+            Expr::Bottom | Expr::Top | Expr::Atom(_) | Expr::Kinds(_) | Expr::Struct(_) | Expr::List(_)
         ) {
-            if conjunct.cyclic {
-                self.vm(vertex).cyclic = true;
-            } else {
-                self.vm(vertex).acyclic = true;
-            }
+            self.has_value(vertex, conjunct);
         }
         match expr {
             Expr::Bottom => {
@@ -77,7 +63,7 @@ impl Evaluation {
                 self.add(vertex, conjunct.with(left));
                 self.add(vertex, conjunct.with(right));
             }
-            Expr::Or(_) => self.vm(vertex).choices.push(Choice::Expr(conjunct)),
+            Expr::Or(_) => self.vm(vertex).choices.push(Choice::Expr(conjunct.optional())),
             Expr::ValueAlias(inner) => {
                 let inner = *inner;
                 let env = self.new_env(conjunct.env, EnvKind::Vertex(vertex));
@@ -208,13 +194,15 @@ impl Evaluation {
         for decl in &body.decls {
             match decl {
                 Decl::Field { label, kind, value } => {
-                    self.insert_field(vertex, *label, *kind, inner.with(*value))
+                    let value = inner.with(*value);
+                    let value = if *kind == ArcKind::Optional { value.optional() } else { value };
+                    self.insert_field(vertex, *label, *kind, value);
                 }
                 Decl::Dynamic { label, kind, value } => {
                     self.task(vertex, TaskKind::Dynamic { label: *label, kind: *kind }, inner.with(*value));
                 }
                 Decl::Pattern { pattern, value, labelled } => {
-                    let conjunct = inner.with(*value);
+                    let conjunct = inner.with(*value).optional();
                     let chunk = self.chunk(*pattern);
                     let matcher = match self.expr(&chunk, *pattern) {
                         Expr::Kinds(kinds) if kinds.meets(Kinds::STRING) => Some(Matcher::Any),
@@ -351,6 +339,7 @@ impl Evaluation {
             Expr::Bound(op, limit) => {
                 let term = self.concrete(conjunct.with(*limit))?;
                 self.note_origin(vertex, conjunct, OriginKind::Constraint);
+                self.has_value(vertex, conjunct);
                 return self.add_bound(vertex, *op, term, conjunct.expr);
             }
             Expr::Function(callee) => return self.add_validator(vertex, *callee, &[], conjunct),
@@ -372,7 +361,10 @@ impl Evaluation {
 
     pub(crate) fn add_term(&mut self, vertex: VertexId, term: Term, conjunct: Conjunct) {
         match term {
-            Term::Atom(atom) => self.add_atom(vertex, atom, conjunct.expr),
+            Term::Atom(atom) => {
+                self.has_value(vertex, conjunct);
+                self.add_atom(vertex, atom, conjunct.expr);
+            }
             Term::Vertex(from) => {
                 if let Err(fault) = self.include(vertex, from, conjunct) {
                     self.set_fault(vertex, fault);
