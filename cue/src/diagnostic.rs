@@ -1,49 +1,24 @@
-//! What went wrong, where, and what to do: many diagnostics, as text with carets or as JSON.
+//! What went wrong, where, and what to do: many diagnostics, as text with carets, as lines or as JSON.
+
+mod code;
+mod json;
+mod render;
 
 use std::fmt;
 
 use crate::source::{Sources, Span};
 
-/// What kind of failure it is. Only this steers control flow; the words are for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Code {
-    /// The text is not CUE.
-    Syntax,
-    /// A name or import cannot be resolved.
-    Reference,
-    /// Values conflict, or an operation cannot be done with its operands.
-    Eval,
-    /// An explicit `_|_` or `error()`.
-    User,
-    /// A struct contains itself without end.
-    StructuralCycle,
-    /// A value is not known yet: more input may make it known.
-    Incomplete,
-    /// A value depends on itself: more input may break the cycle.
-    Cycle,
-    /// The budget of steps, depth or output is used up.
-    Budget,
-}
+pub use code::{Class, Code};
 
-impl Code {
-    /// Whether more input may still make the value known.
-    pub fn is_incomplete(self) -> bool {
-        matches!(self, Self::Incomplete | Self::Cycle)
-    }
-
-    /// The word used in JSON and in trees.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Syntax => "syntax",
-            Self::Reference => "reference",
-            Self::Eval => "eval",
-            Self::User => "user",
-            Self::StructuralCycle => "structural cycle",
-            Self::Incomplete => "incomplete",
-            Self::Cycle => "cycle",
-            Self::Budget => "budget",
-        }
-    }
+/// A place that takes part in a failure, with a word on its part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// What stands there, in a few words; may be empty.
+    pub text: String,
+    /// Whether it is the place to look at first. Exactly one label is, when there are any.
+    pub main: bool,
 }
 
 /// One failure.
@@ -55,10 +30,14 @@ pub struct Diagnostic {
     pub message: String,
     /// The path of the value (`output.spec.replicas`), empty for the whole.
     pub path: String,
-    /// The places that cause it; the first is the main one.
-    pub spans: Vec<Span>,
-    /// Further places with a word on each.
-    pub notes: Vec<(Span, String)>,
+    /// Further values that fail for the very same reason at the very same places.
+    pub also: Vec<String>,
+    /// What the value should be, where that can be said.
+    pub expected: Option<String>,
+    /// What it is instead.
+    pub found: Option<String>,
+    /// The places that cause it, the main one first.
+    pub labels: Vec<Label>,
     /// What to do about it.
     pub hint: Option<String>,
 }
@@ -66,14 +45,44 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A diagnostic without a path.
     pub fn new(code: Code, message: impl Into<String>, span: Span) -> Self {
+        let main = Label { span, text: String::new(), main: true };
         Self {
             code,
             message: message.into(),
             path: String::new(),
-            spans: if span.is_none() { Vec::new() } else { vec![span] },
-            notes: Vec::new(),
+            also: Vec::new(),
+            expected: None,
+            found: None,
+            labels: if span.is_none() { Vec::new() } else { vec![main] },
             hint: None,
         }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn with_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    /// The main place.
+    pub fn span(&self) -> Span {
+        self.labels.first().map_or(Span::NONE, |label| label.span)
+    }
+
+    /// Path and message.
+    pub fn title(&self) -> String {
+        if self.path.is_empty() { self.message.clone() } else { format!("{}: {}", self.path, self.message) }
+    }
+
+    /// Whether another one tells of the same cause at another value.
+    fn same_cause(&self, other: &Self) -> bool {
+        !self.code.is_incomplete()
+            && self.code == other.code
+            && self.message == other.message
+            && !self.labels.is_empty()
+            && self.labels.len() == other.labels.len()
+            && self.labels.iter().zip(&other.labels).all(|(a, b)| a.span == b.span)
     }
 }
 
@@ -81,13 +90,34 @@ impl Diagnostic {
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     items: Vec<Diagnostic>,
+    more: usize,
     sources: Sources,
 }
 
+/// Most diagnostics that are kept; the reader cures the first ones first. The others are counted.
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// Most further values that are named for one cause.
+const MAX_ALSO: usize = 20;
+
 impl Diagnostics {
-    /// Diagnostics that point into these sources.
+    /// Diagnostics that point into these sources: each cause once, in the given order, a limited number.
     pub fn new(items: Vec<Diagnostic>, sources: Sources) -> Self {
-        Self { items, sources }
+        let mut kept: Vec<Diagnostic> = Vec::new();
+        let mut more = 0;
+        for item in items {
+            let known = kept.iter().position(|known| known.same_cause(&item) || *known == item);
+            if let Some(known) = known.and_then(|at| kept.get_mut(at)) {
+                if known.path != item.path && known.also.len() < MAX_ALSO {
+                    known.also.push(item.path);
+                }
+            } else if kept.len() < MAX_DIAGNOSTICS {
+                kept.push(item);
+            } else {
+                more += 1;
+            }
+        }
+        Self { items: kept, more, sources }
     }
 
     /// All of them, in order.
@@ -95,9 +125,14 @@ impl Diagnostics {
         self.items.iter()
     }
 
-    /// How many there are.
+    /// How many are kept.
     pub fn len(&self) -> usize {
         self.items.len()
+    }
+
+    /// How many more there were.
+    pub fn more(&self) -> usize {
+        self.more
     }
 
     /// Whether there is none.
@@ -115,82 +150,14 @@ impl Diagnostics {
         self.items.iter().all(|d| d.code.is_incomplete())
     }
 
-    /// Name, line and column of the first span of a diagnostic.
+    /// Name, line and column of the main place of a diagnostic.
     pub fn position(&self, diagnostic: &Diagnostic) -> Option<(&str, usize, usize)> {
-        diagnostic.spans.first().and_then(|s| self.sources.position(*s))
+        self.sources.position(diagnostic.span())
     }
 
-    /// All of them with the source lines and carets; with colours for a terminal.
-    pub fn render(&self, color: bool) -> String {
-        use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        let mut out = String::new();
-        for diagnostic in &self.items {
-            let title = title(diagnostic);
-            let mut group = Level::ERROR
-                .primary_title(title.as_str())
-                .elements(Vec::<Snippet<'_, annotate_snippets::Annotation<'_>>>::new());
-            let mut placed: Vec<(Span, &str, bool)> =
-                diagnostic.spans.iter().map(|s| (*s, "", true)).collect();
-            placed.extend(diagnostic.notes.iter().map(|(s, text)| (*s, text.as_str(), false)));
-            let mut files: Vec<_> = Vec::new();
-            for (span, _, _) in &placed {
-                if !files.contains(&span.file) {
-                    files.push(span.file);
-                }
-            }
-            for file in files {
-                let Some(source) = self.sources.get(file) else { continue };
-                let mut snippet = Snippet::source(source.text.as_str()).path(source.name.as_str());
-                for (span, text, primary) in placed.iter().filter(|p| p.0.file == file) {
-                    let kind = if *primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-                    let end = (span.end as usize).min(source.text.len());
-                    let start = (span.start as usize).min(end);
-                    let annotation = kind.span(start..end);
-                    snippet = snippet.annotation(if text.is_empty() {
-                        annotation
-                    } else {
-                        annotation.label(*text)
-                    });
-                }
-                group = group.element(snippet);
-            }
-            if let Some(hint) = &diagnostic.hint {
-                group = group.element(Level::HELP.message(hint.as_str()));
-            }
-            out.push_str(&renderer.render(&[group]));
-            out.push('\n');
-        }
-        out
-    }
-
-    /// All of them as JSON, positions resolved to file, line and column.
-    pub fn to_json(&self) -> serde_json::Value {
-        let place = |span: &Span| match self.sources.position(*span) {
-            Some((file, line, column)) => serde_json::json!({"file": file, "line": line, "column": column}),
-            None => serde_json::Value::Null,
-        };
-        self.items
-            .iter()
-            .map(|d| {
-                serde_json::json!({
-                    "code": d.code.as_str(),
-                    "message": d.message,
-                    "path": d.path,
-                    "positions": d.spans.iter().map(place).collect::<Vec<_>>(),
-                    "notes": d.notes.iter().map(|(s, t)| serde_json::json!({"position": place(s), "text": t})).collect::<Vec<_>>(),
-                    "hint": d.hint,
-                })
-            })
-            .collect()
-    }
-}
-
-fn title(diagnostic: &Diagnostic) -> String {
-    if diagnostic.path.is_empty() {
-        diagnostic.message.clone()
-    } else {
-        format!("{}: {}", diagnostic.path, diagnostic.message)
+    /// The sentence about those that are not kept, if there are any.
+    fn more_text(&self) -> Option<String> {
+        (self.more > 0).then(|| format!("and {} more", self.more))
     }
 }
 
@@ -204,9 +171,12 @@ impl fmt::Display for Diagnostics {
             if let Some((file, line, column)) = self.position(diagnostic) {
                 write!(f, "{file}:{line}:{column}: ")?;
             }
-            f.write_str(&title(diagnostic))?;
+            f.write_str(&diagnostic.title())?;
         }
-        Ok(())
+        match self.more_text() {
+            Some(text) => write!(f, "\n{text}"),
+            None => Ok(()),
+        }
     }
 }
 

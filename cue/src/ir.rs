@@ -351,5 +351,7 @@ pub(crate) struct Program {
     pub(crate) lets: Vec<ExprId>,
     pub(crate) packages: Vec<Package>,
     pub(crate) notes: FxHashMap<ExprId, FieldNotes>,
+    /// Where the label of a field is written, by the expression of its value.
+    pub(crate) labels_of_values: FxHashMap<ExprId, Span>,
     pub(crate) sources: Sources,
 }

@@ -10,6 +10,7 @@ pub mod format;
 mod ir;
 mod lexer;
 pub mod literal;
+pub mod nearest;
 pub mod number;
 pub mod packages;
 pub mod parser;
@@ -19,7 +20,7 @@ pub mod source;
 mod template;
 mod value;
 
-pub use diagnostic::{Code, Diagnostic, Diagnostics};
+pub use diagnostic::{Class, Code, Diagnostic, Diagnostics, Label};
 pub use era::{Era, UnknownEra};
 pub use evaluate::{Budget, OriginKind};
 pub use provider::{ImportedPackage, Provider};

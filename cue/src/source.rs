@@ -1,6 +1,6 @@
 //! Source texts in; file ids, spans, lines and columns out.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crate::era::Era;
 
@@ -52,6 +52,11 @@ impl Span {
         Self { file, start: start as u32, end: end as u32 }
     }
 
+    /// The span of a place known by line and column (both from 1), in a file of [`Sources::add_by_line`].
+    pub fn at_line(file: FileId, line: u32, column: u32) -> Self {
+        Self { file, start: line, end: column }
+    }
+
     /// Whether there is no place.
     pub fn is_none(&self) -> bool {
         self.file.0 == u32::MAX
@@ -78,19 +83,40 @@ impl Default for Span {
 /// All sources of one compilation.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    files: Vec<Arc<Source>>,
+    files: Vec<File>,
+}
+
+#[derive(Debug, Clone)]
+struct File {
+    source: Arc<Source>,
+    /// Spans hold a line and a column instead of bytes: all that is known of a text that others have read.
+    by_line: bool,
 }
 
 impl Sources {
     /// Takes a source in.
     pub fn add(&mut self, source: Source) -> FileId {
-        self.files.push(Arc::new(source));
+        self.push(Arc::new(source), false)
+    }
+
+    /// Takes in a source whose places are known by line and column ([`Span::at_line`]); the text may be empty when
+    /// nobody has it any more.
+    pub fn add_by_line(&mut self, source: Arc<Source>) -> FileId {
+        self.push(source, true)
+    }
+
+    fn push(&mut self, source: Arc<Source>, by_line: bool) -> FileId {
+        self.files.push(File { source, by_line });
         FileId(self.files.len() as u32 - 1)
+    }
+
+    fn file(&self, file: FileId) -> Option<&File> {
+        self.files.get(file.0 as usize)
     }
 
     /// The source of this id.
     pub fn get(&self, file: FileId) -> Option<&Source> {
-        self.files.get(file.0 as usize).map(|s| &**s)
+        self.file(file).map(|f| &*f.source)
     }
 
     /// How many sources there are.
@@ -105,15 +131,94 @@ impl Sources {
 
     /// The text of a span.
     pub fn text(&self, span: Span) -> &str {
-        self.get(span.file).and_then(|s| s.text.get(span.start as usize..span.end as usize)).unwrap_or("")
+        match self.file(span.file) {
+            Some(file) if !file.by_line => {
+                file.source.text.get(span.start as usize..span.end as usize).unwrap_or("")
+            }
+            Some(file) => file.source.text.get(self.bytes(span)).unwrap_or(""),
+            None => "",
+        }
+    }
+
+    /// The bytes of a span within its text, cut to what the text holds.
+    pub fn bytes(&self, span: Span) -> Range<usize> {
+        let Some(file) = self.file(span.file) else { return 0..0 };
+        let text = file.source.text.as_str();
+        let whole = |mut at: usize| {
+            at = at.min(text.len());
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            at
+        };
+        if !file.by_line {
+            let start = whole(span.start as usize);
+            return start..whole(span.end as usize).max(start);
+        }
+        let lines = text.split_inclusive('\n').take(span.start.saturating_sub(1) as usize);
+        let line_start: usize = lines.map(str::len).sum();
+        let line = text[line_start..].lines().next().unwrap_or("");
+        let column = span.end.saturating_sub(1) as usize;
+        let offset = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+        let start = line_start + offset;
+        start..start + written(&line[offset..])
+    }
+
+    /// Line and column, both from 1, of a byte of a text.
+    pub fn line_column(&self, file: FileId, byte: usize) -> (usize, usize) {
+        let text = self.get(file).map_or("", |source| source.text.as_str());
+        let before = text.get(..byte).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+        (line, before[line_start..].chars().count() + 1)
     }
 
     /// Name, line and column (both from 1, the column in characters) of the start of a span.
     pub fn position(&self, span: Span) -> Option<(&str, usize, usize)> {
-        let source = self.get(span.file)?;
-        let before = source.text.get(..span.start as usize).unwrap_or(&source.text);
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
-        Some((&source.name, line, before[line_start..].chars().count() + 1))
+        let file = self.file(span.file)?;
+        let (line, column) = match file.by_line {
+            true => (span.start as usize, span.end as usize),
+            false => self.line_column(span.file, span.start as usize),
+        };
+        Some((&file.source.name, line, column))
+    }
+}
+
+/// How much of a line of YAML or JSON belongs to the value or name at its start.
+fn written(rest: &str) -> usize {
+    if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        return rest[1..].find(quote).map_or(rest.trim_end().len(), |at| at + 2);
+    }
+    let end = [": ", " #", ", ", "]", "}"].iter().filter_map(|mark| rest.find(mark)).min();
+    rest[..end.unwrap_or(rest.len())].trim_end().trim_end_matches([':', ',']).len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{FileId, Source, Sources, Span};
+
+    #[test]
+    fn places_by_line_find_their_text() {
+        let mut sources = Sources::default();
+        let text = "a: 1\nports:\n  - {port: 80, name: \"x y\"}\n";
+        let file = sources.add_by_line(Arc::new(Source::new("app.yaml", text)));
+        for (line, column, expected) in
+            [(1, 4, "1"), (2, 1, "ports"), (3, 12, "80"), (3, 22, "\"x y\""), (3, 6, "port"), (9, 9, "")]
+        {
+            let span = Span::at_line(file, line, column);
+            assert_eq!(sources.text(span), expected, "{line}:{column}");
+            assert_eq!(sources.position(span), Some(("app.yaml", line as usize, column as usize)));
+        }
+        assert_eq!(sources.position(Span::new(FileId(7), 0, 1)), None);
+    }
+
+    #[test]
+    fn spans_beyond_the_text_are_cut() {
+        let mut sources = Sources::default();
+        let file = sources.add(Source::new("x.cue", "a: \"ü\""));
+        assert_eq!(sources.bytes(Span::new(file, 5, 99)), 4..7);
+        assert_eq!(sources.line_column(file, 6), (1, 6));
     }
 }

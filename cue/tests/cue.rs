@@ -9,6 +9,8 @@ mod archive;
 mod doors;
 #[path = "cue/eras.rs"]
 mod eras;
+#[path = "cue/messages.rs"]
+mod messages;
 #[path = "cue/providers.rs"]
 mod providers;
 #[path = "cue/speed.rs"]

@@ -41,7 +41,7 @@ pub mod health;
 pub mod health_scope;
 pub mod manifest;
 pub mod manual_scaler;
-pub mod nearest;
+
 pub mod observed;
 pub mod parse;
 pub mod plan;
@@ -62,3 +62,4 @@ pub use render::{Rendered, Templates};
 pub use revision::Revision;
 pub use snapshot::{ClusterVersion, Snapshot};
 pub use status::Status;
+pub use vela_cue::nearest;

@@ -7,16 +7,22 @@ use crate::{
     ast::{
         self, BinaryOp, ClauseKind, DeclKind, ExprKind, InterpolationPart, LabelKind, LiteralKind, UnaryOp,
     },
-    diagnostic::Code,
+    diagnostic::{Code, Diagnostic},
     era::guard,
     ir::{
         ArcKind, Atom, Builtin, Callee, Clause, Comprehension, Decl, Expr, ExprId, FieldNotes, Label, List,
         Struct,
     },
-    literal,
-    packages::Kinds,
+    literal, nearest,
+    packages::{self, Kinds},
     source::Span,
 };
+
+/// Names that every file knows, for hints.
+const PREDECLARED: [&str; 14] = [
+    "string", "bytes", "bool", "int", "float", "number", "uint", "len", "close", "and", "or", "div", "mod",
+    "error",
+];
 
 impl Compiler<'_> {
     pub(super) fn struct_body(&mut self, decls: &[ast::Decl], span: Span) -> Struct {
@@ -154,6 +160,7 @@ impl Compiler<'_> {
     }
 
     fn note(&mut self, value: ExprId, lines: Vec<String>, field: &ast::Field) {
+        self.labels_of_values.insert(value, field.label.span);
         if lines.is_empty() && field.attributes.is_empty() {
             return;
         }
@@ -256,8 +263,20 @@ impl Compiler<'_> {
         if let Some(expr) = self.predeclared(name.strip_prefix("__").unwrap_or(name), span) {
             return expr;
         }
-        self.error(Code::Reference, format!("reference {name:?} not found"), span);
+        let hint = self.name_hint(name);
+        let error = Diagnostic::new(Code::Reference, format!("reference {name:?} not found"), span);
+        self.diagnostics.push(error.with_hint(hint));
         Expr::Bottom
+    }
+
+    /// What may have been meant by a name that means nothing.
+    fn name_hint(&self, name: &str) -> Option<String> {
+        if let Some(package) = packages::lookup_by_name(name) {
+            return Some(format!("add `import {:?}`", package.path));
+        }
+        let visible = self.scopes.iter().flat_map(Scope::visible).chain(PREDECLARED.iter().copied());
+        nearest::did_you_mean(name, visible)
+            .or_else(|| Some(format!("declare the field `{name}`, or write \"{name}\" if text is meant")))
     }
 
     fn predeclared(&mut self, name: &str, span: Span) -> Option<Expr> {
@@ -458,11 +477,11 @@ impl Compiler<'_> {
                     let known = found.constants.iter().any(|(n, _)| *n == name);
                     let id = self.builtin_package(found);
                     if !known && !found.declarations.lines().any(|l| l.trim_start().starts_with(name)) {
-                        self.error(
-                            Code::Reference,
-                            format!("package {:?} has no {name}", found.path),
-                            label.span,
-                        );
+                        let text = format!("package {:?} has no {name}", found.path);
+                        let members = found.functions.iter().map(|f| f.name);
+                        let hint = nearest::did_you_mean(name, members);
+                        self.diagnostics
+                            .push(Diagnostic::new(Code::Import, text, label.span).with_hint(hint));
                     }
                     let base = self.push(base.span, Expr::Package(id));
                     return self.push(span, Expr::Selector(base, label_id));
@@ -479,7 +498,15 @@ impl Compiler<'_> {
         match self.chunk.exprs.get(id.index()) {
             Some(Expr::Function(callee)) => Expr::Call(*callee, arguments),
             _ => {
-                self.error(Code::Eval, "only builtin functions can be called", span);
+                // What has no meaning was told already.
+                let told = self.diagnostics.iter().any(|d| {
+                    d.span().file == span.file
+                        && callee.span.start <= d.span().start
+                        && d.span().end <= callee.span.end
+                });
+                if !told {
+                    self.error(Code::Operation, "only builtin functions can be called", span);
+                }
                 Expr::Bottom
             }
         }

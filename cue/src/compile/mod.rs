@@ -54,6 +54,7 @@ pub(crate) struct Compiler<'a> {
     packages: Vec<Package>,
     package_ids: FxHashMap<String, u32>,
     notes: FxHashMap<ExprId, FieldNotes>,
+    labels_of_values: FxHashMap<ExprId, Span>,
     /// Comments on their way to the last field of a chain `a: b: c`.
     carried_lines: Vec<String>,
     sources: Sources,
@@ -87,6 +88,7 @@ impl<'a> Compiler<'a> {
             packages: vec![Package { files: Vec::new() }],
             package_ids: FxHashMap::default(),
             notes: FxHashMap::default(),
+            labels_of_values: FxHashMap::default(),
             carried_lines: Vec::new(),
             sources,
             providers,
@@ -100,7 +102,9 @@ impl<'a> Compiler<'a> {
 
     fn finish(self) -> Result<Program, Diagnostics> {
         if !self.diagnostics.is_empty() {
-            return Err(Diagnostics::new(self.diagnostics, self.sources));
+            let mut diagnostics = self.diagnostics;
+            diagnostics.sort_by_key(|d| (d.span().file, d.span().start));
+            return Err(Diagnostics::new(diagnostics, self.sources));
         }
         Ok(Program {
             chunk: Arc::new(self.chunk),
@@ -108,6 +112,7 @@ impl<'a> Compiler<'a> {
             lets: self.lets,
             packages: self.packages,
             notes: self.notes,
+            labels_of_values: self.labels_of_values,
             sources: self.sources,
         })
     }
@@ -163,7 +168,7 @@ impl<'a> Compiler<'a> {
                 .map(|(name, import)| (name.clone(), import.span))
                 .collect();
             for (name, span) in unused {
-                self.error(Code::Reference, format!("imported and not used: {name:?}"), span);
+                self.error(Code::Unused, format!("imported and not used: {name:?}"), span);
             }
         }
         out
@@ -190,7 +195,7 @@ impl<'a> Compiler<'a> {
                     None
                 };
                 if self.imports.contains_key(&name) {
-                    self.error(Code::Reference, format!("{name} is imported twice in this file"), spec.span);
+                    self.error(Code::Redeclared, format!("{name} is imported twice in this file"), spec.span);
                 }
                 self.imports.insert(name, Import { target, span: spec.span, used: false });
             }
@@ -200,7 +205,7 @@ impl<'a> Compiler<'a> {
     fn import_package(&mut self, path: &str, span: Span) -> Option<u32> {
         if let Some(id) = self.package_ids.get(path).copied() {
             if self.packages[id as usize].files.is_empty() {
-                self.error(Code::Reference, format!("package {path:?} imports itself through others"), span);
+                self.error(Code::Import, format!("package {path:?} imports itself through others"), span);
             }
             return Some(id);
         }
@@ -222,11 +227,13 @@ impl<'a> Compiler<'a> {
     }
 
     fn unknown_package(&mut self, path: &str, span: Span) {
-        let mut diagnostic = Diagnostic::new(Code::Reference, format!("package {path:?} is not known"), span);
+        let mut diagnostic = Diagnostic::new(Code::Import, format!("package {path:?} is not known"), span);
         let mut known: Vec<&str> = packages::paths().collect();
         known.extend(self.providers.iter().map(|p| p.path()));
         known.sort_unstable();
-        diagnostic.hint = Some(format!("known packages: {}", known.join(", ")));
+        let near = crate::nearest::did_you_mean(path, known.iter().copied());
+        let near = near.map(|text| text + " ").unwrap_or_default();
+        diagnostic.hint = Some(format!("{near}known packages: {}", known.join(", ")));
         self.diagnostics.push(diagnostic);
     }
 

@@ -55,6 +55,10 @@ impl Scope {
         self.names.contains_key(name)
     }
 
+    pub(super) fn visible(&self) -> impl Iterator<Item = &str> {
+        self.names.keys().map(String::as_str)
+    }
+
     pub(super) fn let_index(&self, name: &str) -> Option<u32> {
         match self.names.get(name) {
             Some(Name::Let(index)) => Some(*index),
@@ -78,7 +82,7 @@ impl Compiler<'_> {
                     self.lets.push(ExprId::NONE);
                     if matches!(scope.names.get(&binding.name.name), Some(Name::Let(_))) {
                         self.error(
-                            Code::Reference,
+                            Code::Redeclared,
                             format!(
                                 "cannot have two let clauses or aliases named {:?} in the same scope",
                                 binding.name.name
@@ -87,7 +91,7 @@ impl Compiler<'_> {
                         );
                     } else if scope.names.contains_key(&binding.name.name) {
                         self.error(
-                            Code::Reference,
+                            Code::Redeclared,
                             format!(
                                 "cannot have both alias and field with name {:?} in same scope",
                                 binding.name.name
@@ -109,7 +113,7 @@ impl Compiler<'_> {
                 let label = self.ident_label(name);
                 if matches!(scope.names.get(name), Some(Name::Let(_))) {
                     self.error(
-                        Code::Reference,
+                        Code::Redeclared,
                         format!("cannot have both alias and field with name {name:?} in same scope"),
                         field.label.span,
                     );
@@ -141,7 +145,7 @@ impl Compiler<'_> {
         let Some(scope) = self.scopes.pop() else { return };
         for (name, span) in &scope.must_use {
             if !scope.used.contains(name) {
-                self.error(Code::Reference, format!("unreferenced alias or let clause {name}"), *span);
+                self.error(Code::Unused, format!("unreferenced alias or let clause {name}"), *span);
             }
         }
     }

@@ -34,7 +34,7 @@ impl Evaluation {
             self.term_kinds(a),
             self.term_kinds(b)
         );
-        self.fault(Code::Eval, text, place)
+        self.fault(Code::Operation, text, place)
     }
 
     pub(crate) fn atoms(
@@ -48,7 +48,7 @@ impl Evaluation {
         let bad = |this: &Self| {
             let fault = this.bad_operands(op, &Term::Atom(a.clone()), &Term::Atom(b.clone()), place);
             let Message::Text(text) = &fault.0.message else { return fault };
-            this.fault_with(Code::Eval, Message::Text(text.clone()), &[place, sides[0], sides[1]])
+            this.fault_with(Code::Operation, Message::Text(text.clone()), &[place, sides[0], sides[1]])
         };
         let boolean = |b: bool| Ok(Term::Atom(Atom::Bool(b)));
         match op {
@@ -88,7 +88,9 @@ impl Evaluation {
                 };
                 match result {
                     Ok(value) => Ok(Term::Atom(Atom::Number { value, is_float: float })),
-                    Err(error) => Err(self.fault(Code::Eval, format!("failed arithmetic: {error}"), place)),
+                    Err(error) => {
+                        Err(self.fault(Code::Operation, format!("failed arithmetic: {error}"), place))
+                    }
                 }
             }
             (Atom::String(x), Atom::String(y)) if op == BinaryOp::Add => {
@@ -115,7 +117,7 @@ impl Evaluation {
     fn repeat(&self, atom: &Atom, count: Option<i64>, place: ExprId) -> Result<Term, Fault> {
         let bytes = bytes_of(atom);
         let Some(count) = count.filter(|n| *n >= 0) else {
-            return Err(self.fault(Code::Eval, "cannot convert negative number to uint64", place));
+            return Err(self.fault(Code::Operation, "cannot convert negative number to uint64", place));
         };
         if (bytes.len() as i64).saturating_mul(count) > MAX_REPEATED {
             return Err(self.fault(Code::Budget, "the repeated text is too long", place));
@@ -139,7 +141,7 @@ impl Evaluation {
         };
         match &*compiled {
             Ok(regexp) => Ok(regexp.is_match(text)),
-            Err(error) => Err(self.fault(Code::Eval, format!("error parsing regexp: {error}"), place)),
+            Err(error) => Err(self.fault(Code::Operation, format!("error parsing regexp: {error}"), place)),
         }
     }
 }

@@ -56,7 +56,7 @@ impl Evaluation {
                 return Ok(());
             }
             return Err(self.fault(
-                Code::Eval,
+                Code::Operation,
                 format!("cannot use a struct or list with {}", op.text()),
                 from,
             ));
@@ -75,7 +75,7 @@ impl Evaluation {
             }
             (UnaryOp::Match | UnaryOp::NotMatch, _) => {
                 return Err(self.fault(
-                    Code::Eval,
+                    Code::Operation,
                     format!("cannot use {} with {}", self.atom_text(&limit), op.text()),
                     from,
                 ));
@@ -85,7 +85,7 @@ impl Evaluation {
             (_, Atom::Bytes(_)) => Kinds::BYTES,
             (_, Atom::Null | Atom::Bool(_)) => {
                 return Err(self.fault(
-                    Code::Eval,
+                    Code::Operation,
                     format!("cannot use {} with {}", self.atom_text(&limit), op.text()),
                     from,
                 ));
@@ -109,13 +109,9 @@ impl Evaluation {
                     Ok(true) => {}
                     Ok(false) => {
                         let by = self.v(vertex).atom_by;
-                        let text = format!(
-                            "invalid value {} (out of bound {}{})",
-                            self.atom_text(&atom),
-                            bound.op.text(),
-                            self.atom_text(&bound.limit)
-                        );
-                        let fault = self.fault_with(Code::Eval, Message::Text(text), &[bound.from, by]);
+                        let (value, limit) = (atom.clone(), bound.limit.clone());
+                        let message = Message::OutOfBound { value, op: bound.op, limit };
+                        let fault = self.fault_with(Code::OutOfBound, message, &[bound.from, by]);
                         self.set_fault(vertex, fault);
                     }
                     Err(fault) => self.set_fault(vertex, fault),
@@ -148,7 +144,7 @@ impl Evaluation {
                         high.op.text(),
                         self.atom_text(&high.limit)
                     );
-                    let fault = self.fault_with(Code::Eval, Message::Text(text), &[low.from, high.from]);
+                    let fault = self.fault_with(Code::Conflict, Message::Text(text), &[low.from, high.from]);
                     return self.set_fault(vertex, fault);
                 }
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Check, Choice, Conjunct, Evaluation, Fault, Message, Mode, ScopeKind, State, Term, VertexId,
-    bounds::kinds_text,
+    fault::FunctionName,
 };
 use crate::{
     ast::BinaryOp,
@@ -60,7 +60,7 @@ impl Evaluation {
             Callee::Builtin(builtin @ (Builtin::And | Builtin::Or | Builtin::Close)) => {
                 let [argument] = arguments else {
                     return Err(self.fault(
-                        Code::Eval,
+                        Code::Argument,
                         format!("{} takes one argument", name_of(callee)),
                         conjunct.expr,
                     ));
@@ -70,7 +70,7 @@ impl Evaluation {
             Callee::Builtin(Builtin::MatchN | Builtin::MatchIf) => {}
             Callee::Builtin(_) => {
                 return Err(self.fault(
-                    Code::Eval,
+                    Code::Argument,
                     format!("{} must be called", name_of(callee)),
                     conjunct.expr,
                 ));
@@ -78,7 +78,7 @@ impl Evaluation {
             Callee::Package(function) => {
                 if !function.is_validator() || arguments.len() + 1 != function.parameters.len() {
                     return Err(self.fault(
-                        Code::Eval,
+                        Code::Argument,
                         format!("{} must be called", function.name),
                         conjunct.expr,
                     ));
@@ -126,12 +126,12 @@ impl Evaluation {
                         if self.v(target).kinds != Kinds::STRUCT && self.v(target).disjuncts.is_none() {
                             let text =
                                 format!("cannot close {}: not a struct", self.source_text(argument.expr));
-                            return Err(self.fault(Code::Eval, text, argument.expr));
+                            return Err(self.fault(Code::Argument, text, argument.expr));
                         }
                         self.close_by(vertex, scope);
                         self.include(vertex, target, Conjunct { scope, ..conjunct })
                     }
-                    Term::Atom(_) => Err(self.fault(Code::Eval, "close takes a struct", argument.expr)),
+                    Term::Atom(_) => Err(self.fault(Code::Argument, "close takes a struct", argument.expr)),
                 }
             }
             _ => {
@@ -188,7 +188,7 @@ impl Evaluation {
                 Ok(())
             } else {
                 let text = format!("{name} takes {wanted} arguments, not {}", arguments.len());
-                Err(this.fault(Code::Eval, text, conjunct.expr))
+                Err(this.fault(Code::Argument, text, conjunct.expr))
             }
         };
         match builtin {
@@ -210,7 +210,7 @@ impl Evaluation {
                     }
                     other @ Term::Atom(_) => {
                         let text = format!("invalid argument type {} of len", self.term_kinds(&other));
-                        return Err(self.fault(Code::Eval, text, conjunct.expr));
+                        return Err(self.fault(Code::Argument, text, conjunct.expr));
                     }
                 };
                 Ok(Term::Atom(Atom::Number { value: (length as i64).into(), is_float: false }))
@@ -236,11 +236,11 @@ impl Evaluation {
                 count(self, 1)?;
                 match self.concrete(conjunct.with(arguments[0]))? {
                     Term::Atom(Atom::String(text)) => Err(self.fault(Code::User, &*text, conjunct.expr)),
-                    _ => Err(self.fault(Code::Eval, "error takes a string", conjunct.expr)),
+                    _ => Err(self.fault(Code::Argument, "error takes a string", conjunct.expr)),
                 }
             }
             _ => Err(self.fault(
-                Code::Eval,
+                Code::Argument,
                 format!("wrong number of arguments in call to {name}"),
                 conjunct.expr,
             )),
@@ -267,11 +267,11 @@ impl Evaluation {
         conjunct: Conjunct,
     ) -> Result<Term, Fault> {
         if arguments.len() > function.parameters.len() {
-            let text = format!("too many arguments in call to {}", function.name);
-            return Err(self.fault(Code::Eval, text, conjunct.expr));
+            let text = format!("too many arguments in call to {}", FunctionName::of(function));
+            return Err(self.fault(Code::Argument, text, conjunct.expr));
         }
         let mut terms = Vec::with_capacity(arguments.len());
-        for (argument, parameter) in arguments.iter().zip(function.parameters) {
+        for (at, (argument, parameter)) in arguments.iter().zip(function.parameters).enumerate() {
             let argument = conjunct.with(*argument);
             let term =
                 if parameter.kinds == Kinds::TOP { self.eval(argument)? } else { self.concrete(argument)? };
@@ -286,14 +286,14 @@ impl Evaluation {
             let integral = matches!(&term, Term::Atom(Atom::Number { value, .. }) if value.is_integral())
                 && parameter.kinds.meets(Kinds::INT);
             if !kinds.meets(parameter.kinds) && !integral {
-                let text = format!(
-                    "cannot use {} (type {}) as {} in argument to {}",
-                    self.term_text(&term),
-                    kinds_text(kinds),
-                    kinds_text(parameter.kinds),
-                    function.name
-                );
-                return Err(self.fault(Code::Eval, text, argument.expr));
+                let message = Message::Argument {
+                    function: FunctionName::of(function),
+                    at,
+                    text: self.term_text(&term),
+                    found: kinds,
+                    wanted: parameter.kinds,
+                };
+                return Err(self.fault_with(Code::Argument, message, &[argument.expr]));
             }
             terms.push(term);
         }
@@ -301,8 +301,8 @@ impl Evaluation {
             match parameter.default {
                 Some(default) => terms.push(Term::Atom(Atom::String(Arc::from(default)))),
                 None => {
-                    let text = format!("not enough arguments in call to {}", function.name);
-                    return Err(self.fault(Code::Eval, text, conjunct.expr));
+                    let text = format!("not enough arguments in call to {}", FunctionName::of(function));
+                    return Err(self.fault(Code::Argument, text, conjunct.expr));
                 }
             }
         }
@@ -353,14 +353,18 @@ impl Evaluation {
         match result {
             Ok(data) => self.data_term(&data, conjunct.expr),
             Err(Failure::Error(text)) => Err(self.fault(
-                Code::Eval,
-                format!("error in call to {}: {text}", function.name),
+                Code::Argument,
+                format!("error in call to {}: {text}", FunctionName::of(function)),
                 conjunct.expr,
             )),
             Err(Failure::Incomplete(vertex)) => {
                 let vertex = VertexId(vertex as u32);
                 self.validate(vertex, Mode::Concrete, conjunct.expr)?;
-                Err(self.fault_with(Code::Incomplete, Message::NotConcrete(conjunct.expr), &[conjunct.expr]))
+                Err(self.fault_with(
+                    Code::Incomplete,
+                    Message::NotConcrete(conjunct.expr, vertex),
+                    &[conjunct.expr],
+                ))
             }
         }
     }
@@ -412,7 +416,11 @@ impl Evaluation {
                 let data = match read {
                     Ok(data) => data,
                     Err(error) => {
-                        return Err(self.fault(Code::Eval, format!("cannot read: {error:?}"), conjunct.expr));
+                        return Err(self.fault(
+                            Code::Argument,
+                            format!("cannot read: {error:?}"),
+                            conjunct.expr,
+                        ));
                     }
                 };
                 let Term::Vertex(value) = self.data_vertex(&data, conjunct.expr)? else {
@@ -424,7 +432,7 @@ impl Evaluation {
                 self.validate(joined, mode, conjunct.expr)?;
                 boolean(true)
             }
-            _ => Err(self.fault(Code::Eval, "these arguments do not fit the function", conjunct.expr)),
+            _ => Err(self.fault(Code::Argument, "these arguments do not fit the function", conjunct.expr)),
         }
     }
 
@@ -476,7 +484,7 @@ impl Evaluation {
         let less = self.lookup(joined, label, conjunct.expr)?;
         match self.concrete_term(Term::Vertex(less), conjunct.expr)? {
             Term::Atom(Atom::Bool(b)) => Ok(b),
-            _ => Err(self.fault(Code::Eval, "less must be a bool", conjunct.expr)),
+            _ => Err(self.fault(Code::Argument, "less must be a bool", conjunct.expr)),
         }
     }
 
@@ -583,7 +591,7 @@ impl Evaluation {
         }
         let more_may_come =
             matches!(check.callee, Callee::Package(f) if f.name == "MinFields") && !self.is_closed(vertex);
-        let code = if more_may_come { Code::Incomplete } else { Code::Eval };
+        let code = if more_may_come { Code::Incomplete } else { Code::Unsatisfied };
         let text = format!(
             "invalid value {} (does not satisfy {})",
             self.show(vertex),
@@ -622,7 +630,7 @@ impl Evaluation {
                 Ok(self.unifies(value, side))
             }
             _ => Err(self.fault(
-                Code::Eval,
+                Code::Argument,
                 format!("wrong arguments of {}", name_of(Callee::Builtin(builtin))),
                 conjunct.expr,
             )),

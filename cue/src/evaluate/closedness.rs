@@ -83,8 +83,8 @@ impl Evaluation {
                 continue;
             }
             let places: Vec<ExprId> = self.v(arc.vertex).conjuncts.iter().map(|c| c.expr).collect();
-            let fault =
-                self.fault_with(Code::Eval, super::Message::Text("field not allowed".into()), &places);
+            let message = super::Message::NotAllowed(arc.label, vertex);
+            let fault = self.fault_with(Code::NotAllowed, message, &places);
             self.process(arc.vertex);
             self.set_fault(arc.vertex, fault.clone());
             let child = self.deref(arc.vertex);

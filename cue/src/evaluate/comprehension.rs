@@ -44,12 +44,8 @@ impl Evaluation {
                 Term::Atom(Atom::Bool(true)) => self.clause(rest, conjunct, out),
                 Term::Atom(Atom::Bool(false)) => Ok(()),
                 other => {
-                    let text = format!(
-                        "cannot use {} (type {}) as type bool",
-                        self.source_text(*condition),
-                        self.term_kinds(&other)
-                    );
-                    Err(self.fault(Code::Eval, text, *condition))
+                    let found = self.kinds_set(&other);
+                    Err(self.wrong_kind(*condition, found, crate::packages::Kinds::BOOL))
                 }
             },
             Clause::Let(value) => {
@@ -89,7 +85,7 @@ impl Evaluation {
                         None if !arc.label.is_regular() || arc.kind == ArcKind::Optional => continue,
                         None if arc.kind == ArcKind::Required => {
                             let text = format!("required field missing: {}", self.label_name(arc.label));
-                            return Err(self.fault(Code::Incomplete, text, *source));
+                            return Err(self.fault(Code::MissingRequired, text, *source));
                         }
                         None => Atom::String(self.label_text(arc.label)),
                     };

@@ -146,10 +146,7 @@ impl Evaluation {
         if let Some(fault) = budget {
             return self.set_fault(vertex, fault);
         }
-        let texts: Vec<String> = faults.iter().take(8).map(|f| self.message(f)).collect();
         let places: Vec<ExprId> = faults.iter().flat_map(|f| f.0.places.iter().copied()).take(8).collect();
-        let count = faults.len();
-        let text = format!("{count} errors in empty disjunction: {}", texts.join("; "));
         let user = faults.iter().all(|f| f.0.code == Code::User) && !faults.is_empty();
         let code = if faults.iter().any(Fault::is_incomplete) {
             Code::Incomplete
@@ -158,9 +155,9 @@ impl Evaluation {
         } else if user {
             Code::User
         } else {
-            Code::Eval
+            Code::Disjunction
         };
-        let fault = self.fault_with(code, Message::Text(text), &places);
+        let fault = self.fault_with(code, Message::Disjunction(faults), &places);
         self.set_fault(vertex, fault);
     }
 

@@ -23,7 +23,7 @@ impl Evaluation {
     pub(crate) fn data(&mut self, vertex: VertexId, place: ExprId, size: &mut usize) -> Result<Data, Fault> {
         self.process(vertex);
         let Some(own) = self.default_of(vertex) else {
-            return Err(self.fault_with(Code::Incomplete, Message::NotConcrete(place), &[place]));
+            return Err(self.fault_with(Code::Ambiguous, Message::Ambiguous(vertex), &[place]));
         };
         *size += 8;
         if *size > self.budget.output {
@@ -52,7 +52,7 @@ impl Evaluation {
             return Ok(Data::List(items));
         }
         if v.kinds != Kinds::STRUCT {
-            return Err(self.fault_with(Code::Incomplete, Message::NotConcrete(place), &[place]));
+            return Err(self.fault_with(Code::Incomplete, Message::NotConcrete(place, own), &[place]));
         }
         let mut fields = Vec::with_capacity(arcs.len());
         for arc in arcs.iter().filter(|a| a.kind == ArcKind::Member && a.label.is_regular()) {

@@ -102,12 +102,7 @@ impl Evaluation {
                     if let Some(fault) = self.v(vertex).fault.clone() {
                         return Err(fault);
                     }
-                    let text = format!(
-                        "unresolved disjunction {} (type {})",
-                        self.show(vertex),
-                        self.kinds_of(vertex)
-                    );
-                    return Err(self.fault(Code::Incomplete, text, place));
+                    return Err(self.fault_with(Code::Ambiguous, Message::Ambiguous(vertex), &[place]));
                 }
             }
         }
@@ -134,7 +129,7 @@ impl Evaluation {
         if v.kinds == Kinds::STRUCT || (v.kinds == Kinds::LIST && v.list.is_some()) {
             return Ok(Term::Vertex(vertex));
         }
-        Err(self.fault_with(Code::Incomplete, Message::NotConcrete(place), &[place]))
+        Err(self.fault_with(Code::Incomplete, Message::NotConcrete(place, vertex), &[place]))
     }
 
     /// The list or struct an expression is.
@@ -150,7 +145,7 @@ impl Evaluation {
                     self.source_text(conjunct.expr),
                     super::bounds::kinds_text(atom.kinds())
                 );
-                Err(self.fault(Code::Eval, text, conjunct.expr))
+                Err(self.fault(Code::Operation, text, conjunct.expr))
             }
         }
     }
@@ -213,7 +208,7 @@ impl Evaluation {
                         "invalid interpolation: cannot use {} (type {kinds}) as type (bool|string|bytes|number)",
                         self.source_text(*expr)
                     );
-                    return Err(self.fault(Code::Eval, text, *expr));
+                    return Err(self.fault(Code::Operation, text, *expr));
                 }
             }
         }
@@ -242,7 +237,7 @@ impl Evaluation {
             op.text(),
             self.term_kinds(&term)
         );
-        Err(self.fault(Code::Eval, text, whole))
+        Err(self.fault(Code::Operation, text, whole))
     }
 
     fn binary(
@@ -285,12 +280,8 @@ impl Evaluation {
             match this.concrete(c)? {
                 Term::Atom(Atom::Bool(b)) => Ok(b),
                 other => {
-                    let text = format!(
-                        "cannot use {} (type {}) as type bool",
-                        this.source_text(c.expr),
-                        this.term_kinds(&other)
-                    );
-                    Err(this.fault(Code::Eval, text, c.expr))
+                    let found = this.kinds_set(&other);
+                    Err(this.wrong_kind(c.expr, found, Kinds::BOOL))
                 }
             }
         };
@@ -309,6 +300,14 @@ impl Evaluation {
         match term {
             Term::Atom(atom) => super::bounds::kinds_text(atom.kinds()),
             Term::Vertex(vertex) => self.kinds_of(*vertex),
+        }
+    }
+
+    /// The kinds a term can have.
+    pub(crate) fn kinds_set(&self, term: &Term) -> Kinds {
+        match term {
+            Term::Atom(atom) => atom.kinds(),
+            Term::Vertex(vertex) => self.vertex_kinds(*vertex),
         }
     }
 

@@ -50,7 +50,7 @@ impl Evaluation {
                         length.min(count),
                         length.max(count)
                     );
-                    let fault = self.fault_with(Code::Eval, Message::Text(text), &[conjunct.expr]);
+                    let fault = self.fault_with(Code::Conflict, Message::Text(text), &[conjunct.expr]);
                     self.set_fault(vertex, fault);
                 }
                 _ => state.closed = Some(count),
@@ -103,7 +103,7 @@ impl Evaluation {
             let long = count.max(least);
             let places: Vec<ExprId> = self.v(vertex).conjuncts.iter().map(|c| c.expr).collect();
             let text = format!("incompatible list lengths ({length} and {long})");
-            let fault = self.fault_with(Code::Eval, Message::Text(text), &places);
+            let fault = self.fault_with(Code::Conflict, Message::Text(text), &places);
             self.set_fault(vertex, fault);
         }
         self.vm(vertex).arcs.sort(true);
@@ -150,14 +150,14 @@ impl Evaluation {
             match this.concrete(conjunct.with(expr))? {
                 Term::Atom(Atom::Number { value, is_float: false }) => match value.to_i64() {
                     Some(i) if i >= 0 => Ok(Some(i as usize)),
-                    _ => Err(this.fault(Code::Eval, format!("index {value} out of range"), expr)),
+                    _ => Err(this.fault(Code::Index, format!("index {value} out of range"), expr)),
                 },
-                _ => Err(this.fault(Code::Eval, "a slice index is an int", expr)),
+                _ => Err(this.fault(Code::Index, "a slice index is an int", expr)),
             }
         };
         let (from, to) = (limit(self, low)?, limit(self, high)?);
         let out_of_range =
-            |this: &Self| Err(this.fault(Code::Eval, "slice bounds out of range", conjunct.expr));
+            |this: &Self| Err(this.fault(Code::Index, "slice bounds out of range", conjunct.expr));
         match self.concrete(conjunct.with(base))? {
             Term::Vertex(vertex) if self.is_list(vertex) => {
                 let elements = self.elements_of(vertex);
@@ -177,7 +177,7 @@ impl Evaluation {
             other => {
                 let text =
                     format!("cannot slice {} (type {})", self.source_text(base), self.term_kinds(&other));
-                Err(self.fault(Code::Eval, text, conjunct.expr))
+                Err(self.fault(Code::Index, text, conjunct.expr))
             }
         }
     }

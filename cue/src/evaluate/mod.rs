@@ -17,10 +17,12 @@ mod disjunction;
 mod equality;
 mod export;
 mod expression;
+mod fault;
 mod list;
 mod node;
 mod old_era;
 mod reference;
+mod report;
 mod syntax;
 mod tree;
 mod unify;
@@ -33,6 +35,7 @@ use smallvec::SmallVec;
 
 pub(crate) use arcs::{Arc_, Arcs};
 pub(crate) use cycle::{CycleKind, Standing};
+pub(crate) use fault::{Fault, FaultData, Message};
 pub(crate) use validate::Mode;
 
 use crate::{
@@ -115,39 +118,6 @@ pub(crate) enum EnvKind {
 pub(crate) enum Term {
     Atom(Atom),
     Vertex(VertexId),
-}
-
-/// Why there is no value.
-#[derive(Debug, Clone)]
-pub(crate) struct Fault(pub(crate) Rc<FaultData>);
-
-#[derive(Debug)]
-pub(crate) struct FaultData {
-    pub(crate) code: Code,
-    pub(crate) message: Message,
-    pub(crate) places: SmallVec<[ExprId; 2]>,
-    /// The vertex in whose value it was found first.
-    pub(crate) vertex: VertexId,
-    /// The unfinished vertex that was needed: once that is done it is worth another try.
-    pub(crate) busy: VertexId,
-}
-
-#[derive(Debug)]
-pub(crate) enum Message {
-    Text(String),
-    Undefined(Label),
-    Optional(Label),
-    NotConcrete(ExprId),
-}
-
-impl Fault {
-    pub(crate) fn is_incomplete(&self) -> bool {
-        self.0.code.is_incomplete()
-    }
-
-    pub(crate) fn is_fatal(&self) -> bool {
-        !self.is_incomplete()
-    }
 }
 
 /// How far a vertex is.
@@ -566,26 +536,6 @@ impl Evaluation {
         id
     }
 
-    pub(crate) fn fault(&self, code: Code, message: impl Into<String>, place: ExprId) -> Fault {
-        self.fault_with(code, Message::Text(message.into()), &[place])
-    }
-
-    pub(crate) fn fault_with(&self, code: Code, message: Message, places: &[ExprId]) -> Fault {
-        let places = places.iter().copied().filter(|p| *p != ExprId::NONE).collect();
-        Fault(Rc::new(FaultData { code, message, places, vertex: VertexId::NONE, busy: VertexId::NONE }))
-    }
-
-    /// A value is needed that is only being made: it depends on itself unless more becomes known.
-    pub(crate) fn busy(&self, vertex: VertexId, place: ExprId) -> Fault {
-        Fault(Rc::new(FaultData {
-            code: Code::Cycle,
-            message: Message::Text(format!("cycle with field: {}", self.path(vertex))),
-            places: [place].into_iter().collect(),
-            vertex: VertexId::NONE,
-            busy: vertex,
-        }))
-    }
-
     /// Counts a step; fails when the budget is used up.
     pub(crate) fn step(&mut self, place: ExprId) -> Result<(), Fault> {
         self.steps += 1;
@@ -594,6 +544,11 @@ impl Evaluation {
             return Err(self.fault(Code::Budget, format!("evaluation stopped after {limit} steps"), place));
         }
         Ok(())
+    }
+
+    /// Whether a place was given as input, not written in the sources.
+    pub(crate) fn is_input_span(&self, _span: Span) -> bool {
+        false
     }
 
     /// The path of a vertex: `a.b[0]` is written `a.b.0`.

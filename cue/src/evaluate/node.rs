@@ -142,22 +142,13 @@ impl Evaluation {
         let old = self.v(vertex).fault.as_ref();
         if old.is_none_or(|old| old.is_incomplete() && fault.is_fatal()) {
             let fault = if fault.0.vertex.is_none() {
-                let data = &fault.0;
-                let message = match &data.message {
-                    Message::Text(text) => Message::Text(text.clone()),
-                    Message::Undefined(label) => Message::Undefined(*label),
-                    Message::Optional(label) => Message::Optional(*label),
-                    Message::NotConcrete(expr) => Message::NotConcrete(*expr),
-                };
+                let mut data = FaultData::clone(&fault.0);
+                data.vertex = vertex;
                 // What waits for itself will wait for ever.
-                let busy = if data.busy == vertex { VertexId::NONE } else { data.busy };
-                Fault(std::rc::Rc::new(FaultData {
-                    code: data.code,
-                    message,
-                    places: data.places.clone(),
-                    vertex,
-                    busy,
-                }))
+                if data.busy == vertex {
+                    data.busy = VertexId::NONE;
+                }
+                Fault(std::rc::Rc::new(data))
             } else {
                 fault
             };
@@ -198,7 +189,7 @@ impl Evaluation {
                 let place = self.v(arc.vertex).conjuncts.first().map_or(ExprId::NONE, |c| c.expr);
                 let by = self.v(vertex).kinds_by;
                 let fault = self.fault_with(
-                    Code::Eval,
+                    Code::Conflict,
                     Message::Text(format!(
                         "conflicting values: a struct with field {} and a {}",
                         self.label_name(arc.label),

@@ -35,7 +35,7 @@ impl Evaluation {
             let id = this.env_up(conjunct.env, up);
             (!id.is_none()).then(|| (id, this.env(id).kind.clone()))
         };
-        let missing = |this: &Self| this.fault(Code::Eval, "reference leads nowhere", conjunct.expr);
+        let missing = |this: &Self| this.fault(Code::Reference, "reference leads nowhere", conjunct.expr);
         match self.expr(&chunk, conjunct.expr) {
             Expr::Value(value) => Ok(Term::Vertex(VertexId(*value))),
             Expr::Field { up, label } => match here(*up, self) {
@@ -104,7 +104,7 @@ impl Evaluation {
                 match from {
                     Term::Vertex(from) => self.lookup(from, *label, conjunct.expr).map(Term::Vertex),
                     Term::Atom(_) => Err(self.fault(
-                        Code::Eval,
+                        Code::Operation,
                         format!(
                             "{} is not a struct: it has no field {}",
                             self.source_text(*base),
@@ -134,14 +134,14 @@ impl Evaluation {
                 if let Term::Atom(a) = &from { super::bounds::kinds_text(a.kinds()) } else { String::new() };
             let text =
                 format!("invalid operand {} (found {kinds}, want list or struct)", self.source_text(base));
-            return Err(self.fault(Code::Eval, text, base));
+            return Err(self.fault(Code::Index, text, base));
         };
         let label = match key {
             Term::Atom(Atom::String(text)) => {
                 let value = self.settled(from, base)?;
                 if !self.v(value).kinds.meets(Kinds::STRUCT) {
                     return Err(self.fault(
-                        Code::Eval,
+                        Code::Index,
                         format!("invalid index {text:?}: not a struct"),
                         index,
                     ));
@@ -152,7 +152,7 @@ impl Evaluation {
                 let settled = self.settled(from, base)?;
                 if !self.v(settled).kinds.meets(Kinds::LIST) {
                     return Err(self.fault(
-                        Code::Eval,
+                        Code::Index,
                         format!("invalid list index {value}: not a list"),
                         index,
                     ));
@@ -161,20 +161,20 @@ impl Evaluation {
                     Some(i) if (0..1 << 29).contains(&i) => {
                         let closed = self.v(settled).list.as_ref().and_then(|l| l.closed);
                         if closed.is_some_and(|n| i as usize >= n) {
-                            return Err(self.fault(Code::Eval, format!("index out of range [{i}]"), index));
+                            return Err(self.fault(Code::Index, format!("index out of range [{i}]"), index));
                         }
                         Label::index(i as usize)
                     }
                     _ => {
                         return Err(self.fault(
-                            Code::Eval,
+                            Code::Index,
                             format!("invalid list index {value}: out of range"),
                             index,
                         ));
                     }
                 }
             }
-            _ => return Err(self.fault(Code::Eval, "an index is a string or an int", index)),
+            _ => return Err(self.fault(Code::Index, "an index is a string or an int", index)),
         };
         self.lookup(from, label, conjunct.expr).map(Term::Vertex)
     }
@@ -186,11 +186,7 @@ impl Evaluation {
         if self.v(vertex).disjuncts.is_some() {
             return match self.default_of(vertex) {
                 Some(default) => Ok(default),
-                None => Err(self.fault(
-                    Code::Incomplete,
-                    format!("unresolved disjunction {}", self.show(vertex)),
-                    place,
-                )),
+                None => Err(self.fault_with(Code::Ambiguous, Message::Ambiguous(vertex), &[place])),
             };
         }
         Ok(vertex)
@@ -236,12 +232,13 @@ impl Evaluation {
                 super::bounds::kinds_text(v.kinds),
                 if label.as_index().is_some() { "list" } else { "struct" }
             );
-            return Err(self.fault(Code::Eval, text, place));
+            return Err(self.fault(Code::Operation, text, place));
         }
-        let message = if arc.is_some() { Message::Optional(label) } else { Message::Undefined(label) };
+        let message =
+            if arc.is_some() { Message::Optional(label, from) } else { Message::Undefined(label, from) };
         let closed =
             arc.is_none() && label.is_regular() && v.state == State::Done && !self.accepts(from, label);
-        let code = if closed { Code::Eval } else { Code::Incomplete };
+        let code = if closed { Code::UndefinedField } else { Code::Incomplete };
         Err(self.fault_with(code, message, &[place]))
     }
 

@@ -4,7 +4,6 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Evaluation, Mark, VertexId, bounds::kinds_text};
 use crate::{
-    diagnostic::Code,
     ir::{ArcKind, Atom},
     packages::Kinds,
 };
@@ -27,10 +26,10 @@ impl Evaluation {
         let mut out = Map::new();
         let fault = self.v(own).fault.clone().or_else(|| self.v(vertex).fault.clone());
         if let Some(fault) = &fault {
-            out.insert("error".into(), code_name(fault.0.code).into());
+            out.insert("error".into(), fault.0.code.class().as_str().into());
             out.insert("msg".into(), self.message(fault).into());
         } else if let Some(fault) = self.v(own).child_fault.clone() {
-            out.insert("error".into(), code_name(fault.0.code).into());
+            out.insert("error".into(), fault.0.code.class().as_str().into());
             out.insert("childError".into(), true.into());
             out.insert("msg".into(), self.message(&fault).into());
         }
@@ -111,13 +110,5 @@ impl Evaluation {
         if !elements.is_empty() {
             out.insert("elems".into(), elements.into());
         }
-    }
-}
-
-/// The word for a code in trees.
-fn code_name(code: Code) -> &'static str {
-    match code {
-        Code::StructuralCycle => "structural_cycle",
-        code => code.as_str(),
     }
 }

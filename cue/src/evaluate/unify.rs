@@ -2,7 +2,7 @@
 
 use super::{
     Choice, Conjunct, CycleKind, EnvKind, Evaluation, Fault, Matcher, Message, OriginKind, Pattern,
-    ScopeKind, Task, TaskKind, TaskState, Term, VertexId, bounds::kinds_text,
+    ScopeKind, Task, TaskKind, TaskState, Term, VertexId,
 };
 use crate::{
     diagnostic::Code,
@@ -116,7 +116,7 @@ impl Evaluation {
         let (old, old_by) = (v.kinds, v.kinds_by);
         let left = Kinds(old.0 & kinds.0);
         if left.0 == 0 {
-            let fault = self.conflict(vertex, old, old_by, kinds, by);
+            let fault = self.conflict(old, old_by, kinds, by);
             return self.set_fault(vertex, fault);
         }
         let v = self.vm(vertex);
@@ -126,16 +126,8 @@ impl Evaluation {
         }
     }
 
-    fn conflict(&self, vertex: VertexId, old: Kinds, old_by: ExprId, new: Kinds, new_by: ExprId) -> Fault {
-        let _ = vertex;
-        let text = format!(
-            "conflicting values {} and {} (mismatched types {} and {})",
-            self.source_text(old_by),
-            self.source_text(new_by),
-            kinds_text(old),
-            kinds_text(new)
-        );
-        self.fault_with(Code::Eval, Message::Text(text), &[old_by, new_by])
+    fn conflict(&self, old: Kinds, old_by: ExprId, new: Kinds, new_by: ExprId) -> Fault {
+        self.fault_with(Code::Conflict, Message::Kinds(old, new), &[old_by, new_by])
     }
 
     /// The text of an expression, shortened.
@@ -166,9 +158,8 @@ impl Evaluation {
             }
             Some(old) if *old == atom => {}
             Some(old) => {
-                let text =
-                    format!("conflicting values {} and {}", self.atom_text(old), self.atom_text(&atom));
-                let fault = self.fault_with(Code::Eval, Message::Text(text), &[v.atom_by, by]);
+                let message = Message::Values(old.clone(), atom);
+                let fault = self.fault_with(Code::Conflict, message, &[v.atom_by, by]);
                 self.set_fault(vertex, fault);
             }
         }
@@ -325,7 +316,7 @@ impl Evaluation {
     ) -> Result<(), Fault> {
         let term = self.concrete(conjunct.with(label))?;
         let Term::Atom(Atom::String(text)) = term else {
-            return Err(self.fault(Code::Eval, "the label of a field must be a string", label));
+            return Err(self.fault(Code::Operation, "the label of a field must be a string", label));
         };
         let label = Label::regular(self.intern(&text));
         self.insert_field(vertex, label, kind, conjunct);

@@ -16,8 +16,8 @@ pub(crate) enum Mode {
     Concrete,
 }
 
-/// Most diagnostics of one validation.
-const MAX_DIAGNOSTICS: usize = 200;
+/// Most diagnostics that are collected: enough to say how many more there are than are shown.
+const MAX_DIAGNOSTICS: usize = 1_000;
 
 impl Evaluation {
     /// Fails with the first thing that is wrong.
@@ -37,7 +37,7 @@ impl Evaluation {
             return None;
         }
         let Some(own) = self.default_of(vertex) else {
-            return Some(self.fault_with(Code::Incomplete, Message::NotConcrete(place), &[place]));
+            return Some(self.fault_with(Code::Ambiguous, Message::Ambiguous(vertex), &[place]));
         };
         if let Some(fault) = self.v(own).fault.clone() {
             return Some(fault);
@@ -50,7 +50,7 @@ impl Evaluation {
             return None;
         }
         if v.kinds != Kinds::STRUCT && v.list.is_none() {
-            return Some(self.fault_with(Code::Incomplete, Message::NotConcrete(place), &[place]));
+            return Some(self.fault_with(Code::Incomplete, Message::NotConcrete(place, own), &[place]));
         }
         for arc in v.arcs.to_list() {
             if arc.label.is_definition() || arc.label.is_hidden() {
@@ -60,7 +60,7 @@ impl Evaluation {
                 ArcKind::Optional => {}
                 ArcKind::Required => {
                     let text = format!("required field missing: {}", self.label_name(arc.label));
-                    return Some(self.fault(Code::Incomplete, text, place));
+                    return Some(self.fault(Code::MissingRequired, text, place));
                 }
                 ArcKind::Member => {
                     self.finalize(arc.vertex);
@@ -85,8 +85,7 @@ impl Evaluation {
             }
             if mode == Mode::Concrete {
                 let place = self.v(vertex).conjuncts.first().map_or(ExprId::NONE, |c| c.expr);
-                let text = format!("incomplete value {}", self.show(vertex));
-                let fault = self.fault(Code::Incomplete, text, place);
+                let fault = self.fault_with(Code::Ambiguous, Message::Open(vertex), &[place]);
                 self.push_diagnostic(&fault, vertex, out);
             }
             return;
@@ -106,8 +105,8 @@ impl Evaluation {
         if v.kinds != Kinds::STRUCT && v.list.is_none() {
             if mode == Mode::Concrete && v.fault.is_none() {
                 let place = v.origins.first().map(|o| o.0).or(v.conjuncts.first().map(|c| c.expr));
-                let text = format!("incomplete value {}", self.show(own));
-                let fault = self.fault(Code::Incomplete, text, place.unwrap_or(ExprId::NONE));
+                let place = place.unwrap_or(ExprId::NONE);
+                let fault = self.fault_with(Code::Incomplete, Message::Open(own), &[place]);
                 self.push_diagnostic(&fault, vertex, out);
             }
             return;
@@ -118,7 +117,7 @@ impl Evaluation {
                 ArcKind::Required => {
                     if mode == Mode::Concrete && arc.label.is_regular() {
                         let place = self.v(arc.vertex).conjuncts.first().map_or(ExprId::NONE, |c| c.expr);
-                        let fault = self.fault(Code::Incomplete, "field is required but not present", place);
+                        let fault = self.fault_with(Code::MissingRequired, Message::Missing, &[place]);
                         self.push_diagnostic(&fault, arc.vertex, out);
                     }
                 }
@@ -143,44 +142,18 @@ impl Evaluation {
         }
     }
 
-    pub(crate) fn diagnostic(&self, fault: &Fault, path: String) -> Diagnostic {
-        let mut spans = Vec::new();
-        for place in &fault.0.places {
-            let span = self.span(*place);
-            if !span.is_none() && !spans.contains(&span) {
-                spans.push(span);
-            }
-        }
-        let hint = match &fault.0.message {
-            Message::Optional(label) => Some(format!(
-                "the field is optional: test `{} != _|_` first, or give it a value",
-                self.label_name(*label)
-            )),
-            _ => None,
-        };
-        Diagnostic { code: fault.0.code, message: self.message(fault), path, spans, notes: Vec::new(), hint }
-    }
-
-    pub(crate) fn message(&self, fault: &Fault) -> String {
-        match &fault.0.message {
-            Message::Text(text) => text.clone(),
-            Message::Undefined(label) => format!("undefined field: {}", self.label_name(*label)),
-            Message::Optional(label) => {
-                format!("cannot reference optional field: {}", self.label_name(*label))
-            }
-            Message::NotConcrete(expr) => format!("non-concrete value {}", self.source_text(*expr)),
-        }
-    }
-
     pub(crate) fn kinds_of(&self, vertex: VertexId) -> String {
-        let own = self.deref(vertex);
-        let v = self.v(own);
+        kinds_text(self.vertex_kinds(vertex))
+    }
+
+    /// The kinds a value can have, all alternatives together.
+    pub(crate) fn vertex_kinds(&self, vertex: VertexId) -> Kinds {
+        let v = self.v(self.deref(vertex));
         match &v.disjuncts {
             Some(disjuncts) => {
-                let all = disjuncts.iter().fold(0, |k, (d, _)| k | self.v(self.deref(*d)).kinds.0);
-                kinds_text(Kinds(all))
+                Kinds(disjuncts.iter().fold(0, |k, (d, _)| k | self.v(self.deref(*d)).kinds.0))
             }
-            None => kinds_text(v.kinds),
+            None => v.kinds,
         }
     }
 

@@ -121,6 +121,16 @@ pub fn paths() -> impl Iterator<Item = &'static str> {
     PACKAGES.iter().map(|package| package.path)
 }
 
+/// The package that is used by that name.
+pub(crate) fn lookup_by_name(name: &str) -> Option<&'static Package> {
+    PACKAGES.iter().copied().find(|p| p.name() == name)
+}
+
+/// The package a function belongs to.
+pub(crate) fn package_of(function: &'static Function) -> Option<&'static Package> {
+    PACKAGES.iter().copied().find(|p| p.functions.iter().any(|f| std::ptr::eq(f, function)))
+}
+
 static PACKAGES: &[&Package] = &[
     &strings::PACKAGE,
     &strconv::PACKAGE,

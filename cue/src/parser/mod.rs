@@ -78,8 +78,8 @@ impl<'a> Parser<'a> {
     }
 
     fn finish(mut self) -> Vec<Diagnostic> {
-        self.diagnostics.sort_by_key(|d| d.spans.first().map(|s| s.start));
-        self.diagnostics.dedup_by(|a, b| a.spans == b.spans);
+        self.diagnostics.sort_by_key(|d| d.span().start);
+        self.diagnostics.dedup_by(|a, b| a.span() == b.span());
         self.diagnostics.truncate(MAX_DIAGNOSTICS);
         self.diagnostics
     }

@@ -24,7 +24,7 @@ fn an_input_is_one_more_conjunct() {
     let root = template.instantiate(&[Input::new("parameter", &wrong)]).root();
     let diagnostics = root.validate(false).expect_err("an int is no string");
     let first = diagnostics.iter().next().expect("one diagnostic");
-    assert_eq!((first.code, first.path.as_str()), (Code::Eval, "parameter.image"));
+    assert_eq!((first.code, first.path.as_str()), (Code::Conflict, "parameter.image"));
     assert_eq!(diagnostics.position(first).map(|(_, line, column)| (line, column)), Some((1, 20)));
 }
 

@@ -30,7 +30,7 @@ fn an_unknown_package_is_told_with_the_known_ones() {
         panic!("my/cube must not be known")
     };
     let first = found.iter().next().expect("one diagnostic");
-    assert_eq!(first.code, Code::Reference);
+    assert_eq!(first.code, Code::Import);
     assert!(first.message.contains("\"my/cube\""), "{}", first.message);
     assert!(first.hint.as_ref().is_some_and(|h| h.contains("my/kube") && h.contains("encoding/json")));
     assert_eq!(found.position(first), Some(("step.cue", 1, 8)));

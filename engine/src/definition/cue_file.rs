@@ -24,7 +24,7 @@ pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
     };
     if !mistakes.is_empty() {
         let found = mistakes.iter().map(|mistake| {
-            let at = mistake.spans.first().and_then(|span| sources.position(*span));
+            let at = sources.position(mistake.span());
             place(at, Diagnostic::error(Code::Syntax, mistake.message.clone()))
         });
         return Err(found.collect());

@@ -238,7 +238,7 @@ impl Template {
             return Err(found);
         }
         let closable = errors.iter().all(|error| {
-            error.code == vela_cue::Code::Incomplete
+            error.code.class() == vela_cue::Class::Incomplete
                 && matches!(shape(&root.lookup(&error.path)), Shape::Open)
         });
         if closable { tree(value, use_, 0).ok_or_else(too_deep) } else { Err(findings(&self.title, &errors)) }
@@ -420,7 +420,7 @@ fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
                 });
             let code = match finding.code {
                 vela_cue::Code::Budget => Code::Limit,
-                vela_cue::Code::Syntax | vela_cue::Code::Reference => Code::BadDefinition,
+                code if code.class() == vela_cue::Class::Build => Code::BadDefinition,
                 _ if finding.path == "parameter" || finding.path.starts_with("parameter.") => Code::Parameter,
                 _ => Code::Template,
             };
