@@ -199,6 +199,9 @@ impl Evaluation {
                 at + 1
             ),
             Message::Disjunction(faults) => {
+                if let Some((allowed, found)) = self.choices(faults) {
+                    return format!("{found} is none of {}", allowed.join(" | "));
+                }
                 let texts: Vec<String> =
                     faults.iter().take(MAX_ALTERNATIVES).map(|f| self.message(f)).collect();
                 format!("{} errors in empty disjunction: {}", faults.len(), texts.join("; "))

@@ -156,11 +156,8 @@ impl Evaluation {
     /// What was given first, then each alternative that it does not fit.
     fn alternatives(&self, faults: &[Fault]) -> Vec<(ExprId, String)> {
         let mut out = Vec::new();
-        // What takes part in every failure is what was given.
-        let common = faults.first().and_then(|f| {
-            f.0.places.iter().copied().find(|p| faults.iter().all(|other| other.0.places.contains(p)))
-        });
-        if let Some(common) = common.filter(|_| faults.len() > 1) {
+        let common = common_place(faults);
+        if let Some(common) = common {
             out.push((common, self.says(common, None)));
         }
         for fault in faults {
@@ -169,6 +166,25 @@ impl Evaluation {
             }
         }
         out
+    }
+
+    /// The alternatives, and what was given instead, where it is as simple as that.
+    pub(super) fn choices(&self, faults: &[Fault]) -> Option<(Vec<String>, String)> {
+        let common = common_place(faults)?;
+        let mut allowed: Vec<String> = Vec::new();
+        for fault in faults {
+            let place = match (&fault.0.message, fault.0.places.as_slice()) {
+                (Message::Kinds(..) | Message::Values(..) | Message::OutOfBound { .. }, [a, b]) => {
+                    if *a == common { *b } else { *a }
+                }
+                _ => return None,
+            };
+            let text = self.source_text(place);
+            if !allowed.contains(&text) {
+                allowed.push(text);
+            }
+        }
+        Some((allowed, self.source_text(common)))
     }
 
     fn expected_found(&self, fault: &Fault) -> (Option<String>, Option<String>) {
@@ -193,26 +209,10 @@ impl Evaluation {
             Message::Open(vertex) | Message::Ambiguous(vertex) | Message::NotConcrete(_, vertex) => {
                 pair("a concrete value".into(), self.show(*vertex))
             }
-            Message::Disjunction(faults) => {
-                let values: Vec<(&Atom, &Atom)> = faults
-                    .iter()
-                    .filter_map(|f| match &f.0.message {
-                        Message::Values(old, new) => Some((old, new)),
-                        _ => None,
-                    })
-                    .collect();
-                let Some((first, _)) = values.first().filter(|_| values.len() == faults.len()) else {
-                    return (None, None);
-                };
-                // The one side is the same in all of them: that is what was found.
-                let same = values.iter().all(|(old, _)| *old == *first) && values.len() > 1;
-                let (found, allowed): (&Atom, Vec<&Atom>) = match same {
-                    true => (first, values.iter().map(|(_, new)| *new).collect()),
-                    false => (values[0].1, values.iter().map(|(old, _)| *old).collect()),
-                };
-                let allowed: Vec<String> = allowed.into_iter().map(|a| self.atom_text(a)).collect();
-                pair(allowed.join(" | "), self.atom_text(found))
-            }
+            Message::Disjunction(faults) => match self.choices(faults) {
+                Some((allowed, found)) => pair(allowed.join(" | "), found),
+                None => (None, None),
+            },
             _ => (None, None),
         }
     }
@@ -334,6 +334,12 @@ impl Evaluation {
     fn label_span(&self, expr: ExprId) -> Span {
         self.program.labels_of_values.get(&expr).copied().unwrap_or_else(|| self.span(expr))
     }
+}
+
+/// What takes part in every failure of an alternative is what was given.
+fn common_place(faults: &[Fault]) -> Option<ExprId> {
+    let in_all = |place: &ExprId| faults.iter().all(|fault| fault.0.places.contains(place));
+    faults.first().filter(|_| faults.len() > 1)?.0.places.iter().copied().find(in_all)
 }
 
 fn with_article(kinds: Kinds) -> String {
