@@ -325,6 +325,7 @@ pub(crate) enum Clause {
 }
 
 /// A package: the structs of its files.
+#[derive(Clone)]
 pub(crate) struct Package {
     pub(crate) files: Vec<ExprId>,
 }

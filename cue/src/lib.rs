@@ -1,6 +1,7 @@
 //! CUE text in; values, JSON, diagnostics or formatted text out.
 
 pub mod ast;
+mod calls;
 mod compile;
 pub mod diagnostic;
 mod era;
@@ -20,6 +21,7 @@ pub mod source;
 mod template;
 mod value;
 
+pub use calls::{Answer, Call, MAX_ANSWERS, MAX_CALLS, Progress, Run};
 pub use diagnostic::{Class, Code, Diagnostic, Diagnostics, Label};
 pub use era::{Era, UnknownEra};
 pub use evaluate::{Budget, OriginKind};

@@ -1,12 +1,15 @@
 //! The one seam for packages that are not the language's own: an import path in, the CUE text of that package out.
 
-use crate::source::Source;
+use crate::{
+    calls::{Answer, Call},
+    source::Source,
+};
 
 /// A package that a file can import beside the builtin ones.
 ///
 /// Its functions are structs that say what they ask for: `#do` names the function, `#provider` who answers, `$params`
 /// what is asked, `$returns` what is answered. The evaluator only unifies them; it never asks anybody. Whoever wants the
-/// answers reads the calls of an instance and gives the answers as further inputs to the next one.
+/// answers makes a [`Run`](crate::Run), which tells one call after the other and takes the answers.
 ///
 /// ```
 /// use vela_cue::{Provider, Source, Template};
@@ -35,6 +38,17 @@ pub trait Provider: Send + Sync {
 
     /// The files of the package; they are parsed only when something imports it.
     fn sources(&self) -> Vec<Source>;
+
+    /// The `#provider` of its calls: the last part of the path, unless it says otherwise.
+    fn name(&self) -> &str {
+        self.path().rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Answers a call that needs nothing but what is asked; `None` where somebody outside must be asked.
+    fn compute(&self, call: &Call) -> Option<Result<Answer, String>> {
+        let _ = call;
+        None
+    }
 }
 
 /// A package that is only text: import path and files.

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 use crate::{
     ast, compile,
     diagnostic::Diagnostics,
-    evaluate::{Budget, Evaluation},
+    evaluate::{Budget, Evaluation, Step},
     ir::Program,
     packages::Data,
     provider::Provider,
@@ -68,6 +68,11 @@ impl Template {
         self
     }
 
+    /// What each instance may use up.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
     /// The sources it was compiled from.
     pub fn sources(&self) -> &Sources {
         &self.program.sources
@@ -99,6 +104,24 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// Adds texts, each a further conjunct at its path. Nothing may have been evaluated yet.
+    pub(crate) fn add(&self, texts: &[(Vec<Step>, Source)]) -> Result<(), Diagnostics> {
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let mut evaluation = self.evaluation.borrow_mut();
+        let sources: Vec<Source> = texts.iter().map(|(_, source)| source.clone()).collect();
+        let exprs = evaluation.add_texts(&sources, None)?;
+        for ((path, _), expr) in texts.iter().zip(exprs) {
+            evaluation.inputs.push(expr.chunk());
+            let placed = evaluation.at_path(path, expr);
+            let conjunct = evaluation.plain(placed);
+            let root = evaluation.root;
+            evaluation.vm(root).conjuncts.push(conjunct);
+        }
+        Ok(())
+    }
+
     /// The whole value.
     pub fn root(&self) -> Value {
         let root = self.evaluation.borrow().root;

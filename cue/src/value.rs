@@ -4,12 +4,13 @@ use std::{cell::RefCell, rc::Rc};
 
 use crate::{
     ast,
+    calls::Call,
     compile::expr::markers,
     diagnostic::{Code, Diagnostics},
-    evaluate::{Arc_, Evaluation, Mode, OriginKind, VertexId},
+    evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mode, OriginKind, VertexId},
     ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds},
-    source::Span,
+    source::{Source, Sources, Span},
     template::json_data,
 };
 
@@ -167,7 +168,7 @@ impl Value {
         let Some(own) = self.own() else { return Kind::Bottom };
         let evaluation = self.evaluation.borrow();
         let v = evaluation.v(own);
-        if v.fault.as_ref().is_some_and(crate::evaluate::Fault::is_fatal) {
+        if v.fault.as_ref().is_some_and(Fault::is_fatal) {
             return Kind::Bottom;
         }
         let kinds = match &v.disjuncts {
@@ -292,11 +293,16 @@ impl Value {
         let Some(vertex) = self.vertex else { return Err(self.missing()) };
         let mut evaluation = self.evaluation.borrow_mut();
         let mut size = 0;
-        evaluation.data(vertex, ExprId::NONE, &mut size).map_err(|fault| {
-            let path = evaluation.path(vertex);
-            let diagnostic = evaluation.diagnostic(&fault, path);
-            Diagnostics::new(vec![diagnostic], evaluation.program.sources.clone())
-        })
+        let data = evaluation.data(vertex, ExprId::NONE, &mut size);
+        drop(evaluation);
+        data.map_err(|fault| self.failed(&fault, vertex))
+    }
+
+    fn failed(&self, fault: &Fault, vertex: VertexId) -> Diagnostics {
+        let evaluation = self.evaluation.borrow();
+        let path = evaluation.path(vertex);
+        let diagnostic = evaluation.diagnostic(fault, path);
+        Diagnostics::new(vec![diagnostic], evaluation.program.sources.clone())
     }
 
     /// Everything that is wrong with it and below it; with `concrete`, also what is not known yet.
@@ -400,6 +406,50 @@ impl Value {
         };
         drop(evaluation);
         self.at(Some(made))
+    }
+
+    /// All parts that ask a provider for something, in the order in which they ask.
+    pub fn calls(&self) -> Result<Vec<Call>, Diagnostics> {
+        let Some(vertex) = self.vertex else { return Ok(Vec::new()) };
+        let found = self.evaluation.borrow_mut().asking(vertex);
+        let found = found.map_err(|fault| self.failed(&fault, vertex))?;
+        let call = |asking: Asking| {
+            let value = self.at(Some(asking.vertex));
+            Call::new(value.path(), (asking.provider, asking.function), value, asking.path)
+        };
+        Ok(found.into_iter().map(call).collect())
+    }
+
+    /// The value of a CUE expression in which names mean the fields of this value; `script` names it in diagnostics.
+    ///
+    /// The text may import builtin packages, and may be declarations: then the result is their struct.
+    ///
+    /// ```
+    /// use vela_cue::{Source, Template};
+    ///
+    /// let value = Template::compile(&[Source::new("a.cue", "ports: [80, 443]")])?.instantiate(&[]).root();
+    /// assert_eq!(value.evaluate("script", "len(ports) > 1")?.as_bool(), Some(true));
+    /// # Ok::<(), vela_cue::Diagnostics>(())
+    /// ```
+    pub fn evaluate(&self, script: &str, text: &str) -> Result<Self, Diagnostics> {
+        let Some(own) = self.own() else { return Err(self.missing()) };
+        let mut evaluation = self.evaluation.borrow_mut();
+        let exprs = evaluation.add_texts(&[Source::new(script, text)], Some(own))?;
+        let Some(expr) = exprs.first().copied() else { return Ok(self.at(None)) };
+        let env = evaluation.env_of(own);
+        let conjunct = Conjunct { env, ..evaluation.plain(expr) };
+        let made = evaluation.inline(conjunct, VertexId::NONE);
+        drop(evaluation);
+        Ok(self.at(Some(made)))
+    }
+
+    /// Steps that its evaluation has used up so far.
+    pub(crate) fn steps_used(&self) -> u64 {
+        self.evaluation.borrow().steps_used()
+    }
+
+    pub(crate) fn sources(&self) -> Sources {
+        self.evaluation.borrow().program.sources.clone()
     }
 
     /// The path of the value.

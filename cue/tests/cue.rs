@@ -5,6 +5,8 @@
 
 #[path = "cue/archive.rs"]
 mod archive;
+#[path = "cue/calls.rs"]
+mod calls;
 #[path = "cue/doors.rs"]
 mod doors;
 #[path = "cue/eras.rs"]

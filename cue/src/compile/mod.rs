@@ -1,5 +1,6 @@
 //! Syntax trees in; expressions with every name resolved out. Done once per template.
 
+pub(crate) mod addition;
 pub(crate) mod expr;
 mod scope;
 
@@ -49,6 +50,8 @@ pub(crate) fn compile_files(
 
 pub(crate) struct Compiler<'a> {
     chunk: Chunk,
+    /// The id of the chunk's first expression.
+    base: u32,
     labels: Interner,
     lets: Vec<ExprId>,
     packages: Vec<Package>,
@@ -83,6 +86,7 @@ impl<'a> Compiler<'a> {
     fn new(providers: &'a [&'a dyn Provider], sources: Sources) -> Self {
         Self {
             chunk: Chunk::default(),
+            base: 0,
             labels: Interner::default(),
             lets: Vec::new(),
             packages: vec![Package { files: Vec::new() }],
@@ -118,10 +122,10 @@ impl<'a> Compiler<'a> {
     }
 
     pub(super) fn push(&mut self, span: Span, expr: Expr) -> ExprId {
-        let id = ExprId(self.chunk.exprs.len() as u32);
-        if id.chunk() != 0 {
+        let id = ExprId(self.base + self.chunk.exprs.len() as u32);
+        if id.chunk() != ExprId(self.base).chunk() {
             self.error(Code::Budget, "the template has too many expressions", span);
-            return ExprId(0);
+            return ExprId(self.base);
         }
         self.chunk.exprs.push(expr);
         self.chunk.spans.push(span);
@@ -161,17 +165,21 @@ impl<'a> Compiler<'a> {
             self.close_scope();
             let id = self.push(span, Expr::Struct(body));
             out.push(id);
-            let unused: Vec<(String, Span)> = self
-                .imports
-                .iter()
-                .filter(|(_, import)| !import.used && import.target.is_some())
-                .map(|(name, import)| (name.clone(), import.span))
-                .collect();
-            for (name, span) in unused {
-                self.error(Code::Unused, format!("imported and not used: {name:?}"), span);
-            }
+            self.unused_imports();
         }
         out
+    }
+
+    fn unused_imports(&mut self) {
+        let unused: Vec<(String, Span)> = self
+            .imports
+            .iter()
+            .filter(|(_, import)| !import.used && import.target.is_some())
+            .map(|(name, import)| (name.clone(), import.span))
+            .collect();
+        for (name, span) in unused {
+            self.error(Code::Unused, format!("imported and not used: {name:?}"), span);
+        }
     }
 
     fn file_imports(&mut self, file: &ast::File) {

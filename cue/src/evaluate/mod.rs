@@ -6,10 +6,12 @@
 //! conjuncts of their target, not its value, so the order of fields never matters. All of it lives in one arena that is
 //! dropped with the instance.
 
+mod addition;
 mod arcs;
 mod arithmetic;
 mod bounds;
 mod call;
+mod calls;
 mod closedness;
 mod comprehension;
 mod cycle;
@@ -33,7 +35,9 @@ use std::{rc::Rc, sync::Arc};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+pub(crate) use addition::Step;
 pub(crate) use arcs::{Arc_, Arcs};
+pub(crate) use calls::Asking;
 pub(crate) use cycle::{CycleKind, Standing};
 pub(crate) use fault::{Fault, FaultData, Message};
 pub(crate) use validate::Mode;
@@ -534,6 +538,10 @@ impl Evaluation {
             id = self.v(id).copy_of;
         }
         id
+    }
+
+    pub(crate) fn steps_used(&self) -> u64 {
+        self.steps
     }
 
     /// Counts a step; fails when the budget is used up.

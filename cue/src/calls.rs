@@ -1,0 +1,244 @@
+//! A template with inputs in; one call after the other out, until all are answered; then the value.
+//!
+//! Nothing here asks anybody: the caller answers each call, and the answer is one more conjunct of the next instance. The
+//! template is never compiled again.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value as Json};
+
+use crate::{
+    diagnostic::{Code, Diagnostic, Diagnostics},
+    evaluate::Step,
+    provider::Provider,
+    source::{Source, Span},
+    template::{Input, Template},
+    value::{FieldOptions, Value},
+};
+
+/// Most calls of one run: more than any known step makes, and few enough that a step that never ends soon does.
+pub const MAX_CALLS: usize = 500;
+
+/// A run may use up the budget of one evaluation this many times.
+const MAX_EVALUATIONS: u64 = 5;
+
+/// Most bytes of all answers of one run.
+pub const MAX_ANSWERS: usize = 16 << 20;
+
+/// The field of what is asked.
+const PARAMS: &str = "$params";
+
+/// The field of what is answered.
+const RETURNS: &str = "$returns";
+
+/// One question to a provider.
+#[derive(Clone)]
+pub struct Call {
+    /// Where in the value it stands.
+    pub path: String,
+    /// Who is asked: `#provider`.
+    pub provider: String,
+    /// What is asked for: `#do`.
+    pub function: String,
+    /// The struct that asks.
+    pub value: Value,
+    steps: Vec<Step>,
+}
+
+impl Call {
+    /// What is asked: `$params`, or all fields where a package of the first kind has none.
+    ///
+    /// Fails while it is not complete; that is [`Progress::Wait`] and no mistake.
+    pub fn params(&self) -> Result<Json, Diagnostics> {
+        self.asked().to_json()
+    }
+
+    /// The same as a value, with the comments it is written with.
+    pub fn asked(&self) -> Value {
+        let params = self.value.field(PARAMS);
+        if params.exists() { params } else { self.value.clone() }
+    }
+
+    /// Whether its package has `$params` and `$returns`, or all fields side by side.
+    pub fn has_params(&self) -> bool {
+        let options = FieldOptions { optional: true, ..FieldOptions::default() };
+        self.value.fields(options).iter().any(|field| field.name == PARAMS || field.name == RETURNS)
+    }
+}
+
+/// What a call is answered with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// It is done, and there is nothing to tell.
+    Nothing,
+    /// The value of `$returns`.
+    Returns(Json),
+    /// Fields beside those that ask, for packages without `$returns`.
+    Fields(Map<String, Json>),
+}
+
+/// How far a run is.
+pub enum Progress {
+    /// This call must be answered before the others are looked at.
+    Ask(Call),
+    /// What this call asks is not known: no other call comes before it that could make it known.
+    Wait(Call, Diagnostics),
+    /// All calls are answered.
+    Done(Value),
+}
+
+/// A run: a template, its inputs and the answers given so far.
+pub struct Run {
+    template: Template,
+    inputs: Vec<(String, Json)>,
+    answers: Vec<(Vec<Step>, Source)>,
+    answered: HashSet<Vec<Step>>,
+    asked: Option<Asked>,
+    size: usize,
+    spent: u64,
+}
+
+/// The call that was told last.
+struct Asked {
+    path: String,
+    who: String,
+    steps: Vec<Step>,
+}
+
+impl Run {
+    /// A run with inputs: path (`parameter`, `context`) and value.
+    pub fn new(template: Template, inputs: Vec<(String, Json)>) -> Self {
+        Self {
+            template,
+            inputs,
+            answers: Vec::new(),
+            answered: HashSet::new(),
+            asked: None,
+            size: 0,
+            spent: 0,
+        }
+    }
+
+    /// The value as it is known with the answers given so far.
+    pub fn value(&self) -> Result<Value, Diagnostics> {
+        let inputs: Vec<Input<'_>> =
+            self.inputs.iter().map(|(path, value)| Input::new(path, value)).collect();
+        let instance = self.template.instantiate(&inputs);
+        instance.add(&self.answers)?;
+        let root = instance.root();
+        root.validate(false)?;
+        Ok(root)
+    }
+
+    /// All calls in their order, whether they can be made yet or not; those that are answered too.
+    pub fn calls(&self) -> Result<Vec<Call>, Diagnostics> {
+        self.value()?.calls()
+    }
+
+    /// Goes on until somebody outside must be asked: what a provider can compute is answered here.
+    pub fn advance(&mut self, providers: &[&dyn Provider]) -> Result<Progress, Diagnostics> {
+        self.asked = None;
+        loop {
+            let root = self.value()?;
+            let calls = root.calls()?;
+            self.spent += root.steps_used();
+            let mut more = false;
+            for call in calls {
+                if self.answered.contains(&call.steps) {
+                    continue;
+                }
+                self.within_limits(&call)?;
+                match call.params() {
+                    Ok(_) => {}
+                    Err(open) if open.is_incomplete() => return Ok(Progress::Wait(call, open)),
+                    Err(wrong) => return Err(wrong),
+                }
+                self.asked =
+                    Some(Asked { path: call.path.clone(), who: call.who(), steps: call.steps.clone() });
+                match call.computed(providers)? {
+                    None => return Ok(Progress::Ask(call)),
+                    // Nothing was added, so the other calls are still what they were.
+                    Some(Answer::Nothing) => self.answer(Answer::Nothing)?,
+                    Some(answer) => {
+                        self.answer(answer)?;
+                        more = true;
+                        break;
+                    }
+                }
+            }
+            if !more {
+                return Ok(Progress::Done(root));
+            }
+        }
+    }
+
+    fn within_limits(&self, call: &Call) -> Result<(), Diagnostics> {
+        let hint = Some("make fewer calls, and none for each answer of another".to_owned());
+        if self.answered.len() >= MAX_CALLS {
+            let text = format!("more than {MAX_CALLS} calls: one more is made at {}", call.path);
+            return Err(call.failed(Code::Budget, text, hint));
+        }
+        let limit = self.template.budget().steps.saturating_mul(MAX_EVALUATIONS);
+        if self.spent > limit {
+            let text = format!("evaluation stopped after {limit} steps in {} calls", self.answered.len());
+            return Err(call.failed(Code::Budget, text, hint));
+        }
+        Ok(())
+    }
+
+    /// Takes the answer to the call that was asked last.
+    pub fn answer(&mut self, answer: Answer) -> Result<(), Diagnostics> {
+        let Some(Asked { path, who, steps }) = self.asked.take() else { return Ok(()) };
+        self.answered.insert(steps.clone());
+        let (steps, json) = match answer {
+            Answer::Nothing => return Ok(()),
+            Answer::Returns(json) => {
+                (steps.into_iter().chain([Step::Field(RETURNS.to_owned())]).collect(), json)
+            }
+            Answer::Fields(fields) => (steps, Json::Object(fields)),
+        };
+        // As text, so that a conflict shows both places: the template's and the answer's.
+        let text = serde_json::to_string_pretty(&json).unwrap_or_default();
+        self.size += text.len();
+        if self.size > MAX_ANSWERS {
+            let text = format!("the answers are larger than {MAX_ANSWERS} bytes together");
+            let mut diagnostic = Diagnostic::new(Code::Budget, text, Span::NONE);
+            diagnostic.path = path;
+            diagnostic.hint = Some("ask for less".to_owned());
+            return Err(Diagnostics::new(vec![diagnostic], self.template.sources().clone()));
+        }
+        self.answers.push((steps, Source::new(format!("answer of {who} to {path}"), text)));
+        Ok(())
+    }
+}
+
+impl Call {
+    pub(crate) fn new(path: String, asking: (String, String), value: Value, steps: Vec<Step>) -> Self {
+        let (provider, function) = asking;
+        Self { path, provider, function, value, steps }
+    }
+
+    fn who(&self) -> String {
+        format!("{} {}", self.provider, self.function)
+    }
+
+    /// The answer, when it needs nobody outside.
+    fn computed(&self, providers: &[&dyn Provider]) -> Result<Option<Answer>, Diagnostics> {
+        let Some(provider) = providers.iter().find(|p| p.name() == self.provider) else {
+            let known: Vec<&str> = providers.iter().map(|p| p.name()).collect();
+            let text = format!("provider {:?} is not known", self.provider);
+            let hint = format!("known providers: {}", known.join(", "));
+            return Err(self.failed(Code::Reference, text, Some(hint)));
+        };
+        let answer = provider.compute(self).transpose();
+        answer.map_err(|reason| self.failed(Code::Eval, format!("{} failed: {reason}", self.who()), None))
+    }
+
+    fn failed(&self, code: Code, message: String, hint: Option<String>) -> Diagnostics {
+        let place = self.value.origins().first().map_or(Span::NONE, |origin| origin.span);
+        let mut diagnostic = Diagnostic::new(code, message, place);
+        diagnostic.path.clone_from(&self.path);
+        diagnostic.hint = hint;
+        Diagnostics::new(vec![diagnostic], self.value.sources())
+    }
+}
