@@ -14,7 +14,7 @@ impl Printer<'_> {
         let mut before_package = &file.decls[..];
         if let Some(package) = &file.package {
             let (attributes, rest) = file.decls.split_at(package.position.min(file.decls.len()));
-            self.decls(attributes);
+            self.decls(attributes, false);
             if !attributes.is_empty() {
                 self.wish(Wish::SEPARATOR);
             }
@@ -31,11 +31,8 @@ impl Printer<'_> {
             self.wish(Wish::FIXED);
             before_package = rest;
         }
-        self.decls(before_package);
-        for group in &file.comments {
-            self.comment(group);
-            self.wish(Wish::SECTION);
-        }
+        self.decls(before_package, !file.comments.is_empty());
+        self.closing(&file.comments, before_package);
         self.end();
     }
 
@@ -49,7 +46,19 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn decls(&mut self, decls: &[Decl]) {
+    /// Comments behind the last declaration: they belong to it, an empty line parts groups of one declaration.
+    pub(super) fn closing(&mut self, groups: &[crate::ast::CommentGroup], decls: &[Decl]) {
+        for (index, group) in groups.iter().enumerate() {
+            let follows = index > 0 || decls.last().is_some_and(has_line_comment);
+            if follows || (group.blank_before && !decls.is_empty()) {
+                self.wish(Wish::SECTION);
+            }
+            self.comment(group);
+        }
+    }
+
+    /// `followed` says whether comments stand behind the last declaration.
+    pub(super) fn decls(&mut self, decls: &[Decl], followed: bool) {
         let mut previous_depth = 0;
         for (index, decl) in decls.iter().enumerate() {
             if index > 0 {
@@ -58,11 +67,17 @@ impl Printer<'_> {
                 if !self.one_line && (previous_depth == 0 || depth != previous_depth) {
                     self.wish(Wish::FEED);
                 }
-                if !decl.comments.is_empty() {
-                    let after_definition = field_of(&decls[index - 1]).map(|f| is_definition(&f.label));
-                    if after_definition != Some(false) {
-                        self.wish(Wish::SECTION);
-                    }
+                let behind = match decls.get(index + 1) {
+                    Some(next) => next.comments.iter().any(|g| g.place == CommentPlace::Above),
+                    None => followed,
+                };
+                let owned = behind || decl.comments.iter().any(|g| g.place != CommentPlace::Above);
+                let after_field = field_of(&decls[index - 1]).is_some_and(|f| !is_definition(&f.label));
+                if (owned && !after_field)
+                    || (has_line_comment(&decls[index - 1])
+                        && decl.comments.first().is_some_and(|g| g.place == CommentPlace::Above))
+                {
+                    self.wish(Wish::SECTION);
                 }
             }
             self.decl(decl);
@@ -171,7 +186,8 @@ impl Printer<'_> {
             if self.starts_line(inner.label.span) {
                 self.wish(Wish::INDENT | Wish::FEED);
                 self.decl(member);
-                self.unindent();
+                // The level stays requested: the reference leaves the indentation, not the level, and what follows shows it.
+                self.indent -= 1;
             } else {
                 self.wish(Wish::BLANK | Wish::FIXED);
                 self.decl(member);
@@ -283,6 +299,10 @@ impl Printer<'_> {
         self.wish(Wish::LINE);
         self.comments(&spec.comments, &[CommentPlace::Line]);
     }
+}
+
+fn has_line_comment(decl: &Decl) -> bool {
+    decl.comments.iter().any(|group| group.place == CommentPlace::Line)
 }
 
 fn field_of(decl: &Decl) -> Option<&Field> {

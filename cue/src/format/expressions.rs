@@ -215,15 +215,8 @@ impl Printer<'_> {
         let line = self.line;
         self.wish(space | feed | Wish::INDENT);
         self.brace_on_line = true;
-        self.decls(&literal.decls);
-        if !literal.comments.is_empty() {
-            for (index, group) in literal.comments.iter().enumerate() {
-                if index > 0 || (group.blank_before && !literal.decls.is_empty()) {
-                    self.wish(Wish::SECTION);
-                }
-                self.comment(group);
-            }
-        }
+        self.decls(&literal.decls, !literal.comments.is_empty());
+        self.closing(&literal.comments, &literal.decls);
         self.wish(Wish::UNINDENT);
         let mut space = Wish::NO_BLANK;
         if self.line != line {
@@ -454,12 +447,12 @@ impl Printer<'_> {
     fn reindented(&self, text: &str) -> String {
         let body = text.trim_start_matches('#');
         let multiline = body.starts_with("\"\"\"") || body.starts_with("'''");
-        let Some(last_line) = text.rfind('\n').filter(|_| multiline && self.indent < DEEPEST_REINDENT) else {
+        let Some(last_line) = text.rfind('\n').filter(|_| multiline && self.tabs() < DEEPEST_REINDENT) else {
             return text.to_string();
         };
         let closing = &text[last_line + 1..];
         let old = &closing[..closing.len() - closing.trim_start().len()];
-        let new = "\t".repeat(self.indent + 1);
+        let new = "\t".repeat(self.tabs() + 1);
         if old == new { text.to_string() } else { text.replace(&format!("\n{old}"), &format!("\n{new}")) }
     }
 }

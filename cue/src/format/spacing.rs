@@ -75,7 +75,8 @@ pub(super) struct Printer<'a> {
     pub(super) output: String,
     wishes: Wish,
     levels: Vec<Level>,
-    pub(super) indent: usize,
+    /// May fall below zero, which counts as none.
+    pub(super) indent: isize,
     /// Number of line ends written.
     pub(super) line: usize,
     column: usize,
@@ -333,14 +334,19 @@ impl<'a> Printer<'a> {
     /// Leaves the innermost level.
     pub(super) fn unindent(&mut self) {
         if self.levels.pop().is_some_and(|level| level.taken) {
-            self.indent = self.indent.saturating_sub(1);
+            self.indent -= 1;
         }
+    }
+
+    /// Tabs at the start of a line.
+    pub(super) fn tabs(&self) -> usize {
+        usize::try_from(self.indent).unwrap_or(0)
     }
 
     fn line_end(&mut self, mark: char, count: usize) {
         self.output.extend(std::iter::repeat_n(mark, count));
-        self.output.extend(std::iter::repeat_n('\t', self.indent));
-        self.column = 1 + self.indent;
+        self.output.extend(std::iter::repeat_n('\t', self.tabs()));
+        self.column = 1 + self.tabs();
         self.line += count;
         self.brace_on_line = false;
         self.spaced = true;

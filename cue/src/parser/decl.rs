@@ -270,12 +270,15 @@ impl Parser<'_> {
     /// The value behind a colon: an expression, or a further field of a struct without braces.
     fn field_value(&mut self) -> Result<Expr, Mistake> {
         let start = self.span();
+        let comments = self.value_comments();
         match self.labelled_value()? {
-            Labelled::Value(expr) => Ok(expr),
+            Labelled::Value(mut expr) => {
+                expr.comments.splice(0..0, comments);
+                Ok(expr)
+            }
             Labelled::Field(field) => {
                 let span = start.to(self.last_span());
-                let decl =
-                    Decl { span, kind: DeclKind::Field(field), comments: Vec::new(), blank_before: false };
+                let decl = Decl { span, kind: DeclKind::Field(field), comments, blank_before: false };
                 Ok(Expr::new(span, ExprKind::Struct(StructLit { decls: vec![decl], ..StructLit::default() })))
             }
         }
@@ -297,6 +300,9 @@ impl Parser<'_> {
         };
         let (key, value) = if self.eat("(").is_some() {
             let key = name(self)?;
+            if self.eat(")").is_some() {
+                return Ok(PostfixAlias { span: start.to(self.last_span()), key: None, value: key });
+            }
             if !matches!(self.kind(), TokenKind::Comma { automatic: false }) {
                 let found = self.found();
                 return Err(self.error(format!("expected ',' between two names, found {found}")));

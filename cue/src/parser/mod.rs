@@ -221,14 +221,29 @@ impl<'a> Parser<'a> {
         self.groups(token.comments.1, token.newlines)
     }
 
+    /// The comments between a colon and the value; one behind the colon is no doc comment.
+    pub(super) fn value_comments(&mut self) -> Comments {
+        let first = self.token().comments.0.max(self.comment);
+        let behind_colon = first < self.token().comments.1 && self.lexed.comments[first as usize].newlines == 0;
+        let mut groups = self.leading_comments();
+        if behind_colon && let Some(group) = groups.first_mut() {
+            group.place = CommentPlace::Above;
+        }
+        groups
+    }
+
     fn groups(&mut self, until: u32, newlines_after: u32) -> Comments {
         let mut groups: Comments = Vec::new();
         while self.comment < until {
             let comment = self.lexed.comments[self.comment as usize];
             self.comment += 1;
             let line = Comment { span: comment.span, text: self.text_of(comment.span).to_owned() };
+            let behind_token = self.comment > 1
+                && self.lexed.comments[self.comment as usize - 2].newlines == 0
+                && self.lexed.comments[self.comment as usize - 2].span.start > 0;
             match groups.last_mut() {
-                Some(group) if comment.newlines <= 1 => group.lines.push(line),
+                // A comment behind a token is a group of its own.
+                Some(group) if comment.newlines <= 1 && !behind_token => group.lines.push(line),
                 _ => groups.push(CommentGroup {
                     place: CommentPlace::Above,
                     lines: vec![line],
