@@ -175,6 +175,8 @@ pub struct Field {
 pub struct PostfixAlias {
     /// Where it stands.
     pub span: Span,
+    /// Whether it is written with two names; either may be `_`.
+    pub pair: bool,
     /// `K` of `~(K,V)`.
     pub key: Option<Ident>,
     /// The name of the field.
@@ -197,8 +199,6 @@ pub enum LabelKind {
     Ident(String),
     /// A quoted string, as written.
     String(String),
-    /// A number, as written.
-    Number(String),
     /// `"\(x)"`.
     Interpolation(Box<Expr>),
     /// `(x)`.
@@ -297,8 +297,6 @@ pub enum ExprKind {
     Try(Box<Expr>),
     /// `for … if … {…}` in a struct or list.
     Comprehension(Box<Comprehension>),
-    /// `func(…): …`, read but not evaluated.
-    Func,
 }
 
 /// A string or bytes with interpolations.

@@ -169,7 +169,8 @@ impl Lexer<'_> {
             if self.insert_comma {
                 self.push(TokenKind::Comma { automatic: true }, start, start);
             }
-            if !self.open.is_empty() {
+            let told = self.out.tokens.iter().rev().any(|token| token.kind == TokenKind::Bad);
+            if !self.open.is_empty() && !told {
                 self.error("string literal not terminated", start, start);
             }
             self.push(TokenKind::End, start, start);

@@ -18,6 +18,16 @@ pub struct LiteralError {
     pub message: String,
 }
 
+impl LiteralError {
+    /// Whether half of a surrogate pair is missing: the grammar has no word on it, only the value cannot be made.
+    pub fn is_unpaired_surrogate(&self) -> bool {
+        self.message == UNPAIRED
+    }
+}
+
+/// The complaint about half a surrogate pair.
+const UNPAIRED: &str = "unmatched surrogate pair";
+
 impl std::fmt::Display for LiteralError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
@@ -253,6 +263,9 @@ impl Reader<'_> {
                 if (0xD800..0xDC00).contains(&code) {
                     code = self.low_surrogate(start, code)?;
                 }
+                if (0xDC00..0xE000).contains(&code) {
+                    return self.fail(start, UNPAIRED);
+                }
                 let Some(character) = char::from_u32(code) else {
                     return self.fail(start, "escape sequence is not a Unicode code point");
                 };
@@ -274,20 +287,19 @@ impl Reader<'_> {
 
     fn low_surrogate(&mut self, start: usize, high: u32) -> Result<u32, LiteralError> {
         let prefix = format!("\\{}", "#".repeat(self.quotes.hashes));
-        let unpaired = "unmatched surrogate pair";
         if !self.text[self.at..].starts_with(&prefix) {
-            return self.fail(start, unpaired);
+            return self.fail(start, UNPAIRED);
         }
         self.at += prefix.len();
         let digits = match self.rest().first() {
             Some(b'u') => 4,
             Some(b'U') => 8,
-            _ => return self.fail(start, unpaired),
+            _ => return self.fail(start, UNPAIRED),
         };
         self.at += 1;
         let low = self.hexadecimal(start, digits)?;
         if !(0xDC00..0xE000).contains(&low) {
-            return self.fail(start, unpaired);
+            return self.fail(start, UNPAIRED);
         }
         Ok(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
     }

@@ -91,12 +91,19 @@ impl Compiler<'_> {
                 if name.starts_with("__") {
                     self.error(Code::Syntax, "identifiers starting with '__' are reserved", field.label.span);
                 }
+                if name == "_" {
+                    self.error(
+                        Code::Syntax,
+                        "'_' is no label: write \"_\" for a field of that name",
+                        field.label.span,
+                    );
+                }
                 Ok(self.ident_label(name))
             }
             LabelKind::String(text) => Ok(self.string_label(text)),
-            LabelKind::Number(text) => Ok(Label::regular(self.labels.intern(text))),
             LabelKind::Interpolation(expr) | LabelKind::Dynamic(expr) => Err(expr),
             LabelKind::Pattern { alias, expr } => {
+                self.check_pattern(expr);
                 let pattern = self.expr(expr);
                 let key = alias.as_ref().or(field.postfix_alias.as_ref().and_then(|a| a.key.as_ref()));
                 if let Some(key) = key {
@@ -184,7 +191,7 @@ impl Compiler<'_> {
     fn expression(&mut self, expr: &ast::Expr) -> ExprId {
         let span = expr.span;
         let compiled = match &expr.kind {
-            ExprKind::Bad | ExprKind::Func => {
+            ExprKind::Bad => {
                 self.error(Code::Syntax, "this expression has no value", span);
                 Expr::Bottom
             }
@@ -237,6 +244,16 @@ impl Compiler<'_> {
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
         };
         self.push(span, compiled)
+    }
+
+    /// What the grammar lets into square brackets but no label can match.
+    fn check_pattern(&mut self, pattern: &ast::Expr) {
+        let what = match &pattern.kind {
+            ExprKind::Ellipsis(_) => "an ellipsis",
+            ExprKind::Comprehension(_) => "a comprehension",
+            _ => return,
+        };
+        self.error(Code::Syntax, format!("{what} is no pattern for labels"), pattern.span);
     }
 
     fn ident(&mut self, name: &str, span: Span) -> Expr {

@@ -78,6 +78,9 @@ impl Compiler<'_> {
             match &decl.kind {
                 DeclKind::Field(field) => self.declare_field(scope, field),
                 DeclKind::Let(binding) | DeclKind::Alias(binding) => {
+                    if binding.name.name == "_" {
+                        self.error(Code::Syntax, "'_' is no name for a let clause", binding.name.span);
+                    }
                     let index = self.lets.len() as u32;
                     self.lets.push(ExprId::NONE);
                     if matches!(scope.names.get(&binding.name.name), Some(Name::Let(_))) {
@@ -122,9 +125,11 @@ impl Compiler<'_> {
                 Some(label)
             }
             LabelKind::String(text) => Some(self.string_label(text)),
-            LabelKind::Number(text) => Some(Label::regular(self.labels.intern(text))),
             _ => None,
         };
+        if let Some(alias) = field.alias.as_ref().filter(|alias| alias.name == "_") {
+            self.error(Code::Syntax, "'_' is no name for an alias", alias.span);
+        }
         if let (Some(alias), Some(label)) = (&field.alias, label) {
             scope.set(&alias.name, Name::Field(label));
             scope.require(&alias.name, alias.span);

@@ -97,7 +97,6 @@ fn label_name(label: &Label) -> Option<String> {
         LabelKind::String(text) => {
             literal::unquote(text).ok().and_then(|(_, bytes)| String::from_utf8(bytes).ok())
         }
-        LabelKind::Number(text) => Some(text.clone()),
         _ => None,
     }
 }

@@ -50,10 +50,22 @@ impl Printer<'_> {
     pub(super) fn closing(&mut self, groups: &[crate::ast::CommentGroup], decls: &[Decl]) {
         for (index, group) in groups.iter().enumerate() {
             let follows = index > 0 || decls.last().is_some_and(has_line_comment);
-            if follows || (group.blank_before && !decls.is_empty()) {
+            let parted = group.place != CommentPlace::Line;
+            if parted && (follows || (group.blank_before && !decls.is_empty())) {
                 self.wish(Wish::SECTION);
             }
             self.comment(group);
+        }
+    }
+
+    /// Comments parted from what follows by an empty line; `follows` says whether they stand behind another comment.
+    fn above(&mut self, groups: &[crate::ast::CommentGroup], mut follows: bool) {
+        for group in groups.iter().filter(|group| group.place == CommentPlace::Above) {
+            if follows {
+                self.wish(Wish::SECTION);
+            }
+            self.comment(group);
+            follows = true;
         }
     }
 
@@ -73,14 +85,16 @@ impl Printer<'_> {
                 };
                 let owned = behind || decl.comments.iter().any(|g| g.place != CommentPlace::Above);
                 let after_field = field_of(&decls[index - 1]).is_some_and(|f| !is_definition(&f.label));
-                if (owned && !after_field)
-                    || (has_line_comment(&decls[index - 1])
-                        && decl.comments.first().is_some_and(|g| g.place == CommentPlace::Above))
-                {
+                if owned && !after_field {
                     self.wish(Wish::SECTION);
                 }
+            } else {
+                self.above(&decl.comments, false);
             }
             self.decl(decl);
+            if let Some(next) = decls.get(index + 1) {
+                self.above(&next.comments, has_line_comment(decl));
+            }
             previous_depth = field_of(decl).map_or(0, nesting);
             let next_opens =
                 decls.get(index + 1).and_then(field_of).is_some_and(|field| match &field.value.kind {
@@ -93,7 +107,7 @@ impl Printer<'_> {
     }
 
     fn decl(&mut self, decl: &Decl) {
-        self.lead(&decl.comments);
+        self.comments(&decl.comments, &[CommentPlace::Doc]);
         match &decl.kind {
             DeclKind::Field(field) => self.field(field),
             DeclKind::Embed(expr) => {
@@ -168,9 +182,10 @@ impl Printer<'_> {
         self.label(&field.label);
         if let Some(alias) = &field.postfix_alias {
             let name = |n: &Option<crate::ast::Ident>| n.as_ref().map_or("_".to_string(), |n| n.name.clone());
-            let text = match &alias.key {
-                Some(_) => format!("~({},{})", name(&alias.key), name(&alias.value)),
-                None => format!("~({})", name(&alias.value)),
+            let text = if alias.pair {
+                format!("~({},{})", name(&alias.key), name(&alias.value))
+            } else {
+                format!("~({})", name(&alias.value))
             };
             self.wish(Wish::NO_BLANK);
             self.literal(&text, false);
@@ -233,10 +248,6 @@ impl Printer<'_> {
                     Some(value) if plain => self.literal(&literal::quote_string(&value), false),
                     _ => self.literal(text, false),
                 }
-            }
-            LabelKind::Number(text) => {
-                self.at(label.span);
-                self.literal(text, true);
             }
             LabelKind::Interpolation(expr) => self.expr(expr),
             LabelKind::Dynamic(expr) => {

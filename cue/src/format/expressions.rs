@@ -30,7 +30,7 @@ impl Printer<'_> {
 
     fn bare(&mut self, expr: &Expr, binding: u8, depth: usize) {
         match &expr.kind {
-            ExprKind::Bad | ExprKind::Func | ExprKind::Bottom => {
+            ExprKind::Bad | ExprKind::Bottom => {
                 self.at(expr.span);
                 self.symbol("_|_");
             }
@@ -167,8 +167,10 @@ impl Printer<'_> {
         self.at(self.next_byte(function.span, b'('));
         self.symbol("(");
         for argument in arguments {
-            self.expr_at(argument, 0, depth);
+            self.comments(&argument.comments, &[CommentPlace::Above, CommentPlace::Doc, CommentPlace::Line]);
+            self.bare(argument, 0, depth);
             self.wish(Wish::COMMA | Wish::BLANK);
+            self.comments(&argument.comments, &[CommentPlace::Inside]);
         }
         self.wish(Wish::TRAILING | Wish::NO_BLANK);
         self.at_end(span);

@@ -12,9 +12,16 @@ impl Parser<'_> {
             if self.kind() == TokenKind::End {
                 break;
             }
-            let found = self.found();
-            self.error(format!("expected a declaration, found {found}"));
+            if !self.after_mistake {
+                let found = self.found();
+                self.error(format!("expected a declaration, found {found}"));
+            }
+            // A stray bracket is most often what an earlier mistake left; the comma behind it goes with it.
+            self.after_mistake = true;
             if self.at == before || !matches!(self.kind(), TokenKind::Comma { .. }) {
+                self.advance();
+            }
+            if matches!(self.kind(), TokenKind::Comma { .. }) {
                 self.advance();
             }
         }
@@ -35,6 +42,7 @@ impl Parser<'_> {
             let blank_before = self.blank_before();
             let comments = self.leading_comments();
             let start = self.span();
+            let first_token = self.at;
             if let Some(slot) = package.as_deref_mut()
                 && self.word() == "package"
                 && self.peek(1).kind == TokenKind::Ident
@@ -42,7 +50,7 @@ impl Parser<'_> {
                 && slot.is_none()
             {
                 let mut clause = self.package(decls.len(), comments);
-                self.end_of_decl(&mut [], "file");
+                self.end_of_decl(&mut [], first_token);
                 clause.comments.extend(self.line_comment());
                 *slot = Some(clause);
                 continue;
@@ -65,9 +73,14 @@ impl Parser<'_> {
             let span = start.to(self.last_span());
             decls.push(Decl { span, kind, comments, blank_before });
             if failed {
-                self.recover();
+                self.recover(first_token);
+                if matches!(self.kind(), TokenKind::Comma { .. }) {
+                    self.advance();
+                }
+                continue;
             }
-            self.end_of_decl(decls, "struct literal");
+            self.after_mistake = false;
+            self.end_of_decl(decls, first_token);
         }
     }
 
@@ -81,7 +94,7 @@ impl Parser<'_> {
         }
     }
 
-    fn end_of_decl(&mut self, decls: &mut [Decl], place: &str) {
+    fn end_of_decl(&mut self, decls: &mut [Decl], first_token: usize) {
         match self.kind() {
             TokenKind::Comma { .. } => {
                 self.advance();
@@ -89,8 +102,8 @@ impl Parser<'_> {
             TokenKind::End | TokenKind::Symbol("}" | ")" | "]") => {}
             _ => {
                 let found = self.found();
-                self.error(format!("missing ',' in {place} before {found}"));
-                self.recover();
+                self.error(format!("missing ',' between declarations before {found}"));
+                self.recover(first_token);
                 if matches!(self.kind(), TokenKind::Comma { .. }) {
                     self.advance();
                 }
@@ -163,8 +176,12 @@ impl Parser<'_> {
         let start = self.span();
         let name =
             (self.kind() == TokenKind::Ident).then(|| Ident { span: start, name: self.word().to_owned() });
-        if name.is_some() {
+        if let Some(name) = &name {
+            self.check_reserved(name);
             self.advance();
+            if name.name.contains('#') {
+                self.error("the local name of an import cannot be a definition");
+            }
         }
         if self.kind() != TokenKind::Quoted {
             let found = self.found();
@@ -195,19 +212,13 @@ impl Parser<'_> {
         match self.kind() {
             TokenKind::Ellipsis => {
                 self.advance();
-                let ends =
-                    matches!(self.kind(), TokenKind::Comma { .. } | TokenKind::End | TokenKind::Symbol("}"));
-                Ok(DeclKind::Ellipsis(if ends { None } else { Some(self.value()?) }))
+                Ok(DeclKind::Ellipsis(None))
             }
             TokenKind::Attribute => {
                 let span = self.advance().span;
                 Ok(DeclKind::Attribute(Attribute { span, text: self.text_of(span).to_owned() }))
             }
-            TokenKind::Ident
-                if self.word() == "let"
-                    && self.peek(1).kind == TokenKind::Ident
-                    && self.peek_symbol(2, "=") =>
-            {
+            TokenKind::Ident if self.word() == "let" && self.peek(1).kind == TokenKind::Ident => {
                 self.advance();
                 Ok(DeclKind::Let(self.binding()?))
             }
@@ -220,8 +231,9 @@ impl Parser<'_> {
         let expr = self.labelled_value()?;
         match expr {
             Labelled::Field(field) => Ok(DeclKind::Field(field)),
-            Labelled::Value(Expr { kind: ExprKind::Alias(name, value), .. }) => {
-                Ok(DeclKind::Alias(Let { name, value }))
+            Labelled::Value(Expr { kind: ExprKind::Alias(..), .. }) => {
+                let found = self.found();
+                Err(self.error(format!("expected a label and ':' behind an alias, found {found}")))
             }
             Labelled::Value(expr) => Ok(DeclKind::Embed(expr)),
         }
@@ -298,10 +310,19 @@ impl Parser<'_> {
             let name = this.text_of(span).to_owned();
             Ok((name != "_").then_some(Ident { span, name }))
         };
+        let pair = self.is_symbol("(");
         let (key, value) = if self.eat("(").is_some() {
             let key = name(self)?;
             if self.eat(")").is_some() {
-                return Ok(PostfixAlias { span: start.to(self.last_span()), key: None, value: key });
+                if key.is_none() {
+                    self.error_at("a postfix alias needs a name that is not '_'", start);
+                }
+                return Ok(PostfixAlias {
+                    span: start.to(self.last_span()),
+                    pair: false,
+                    key: None,
+                    value: key,
+                });
             }
             if !matches!(self.kind(), TokenKind::Comma { automatic: false }) {
                 let found = self.found();
@@ -314,7 +335,11 @@ impl Parser<'_> {
         } else {
             (None, name(self)?)
         };
-        Ok(PostfixAlias { span: start.to(self.last_span()), key, value })
+        let span = start.to(self.last_span());
+        if key.is_none() && value.is_none() {
+            self.error_at("a postfix alias needs a name that is not '_'", start);
+        }
+        Ok(PostfixAlias { span, pair, key, value })
     }
 
     /// Reads an expression as label.
@@ -322,30 +347,23 @@ impl Parser<'_> {
         let span = expr.span;
         let kind = match expr.kind {
             ExprKind::Ident(name) => {
-                if name == "_" {
-                    return Err(self.error_at("'_' is not a label", span));
-                }
                 if name.starts_with("__") {
                     self.error_at("identifiers starting with '__' are reserved", span);
                 }
                 LabelKind::Ident(name)
             }
-            ExprKind::Literal(LiteralKind::String, text) => LabelKind::String(text),
-            ExprKind::Literal(LiteralKind::Int, text) => LabelKind::Number(text),
+            ExprKind::Literal(LiteralKind::String | LiteralKind::Bytes, text) => LabelKind::String(text),
             ExprKind::Literal(LiteralKind::Null | LiteralKind::Bool, text) => LabelKind::Ident(text),
-            ExprKind::Interpolation(ref i) if i.open.contains('"') => {
-                LabelKind::Interpolation(Box::new(expr))
-            }
+            ExprKind::Interpolation(_) => LabelKind::Interpolation(Box::new(expr)),
             ExprKind::Paren(inner) => LabelKind::Dynamic(inner),
             ExprKind::List(mut list) if list.elements.len() == 1 => match list.elements.pop() {
                 Some(Expr { kind: ExprKind::Alias(alias, inner), .. }) => {
                     LabelKind::Pattern { alias: Some(alias), expr: inner }
                 }
-                Some(inner) if !matches!(inner.kind, ExprKind::Ellipsis(_) | ExprKind::Comprehension(_)) => {
-                    LabelKind::Pattern { alias: None, expr: Box::new(inner) }
-                }
-                _ => return Err(self.error_at("a pattern is written [expression]", span)),
+                Some(inner) => LabelKind::Pattern { alias: None, expr: Box::new(inner) },
+                None => return Err(self.error_at("a pattern is written [expression]", span)),
             },
+            ExprKind::List(_) => return Err(self.error_at("a pattern is written [expression]", span)),
             ExprKind::Alias(alias, inner) => {
                 let (none, label) = self.label(*inner)?;
                 if none.is_some() {
@@ -361,7 +379,7 @@ impl Parser<'_> {
             }
             _ => {
                 return Err(
-                    self.error_at("expected a label: a name, a string, (expression) or [pattern]", span)
+                    self.error("expected a label before ':': a name, a string, (expression) or [pattern]")
                 );
             }
         };
@@ -392,7 +410,9 @@ impl Parser<'_> {
     pub(super) fn struct_lit(&mut self) -> Result<Expr, Mistake> {
         let start = self.advance().span;
         let mut lit = StructLit { braces: true, ..StructLit::default() };
+        self.braces += 1;
         self.decls(&mut lit.decls, None);
+        self.braces -= 1;
         lit.comments = self.closing_comments();
         if !self.is_symbol("}") {
             let found = self.found();

@@ -84,6 +84,10 @@ impl Parser<'_> {
                 return Err(self.error(format!("more than {MAX_CHAIN} operands in a row")));
             }
             let op_span = self.advance().span;
+            if self.token().newlines > 0 && self.starts_field() {
+                let message = format!("expected a value behind '{}', found the next field", op.text());
+                return Err(self.error_at(message, op_span));
+            }
             let comments = self.leading_comments();
             let mut right = self.deeper(|p| p.binary(op.precedence() + 1))?;
             right.comments.splice(0..0, comments);
@@ -93,6 +97,11 @@ impl Parser<'_> {
             );
         }
         Ok(left)
+    }
+
+    /// Whether a name or string with a colon behind it stands here.
+    fn starts_field(&self) -> bool {
+        matches!(self.kind(), TokenKind::Ident | TokenKind::Quoted) && self.separator_at(1)
     }
 
     fn unary(&mut self) -> Result<Expr, Mistake> {
@@ -164,6 +173,10 @@ impl Parser<'_> {
                         }
                         self.advance();
                     }
+                    let comments = self.closing_comments();
+                    if let Some(last) = arguments.last_mut() {
+                        last.comments.extend(comments);
+                    }
                     let end = self.expect(")", "behind the arguments of a call")?;
                     expr = Expr::new(start.to(end), ExprKind::Call(Box::new(expr), arguments));
                 }
@@ -191,7 +204,8 @@ impl Parser<'_> {
         let text = self.text_of(span).to_owned();
         let kind = match self.kind() {
             TokenKind::Ident if text != "_" => LabelKind::Ident(text),
-            TokenKind::Quoted if text.contains('"') && !text.starts_with('\'') => {
+            // Only plain quotes: neither raw nor multi-line, nor bytes.
+            TokenKind::Quoted if text.starts_with('"') && !text.starts_with("\"\"") => {
                 self.check_quoted(&text, span);
                 LabelKind::String(text)
             }
@@ -205,7 +219,9 @@ impl Parser<'_> {
     }
 
     fn check_quoted(&mut self, text: &str, span: Span) {
-        if let Err(error) = literal::unquote(text) {
+        if let Err(error) = literal::unquote(text)
+            && !error.is_unpaired_surrogate()
+        {
             let at = (span.start + error.offset as u32).min(span.end);
             self.error_at(error.message, Span { start: at, ..span });
         }
@@ -218,7 +234,6 @@ impl Parser<'_> {
             TokenKind::Ident => match self.word() {
                 "null" => ExprKind::Literal(LiteralKind::Null, text),
                 "true" | "false" => ExprKind::Literal(LiteralKind::Bool, text),
-                "func" if self.peek_symbol(1, "(") => return self.func(),
                 _ => ExprKind::Ident(text),
             },
             TokenKind::Int => ExprKind::Literal(LiteralKind::Int, text),
@@ -252,23 +267,6 @@ impl Parser<'_> {
         Ok(Expr::new(span, kind))
     }
 
-    /// `func(types): type` is read so that tools can show it; it has no value.
-    fn func(&mut self) -> Result<Expr, Mistake> {
-        let start = self.advance().span;
-        self.advance();
-        while !self.is_symbol(")") {
-            self.value()?;
-            if !matches!(self.kind(), TokenKind::Comma { .. }) {
-                break;
-            }
-            self.advance();
-        }
-        self.expect(")", "behind the argument types")?;
-        self.expect(":", "before the result type")?;
-        let result = self.value()?;
-        Ok(Expr::new(start.to(result.span), ExprKind::Func))
-    }
-
     fn list(&mut self) -> Result<Expr, Mistake> {
         let start = self.advance().span;
         let mut list = ListLit::default();
@@ -285,6 +283,7 @@ impl Parser<'_> {
             } else {
                 self.alias_or_binary()?
             };
+            self.comments_of_element(&mut element);
             element.comments.splice(0..0, comments);
             let last = matches!(element.kind, ExprKind::Ellipsis(_));
             list.elements.push(element);
@@ -343,7 +342,9 @@ impl Parser<'_> {
                         })
                         .collect();
                     let segments: Vec<&str> = texts.iter().map(|t| t.1).collect();
-                    if let Err(error) = literal::unquote_segments(quotes, &segments) {
+                    if let Err(error) = literal::unquote_segments(quotes, &segments)
+                        && !error.is_unpaired_surrogate()
+                    {
                         let base = texts.get(error.segment).map_or(start, |t| t.0);
                         let at = (base.start + error.offset as u32).min(base.end);
                         self.error_at(error.message, Span { start: at, end: base.end.max(at), ..base });
@@ -374,10 +375,7 @@ impl Parser<'_> {
                 next,
                 TokenKind::Comma { .. } | TokenKind::End | TokenKind::Symbol("}" | "]" | ")" | "=")
             ),
-            "try" => {
-                matches!(next, TokenKind::Symbol("{"))
-                    || (next == TokenKind::Ident && self.peek_symbol(2, "="))
-            }
+            "try" => matches!(next, TokenKind::Symbol("{") | TokenKind::Ident),
             "let" => false,
             _ => false,
         }
@@ -404,7 +402,8 @@ impl Parser<'_> {
                         self.error("a try clause requires @experiment(try)");
                     }
                     self.advance();
-                    ClauseKind::Try(if self.is_symbol("{") { None } else { Some(self.binding()?) })
+                    let bare = self.is_symbol("{") || matches!(self.word(), "for" | "if" | "let" | "try");
+                    ClauseKind::Try(if bare { None } else { Some(self.binding()?) })
                 }
                 _ => {
                     let found = self.found();
@@ -421,7 +420,12 @@ impl Parser<'_> {
                 break;
             }
         }
-        let value = self.deeper(Self::struct_lit)?;
+        let mut value = self.deeper(Self::struct_lit)?;
+        let behind_brace = self.comment_behind_bracket(&mut value);
+        match &mut value.kind {
+            ExprKind::Struct(literal) if !literal.decls.is_empty() => literal.comments.extend(behind_brace),
+            _ => value.comments.extend(behind_brace),
+        }
         let mut fallback = None;
         if matches!(self.word(), "else" | "fallback") && self.peek_symbol(1, "{") {
             if !self.experiment("try") {

@@ -4,7 +4,7 @@ mod decl;
 mod expr;
 
 use crate::{
-    ast::{Comment, CommentGroup, CommentPlace, Comments, File},
+    ast::{Comment, CommentGroup, CommentPlace, Comments, Expr, ExprKind, File},
     diagnostic::{Code, Diagnostic},
     era::Era,
     lexer::{self, Lexed, Token, TokenKind},
@@ -55,6 +55,10 @@ pub(super) struct Parser<'a> {
     depth: u32,
     /// Comments up to this one are already attached.
     comment: u32,
+    /// Open braces of structs around the token at hand.
+    pub(super) braces: u32,
+    /// Whether the last declaration was lost: a stray bracket behind it is no mistake of its own.
+    pub(super) after_mistake: bool,
     pub(super) experiments: Vec<String>,
     /// What the source was written for.
     pub(super) era: Era,
@@ -71,6 +75,8 @@ impl<'a> Parser<'a> {
             at: 0,
             depth: 0,
             comment: 0,
+            braces: 0,
+            after_mistake: false,
             experiments: Vec::new(),
             era: Era::default(),
             diagnostics,
@@ -195,24 +201,48 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Skips to the end of the declaration at hand, not beyond the enclosing bracket.
-    pub(super) fn recover(&mut self) {
+    /// Skips to the end of the declaration that starts at `first_token`, not beyond the enclosing brace.
+    ///
+    /// Brackets opened in the declaration are skipped with what is in them. One that is never closed would take the
+    /// rest of the file along, so a line that starts no deeper than the declaration also ends it.
+    pub(super) fn recover(&mut self, first_token: usize) {
+        self.after_mistake = true;
+        let margin = self.column(self.lexed.tokens[first_token].span);
         let mut depth = 0u32;
+        for token in &self.lexed.tokens[first_token..self.at] {
+            match token.kind {
+                TokenKind::Symbol("{" | "[" | "(") => depth += 1,
+                TokenKind::Symbol("}" | "]" | ")") => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
         loop {
-            match self.kind() {
+            let token = self.token();
+            let closes = matches!(token.kind, TokenKind::Symbol("}" | "]" | ")"));
+            match token.kind {
                 TokenKind::End => return,
                 TokenKind::Comma { .. } if depth == 0 => return,
                 TokenKind::Symbol("{" | "[" | "(") => depth += 1,
-                TokenKind::Symbol("}" | "]" | ")") => {
-                    if depth == 0 {
-                        return;
-                    }
-                    depth -= 1;
+                TokenKind::Symbol("}")
+                    if self.braces > 0
+                        && (depth == 0 || (token.newlines > 0 && self.column(token.span) < margin)) =>
+                {
+                    return;
+                }
+                _ if closes => depth = depth.saturating_sub(1),
+                _ if token.newlines > 0 && self.at > first_token && self.column(token.span) <= margin => {
+                    return;
                 }
                 _ => {}
             }
             self.advance();
         }
+    }
+
+    /// Bytes before a place on its line.
+    fn column(&self, span: Span) -> usize {
+        let before = self.text.get(..span.start as usize).unwrap_or("");
+        before.len() - before.rfind('\n').map_or(0, |at| at + 1)
     }
 
     /// The comments before the current token that nobody took yet, as doc and free comments.
@@ -224,7 +254,8 @@ impl<'a> Parser<'a> {
     /// The comments between a colon and the value; one behind the colon is no doc comment.
     pub(super) fn value_comments(&mut self) -> Comments {
         let first = self.token().comments.0.max(self.comment);
-        let behind_colon = first < self.token().comments.1 && self.lexed.comments[first as usize].newlines == 0;
+        let behind_colon =
+            first < self.token().comments.1 && self.lexed.comments[first as usize].newlines == 0;
         let mut groups = self.leading_comments();
         if behind_colon && let Some(group) = groups.first_mut() {
             group.place = CommentPlace::Above;
@@ -274,6 +305,48 @@ impl<'a> Parser<'a> {
             lines: vec![Comment { span: comment.span, text }],
             blank_before: false,
         })
+    }
+
+    /// Takes the comment on the line of the opening bracket out of a struct or list.
+    pub(super) fn comment_behind_bracket(&self, value: &mut Expr) -> Option<CommentGroup> {
+        let comments = match &mut value.kind {
+            ExprKind::Struct(literal) => match literal.decls.first_mut() {
+                Some(first) => &mut first.comments,
+                None => &mut literal.comments,
+            },
+            ExprKind::List(literal) => match literal.elements.first_mut() {
+                Some(first) => &mut first.comments,
+                None => &mut literal.comments,
+            },
+            _ => return None,
+        };
+        let start = comments.first()?.lines.first()?.span.start;
+        let between = self.text.get(value.span.start as usize..start as usize)?;
+        if between.contains('\n') {
+            return None;
+        }
+        let mut group = comments.remove(0);
+        group.place = CommentPlace::Line;
+        Some(group)
+    }
+
+    /// A struct or list that is an element hands the comments at its brackets on: they stand behind the element's comma.
+    pub(super) fn comments_of_element(&self, element: &mut Expr) {
+        let mut moved: Comments = self.comment_behind_bracket(element).into_iter().collect();
+        let (comments, close, empty) = match &mut element.kind {
+            ExprKind::Struct(literal) => (&mut literal.comments, literal.close, literal.decls.is_empty()),
+            ExprKind::List(literal) => (&mut literal.comments, literal.close, literal.elements.is_empty()),
+            _ => return,
+        };
+        if empty {
+            moved.append(comments);
+        } else if let Some(last) = comments.last().and_then(|group| group.lines.last()) {
+            let between = self.text.get(last.span.end as usize..close.start as usize).unwrap_or("");
+            if between.bytes().filter(|b| *b == b'\n').count() <= 1 {
+                moved.extend(comments.pop());
+            }
+        }
+        element.comments.extend(moved);
     }
 
     /// Comments before a closing bracket or the end.
