@@ -55,7 +55,7 @@ impl From<Diagnostics> for Failure {
 impl From<DataFailure> for Failure {
     fn from(failure: DataFailure) -> Self {
         Self::Message(match failure {
-            DataFailure::Error(message) => message,
+            DataFailure::Error(message) | DataFailure::Budget(message) => message,
             DataFailure::Incomplete(_) => "value is incomplete".into(),
         })
     }

@@ -357,6 +357,11 @@ impl Evaluation {
                 format!("error in call to {}: {text}", FunctionName::of(function)),
                 conjunct.expr,
             )),
+            Err(Failure::Budget(text)) => Err(self.fault(
+                Code::Budget,
+                format!("error in call to {}: {text}", FunctionName::of(function)),
+                conjunct.expr,
+            )),
             Err(Failure::Incomplete(vertex)) => {
                 let vertex = VertexId(vertex as u32);
                 self.validate(vertex, Mode::Concrete, conjunct.expr)?;

@@ -76,6 +76,8 @@ pub enum Failure {
     Error(String),
     /// The value [`Data::Opaque`] of that number would have to be concrete.
     Incomplete(usize),
+    /// The result would be larger, or take longer, than any evaluation may.
+    Budget(String),
 }
 
 impl Failure {

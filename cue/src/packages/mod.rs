@@ -6,19 +6,26 @@
 
 mod arguments;
 mod data;
+mod float;
 mod hashes;
+#[cfg(test)]
+mod inventory;
 mod json;
 mod lists;
 mod math;
 mod net;
 mod path;
 mod pattern;
+#[cfg(test)]
+mod reference;
 mod strconv;
 mod strings;
 mod structs;
 mod tables;
+mod template;
 mod text;
 mod time;
+mod tools;
 mod uuid;
 mod yaml;
 
@@ -154,46 +161,15 @@ static PACKAGES: &[&Package] = &[
     &hashes::HMAC,
     &tables::CSV,
     &tables::TABWRITER,
+    &template::PACKAGE,
     &uuid::PACKAGE,
-    &TOOL_CLI,
-    &TOOL_EXEC,
-    &TOOL_FILE,
-    &TOOL_HTTP,
-    &TOOL_OS,
+    &tools::TOOL,
+    &tools::CLI,
+    &tools::EXEC,
+    &tools::FILE,
+    &tools::HTTP,
+    &tools::OS,
 ];
-
-macro_rules! tool {
-    ($name:ident, $path:literal, $text:literal) => {
-        /// Declarations of tasks: data only, nothing here runs them.
-        static $name: Package = Package { path: $path, functions: &[], constants: &[], declarations: $text };
-    };
-}
-
-tool!(
-    TOOL_CLI,
-    "tool/cli",
-    "Print: {$id: *\"tool/cli.Print\" | \"print\", text: string}\nAsk: {$id: \"tool/cli.Ask\", prompt: string, response: string | bool}\n"
-);
-tool!(
-    TOOL_EXEC,
-    "tool/exec",
-    "Run: {$id: *\"tool/exec.Run\" | \"exec\", cmd: string | [string, ...string], dir?: string, env: {[string]: string | [...=~\"=\"]}, stdout: *null | string | bytes, stderr: *null | string | bytes, stdin: *null | string | bytes, success: bool, mustSucceed: bool | *true}\n"
-);
-tool!(
-    TOOL_FILE,
-    "tool/file",
-    "Read: {$id: \"tool/file.Read\", filename: !=\"\", contents: *bytes | string}\nAppend: {$id: \"tool/file.Append\", filename: !=\"\", contents: bytes | string, permissions: int | *0o666}\nCreate: {$id: \"tool/file.Create\", filename: !=\"\", contents: bytes | string, permissions: int | *0o666}\nGlob: {$id: \"tool/file.Glob\", glob: !=\"\", files: [...string]}\nMkdir: {$id: \"tool/file.Mkdir\", path: string, createParents: bool | *false, permissions: int | *0o777}\nMkdirAll: Mkdir & {createParents: true}\n"
-);
-tool!(
-    TOOL_HTTP,
-    "tool/http",
-    "Get: Do & {method: \"GET\"}\nPost: Do & {method: \"POST\"}\nPut: Do & {method: \"PUT\"}\nDelete: Do & {method: \"DELETE\"}\nDo: {$id: *\"tool/http.Do\" | \"http\", method: string, url: string, request: {body?: bytes | string, header: [string]: string | [...string], trailer: [string]: string | [...string]}, response: {status: string, statusCode: int, body: *bytes | string, header: [string]: string | [...string], trailer: [string]: string | [...string]}}\n"
-);
-tool!(
-    TOOL_OS,
-    "tool/os",
-    "Value: bool | number | *string | null\nName: !=\"\" & !~\"^[$]\"\nGetenv: {$id: \"tool/os.Getenv\", {[Name]: Value}}\nEnviron: {$id: \"tool/os.Environ\", {[Name]: Value}}\n"
-);
 
 /// A parameter that must be given.
 const fn required(kinds: Kinds) -> Parameter {
@@ -245,26 +221,4 @@ const fn special(
     special: Special,
 ) -> Function {
     Function { name, parameters, result, run: Run::Evaluator(special) }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{Source, Template};
-
-    /// Each line of the file is a program and what the reference command `cue export` prints for it (`ERR`: it fails).
-    #[test]
-    fn calls_give_what_the_reference_gives() {
-        let mut wrong = Vec::new();
-        for line in include_str!("reference.jsonl").lines() {
-            let case: (String, String) = serde_json::from_str(line).unwrap_or_default();
-            let data = Template::compile(&[Source::new("x.cue", case.0.clone())])
-                .and_then(|template| template.instantiate(&[]).root().to_data());
-            let text = data.ok().and_then(|data| super::json_marshal_indented(&data, "    ").ok());
-            let shown = text.map_or("ERR".to_string(), |text| text + "\n");
-            if shown != case.1 {
-                wrong.push(format!("{}\nexpected {}\nfound {shown}", case.0, case.1));
-            }
-        }
-        assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    }
 }

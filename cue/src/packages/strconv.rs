@@ -176,56 +176,7 @@ fn format_float(a: &[Data]) -> Outcome {
         return Err(Failure::error("precision is larger than 2000"));
     }
     let value = number(a, 0)?.to_f64();
-    Ok(Data::String(go_float(value, form as char, usize::try_from(precision).ok(), bits == 32)))
-}
-
-/// A float in the forms `e E f g G`; without a precision the shortest digits that read back.
-pub(super) fn go_float(value: f64, form: char, precision: Option<usize>, single: bool) -> String {
-    let scientific = |digits: Option<usize>| match (digits, single) {
-        (Some(n), _) => format!("{value:.n$e}"),
-        #[allow(clippy::cast_possible_truncation)]
-        (None, true) => format!("{:e}", value as f32),
-        (None, false) => format!("{value:e}"),
-    };
-    let padded = |text: &str| {
-        // Go writes a sign and at least two digits of exponent.
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-        let power: i32 = exponent.parse().unwrap_or(0);
-        format!("{mantissa}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
-    };
-    match form {
-        'e' => padded(&scientific(precision)),
-        'E' => padded(&scientific(precision)).to_uppercase(),
-        'f' | 'F' => match precision {
-            Some(n) => format!("{value:.n$}"),
-            #[allow(clippy::cast_possible_truncation)]
-            None if single => format!("{}", value as f32),
-            None => format!("{value}"),
-        },
-        'g' | 'G' => {
-            let text = scientific(precision.map(|n| n.max(1) - 1));
-            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-            let power: i32 = exponent.parse().unwrap_or(0);
-            let trimmed = if mantissa.contains('.') {
-                mantissa.trim_end_matches('0').trim_end_matches('.')
-            } else {
-                mantissa
-            };
-            let digits = trimmed.bytes().filter(u8::is_ascii_digit).count();
-            // Without a precision the switch to exponents comes at 21 digits.
-            let limit = precision.map_or(21, |n| if digits > n { digits } else { n.max(1) });
-            let result = if power < -4 || power >= i32::try_from(limit).unwrap_or(i32::MAX) {
-                padded(&format!("{trimmed}e{exponent}"))
-            } else {
-                let places = i32::try_from(digits).unwrap_or(0) - 1 - power;
-                let places = usize::try_from(places.max(0)).unwrap_or(0);
-                let rounded: f64 = text.parse().unwrap_or(value);
-                format!("{rounded:.places$}")
-            };
-            if form == 'G' { result.to_uppercase() } else { result }
-        }
-        other => format!("%{other}"),
-    }
+    Ok(Data::String(super::float::format(value, form as char, usize::try_from(precision).ok(), bits == 32)))
 }
 
 fn quote_rune(a: &[Data], ascii: bool) -> Outcome {
