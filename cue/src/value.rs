@@ -20,6 +20,14 @@ pub struct Value {
     evaluation: Rc<RefCell<Evaluation>>,
     /// None where a path leads nowhere.
     vertex: Option<VertexId>,
+    /// Where the way to it left the tree for a shared value.
+    entrance: Option<Rc<Entrance>>,
+}
+
+/// A value that is a reference and nothing else: what is below it stands at the reference's target.
+struct Entrance {
+    from: VertexId,
+    outer: Option<Rc<Entrance>>,
 }
 
 /// What kind of value it is.
@@ -111,11 +119,21 @@ pub struct Origin {
 
 impl Value {
     pub(crate) fn new(evaluation: Rc<RefCell<Evaluation>>, vertex: VertexId) -> Self {
-        Self { evaluation, vertex: Some(vertex) }
+        Self { evaluation, vertex: Some(vertex), entrance: None }
     }
 
     fn at(&self, vertex: Option<VertexId>) -> Self {
-        Self { evaluation: self.evaluation.clone(), vertex }
+        Self { evaluation: self.evaluation.clone(), vertex, entrance: None }
+    }
+
+    /// A field or element, reached through this value.
+    fn below(&self, vertex: Option<VertexId>) -> Self {
+        let entered = self.vertex.filter(|from| self.evaluation.borrow().is_shared(*from));
+        let entrance = match entered {
+            Some(from) => Some(Rc::new(Entrance { from, outer: self.entrance.clone() })),
+            None => self.entrance.clone(),
+        };
+        Self { evaluation: self.evaluation.clone(), vertex, entrance }
     }
 
     /// The value with its default taken, evaluated.
@@ -155,7 +173,7 @@ impl Value {
             let same = |arc: &&Arc_| arc.label.is_hidden() && field_name(&evaluation, arc.label) == name;
             if name.starts_with('_') { arcs.iter().find(same) } else { None }
         });
-        self.at(found.filter(|arc| arc.kind == ArcKind::Member).map(|arc| arc.vertex))
+        self.below(found.filter(|arc| arc.kind == ArcKind::Member).map(|arc| arc.vertex))
     }
 
     /// Whether the path led to a field that has a value; an incomplete or failing one exists too.
@@ -236,7 +254,7 @@ impl Value {
                         ArcKind::Optional => FieldKind::Optional,
                         ArcKind::Required => FieldKind::Required,
                     },
-                    value: self.at(Some(arc.vertex)),
+                    value: self.below(Some(arc.vertex)),
                 });
             }
         }
@@ -247,7 +265,7 @@ impl Value {
     pub fn elements(&self) -> Vec<Self> {
         let Some(own) = self.own() else { return Vec::new() };
         let elements = self.evaluation.borrow().elements_of(own);
-        elements.into_iter().map(|e| self.at(Some(e))).collect()
+        elements.into_iter().map(|e| self.below(Some(e))).collect()
     }
 
     /// The text of a string.
@@ -340,16 +358,22 @@ impl Value {
         Comments { doc, markers, attributes: notes.attributes }
     }
 
-    /// What made it, in order.
+    /// What made it, in order; the references that lead to it come last.
     pub fn origins(&self) -> Vec<Origin> {
         let Some(own) = self.own() else { return Vec::new() };
         let evaluation = self.evaluation.borrow();
-        evaluation
-            .v(own)
-            .origins
-            .iter()
-            .map(|(expr, kind)| Origin { span: evaluation.span(*expr), kind: *kind })
-            .collect()
+        let written = |expr: &ExprId, kind| Origin { span: evaluation.span(*expr), kind };
+        let mut out: Vec<Origin> =
+            evaluation.v(own).origins.iter().map(|(expr, kind)| written(expr, *kind)).collect();
+        let mut through = self.vertex;
+        let mut entrance = self.entrance.as_ref();
+        while let Some(vertex) = through {
+            let references = evaluation.references_of(vertex);
+            out.extend(references.iter().map(|expr| written(expr, OriginKind::Reference)));
+            through = entrance.map(|e| e.from);
+            entrance = entrance.and_then(|e| e.outer.as_ref());
+        }
+        out
     }
 
     /// The syntax of the evaluated value: references resolved, comments kept.
@@ -454,7 +478,14 @@ impl Value {
 
     /// The path of the value.
     pub fn path(&self) -> String {
-        self.vertex.map_or_else(String::new, |vertex| self.evaluation.borrow().path(vertex))
+        let Some(vertex) = self.vertex else { return String::new() };
+        let mut entrances = Vec::new();
+        let mut entrance = self.entrance.as_ref();
+        while let Some(here) = entrance {
+            entrances.push(here.from);
+            entrance = here.outer.as_ref();
+        }
+        self.evaluation.borrow().path_through(vertex, &entrances)
     }
 }
 

@@ -15,5 +15,7 @@ mod eras;
 mod messages;
 #[path = "cue/providers.rs"]
 mod providers;
+#[path = "cue/sharing.rs"]
+mod sharing;
 #[path = "cue/speed.rs"]
 mod speed;

@@ -85,6 +85,7 @@ impl Evaluation {
             let places: Vec<ExprId> = self.v(arc.vertex).conjuncts.iter().map(|c| c.expr).collect();
             let message = super::Message::NotAllowed(arc.label, vertex);
             let fault = self.fault_with(Code::NotAllowed, message, &places);
+            self.keep_apart(arc.vertex);
             self.process(arc.vertex);
             self.set_fault(arc.vertex, fault.clone());
             let child = self.deref(arc.vertex);

@@ -25,6 +25,7 @@ mod node;
 mod old_era;
 mod reference;
 mod report;
+mod sharing;
 mod syntax;
 mod tree;
 mod unify;
@@ -241,6 +242,11 @@ pub(crate) struct Vertex {
     pub(crate) state: State,
     /// Set when one disjunct is left: the vertex is that one.
     pub(crate) forward: VertexId,
+    pub(crate) sharing: sharing::Sharing,
+    /// Set while it and what is below it is finalized.
+    pub(crate) on_path: bool,
+    /// Set while it is written as a tree or as syntax.
+    pub(crate) shown: bool,
     /// The vertex this one is a copy of.
     pub(crate) copy_of: VertexId,
     pub(crate) conjuncts: SmallVec<[Conjunct; 2]>,
@@ -423,6 +429,9 @@ impl Evaluation {
             label,
             state: State::New,
             forward: VertexId::NONE,
+            sharing: Default::default(),
+            on_path: false,
+            shown: false,
             copy_of: VertexId::NONE,
             conjuncts: SmallVec::new(),
             arcs: Arcs::default(),
@@ -560,9 +569,23 @@ impl Evaluation {
     }
 
     /// The path of a vertex: `a.b[0]` is written `a.b.0`.
-    pub(crate) fn path(&self, mut id: VertexId) -> String {
+    pub(crate) fn path(&self, id: VertexId) -> String {
+        self.path_through(id, &[])
+    }
+
+    /// The path of a vertex that was reached through others that share what it is part of, the nearest first.
+    pub(crate) fn path_through(&self, mut id: VertexId, entrances: &[VertexId]) -> String {
         let mut labels = Vec::new();
+        let mut entrances = entrances.iter();
+        let mut next = entrances.next();
         while !id.is_none() {
+            if let Some(from) =
+                next.filter(|from| self.canonical(self.shared_end(**from)) == self.canonical(id))
+            {
+                id = *from;
+                next = entrances.next();
+                continue;
+            }
             let vertex = self.v(id);
             if vertex.label != Label::NONE {
                 labels.push(self.label_name(vertex.label));

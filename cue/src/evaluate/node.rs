@@ -17,6 +17,10 @@ impl Evaluation {
     pub(crate) fn process(&mut self, vertex: VertexId) {
         match self.v(vertex).state {
             State::Busy => return,
+            State::Done if self.v(vertex).sharing.target.is_some() => {
+                self.process(self.v(vertex).forward);
+                return self.adopt(vertex);
+            }
             State::Done => {
                 if !self.worth_retrying(vertex) {
                     return;
@@ -82,6 +86,9 @@ impl Evaluation {
         self.finish(vertex);
         self.vm(vertex).state = State::Done;
         self.epoch += 1;
+        if self.v(vertex).sharing.target.is_some() {
+            self.adopt(vertex);
+        }
     }
 
     /// Runs tasks until none makes progress.
@@ -219,6 +226,9 @@ impl Evaluation {
         if self.v(vertex).waiting_since == self.epoch {
             return;
         }
+        if self.v(vertex).sharing.target.is_some() {
+            return self.finalize_shared(vertex);
+        }
         if own != vertex {
             self.finalize(own);
             self.vm(vertex).child_fault = self.v(own).child_fault.clone();
@@ -245,6 +255,7 @@ impl Evaluation {
             return;
         }
         self.depth += 1;
+        self.vm(vertex).on_path = true;
         self.vm(vertex).child_fault = None;
         let mut waiting =
             self.v(vertex).tasks.iter().any(|t| {
@@ -266,6 +277,7 @@ impl Evaluation {
             }
         }
         self.depth -= 1;
+        self.vm(vertex).on_path = false;
         self.run_checks(vertex);
         if waiting {
             self.vm(vertex).finalized = false;
@@ -342,7 +354,7 @@ impl Evaluation {
             match self.v(subscriber).state {
                 State::New => {}
                 State::Busy => self.add(subscriber, brought),
-                State::Done => self.reset(subscriber),
+                State::Done => self.reset_through(subscriber),
             }
         }
     }
@@ -356,7 +368,7 @@ impl Evaluation {
     }
 
     /// Starts a vertex anew because it got another conjunct after it was done.
-    fn reset(&mut self, vertex: VertexId) {
+    pub(crate) fn reset(&mut self, vertex: VertexId) {
         let (parent, label) = (self.v(vertex).parent, self.v(vertex).label);
         let fresh = self.new_vertex(parent, label);
         let Some(mut made) = self.vertices.pop() else { return };
@@ -366,7 +378,20 @@ impl Evaluation {
         made.subscribers = std::mem::take(&mut old.subscribers);
         made.own_scope = old.own_scope;
         made.copy_of = old.copy_of;
+        made.sharing.forbidden = old.sharing.forbidden;
+        made.standing.plain = old.standing.plain;
         *old = made;
+    }
+
+    /// Starts a vertex anew, and those that share it through it.
+    fn reset_through(&mut self, vertex: VertexId) {
+        self.reset(vertex);
+        for at in 0..self.v(vertex).subscribers.len() {
+            let (subscriber, _) = self.v(vertex).subscribers[at];
+            if self.v(subscriber).sharing.target == Some(vertex) {
+                self.reset_through(subscriber);
+            }
+        }
     }
 
     /// Whether a task may add a field of this label to its vertex.

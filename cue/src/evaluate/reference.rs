@@ -21,7 +21,12 @@ impl Evaluation {
                 self.add_atom(vertex, atom, conjunct.expr);
                 Ok(())
             }
-            Term::Vertex(target) => self.include(vertex, target, conjunct),
+            Term::Vertex(target) => {
+                if self.share(vertex, target, conjunct) {
+                    return Ok(());
+                }
+                self.include(vertex, target, conjunct)
+            }
         }
     }
 
@@ -249,6 +254,7 @@ impl Evaluation {
         target: VertexId,
         conjunct: Conjunct,
     ) -> Result<(), Fault> {
+        let target = self.unshared(target);
         match self.follow(vertex, target, conjunct)? {
             Step::Skip => Ok(()),
             Step::Follow(through) => self.bring(vertex, target, through),

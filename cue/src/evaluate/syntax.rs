@@ -18,6 +18,17 @@ impl Evaluation {
     fn syntax_of(&mut self, vertex: VertexId) -> ast::Expr {
         self.process(vertex);
         let own = self.deref(vertex);
+        // What may hold itself has no end that could be written down.
+        if self.v(own).shown {
+            return ast::Expr::new(Span::NONE, ExprKind::Ident("_".into()));
+        }
+        self.vm(own).shown = true;
+        let syntax = self.syntax_of_own(own);
+        self.vm(own).shown = false;
+        syntax
+    }
+
+    fn syntax_of_own(&mut self, own: VertexId) -> ast::Expr {
         let span = self.v(own).origins.first().map_or(Span::NONE, |o| self.span(o.0));
         let expr = |kind| ast::Expr::new(span, kind);
         if let Some(disjuncts) = self.v(own).disjuncts.clone() {

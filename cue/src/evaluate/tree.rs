@@ -23,6 +23,16 @@ impl Evaluation {
         }
         self.finalize(vertex);
         let own = self.deref(vertex);
+        if self.v(own).shown {
+            return json!({"cut": true});
+        }
+        self.vm(own).shown = true;
+        let node = self.node_of(vertex, own, depth);
+        self.vm(own).shown = false;
+        node
+    }
+
+    fn node_of(&mut self, vertex: VertexId, own: VertexId, depth: u32) -> Json {
         let mut out = Map::new();
         let fault = self.v(own).fault.clone().or_else(|| self.v(vertex).fault.clone());
         if let Some(fault) = &fault {
