@@ -11,6 +11,7 @@ pub mod format;
 mod ir;
 mod lexer;
 pub mod literal;
+pub mod modernize;
 pub mod nearest;
 pub mod number;
 pub mod packages;

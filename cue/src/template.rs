@@ -127,6 +127,12 @@ impl Instance {
         let root = self.evaluation.borrow().root;
         Value::new(self.evaluation.clone(), root)
     }
+
+    /// Where `+` and `*` met lists in what was evaluated so far; only texts of an older era do that.
+    pub(crate) fn list_operators(&self) -> Vec<Span> {
+        let evaluation = self.evaluation.borrow();
+        evaluation.list_operators.iter().map(|place| evaluation.span(*place)).collect()
+    }
 }
 
 /// JSON as plain data; numbers without a fraction are ints.

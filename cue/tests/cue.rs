@@ -13,6 +13,8 @@ mod doors;
 mod eras;
 #[path = "cue/messages.rs"]
 mod messages;
+#[path = "cue/modernize.rs"]
+mod modernize;
 #[path = "cue/providers.rs"]
 mod providers;
 #[path = "cue/sharing.rs"]

@@ -4,6 +4,8 @@
 mod batch;
 #[path = "cue-eval/imports.rs"]
 mod imports;
+#[path = "cue-eval/modernize.rs"]
+mod modernize;
 
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
@@ -12,10 +14,12 @@ use batch::Outcome;
 use vela_cue::packages::{
     Failure as DataFailure, json_marshal, json_marshal_indented, json_read, yaml_marshal, yaml_read_stream,
 };
-use vela_cue::{Diagnostics, Provider, Source, Sources, Template, Value, export, format, parser};
+use vela_cue::{
+    Diagnostics, Era, Provider, Source, Sources, Template, UnknownEra, Value, export, format, parser,
+};
 
 const USAGE: &str =
-    "usage: cue-eval COMMAND [--out json|yaml|cue] [-e EXPR] [-c] [--diagnostics text|json] FILE...
+    "usage: cue-eval COMMAND [--out json|yaml|cue] [-e EXPR] [-c] [--diagnostics text|json] [--era 0.2|0.9|0.17] FILE...
 commands:
   export   the concrete value, as JSON by default
   eval     the value as CUE, incomplete parts included
@@ -25,6 +29,8 @@ commands:
   openapi  the OpenAPI schema of the field `parameter`
   parse    check the syntax only
   fmt      print the formatted text
+  modernize  rewrite a file written for an older release (--era, 0.9 by default) for the newest one, and prove that both
+           give the same on samples (--sample FILE.json, or made from `parameter`); -w overwrites the file
   batch    commands from standard input, one JSON object a line, answered the same way
 FILE is a .cue, .json, .yaml or .yml file, or - for CUE on standard input";
 
@@ -37,6 +43,9 @@ struct Arguments {
     out: Option<String>,
     expression: Option<String>,
     concrete: bool,
+    era: Option<Era>,
+    samples: Vec<String>,
+    write: bool,
     json_diagnostics: bool,
     files: Vec<String>,
 }
@@ -124,6 +133,12 @@ fn arguments(given: Vec<String>) -> Result<Arguments, String> {
             },
             "-e" => arguments.expression = Some(given.next().ok_or("-e takes an expression")?),
             "-c" => arguments.concrete = true,
+            "-w" => arguments.write = true,
+            "--sample" => arguments.samples.push(given.next().ok_or("--sample takes a JSON file")?),
+            "--era" => {
+                let era = given.next().ok_or("--era takes 0.2, 0.9 or 0.17")?;
+                arguments.era = Some(era.parse().map_err(|e: UnknownEra| e.to_string())?);
+            }
             option if option.starts_with('-') && option.len() > 1 => {
                 return Err(format!("unknown option {option}"));
             }
@@ -137,8 +152,21 @@ fn arguments(given: Vec<String>) -> Result<Arguments, String> {
 }
 
 fn execute(arguments: &Arguments) -> Result<String, Failure> {
-    let sources = read(&arguments.files)?;
+    let mut sources = read(&arguments.files)?;
+    if let Some(era) = arguments.era {
+        sources = sources.into_iter().map(|source| source.with_era(era)).collect();
+    }
     match arguments.command.as_str() {
+        "modernize" => {
+            let (Some(source), true) = (sources.pop(), sources.is_empty()) else {
+                return Err(Failure::Message("modernize takes one file".into()));
+            };
+            let era = arguments.era.unwrap_or(Era::V0_9);
+            modernize::run(
+                source,
+                &modernize::Options { era, samples: &arguments.samples, write: arguments.write },
+            )
+        }
         "parse" => parsed(&sources).map(|_| String::new()),
         "fmt" => {
             let files = parsed(&sources)?;

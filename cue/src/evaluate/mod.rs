@@ -344,6 +344,8 @@ pub(crate) struct Evaluation {
     pub(crate) root: VertexId,
     /// Chunk of inputs, for origins.
     pub(crate) inputs: Vec<usize>,
+    /// `+` and `*` of an older era that met lists.
+    pub(crate) list_operators: Vec<ExprId>,
 }
 
 /// Distance of the fields of a vertex in its order: room for four levels of tasks within tasks.
@@ -379,6 +381,7 @@ impl Evaluation {
             epoch: 1,
             root: VertexId(0),
             inputs: Vec::new(),
+            list_operators: Vec::new(),
         };
         this.root = this.new_vertex(VertexId::NONE, Label::NONE);
         let files = this.program.packages.first().map(|p| p.files.clone()).unwrap_or_default();

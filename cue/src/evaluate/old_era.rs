@@ -25,6 +25,7 @@ impl Evaluation {
         let instead = match (op, self.as_list(a), self.as_list(b)) {
             (BinaryOp::Add, Some(left), Some(right)) => {
                 if self.is_old(place) {
+                    self.list_operators.push(place);
                     let elements = [self.elements_of(left), self.elements_of(right)].concat();
                     return Some(self.joined_list(&elements, place));
                 }
@@ -55,6 +56,7 @@ impl Evaluation {
         if !self.is_old(place) {
             return None;
         }
+        self.list_operators.push(place);
         let elements = self.elements_of(list);
         let Some(times) = value.to_i64().and_then(|n| usize::try_from(n).ok()) else {
             let text = format!("cannot repeat a list {value} times");
