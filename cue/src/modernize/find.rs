@@ -93,7 +93,7 @@ impl<'a> Finder<'a> {
                     LabelKind::Ident(name) => self.guards(name, &field.value),
                     LabelKind::Interpolation(expr) | LabelKind::Dynamic(expr) => work.push(Node::Expr(expr)),
                     LabelKind::Pattern { expr, .. } => work.push(Node::Expr(expr)),
-                    LabelKind::String(_) | LabelKind::Number(_) => {}
+                    LabelKind::String(_) => {}
                 }
                 work.push(Node::Expr(&field.value));
             }
@@ -152,8 +152,7 @@ impl<'a> Finder<'a> {
             | ExprKind::Ident(_)
             | ExprKind::Bottom
             | ExprKind::Literal(..)
-            | ExprKind::Ellipsis(None)
-            | ExprKind::Func => {}
+            | ExprKind::Ellipsis(None) => {}
         }
     }
 
