@@ -14,8 +14,6 @@ const MISSING: &[(&str, &str)] = &[
     ("encoding/openapi #Info:", "needs the writer of schemas"),
     ("encoding/openapi #Contact:", "needs the writer of schemas"),
     ("encoding/openapi #License:", "needs the writer of schemas"),
-    ("encoding/toml Marshal(_) string", "needs a reader and a writer of TOML"),
-    ("encoding/toml Unmarshal(bytes|string) _", "needs a reader and a writer of TOML"),
     ("math Erf(number) number", "not written yet"),
     ("math Erfc(number) number", "not written yet"),
     ("math Erfinv(number) number", "not written yet"),

@@ -25,12 +25,16 @@ mod tables;
 mod template;
 mod text;
 mod time;
+mod toml;
 mod tools;
 mod uuid;
 mod yaml;
 
 pub use data::{Data, Failure, Kinds};
 pub use json::{marshal as json_marshal, marshal_indented as json_marshal_indented, read as json_read};
+pub use toml::{
+    Field as TomlField, Node as TomlNode, Value as TomlValue, read as toml_read, read_tree as toml_tree,
+};
 pub use yaml::{
     marshal as yaml_marshal, marshal_stream as yaml_marshal_stream, read as yaml_read,
     read_stream as yaml_read_stream,
@@ -160,6 +164,7 @@ static PACKAGES: &[&Package] = &[
     &hashes::SHA512,
     &hashes::HMAC,
     &tables::CSV,
+    &toml::PACKAGE,
     &tables::TABWRITER,
     &template::PACKAGE,
     &uuid::PACKAGE,

@@ -9,6 +9,7 @@ const FILES: &[(&str, &str)] = &[
     ("encoding_csv", include_str!("reference/encoding_csv.jsonl")),
     ("encoding_hex", include_str!("reference/encoding_hex.jsonl")),
     ("encoding_json", include_str!("reference/encoding_json.jsonl")),
+    ("encoding_toml", include_str!("reference/encoding_toml.jsonl")),
     ("encoding_yaml", include_str!("reference/encoding_yaml.jsonl")),
     ("html", include_str!("reference/html.jsonl")),
     ("list", include_str!("reference/list.jsonl")),

@@ -104,10 +104,15 @@ fn moment(source: &str) -> Result<Moment, Failure> {
     parse(RFC3339_NANO, source).map_err(Failure::Error)
 }
 
+/// Whether a text is a time in that layout.
+pub(super) fn fits(source: &str, layout: &str) -> bool {
+    parse(layout, source).is_ok()
+}
+
 fn valid(source: &str, layout: &str) -> Outcome {
-    match parse(layout, source) {
-        Ok(_) => Ok(Data::Bool(true)),
-        Err(_) => Err(Failure::error(format!("invalid time {source:?}"))),
+    match fits(source, layout) {
+        true => Ok(Data::Bool(true)),
+        false => Err(Failure::error(format!("invalid time {source:?}"))),
     }
 }
 
