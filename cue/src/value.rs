@@ -241,7 +241,7 @@ impl Value {
         let Some(own) = self.own() else { return Vec::new() };
         let evaluation = self.evaluation.borrow();
         let mut out = Vec::new();
-        for arc in evaluation.v(own).arcs.iter() {
+        for arc in &evaluation.shown(own) {
             let wanted = !(arc.label.as_index().is_some()
                 || (arc.label.is_hidden() && !options.hidden)
                 || (arc.label.is_definition() && !options.definitions)

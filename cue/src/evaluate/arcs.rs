@@ -13,8 +13,6 @@ pub(crate) struct Arc_ {
     pub(crate) label: Label,
     pub(crate) kind: ArcKind,
     pub(crate) vertex: VertexId,
-    /// Fields stand in the order of what declared them, not in the order of evaluation.
-    pub(crate) order: u128,
 }
 
 /// More arcs than this are found through a map: below it a walk is faster than hashing.
@@ -69,19 +67,16 @@ impl Arcs {
         }
     }
 
-    /// Declares an arc once more: the stronger kind and the earlier place win.
-    pub(crate) fn declare_again(&mut self, at: usize, kind: ArcKind, order: u128) {
+    /// Declares an arc once more: the stronger kind wins.
+    pub(crate) fn declare_again(&mut self, at: usize, kind: ArcKind) {
         if let Some(arc) = self.list.get_mut(at) {
             arc.kind = arc.kind.max(kind);
-            arc.order = arc.order.min(order);
         }
     }
 
-    /// Puts fields into the order of their declarations and elements into the order of a list.
-    pub(crate) fn sort(&mut self, list: bool) {
-        let key = |arc: &Arc_| {
-            if list { arc.label.as_index().map_or(u128::MAX, |index| index as u128) } else { arc.order }
-        };
+    /// Puts elements into the order of a list.
+    pub(crate) fn sort_elements(&mut self) {
+        let key = |arc: &Arc_| arc.label.as_index().unwrap_or(usize::MAX);
         if self.list.is_sorted_by_key(key) {
             return;
         }
@@ -133,14 +128,17 @@ mod tests {
     #[test]
     fn every_label_is_found_before_and_after_sorting() {
         let mut arcs = Arcs::default();
-        for id in 0..100u32 {
-            let order = u128::from((id * 37) % 100);
-            arcs.push(Arc_ { label: Label::regular(id), kind: ArcKind::Member, vertex: VertexId(id), order });
+        for id in (0..100u32).map(|n| (n * 37) % 100) {
+            arcs.push(Arc_ { label: Label::regular(id), kind: ArcKind::Member, vertex: VertexId(id) });
             assert_eq!(arcs.find(Label::regular(id)).map(|a| a.vertex), Some(VertexId(id)));
         }
         assert!(arcs.find(Label::regular(100)).is_none());
-        arcs.sort(false);
-        assert!(arcs.is_sorted_by_key(|a| a.order));
+        for index in [2, 0, 1] {
+            let label = Label::index(index);
+            arcs.push(Arc_ { label, kind: ArcKind::Member, vertex: VertexId(index as u32) });
+        }
+        arcs.sort_elements();
+        assert!(arcs.iter().take(3).map(|a| a.label.as_index()).eq([Some(0), Some(1), Some(2)]));
         for id in 0..100u32 {
             assert_eq!(arcs.find(Label::regular(id)).map(|a| a.vertex), Some(VertexId(id)));
         }
@@ -152,7 +150,6 @@ mod tests {
             label: Label::index(index),
             kind: ArcKind::Member,
             vertex: VertexId(index as u32),
-            order: 0,
         };
         let arcs: Arcs = (0..1_000).map(element).collect();
         assert!(arcs.places.is_none());

@@ -29,11 +29,18 @@ impl Evaluation {
         conjunct: Conjunct,
     ) -> Result<Vec<EnvId>, Fault> {
         let mut out = Vec::new();
-        self.clause(&comprehension.clauses, conjunct, &mut out)?;
+        self.firings += 1;
+        self.clause(&comprehension.clauses, conjunct, self.firings, &mut out)?;
         Ok(out)
     }
 
-    fn clause(&mut self, clauses: &[Clause], conjunct: Conjunct, out: &mut Vec<EnvId>) -> Result<(), Fault> {
+    fn clause(
+        &mut self,
+        clauses: &[Clause],
+        conjunct: Conjunct,
+        firing: u32,
+        out: &mut Vec<EnvId>,
+    ) -> Result<(), Fault> {
         self.step(conjunct.expr)?;
         let Some((first, rest)) = clauses.split_first() else {
             out.push(conjunct.env);
@@ -41,7 +48,7 @@ impl Evaluation {
         };
         match first {
             Clause::If(condition) => match self.concrete(conjunct.with(*condition))? {
-                Term::Atom(Atom::Bool(true)) => self.clause(rest, conjunct, out),
+                Term::Atom(Atom::Bool(true)) => self.clause(rest, conjunct, firing, out),
                 Term::Atom(Atom::Bool(false)) => Ok(()),
                 other => {
                     let found = self.kinds_set(&other);
@@ -51,7 +58,7 @@ impl Evaluation {
             Clause::Let(value) => {
                 let vertex = self.inline(conjunct.with(*value), VertexId::NONE);
                 let env = self.new_env(conjunct.env, EnvKind::Let(vertex));
-                self.clause(rest, Conjunct { env, ..conjunct }, out)
+                self.clause(rest, Conjunct { env, ..conjunct }, firing, out)
             }
             Clause::Try(value) => {
                 let vertex = match value {
@@ -67,7 +74,7 @@ impl Evaluation {
                     None => VertexId::NONE,
                 };
                 let env = self.new_env(conjunct.env, EnvKind::Let(vertex));
-                self.clause(rest, Conjunct { env, ..conjunct }, out)
+                self.clause(rest, Conjunct { env, ..conjunct }, firing, out)
             }
             Clause::For { source } => {
                 let from = self.container(conjunct.with(*source))?;
@@ -89,8 +96,9 @@ impl Evaluation {
                         }
                         None => Atom::String(self.label_text(arc.label)),
                     };
-                    let env = self.for_env(conjunct.env, key, arc.vertex);
-                    self.clause(rest, Conjunct { env, ..conjunct }, out)?;
+                    let kind = EnvKind::For { key, value: arc.vertex, firing };
+                    let env = self.new_env(conjunct.env, kind);
+                    self.clause(rest, Conjunct { env, ..conjunct }, firing, out)?;
                 }
                 Ok(())
             }

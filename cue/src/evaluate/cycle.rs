@@ -161,7 +161,7 @@ impl Evaluation {
     }
 
     /// Whether a value stands beside the tree, in the middle of an expression.
-    fn is_inline(&self, mut vertex: VertexId) -> bool {
+    pub(crate) fn is_inline(&self, mut vertex: VertexId) -> bool {
         loop {
             let v = self.v(vertex);
             if v.label == Label::NONE {

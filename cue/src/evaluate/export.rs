@@ -55,7 +55,7 @@ impl Evaluation {
             return Err(self.fault_with(Code::Incomplete, Message::NotConcrete(place, own), &[place]));
         }
         let mut fields = Vec::with_capacity(arcs.len());
-        for arc in arcs.iter().filter(|a| a.kind == ArcKind::Member && a.label.is_regular()) {
+        for arc in self.shown(own).iter().filter(|a| a.kind == ArcKind::Member && a.label.is_regular()) {
             let value = stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.data(arc.vertex, place, size))?;
             fields.push((self.label_text(arc.label).to_string(), value));
         }

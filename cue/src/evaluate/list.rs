@@ -1,6 +1,6 @@
 //! List literals: elements, comprehensions, ellipsis, and lengths that must agree; slices.
 
-use super::{Conjunct, EnvKind, Evaluation, Fault, Message, Term, VertexId};
+use super::{Conjunct, Evaluation, Fault, Message, Term, VertexId};
 use crate::{
     diagnostic::Code,
     ir::{ArcKind, Atom, Expr, ExprId, Label},
@@ -106,7 +106,7 @@ impl Evaluation {
             let fault = self.fault_with(Code::Conflict, Message::Text(text), &places);
             self.set_fault(vertex, fault);
         }
-        self.vm(vertex).arcs.sort(true);
+        self.vm(vertex).arcs.sort_elements();
     }
 
     /// The elements of a list.
@@ -180,10 +180,5 @@ impl Evaluation {
                 Err(self.fault(Code::Index, text, conjunct.expr))
             }
         }
-    }
-
-    /// A level of names bound by a `for` clause.
-    pub(crate) fn for_env(&mut self, up: super::EnvId, key: Atom, value: VertexId) -> super::EnvId {
-        self.new_env(up, EnvKind::For { key, value })
     }
 }

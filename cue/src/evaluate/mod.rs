@@ -23,6 +23,8 @@ mod fault;
 mod list;
 mod node;
 mod old_era;
+mod order;
+mod precedence;
 mod reference;
 mod report;
 mod sharing;
@@ -113,7 +115,12 @@ pub(crate) struct Env {
 #[derive(Debug, Clone)]
 pub(crate) enum EnvKind {
     Vertex(VertexId),
-    For { key: Atom, value: VertexId },
+    /// `firing` numbers the run of the loop.
+    For {
+        key: Atom,
+        value: VertexId,
+        firing: u32,
+    },
     Let(VertexId),
     Label(Label),
 }
@@ -195,8 +202,6 @@ pub(crate) struct Task {
     pub(crate) conjunct: Conjunct,
     pub(crate) state: TaskState,
     pub(crate) fault: Option<Fault>,
-    /// Where the fields it adds stand, and how far they are apart.
-    pub(crate) order: (u128, u128),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,6 +255,8 @@ pub(crate) struct Vertex {
     /// The vertex this one is a copy of.
     pub(crate) copy_of: VertexId,
     pub(crate) conjuncts: SmallVec<[Conjunct; 2]>,
+    /// The struct literals that became part of it.
+    pub(crate) structs: SmallVec<[order::StructUse; 1]>,
     pub(crate) arcs: Arcs,
     pub(crate) kinds: Kinds,
     pub(crate) kinds_by: ExprId,
@@ -274,8 +281,6 @@ pub(crate) struct Vertex {
     /// References that lead into themselves and wait for a value beside them.
     pub(crate) postponed: Vec<(Conjunct, VertexId)>,
     pub(crate) finalized: bool,
-    /// Place of the next field or task, and the distance to the one after.
-    pub(crate) order: (u128, u128),
     /// The epoch of the last finalization that left something waiting below.
     pub(crate) waiting_since: u32,
     pub(crate) has_ellipsis: bool,
@@ -339,6 +344,8 @@ pub(crate) struct Evaluation {
     pub(crate) budget: Budget,
     steps: u64,
     depth: u32,
+    /// Counts runs of comprehensions, so that what one run adds is shown together.
+    firings: u32,
     /// Counts finished vertices: what waited is worth another look when it has moved.
     epoch: u32,
     pub(crate) root: VertexId,
@@ -347,12 +354,6 @@ pub(crate) struct Evaluation {
     /// `+` and `*` of an older era that met lists.
     pub(crate) list_operators: Vec<ExprId>,
 }
-
-/// Distance of the fields of a vertex in its order: room for four levels of tasks within tasks.
-const FIRST_ORDER_STEP: u128 = 1 << 100;
-
-/// The part of a distance that the fields of a task have among themselves: one task may add millions.
-const ORDER_DIVISION: u128 = 1 << 24;
 
 /// Labels of a path that are shown: longer ones come from values without end.
 const MAX_PATH: usize = 40;
@@ -378,6 +379,7 @@ impl Evaluation {
             budget,
             steps: 0,
             depth: 0,
+            firings: 0,
             epoch: 1,
             root: VertexId(0),
             inputs: Vec::new(),
@@ -437,6 +439,7 @@ impl Evaluation {
             shown: false,
             copy_of: VertexId::NONE,
             conjuncts: SmallVec::new(),
+            structs: SmallVec::new(),
             arcs: Arcs::default(),
             kinds: Kinds::TOP,
             kinds_by: ExprId::NONE,
@@ -460,7 +463,6 @@ impl Evaluation {
             postponed: Vec::new(),
             finalized: false,
             waiting_since: 0,
-            order: (0, FIRST_ORDER_STEP),
             has_ellipsis: false,
             own_scope: ScopeId::NONE,
             origins: SmallVec::new(),

@@ -113,8 +113,7 @@ impl Evaluation {
     /// Runs one task; true when it is done with.
     pub(crate) fn run_task(&mut self, vertex: VertexId, at: usize) -> bool {
         self.vm(vertex).tasks[at].state = TaskState::Running;
-        let Task { kind, conjunct, order, .. } = self.v(vertex).tasks[at].clone();
-        let outer = std::mem::replace(&mut self.vm(vertex).order, order);
+        let Task { kind, conjunct, .. } = self.v(vertex).tasks[at].clone();
         let result = self.step(conjunct.expr).and_then(|()| match kind {
             TaskKind::Reference => self.run_reference(vertex, conjunct),
             TaskKind::Value => self.run_value(vertex, conjunct),
@@ -123,7 +122,6 @@ impl Evaluation {
             TaskKind::Pattern { pattern, labelled } => self.run_pattern(vertex, pattern, labelled, conjunct),
             TaskKind::List => self.run_list(vertex, conjunct),
         });
-        self.vm(vertex).order = outer;
         let task = &mut self.vm(vertex).tasks[at];
         match result {
             Ok(()) => {
@@ -207,7 +205,6 @@ impl Evaluation {
                 self.set_fault(vertex, fault);
             }
         }
-        self.vm(vertex).arcs.sort(false);
         self.finish_list(vertex);
         self.finish_scalar(vertex);
         self.check_closed(vertex);
@@ -302,23 +299,15 @@ impl Evaluation {
         self.v(vertex).arcs.place(label)
     }
 
-    /// The next place in the order of fields.
-    pub(crate) fn next_order(&mut self, vertex: VertexId) -> u128 {
-        let (at, step) = self.v(vertex).order;
-        self.vm(vertex).order.0 = at.saturating_add(step);
-        at
-    }
-
     /// The vertex of a field, made when it is not there.
     pub(crate) fn arc(&mut self, vertex: VertexId, label: Label, kind: ArcKind) -> VertexId {
-        let order = self.next_order(vertex);
         if let Some(at) = self.arc_index(vertex, label) {
             let arcs = &mut self.vm(vertex).arcs;
-            arcs.declare_again(at, kind, order);
+            arcs.declare_again(at, kind);
             return arcs[at].vertex;
         }
         let child = self.new_vertex(vertex, label);
-        self.vm(vertex).arcs.push(super::Arc_ { label, kind, vertex: child, order });
+        self.vm(vertex).arcs.push(super::Arc_ { label, kind, vertex: child });
         if label.is_regular() {
             for at in 0..self.v(vertex).patterns.len() {
                 self.apply_pattern(vertex, at, label, child);

@@ -95,7 +95,7 @@ impl Evaluation {
 
     fn struct_syntax(&mut self, own: VertexId, span: Span) -> ast::Expr {
         let mut decls = Vec::new();
-        for arc in self.v(own).arcs.to_list() {
+        for arc in self.shown(own) {
             if arc.label.as_index().is_some() {
                 continue;
             }

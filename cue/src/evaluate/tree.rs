@@ -87,7 +87,7 @@ impl Evaluation {
 
     /// The fields and elements of a value. What one of them still waits for is noted at its parent, but no higher.
     fn children(&mut self, own: VertexId, depth: u32, out: &mut Map<String, Json>) {
-        let arcs = self.v(own).arcs.to_list();
+        let arcs = self.shown(own);
         let mut fields = Vec::new();
         let mut elements = Vec::new();
         for arc in arcs {

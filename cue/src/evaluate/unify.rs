@@ -101,9 +101,7 @@ impl Evaluation {
             let fault = self.fault(Code::Budget, text, conjunct.expr);
             return self.set_fault(vertex, fault);
         }
-        let step = self.v(vertex).order.1;
-        let order = (self.next_order(vertex), (step / super::ORDER_DIVISION).max(1));
-        self.vm(vertex).tasks.push(Task { kind, conjunct, state: TaskState::Pending, fault: None, order });
+        self.vm(vertex).tasks.push(Task { kind, conjunct, state: TaskState::Pending, fault: None });
     }
 
     pub(crate) fn note_origin(&mut self, vertex: VertexId, conjunct: Conjunct, kind: OriginKind) {
@@ -171,6 +169,7 @@ impl Evaluation {
         } else {
             self.vm(vertex).weak_struct = true;
         }
+        self.note_struct(vertex, conjunct.expr, conjunct.env);
         let mut scope = conjunct.scope;
         // The files of a package are one struct.
         let file = conjunct.env.is_none() && self.scopes[scope.0 as usize].kind == ScopeKind::Literal;
