@@ -34,3 +34,5 @@ pub const RECONCILE_INTERVAL: &str = "app.oam.dev/reconcile-interval";
 pub const DEFINITION_DESCRIPTION: &str = "definition.oam.dev/description";
 /// Name for users of a definition.
 pub const DEFINITION_ALIAS: &str = "definition.oam.dev/alias";
+/// The release of CUE a definition's template was written for: `0.2`, `0.9` or `0.17`.
+pub const DEFINITION_CUE_ERA: &str = "definition.oam.dev/cue-era";

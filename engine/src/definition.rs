@@ -7,12 +7,28 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
+use vela_crds::annotations;
+use vela_cue::Era;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::Document;
 
 /// Larger templates are refused.
 const TEMPLATE_LIMIT: usize = 1 << 20;
+
+/// What templates are read as that do not say their release: all an older release accepts, for definitions outlive
+/// releases, and a text of the newest one means the same.
+pub(crate) const DEFAULT_ERA: Era = Era::V0_9;
+
+/// The era that the annotation names.
+fn era(object: &Json) -> Result<Era, String> {
+    let given =
+        object.pointer("/metadata/annotations").and_then(|all| all.get(annotations::DEFINITION_CUE_ERA));
+    match given.and_then(Json::as_str) {
+        None => Ok(DEFAULT_ERA),
+        Some(text) => text.parse().map_err(|e| format!("{}: {e}", annotations::DEFINITION_CUE_ERA)),
+    }
+}
 
 /// Which kind of definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,6 +121,7 @@ pub struct Definition {
     object: Arc<Json>,
     hash: String,
     language: Language,
+    era: Era,
 }
 
 impl Definition {
@@ -123,24 +140,38 @@ impl Definition {
             Ok(language) => language,
             Err((path, message)) => return bad(Code::BadDefinition, message, path),
         };
+        let era = match era(document.value()) {
+            Ok(era) => era,
+            Err(message) => return bad(Code::BadDefinition, message, "metadata.annotations"),
+        };
         let mut hasher = Sha256::new();
         hasher.update(kind.kind());
         hasher.update([0]);
         hasher.update(document.name());
         hasher.update([0]);
         hasher.update(spec.to_string());
+        // Without the annotation the hash is that of the definition alone.
+        if era != DEFAULT_ERA {
+            hasher.update(era.name());
+        }
         Ok(Self {
             kind,
             name: document.name().to_owned(),
             object: Arc::new(document.value().clone()),
             hash: crate::revision::hex(&hasher.finalize()),
             language,
+            era,
         })
     }
 
     /// Reads a definition object that did not come from a text.
     pub fn from_object(object: Json) -> Result<Self, Diagnostic> {
         Self::from_document(&Document::from_object(object))
+    }
+
+    /// The release of CUE its template was written for.
+    pub fn era(&self) -> Era {
+        self.era
     }
 
     /// Which kind.

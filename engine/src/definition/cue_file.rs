@@ -4,12 +4,12 @@ use serde_json::{Map, Value as Json, json};
 use vela_cue::ast::{DeclKind, ExprKind, Field, LabelKind};
 use vela_cue::{Source, Sources, parser};
 
-use crate::definition::DefinitionKind;
+use crate::definition::{DEFAULT_ERA, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
 
 /// Reads the file; `file` is what diagnostics call it.
 pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
-    let source = Source::new(file, text);
+    let source = Source::new(file, text).with_era(DEFAULT_ERA);
     let mut sources = Sources::default();
     let id = sources.add(source.clone());
     let (tree, mistakes) = parser::parse(&source, id);
@@ -80,7 +80,8 @@ fn about(file: &str, text: &str, name: &str) -> Result<Json, Diagnostics> {
             .map(|found| Diagnostic::error(Code::BadDefinition, format!("{file}: {}", found.message)))
             .collect()
     };
-    let template = vela_cue::Template::compile(&[Source::new(file, text)]).map_err(problem)?;
+    let template =
+        vela_cue::Template::compile(&[Source::new(file, text).with_era(DEFAULT_ERA)]).map_err(problem)?;
     template.instantiate(&[]).root().field(name).to_json().map_err(problem)
 }
 

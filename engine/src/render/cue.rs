@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{FieldKind, FieldOptions, Input, Kind, Source, Value, ast};
+use vela_cue::{Era, FieldKind, FieldOptions, Input, Kind, Source, Value, ast};
 
 use super::declared::{self, Declared};
 use super::patch::{self, Constraint, Field, Markers, Tree};
@@ -83,10 +83,10 @@ impl Patch {
 }
 
 impl Template {
-    /// Compiles the text; `title` is what diagnostics call it.
-    pub fn compile(title: &str, text: &str) -> Result<Self, Diagnostics> {
+    /// Compiles the text as its era reads it; `title` is what diagnostics call it.
+    pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
         // After the text, so that places in the text stay what they are.
-        let source = Source::new(title, format!("{text}{SURROUNDINGS}"));
+        let source = Source::new(title, format!("{text}{SURROUNDINGS}")).with_era(era);
         let template = vela_cue::Template::compile(&[source]).map_err(|found| {
             let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
             findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{cue, handlebars};
-use crate::definition::{Definition, Language};
+use crate::definition::{DEFAULT_ERA, Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 
 /// More compiled definitions than this are not kept: the cache is emptied and fills again.
@@ -57,7 +57,7 @@ impl Templates {
         if let Some(entry) = lock(&self.health).get(text) {
             return entry.clone();
         }
-        let entry = cue::Template::compile(title, text);
+        let entry = cue::Template::compile(title, text, DEFAULT_ERA);
         let mut health = lock(&self.health);
         if health.len() >= CACHE_LIMIT {
             health.clear();
@@ -75,7 +75,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
     let title = definition.title();
     match definition.language() {
-        Language::Cue(text) => Ok(Compiled::Cue(cue::Template::compile(&title, text)?)),
+        Language::Cue(text) => Ok(Compiled::Cue(cue::Template::compile(&title, text, definition.era())?)),
         Language::Handlebars(text) => Ok(Compiled::Handlebars(handlebars::Template::compile(&title, text)?)),
         Language::Kube { .. } => Ok(Compiled::Kube),
         Language::Other(name) => {
