@@ -74,6 +74,7 @@ impl Evaluation {
         match (a, b) {
             (Atom::Number { value: x, is_float: f }, Atom::Number { value: y, is_float: g }) => {
                 let float = *f || *g;
+                self.work(x.size().saturating_add(y.size()), place)?;
                 let integers = |this: &Self| if float { Err(bad(this)) } else { Ok(()) };
                 let (result, float) = match op {
                     BinaryOp::Add => (x.add(y), float),
@@ -94,10 +95,12 @@ impl Evaluation {
                 }
             }
             (Atom::String(x), Atom::String(y)) if op == BinaryOp::Add => {
+                self.grow(x.len() + y.len(), place)?;
                 Ok(Term::Atom(Atom::String(Arc::from([&**x, &**y].concat()))))
             }
             (Atom::Bytes(_) | Atom::String(_), Atom::Bytes(_) | Atom::String(_)) if op == BinaryOp::Add => {
                 let bytes = [bytes_of(a), bytes_of(b)].concat();
+                self.grow(bytes.len(), place)?;
                 Ok(Term::Atom(Atom::Bytes(Arc::from(bytes))))
             }
             (Atom::String(_) | Atom::Bytes(_), Atom::Number { value, is_float: false })
@@ -114,14 +117,16 @@ impl Evaluation {
         }
     }
 
-    fn repeat(&self, atom: &Atom, count: Option<i64>, place: ExprId) -> Result<Term, Fault> {
+    fn repeat(&mut self, atom: &Atom, count: Option<i64>, place: ExprId) -> Result<Term, Fault> {
         let bytes = bytes_of(atom);
         let Some(count) = count.filter(|n| *n >= 0) else {
             return Err(self.fault(Code::Operation, "cannot convert negative number to uint64", place));
         };
-        if (bytes.len() as i64).saturating_mul(count) > MAX_REPEATED {
+        let length = (bytes.len() as i64).saturating_mul(count);
+        if length > MAX_REPEATED {
             return Err(self.fault(Code::Budget, "the repeated text is too long", place));
         }
+        self.grow(length as usize, place)?;
         let repeated = bytes.repeat(count as usize);
         Ok(Term::Atom(match atom {
             Atom::Bytes(_) => Atom::Bytes(Arc::from(repeated)),

@@ -326,7 +326,7 @@ impl Evaluation {
             Run::Shape(run) => {
                 let mut data = Vec::with_capacity(terms.len());
                 for term in terms {
-                    data.push(self.shape_data(term, 0));
+                    data.push(self.shape_data(term, 0, conjunct.expr)?);
                 }
                 run(&data)
             }
@@ -539,8 +539,14 @@ impl Evaluation {
             Data::Null => Atom::Null,
             Data::Bool(b) => Atom::Bool(*b),
             Data::Number { value, is_float } => Atom::Number { value: value.clone(), is_float: *is_float },
-            Data::String(s) => Atom::String(Arc::from(s.as_str())),
-            Data::Bytes(b) => Atom::Bytes(Arc::from(b.as_slice())),
+            Data::String(s) => {
+                self.grow(s.len(), place)?;
+                Atom::String(Arc::from(s.as_str()))
+            }
+            Data::Bytes(b) => {
+                self.grow(b.len(), place)?;
+                Atom::Bytes(Arc::from(b.as_slice()))
+            }
             Data::Opaque(vertex) => return Ok(Term::Vertex(VertexId(*vertex as u32))),
             Data::List(_) | Data::Struct(_) => return self.data_vertex(data, place),
         }))

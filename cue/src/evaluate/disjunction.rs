@@ -209,6 +209,7 @@ impl Evaluation {
             sharing: Default::default(),
             on_path: false,
             shown: false,
+            walk: 0,
             copy_of: original,
             conjuncts: Default::default(),
             structs: v.structs.clone(),

@@ -1,12 +1,19 @@
 //! Two vertices in; whether they are the same value out.
 
-use super::{Evaluation, VertexId};
-use crate::ir::ArcKind;
+use super::{Evaluation, VertexId, limits::MAX_COMPARED};
+use crate::ir::{ArcKind, ExprId};
 
 impl Evaluation {
     /// Whether two finished concrete values are equal.
     pub(crate) fn equal(&mut self, a: VertexId, b: VertexId) -> bool {
         let (Some(a), Some(b)) = (self.default_of(a), self.default_of(b)) else { return false };
+        if self.deref(a) == self.deref(b) {
+            return true;
+        }
+        // Sharing makes structures that are much larger than what they were written as.
+        if self.step(ExprId::NONE).is_err() {
+            return false;
+        }
         self.process(a);
         self.process(b);
         let (x, y) = (self.v(a), self.v(b));
@@ -36,6 +43,15 @@ impl Evaluation {
 
     /// Whether two disjuncts say the same, known or not.
     pub(crate) fn same_disjunct(&self, a: VertexId, b: VertexId) -> bool {
+        self.same_within(a, b, &mut { MAX_COMPARED })
+    }
+
+    /// The same, for as many pairs as are left.
+    fn same_within(&self, a: VertexId, b: VertexId, left: &mut u32) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
         let (a, b) = (self.deref(a), self.deref(b));
         if a == b {
             return true;
@@ -65,7 +81,7 @@ impl Evaluation {
             (None, None) => {}
             (Some(p), Some(q)) => {
                 if p.len() != q.len()
-                    || !p.iter().zip(q).all(|(p, q)| p.1 == q.1 && self.same_disjunct(p.0, q.0))
+                    || !p.iter().zip(q).all(|(p, q)| p.1 == q.1 && self.same_within(p.0, q.0, left))
                 {
                     return false;
                 }
@@ -81,7 +97,7 @@ impl Evaluation {
                             .conjuncts
                             .iter()
                             .map(|c| c.expr)))
-                    && (l.kind != ArcKind::Member || self.same_disjunct(l.vertex, r.vertex))
+                    && (l.kind != ArcKind::Member || self.same_within(l.vertex, r.vertex, left))
             })
         })
     }

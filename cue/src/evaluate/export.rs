@@ -14,7 +14,9 @@ impl Evaluation {
             Term::Vertex(vertex) => {
                 self.validate(*vertex, Mode::Concrete, place)?;
                 let mut size = 0;
-                self.data(*vertex, place, &mut size)
+                let data = self.data(*vertex, place, &mut size)?;
+                self.work(size, place)?;
+                Ok(data)
             }
         }
     }
@@ -25,7 +27,7 @@ impl Evaluation {
         let Some(own) = self.default_of(vertex) else {
             return Err(self.fault_with(Code::Ambiguous, Message::Ambiguous(vertex), &[place]));
         };
-        *size += 8;
+        *size += super::limits::NODE_SIZE;
         if *size > self.budget.output {
             let limit = self.budget.output;
             return Err(self.fault(Code::Budget, format!("the output is larger than {limit} bytes"), place));
@@ -57,14 +59,17 @@ impl Evaluation {
         let mut fields = Vec::with_capacity(arcs.len());
         for arc in self.shown(own).iter().filter(|a| a.kind == ArcKind::Member && a.label.is_regular()) {
             let value = stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.data(arc.vertex, place, size))?;
-            fields.push((self.label_text(arc.label).to_string(), value));
+            let name = self.label_text(arc.label).to_string();
+            *size += name.len();
+            fields.push((name, value));
         }
         Ok(Data::Struct(fields))
     }
 
     /// Lists as lists, everything else handed through.
-    pub(crate) fn shape_data(&mut self, term: &Term, depth: u32) -> Data {
-        match term {
+    pub(crate) fn shape_data(&mut self, term: &Term, depth: u32, place: ExprId) -> Result<Data, Fault> {
+        self.step(place)?;
+        Ok(match term {
             Term::Atom(atom) => atom_data(atom),
             Term::Vertex(vertex) => {
                 self.process(*vertex);
@@ -72,13 +77,13 @@ impl Evaluation {
                 if self.is_list(own) && depth < 32 {
                     let mut items = Vec::new();
                     for element in self.elements_of(own) {
-                        items.push(self.shape_data(&Term::Vertex(element), depth + 1));
+                        items.push(self.shape_data(&Term::Vertex(element), depth + 1, place)?);
                     }
-                    return Data::List(items);
+                    return Ok(Data::List(items));
                 }
                 Data::Opaque(vertex.0 as usize)
             }
-        }
+        })
     }
 }
 

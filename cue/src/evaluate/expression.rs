@@ -193,6 +193,10 @@ impl Evaluation {
         let mut out: Vec<u8> = Vec::new();
         for (at, text) in texts.iter().enumerate() {
             out.extend_from_slice(text);
+            // Held against the budget before it grows further.
+            if self.text_size.saturating_add(out.len()) > self.budget.memory {
+                self.grow(out.len(), conjunct.expr)?;
+            }
             let Some(expr) = exprs.get(at) else { continue };
             match self.concrete(conjunct.with(*expr))? {
                 Term::Atom(Atom::String(s)) => out.extend_from_slice(s.as_bytes()),
@@ -212,6 +216,7 @@ impl Evaluation {
                 }
             }
         }
+        self.grow(out.len(), conjunct.expr)?;
         let atom = if bytes {
             Atom::Bytes(Arc::from(out))
         } else {

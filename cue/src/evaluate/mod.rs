@@ -20,6 +20,7 @@ mod equality;
 mod export;
 mod expression;
 mod fault;
+mod limits;
 mod list;
 mod node;
 mod old_era;
@@ -43,33 +44,15 @@ pub(crate) use arcs::{Arc_, Arcs};
 pub(crate) use calls::Asking;
 pub(crate) use cycle::{CycleKind, Standing};
 pub(crate) use fault::{Fault, FaultData, Message};
+pub use limits::Budget;
 pub(crate) use validate::Mode;
 
 use crate::{
     ast::UnaryOp,
-    diagnostic::Code,
     ir::{self, ArcKind, Atom, Callee, Chunk, Expr, ExprId, Interner, Label, Program},
     packages::{Data, Kinds},
     source::Span,
 };
-
-/// What one evaluation may use up before it is stopped with a diagnostic.
-#[derive(Debug, Clone, Copy)]
-pub struct Budget {
-    /// Conjuncts and operations.
-    pub steps: u64,
-    /// Nesting of values.
-    pub depth: u32,
-    /// Bytes of output.
-    pub output: usize,
-}
-
-impl Default for Budget {
-    /// Enough for templates a hundred times larger than any known one, and less than a few seconds of work.
-    fn default() -> Self {
-        Self { steps: 1_000_000, depth: 400, output: 64 << 20 }
-    }
-}
 
 macro_rules! id {
     ($($name:ident)*) => {$(
@@ -252,6 +235,8 @@ pub(crate) struct Vertex {
     pub(crate) on_path: bool,
     /// Set while it is written as a tree or as syntax.
     pub(crate) shown: bool,
+    /// The last walk that came by.
+    pub(crate) walk: u32,
     /// The vertex this one is a copy of.
     pub(crate) copy_of: VertexId,
     pub(crate) conjuncts: SmallVec<[Conjunct; 2]>,
@@ -346,6 +331,12 @@ pub(crate) struct Evaluation {
     depth: u32,
     /// Counts runs of comprehensions, so that what one run adds is shown together.
     firings: u32,
+    /// Bytes of texts that were made.
+    text_size: usize,
+    /// Number of the last walk over values.
+    walks: u32,
+    /// Values written as syntax or as a tree.
+    written: usize,
     /// Counts finished vertices: what waited is worth another look when it has moved.
     epoch: u32,
     pub(crate) root: VertexId,
@@ -380,6 +371,9 @@ impl Evaluation {
             steps: 0,
             depth: 0,
             firings: 0,
+            text_size: 0,
+            walks: 0,
+            written: 0,
             epoch: 1,
             root: VertexId(0),
             inputs: Vec::new(),
@@ -437,6 +431,7 @@ impl Evaluation {
             sharing: Default::default(),
             on_path: false,
             shown: false,
+            walk: 0,
             copy_of: VertexId::NONE,
             conjuncts: SmallVec::new(),
             structs: SmallVec::new(),
@@ -556,16 +551,6 @@ impl Evaluation {
 
     pub(crate) fn steps_used(&self) -> u64 {
         self.steps
-    }
-
-    /// Counts a step; fails when the budget is used up.
-    pub(crate) fn step(&mut self, place: ExprId) -> Result<(), Fault> {
-        self.steps += 1;
-        if self.steps > self.budget.steps || self.vertices.len() >= ir::MAX_VERTICES - 1 {
-            let limit = self.budget.steps;
-            return Err(self.fault(Code::Budget, format!("evaluation stopped after {limit} steps"), place));
-        }
-        Ok(())
     }
 
     /// Whether a place was given as input, not written in the sources.

@@ -12,6 +12,7 @@ use crate::{
 impl Evaluation {
     pub(crate) fn syntax(&mut self, vertex: VertexId) -> ast::Expr {
         self.finalize(vertex);
+        self.start_writing();
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.syntax_of(vertex))
     }
 
@@ -19,7 +20,7 @@ impl Evaluation {
         self.process(vertex);
         let own = self.deref(vertex);
         // What may hold itself has no end that could be written down.
-        if self.v(own).shown {
+        if self.v(own).shown || !self.may_write() {
             return ast::Expr::new(Span::NONE, ExprKind::Ident("_".into()));
         }
         self.vm(own).shown = true;

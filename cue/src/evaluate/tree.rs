@@ -14,6 +14,7 @@ const MAX_DEPTH: u32 = 60;
 impl Evaluation {
     pub(crate) fn tree(&mut self, vertex: VertexId) -> Json {
         self.finalize(vertex);
+        self.start_writing();
         json!({ "root": self.node(vertex, 0) })
     }
 
@@ -23,7 +24,7 @@ impl Evaluation {
         }
         self.finalize(vertex);
         let own = self.deref(vertex);
-        if self.v(own).shown {
+        if self.v(own).shown || !self.may_write() {
             return json!({"cut": true});
         }
         self.vm(own).shown = true;

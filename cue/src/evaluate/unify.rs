@@ -96,7 +96,12 @@ impl Evaluation {
     }
 
     pub(crate) fn task(&mut self, vertex: VertexId, kind: TaskKind, conjunct: Conjunct) {
-        if self.v(vertex).tasks.len() >= super::node::MAX_CONJUNCTS {
+        let refers = |kind: TaskKind| matches!(kind, TaskKind::Reference | TaskKind::Value);
+        let tasks = &self.v(vertex).tasks;
+        if refers(kind)
+            && tasks.len() >= super::node::MAX_CONJUNCTS
+            && tasks.iter().filter(|t| refers(t.kind)).count() >= super::node::MAX_CONJUNCTS
+        {
             let text = format!("a value has more than {} references", super::node::MAX_CONJUNCTS);
             let fault = self.fault(Code::Budget, text, conjunct.expr);
             return self.set_fault(vertex, fault);

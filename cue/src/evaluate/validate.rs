@@ -23,13 +23,14 @@ impl Evaluation {
     /// Fails with the first thing that is wrong.
     pub(crate) fn validate(&mut self, vertex: VertexId, mode: Mode, place: ExprId) -> Result<(), Fault> {
         self.finalize(vertex);
-        match self.first_fault(vertex, mode, place) {
+        let walk = self.new_walk();
+        match self.first_fault(vertex, mode, place, walk) {
             Some(fault) => Err(fault),
             None => Ok(()),
         }
     }
 
-    fn first_fault(&mut self, vertex: VertexId, mode: Mode, place: ExprId) -> Option<Fault> {
+    fn first_fault(&mut self, vertex: VertexId, mode: Mode, place: ExprId, walk: u32) -> Option<Fault> {
         if let Some(fault) = self.fatal(vertex).cloned() {
             return Some(fault);
         }
@@ -52,7 +53,10 @@ impl Evaluation {
         if v.kinds != Kinds::STRUCT && v.list.is_none() {
             return Some(self.fault_with(Code::Incomplete, Message::NotConcrete(place, own), &[place]));
         }
-        for arc in v.arcs.to_list() {
+        if !self.enter(own, walk) {
+            return None;
+        }
+        for arc in self.v(own).arcs.to_list() {
             if arc.label.is_definition() || arc.label.is_hidden() {
                 continue;
             }
@@ -64,8 +68,11 @@ impl Evaluation {
                 }
                 ArcKind::Member => {
                     self.finalize(arc.vertex);
-                    if let Some(fault) = self.first_fault(arc.vertex, mode, place) {
-                        return Some(fault);
+                    let fault = stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+                        self.first_fault(arc.vertex, mode, place, walk)
+                    });
+                    if fault.is_some() {
+                        return fault;
                     }
                 }
             }
@@ -75,6 +82,11 @@ impl Evaluation {
 
     /// Everything that is wrong.
     pub(crate) fn collect(&mut self, vertex: VertexId, mode: Mode, out: &mut Vec<Diagnostic>) {
+        let walk = self.new_walk();
+        self.collect_below(vertex, mode, walk, out);
+    }
+
+    fn collect_below(&mut self, vertex: VertexId, mode: Mode, walk: u32, out: &mut Vec<Diagnostic>) {
         if out.len() >= MAX_DIAGNOSTICS {
             return;
         }
@@ -111,7 +123,11 @@ impl Evaluation {
             }
             return;
         }
-        for arc in v.arcs.to_list() {
+        // What was judged as concrete need not be judged as partial.
+        if self.v(own).walk == walk + 1 || !self.enter(own, walk + u32::from(mode == Mode::Concrete)) {
+            return;
+        }
+        for arc in self.v(own).arcs.to_list() {
             match arc.kind {
                 ArcKind::Optional => {}
                 ArcKind::Required => {
@@ -124,7 +140,9 @@ impl Evaluation {
                 ArcKind::Member => {
                     let hidden = arc.label.is_definition() || arc.label.is_hidden();
                     let mode = if hidden { Mode::Partial } else { mode };
-                    stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.collect(arc.vertex, mode, out));
+                    stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+                        self.collect_below(arc.vertex, mode, walk, out);
+                    });
                 }
             }
         }

@@ -252,6 +252,15 @@ impl Decimal {
         }
     }
 
+    /// About how many bytes an operation with it works on.
+    pub(crate) fn size(&self) -> usize {
+        let coefficient = match &self.coefficient {
+            Coefficient::Small(_) => 8,
+            Coefficient::Big(big) => big.bits() as usize / 8,
+        };
+        coefficient + self.exponent.unsigned_abs() as usize / 2
+    }
+
     /// The exponent of the first digit: 2 for 123.4.
     pub fn adjusted_exponent(&self) -> i64 {
         i64::from(self.exponent) + self.digits().cast_signed() - 1
