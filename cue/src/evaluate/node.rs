@@ -84,7 +84,10 @@ impl Evaluation {
             self.expand(vertex);
         }
         self.finish(vertex);
-        self.vm(vertex).state = State::Done;
+        let v = self.vm(vertex);
+        v.state = State::Done;
+        // Only what is blocked is ever looked at again.
+        v.tasks.retain(|task| task.state != TaskState::Done);
         self.epoch += 1;
         if self.v(vertex).sharing.target.is_some() {
             self.adopt(vertex);
