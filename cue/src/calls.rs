@@ -10,9 +10,10 @@ use serde_json::{Map, Value as Json};
 use crate::{
     diagnostic::{Code, Diagnostic, Diagnostics},
     evaluate::Step,
+    input::Input,
     provider::Provider,
     source::{Source, Span},
-    template::{Input, Template},
+    template::Template,
     value::{FieldOptions, Value},
 };
 

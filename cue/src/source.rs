@@ -32,6 +32,20 @@ impl Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileId(pub u32);
 
+/// The mark of files that were taken in by [`Sources::add_by_line`].
+const BY_LINE: u32 = 1 << 31;
+
+impl FileId {
+    pub(crate) fn by_line(at: usize) -> Self {
+        Self(BY_LINE | at as u32)
+    }
+
+    /// Whether it was taken in by [`Sources::add_by_line`], as those of inputs are.
+    pub fn is_by_line(self) -> bool {
+        self.0 & BY_LINE != 0
+    }
+}
+
 /// A range of bytes of one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
@@ -83,40 +97,32 @@ impl Default for Span {
 /// All sources of one compilation.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    files: Vec<File>,
-}
-
-#[derive(Debug, Clone)]
-struct File {
-    source: Arc<Source>,
-    /// Spans hold a line and a column instead of bytes: all that is known of a text that others have read.
-    by_line: bool,
+    files: Vec<Arc<Source>>,
+    /// Texts that others have read: all that is known of a place is its line and column.
+    by_line: Vec<Arc<Source>>,
 }
 
 impl Sources {
     /// Takes a source in.
     pub fn add(&mut self, source: Source) -> FileId {
-        self.push(Arc::new(source), false)
+        self.files.push(Arc::new(source));
+        FileId(self.files.len() as u32 - 1)
     }
 
     /// Takes in a source whose places are known by line and column ([`Span::at_line`]); the text may be empty when
     /// nobody has it any more.
     pub fn add_by_line(&mut self, source: Arc<Source>) -> FileId {
-        self.push(source, true)
-    }
-
-    fn push(&mut self, source: Arc<Source>, by_line: bool) -> FileId {
-        self.files.push(File { source, by_line });
-        FileId(self.files.len() as u32 - 1)
-    }
-
-    fn file(&self, file: FileId) -> Option<&File> {
-        self.files.get(file.0 as usize)
+        self.by_line.push(source);
+        FileId::by_line(self.by_line.len() - 1)
     }
 
     /// The source of this id.
     pub fn get(&self, file: FileId) -> Option<&Source> {
-        self.file(file).map(|f| &*f.source)
+        let found = match file.is_by_line() {
+            true => self.by_line.get((file.0 & !BY_LINE) as usize),
+            false => self.files.get(file.0 as usize),
+        };
+        found.map(|source| &**source)
     }
 
     /// How many sources there are.
@@ -131,19 +137,18 @@ impl Sources {
 
     /// The text of a span.
     pub fn text(&self, span: Span) -> &str {
-        match self.file(span.file) {
-            Some(file) if !file.by_line => {
-                file.source.text.get(span.start as usize..span.end as usize).unwrap_or("")
-            }
-            Some(file) => file.source.text.get(self.bytes(span)).unwrap_or(""),
-            None => "",
-        }
+        let Some(source) = self.get(span.file) else { return "" };
+        let bytes = match span.file.is_by_line() {
+            true => self.bytes(span),
+            false => span.start as usize..span.end as usize,
+        };
+        source.text.get(bytes).unwrap_or("")
     }
 
     /// The bytes of a span within its text, cut to what the text holds.
     pub fn bytes(&self, span: Span) -> Range<usize> {
-        let Some(file) = self.file(span.file) else { return 0..0 };
-        let text = file.source.text.as_str();
+        let Some(source) = self.get(span.file) else { return 0..0 };
+        let text = source.text.as_str();
         let whole = |mut at: usize| {
             at = at.min(text.len());
             while !text.is_char_boundary(at) {
@@ -151,7 +156,7 @@ impl Sources {
             }
             at
         };
-        if !file.by_line {
+        if !span.file.is_by_line() {
             let start = whole(span.start as usize);
             return start..whole(span.end as usize).max(start);
         }
@@ -175,12 +180,12 @@ impl Sources {
 
     /// Name, line and column (both from 1, the column in characters) of the start of a span.
     pub fn position(&self, span: Span) -> Option<(&str, usize, usize)> {
-        let file = self.file(span.file)?;
-        let (line, column) = match file.by_line {
+        let source = self.get(span.file)?;
+        let (line, column) = match span.file.is_by_line() {
             true => (span.start as usize, span.end as usize),
             false => self.line_column(span.file, span.start as usize),
         };
-        Some((&file.source.name, line, column))
+        Some((&source.name, line, column))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Sources in, compiled once; instances with inputs out, evaluated on demand.
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use crate::{
     ast, compile,
     diagnostic::Diagnostics,
     evaluate::{Budget, Evaluation, Step},
+    input::Input,
     ir::Program,
     packages::Data,
     provider::Provider,
@@ -18,30 +19,6 @@ use crate::{
 pub struct Template {
     program: Arc<Program>,
     budget: Budget,
-}
-
-/// One more conjunct: a value at a path.
-#[derive(Debug, Clone)]
-pub struct Input<'a> {
-    /// Where it goes, `parameter` or `context.output`; empty for the root.
-    pub path: &'a str,
-    /// The value.
-    pub value: &'a serde_json::Value,
-    /// Where parts of it were written, by JSON path (`/ports/0/port`).
-    pub positions: Option<&'a BTreeMap<String, (String, u32, u32)>>,
-}
-
-impl<'a> Input<'a> {
-    /// A value at a path.
-    pub fn new(path: &'a str, value: &'a serde_json::Value) -> Self {
-        Self { path, value, positions: None }
-    }
-
-    /// With the places its parts were written at.
-    pub fn with_positions(mut self, positions: &'a BTreeMap<String, (String, u32, u32)>) -> Self {
-        self.positions = Some(positions);
-        self
-    }
 }
 
 impl Template {
@@ -82,12 +59,10 @@ impl Template {
     pub fn instantiate(&self, inputs: &[Input<'_>]) -> Instance {
         let mut evaluation = Evaluation::new(self.program.clone(), self.budget);
         for input in inputs {
-            let mut data = json_data(input.value);
-            for name in input.path.split('.').rev().filter(|n| !n.is_empty()) {
-                data = Data::Struct(vec![(name.to_owned(), data)]);
-            }
-            if let Some(expr) = evaluation.data_expr(&data, Span::NONE) {
-                evaluation.inputs.push(expr.chunk());
+            let path: Vec<String> =
+                input.path.split('.').filter(|n| !n.is_empty()).map(str::to_owned).collect();
+            let positions = input.positions.clone();
+            if let Some(expr) = evaluation.input(json_data(input.value), &path, input.patch, positions) {
                 let conjunct = evaluation.plain(expr);
                 let root = evaluation.root;
                 evaluation.vm(root).conjuncts.push(conjunct);
@@ -113,7 +88,7 @@ impl Instance {
         let sources: Vec<Source> = texts.iter().map(|(_, source)| source.clone()).collect();
         let exprs = evaluation.add_texts(&sources, None)?;
         for ((path, _), expr) in texts.iter().zip(exprs) {
-            evaluation.inputs.push(expr.chunk());
+            evaluation.note_input(expr);
             let placed = evaluation.at_path(path, expr);
             let conjunct = evaluation.plain(placed);
             let root = evaluation.root;

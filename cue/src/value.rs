@@ -1,13 +1,14 @@
 //! Handles on the values of an instance: look, read, check, export, add.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use crate::{
     ast,
     calls::Call,
     compile::expr::markers,
     diagnostic::{Code, Diagnostics},
-    evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mode, OriginKind, VertexId},
+    evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mark, Mode, Origin, OriginKind, VertexId},
+    input::{Input, Positions},
     ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds},
     source::{Source, Sources, Span},
@@ -106,15 +107,6 @@ impl Comments {
     pub fn marker(&self, key: &str) -> Option<&str> {
         self.markers.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
-}
-
-/// One source of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
-    /// Where it is written.
-    pub span: Span,
-    /// What it adds.
-    pub kind: OriginKind,
 }
 
 impl Value {
@@ -320,7 +312,7 @@ impl Value {
         let evaluation = self.evaluation.borrow();
         let path = evaluation.path(vertex);
         let diagnostic = evaluation.diagnostic(fault, path);
-        Diagnostics::new(vec![diagnostic], evaluation.program.sources.clone())
+        Diagnostics::new(vec![diagnostic], evaluation.sources())
     }
 
     /// Everything that is wrong with it and below it; with `concrete`, also what is not known yet.
@@ -329,13 +321,13 @@ impl Value {
         let mut evaluation = self.evaluation.borrow_mut();
         let mut out = Vec::new();
         evaluation.collect(vertex, if concrete { Mode::Concrete } else { Mode::Partial }, &mut out);
-        if out.is_empty() { Ok(()) } else { Err(Diagnostics::new(out, evaluation.program.sources.clone())) }
+        if out.is_empty() { Ok(()) } else { Err(Diagnostics::new(out, evaluation.sources())) }
     }
 
     fn missing(&self) -> Diagnostics {
         let diagnostic =
             crate::Diagnostic::new(Code::Incomplete, "there is no value at this path", Span::NONE);
-        Diagnostics::new(vec![diagnostic], self.evaluation.borrow().program.sources.clone())
+        Diagnostics::new(vec![diagnostic], self.evaluation.borrow().sources())
     }
 
     /// The default of a disjunction, or the value itself.
@@ -358,22 +350,42 @@ impl Value {
         Comments { doc, markers, attributes: notes.attributes }
     }
 
-    /// What made it, in order; the references that lead to it come last.
+    /// Everything that made it, in the order it is written: the references that lead to it, then what they mean.
     pub fn origins(&self) -> Vec<Origin> {
-        let Some(own) = self.own() else { return Vec::new() };
-        let evaluation = self.evaluation.borrow();
-        let written = |expr: &ExprId, kind| Origin { span: evaluation.span(*expr), kind };
-        let mut out: Vec<Origin> =
-            evaluation.v(own).origins.iter().map(|(expr, kind)| written(expr, *kind)).collect();
-        let mut through = self.vertex;
+        let Some(vertex) = self.vertex else { return Vec::new() };
+        let mut out = Vec::new();
         let mut entrance = self.entrance.as_ref();
-        while let Some(vertex) = through {
-            let references = evaluation.references_of(vertex);
-            out.extend(references.iter().map(|expr| written(expr, OriginKind::Reference)));
-            through = entrance.map(|e| e.from);
-            entrance = entrance.and_then(|e| e.outer.as_ref());
+        let mut evaluation = self.evaluation.borrow_mut();
+        while let Some(here) = entrance {
+            let references = evaluation.references_of(here.from);
+            let origin = |expr: &ExprId| Origin {
+                span: evaluation.span(*expr),
+                kind: OriginKind::Reference,
+                depth: 0,
+            };
+            let outer: Vec<Origin> = references.iter().map(origin).collect();
+            out.splice(0..0, outer);
+            entrance = here.outer.as_ref();
         }
+        let inside = u32::from(!out.is_empty());
+        let own = evaluation.origins(vertex).into_iter();
+        out.extend(own.map(|origin| Origin { depth: origin.depth + inside, ..origin }));
         out
+    }
+
+    /// The sources that [`Value::origins`] point into: those of the template, and those of the inputs.
+    pub fn sources(&self) -> Sources {
+        self.evaluation.borrow().sources()
+    }
+
+    /// The alternatives of a disjunction that are left, and whether each is a default; nothing when the value is none.
+    pub fn alternatives(&self) -> Vec<(Self, bool)> {
+        let Some(vertex) = self.vertex else { return Vec::new() };
+        let mut evaluation = self.evaluation.borrow_mut();
+        evaluation.process(vertex);
+        let own = evaluation.deref(vertex);
+        let left = evaluation.v(own).disjuncts.clone().unwrap_or_default();
+        left.into_iter().map(|(each, mark)| (self.below(Some(each)), mark == Mark::Default)).collect()
     }
 
     /// The syntax of the evaluated value: references resolved, comments kept.
@@ -402,26 +414,26 @@ impl Value {
             return self.at(Some(made));
         }
         match other.to_data() {
-            Ok(data) => self.with_data(data),
+            Ok(data) => self.with_data(data, &[], None),
             Err(_) => self.at(None),
         }
     }
 
-    /// The value with data added at a path.
+    /// The value with data added at a path, as a patch does.
     pub fn fill(&self, path: &str, json: &serde_json::Value) -> Self {
-        let mut data = json_data(json);
-        for name in segments(path).into_iter().rev() {
-            data = Data::Struct(vec![(name, data)]);
-        }
-        self.with_data(data)
+        self.with_data(json_data(json), &segments(path), None)
     }
 
-    fn with_data(&self, data: Data) -> Self {
+    /// The value with an input added at its path.
+    pub fn fill_input(&self, input: &Input<'_>) -> Self {
+        self.with_data(json_data(input.value), &segments(input.path), input.positions.clone())
+    }
+
+    fn with_data(&self, data: Data, path: &[String], positions: Option<Arc<dyn Positions>>) -> Self {
         let Some(vertex) = self.vertex else { return self.clone() };
         let mut evaluation = self.evaluation.borrow_mut();
-        let made = match evaluation.data_expr(&data, Span::NONE) {
+        let made = match evaluation.input(data, path, true, positions) {
             Some(expr) => {
-                evaluation.inputs.push(expr.chunk());
                 let conjunct = evaluation.plain(expr);
                 let added = evaluation.inline(conjunct, VertexId::NONE);
                 evaluation.joined(vertex, added)
@@ -470,10 +482,6 @@ impl Value {
     /// Steps that its evaluation has used up so far.
     pub(crate) fn steps_used(&self) -> u64 {
         self.evaluation.borrow().steps_used()
-    }
-
-    pub(crate) fn sources(&self) -> Sources {
-        self.evaluation.borrow().program.sources.clone()
     }
 
     /// The path of the value.

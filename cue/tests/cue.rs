@@ -15,6 +15,8 @@ mod eras;
 mod messages;
 #[path = "cue/modernize.rs"]
 mod modernize;
+#[path = "cue/origins.rs"]
+mod origins;
 #[path = "cue/providers.rs"]
 mod providers;
 #[path = "cue/sharing.rs"]

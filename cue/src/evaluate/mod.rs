@@ -20,11 +20,13 @@ mod equality;
 mod export;
 mod expression;
 mod fault;
+mod input;
 mod limits;
 mod list;
 mod node;
 mod old_era;
 mod order;
+mod origin;
 mod precedence;
 mod reference;
 mod report;
@@ -45,6 +47,7 @@ pub(crate) use calls::Asking;
 pub(crate) use cycle::{CycleKind, Standing};
 pub(crate) use fault::{Fault, FaultData, Message};
 pub use limits::Budget;
+pub use origin::Origin;
 pub(crate) use validate::Mode;
 
 use crate::{
@@ -218,10 +221,14 @@ pub enum OriginKind {
     Constraint,
     /// Brought by a reference.
     Reference,
-    /// Computed: interpolation, arithmetic or call.
+    /// Computed: interpolation, arithmetic, call or comprehension.
     Computed,
+    /// What a computation used: a part of an interpolation, an operand, an argument.
+    Operand,
     /// Given as input.
     Input,
+    /// Given by a patch.
+    Patch,
 }
 
 pub(crate) struct Vertex {
@@ -340,8 +347,7 @@ pub(crate) struct Evaluation {
     /// Counts finished vertices: what waited is worth another look when it has moved.
     epoch: u32,
     pub(crate) root: VertexId,
-    /// Chunk of inputs, for origins.
-    pub(crate) inputs: Vec<usize>,
+    inputs: input::Inputs,
     /// `+` and `*` of an older era that met lists.
     pub(crate) list_operators: Vec<ExprId>,
 }
@@ -376,7 +382,7 @@ impl Evaluation {
             written: 0,
             epoch: 1,
             root: VertexId(0),
-            inputs: Vec::new(),
+            inputs: input::Inputs::default(),
             list_operators: Vec::new(),
         };
         this.root = this.new_vertex(VertexId::NONE, Label::NONE);
@@ -418,7 +424,8 @@ impl Evaluation {
         if id == ExprId::NONE {
             return Span::NONE;
         }
-        self.chunks.get(id.chunk()).and_then(|c| c.spans.get(id.index())).copied().unwrap_or(Span::NONE)
+        let span = self.chunks.get(id.chunk()).and_then(|c| c.spans.get(id.index())).copied();
+        span.filter(|span| !span.is_none()).unwrap_or_else(|| self.input_span(id, false))
     }
 
     pub(crate) fn new_vertex(&mut self, parent: VertexId, label: Label) -> VertexId {
@@ -551,11 +558,6 @@ impl Evaluation {
 
     pub(crate) fn steps_used(&self) -> u64 {
         self.steps
-    }
-
-    /// Whether a place was given as input, not written in the sources.
-    pub(crate) fn is_input_span(&self, _span: Span) -> bool {
-        false
     }
 
     /// The path of a vertex: `a.b[0]` is written `a.b.0`.

@@ -332,7 +332,11 @@ impl Evaluation {
 
     /// The label of the field whose value an expression is; the expression itself where it is no field's value.
     fn label_span(&self, expr: ExprId) -> Span {
-        self.program.labels_of_values.get(&expr).copied().unwrap_or_else(|| self.span(expr))
+        match self.program.labels_of_values.get(&expr) {
+            Some(span) => *span,
+            None if self.input_kind(expr).is_some() => self.input_span(expr, true),
+            None => self.span(expr),
+        }
     }
 }
 

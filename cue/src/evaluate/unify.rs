@@ -110,7 +110,7 @@ impl Evaluation {
     }
 
     pub(crate) fn note_origin(&mut self, vertex: VertexId, conjunct: Conjunct, kind: OriginKind) {
-        let kind = if self.inputs.contains(&conjunct.expr.chunk()) { OriginKind::Input } else { kind };
+        let kind = self.input_kind(conjunct.expr).unwrap_or(kind);
         self.vm(vertex).origins.push((conjunct.expr, kind));
     }
 

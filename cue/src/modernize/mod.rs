@@ -13,10 +13,11 @@ use serde_json::Value as Json;
 use crate::{
     diagnostic::{Code, Diagnostic, Diagnostics},
     era::Era,
+    input::Input,
     parser,
     provider::Provider,
     source::{FileId, Source, Sources, Span},
-    template::{Input, Template},
+    template::Template,
 };
 
 pub use samples::from_parameter;
