@@ -57,6 +57,11 @@ impl Document {
         &self.places
     }
 
+    /// Where its fields stand, to be kept.
+    pub(crate) fn shared_places(&self) -> Arc<Places> {
+        Arc::clone(&self.places)
+    }
+
     /// The same positions under another value (used after a conversion between API versions).
     #[must_use]
     pub fn with_value(&self, value: Json) -> Self {

@@ -11,6 +11,7 @@ mod declared;
 mod handlebars;
 mod kube;
 mod labels;
+pub mod parameters;
 pub mod patch;
 pub mod single;
 mod templates;

@@ -131,12 +131,21 @@ impl Places {
         Places { file: self.file.clone(), root: node.clone() }
     }
 
-    /// The deepest known position on the way to `path`, and whether it is the whole way.
+    /// Place of the value (or of its name) that these segments lead to, or of the nearest one above.
+    pub(crate) fn nearest(&self, segments: &[Segment], name: bool) -> Option<Place> {
+        let (position, exact) = self.follow(segments)?;
+        self.place(if exact && !name { position.value } else { position.key })
+    }
+
     fn find(&self, path: &str) -> Option<(Position, bool)> {
+        self.follow(&field_path::parse(path).unwrap_or_default())
+    }
+
+    /// The deepest known position on the way, and whether it is the whole way.
+    fn follow(&self, segments: &[Segment]) -> Option<(Position, bool)> {
         self.file.as_ref()?;
-        let segments = field_path::parse(path).unwrap_or_default();
         let mut node = &self.root;
-        for segment in &segments {
+        for segment in segments {
             match node.child(segment) {
                 Some(child) => node = child,
                 None => return Some((node.at, false)),

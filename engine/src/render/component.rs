@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
+use super::parameters::Parameters;
 use super::patch::{self, Tree};
 use super::templates::Compiled;
 use super::{Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, kube, labels};
@@ -42,14 +43,20 @@ impl Site<'_> {
         findings.into_iter().map(|finding| self.place_one(finding)).collect()
     }
 
+    /// The parameters with their places in the manifest.
+    fn parameters<'v>(&self, value: &'v Json) -> Parameters<'v> {
+        Parameters::written(value, self.document, &format!("{}.{}", self.path, self.field))
+    }
+
     fn place_one(&self, mut finding: Diagnostic) -> Diagnostic {
         if finding.definition.is_none() {
             finding.definition =
                 Some(DefinitionPlace { definition: self.definition.title(), line: 0, column: 0 });
         }
-        if finding.manifest.is_some() {
+        if finding.manifest.is_some() && !finding.object.is_empty() {
             return finding;
         }
+        let written = finding.manifest.take();
         let parameter =
             finding.path.strip_prefix("parameter").map(|rest| rest.strip_prefix('.').unwrap_or(rest));
         let path = match parameter {
@@ -58,7 +65,10 @@ impl Site<'_> {
             Some(rest) => format!("{}.{}.{rest}", self.path, self.field),
             None => self.path.to_owned(),
         };
-        finding.at(self.document, path)
+        let mut finding = finding.at(self.document, path);
+        // The evaluator knows the place of a value that was given; the path alone leads to the nearest one.
+        finding.manifest = written.or(finding.manifest);
+        finding
     }
 }
 
@@ -188,7 +198,7 @@ fn base(
     templates: &Templates,
 ) -> Result<(cue::Component, Diagnostics), Diagnostics> {
     match &*templates.get(site.definition)? {
-        Compiled::Cue(template) => template.component(parameter, context),
+        Compiled::Cue(template) => template.component(&site.parameters(parameter), context),
         Compiled::Handlebars(template) => {
             let mut objects = template.render(parameter, context)?.into_iter();
             let Some(output) = objects.next() else {
@@ -260,7 +270,7 @@ fn apply(
     let mut warnings = Diagnostics::new();
     let made = match &*templates.get(site.definition)? {
         Compiled::Cue(template) => {
-            let (made, found) = template.trait_(&trait_.properties, context)?;
+            let (made, found) = template.trait_(&site.parameters(&trait_.properties), context)?;
             warnings = found;
             made
         }

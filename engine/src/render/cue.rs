@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 use vela_cue::{Era, FieldKind, FieldOptions, Input, Kind, Source, Value, ast};
 
 use super::declared::{self, Declared};
+use super::parameters::Parameters;
 use super::patch::{self, Constraint, Field, Markers, Tree};
-use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Place};
 use crate::field_path;
 
 /// Values nested deeper than this are not taken from a template: no object is.
@@ -98,13 +99,13 @@ impl Template {
     /// Evaluates a component template; the findings are warnings.
     pub fn component(
         &self,
-        parameter: &Json,
+        parameter: &Parameters<'_>,
         context: &Json,
     ) -> Result<(Component, Diagnostics), Diagnostics> {
-        self.with_undeclared(parameter, self.make_component(parameter, context))
+        self.with_undeclared(parameter.value(), self.make_component(parameter, context))
     }
 
-    fn make_component(&self, parameter: &Json, context: &Json) -> Result<Component, Diagnostics> {
+    fn make_component(&self, parameter: &Parameters<'_>, context: &Json) -> Result<Component, Diagnostics> {
         let root = self.root(parameter, context)?;
         let output = root.lookup("output");
         if !output.exists() {
@@ -114,11 +115,15 @@ impl Template {
     }
 
     /// Evaluates a trait template; the findings are warnings.
-    pub fn trait_(&self, parameter: &Json, context: &Json) -> Result<(Trait, Diagnostics), Diagnostics> {
-        self.with_undeclared(parameter, self.make_trait(parameter, context))
+    pub fn trait_(
+        &self,
+        parameter: &Parameters<'_>,
+        context: &Json,
+    ) -> Result<(Trait, Diagnostics), Diagnostics> {
+        self.with_undeclared(parameter.value(), self.make_trait(parameter, context))
     }
 
-    fn make_trait(&self, parameter: &Json, context: &Json) -> Result<Trait, Diagnostics> {
+    fn make_trait(&self, parameter: &Parameters<'_>, context: &Json) -> Result<Trait, Diagnostics> {
         let root = self.root(parameter, context)?;
         if root.lookup("processing").exists() {
             let message = "`processing` (a request to elsewhere while rendering) is not supported yet";
@@ -177,9 +182,8 @@ impl Template {
     }
 
     /// The evaluated template, with everything that is wrong with it found first.
-    fn root(&self, parameter: &Json, context: &Json) -> Result<Value, Diagnostics> {
-        let instance =
-            self.template.instantiate(&[Input::new("parameter", parameter), Input::new("context", context)]);
+    fn root(&self, parameter: &Parameters<'_>, context: &Json) -> Result<Value, Diagnostics> {
+        let instance = self.template.instantiate(&[parameter.input(), Input::new("context", context)]);
         let root = instance.root();
         let refused: Diagnostics = root
             .lookup("errs")
@@ -412,12 +416,22 @@ fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
     found
         .iter()
         .map(|finding| {
-            let (line, column) = found
-                .position(finding)
-                .filter(|(file, ..)| *file == title)
-                .map_or((0, 0), |(_, line, column)| {
-                    (u32::try_from(line).unwrap_or(0), u32::try_from(column).unwrap_or(0))
-                });
+            let number = |number: usize| u32::try_from(number).unwrap_or(0);
+            let sources = found.sources();
+            let place = |given: bool| {
+                let mut labels = finding.labels.iter().filter(|l| l.span.file.is_by_line() == given);
+                labels.find_map(|label| {
+                    sources.position(label.span).filter(|(file, ..)| given || *file == title)
+                })
+            };
+            let (line, column) =
+                place(false).map_or((0, 0), |(_, line, column)| (number(line), number(column)));
+            // A value that was given is named where the user wrote it.
+            let manifest = place(true).map(|(file, line, column)| Place {
+                file: Arc::from(file),
+                line: number(line),
+                column: number(column),
+            });
             let code = match finding.code {
                 vela_cue::Code::Budget => Code::Limit,
                 code if code.class() == vela_cue::Class::Build => Code::BadDefinition,
@@ -432,6 +446,7 @@ fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
             let mut diagnostic =
                 Diagnostic::error(code, message).definition(place).hint_opt(finding.hint.clone());
             diagnostic.path = finding.path.clone();
+            diagnostic.manifest = manifest;
             diagnostic
         })
         .collect()
