@@ -385,6 +385,7 @@ impl Value {
         evaluation.process(vertex);
         let own = evaluation.deref(vertex);
         let left = evaluation.v(own).disjuncts.clone().unwrap_or_default();
+        drop(evaluation);
         left.into_iter().map(|(each, mark)| (self.below(Some(each)), mark == Mark::Default)).collect()
     }
 
