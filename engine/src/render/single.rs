@@ -9,14 +9,16 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// A component template: `{output, outputs}` (`outputs` only where there are some).
 pub fn component(template: &str, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
-    let (made, _) = Template::compile("template", template, DEFAULT_ERA)?.component(&parameter.into(), context)?;
+    let (made, _) =
+        Template::compile("template", template, DEFAULT_ERA)?.component(&parameter.into(), context)?;
     let outputs = made.outputs.iter().map(|(name, tree)| (name.clone(), tree)).collect::<Vec<_>>();
     result(&made.output, outputs.iter().map(|(name, tree)| (name.as_str(), *tree)))
 }
 
 /// A trait template on the objects made before it (`{output, outputs}`): the same, patched and added to.
 pub fn trait_(template: &str, base: &Json, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
-    let (made, _) = Template::compile("template", template, DEFAULT_ERA)?.trait_(&parameter.into(), context)?;
+    let (made, _) =
+        Template::compile("template", template, DEFAULT_ERA)?.trait_(&parameter.into(), context)?;
     let mut output = Tree::from(base.get("output").unwrap_or(&Json::Null));
     let before = base.get("outputs").and_then(Json::as_object).into_iter().flatten();
     let mut outputs: Vec<(String, Tree)> =
@@ -36,7 +38,8 @@ pub fn trait_(template: &str, base: &Json, parameter: &Json, context: &Json) -> 
 /// The `patch` field of one CUE text on the value of another.
 pub fn patch(base: &str, patch: &str) -> Result<Json, Diagnostics> {
     let base = Template::compile("base", base, DEFAULT_ERA)?.whole()?;
-    let (made, _) = Template::compile("patch", patch, DEFAULT_ERA)?.trait_(&(&json!({})).into(), &json!({}))?;
+    let (made, _) =
+        Template::compile("patch", patch, DEFAULT_ERA)?.trait_(&(&json!({})).into(), &json!({}))?;
     let Some(patch) = made.patch else {
         return Err(Diagnostic::error(Code::MissingField, "the text has no field `patch`").into());
     };
