@@ -213,9 +213,12 @@ impl Compiler<'_> {
                 Expr::Bottom
             }
             ExprKind::Unary(op, operand) => {
+                if let UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not = op {
+                    let operand = self.operand(operand);
+                    return self.push(span, Expr::Unary(*op, operand));
+                }
                 let operand = self.expr(operand);
                 match op {
-                    UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not => Expr::Unary(*op, operand),
                     UnaryOp::Default => {
                         self.error(Code::Syntax, "preference mark not allowed at this position", span);
                         Expr::Bottom
@@ -454,15 +457,15 @@ impl Compiler<'_> {
             BinaryOp::Equal | BinaryOp::NotEqual => {
                 let negated = op == BinaryOp::NotEqual;
                 if is_bottom(right) {
-                    return Expr::IsBottom { negated, operand: self.expr(left) };
+                    return Expr::IsBottom { negated, operand: self.operand(left) };
                 }
                 if is_bottom(left) {
-                    return Expr::IsBottom { negated, operand: self.expr(right) };
+                    return Expr::IsBottom { negated, operand: self.operand(right) };
                 }
             }
             _ => {}
         }
-        let (left, right) = (self.expr(left), self.expr(right));
+        let (left, right) = (self.operand(left), self.operand(right));
         Expr::Binary(op, left, right)
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod addition;
 pub(crate) mod expr;
+mod operand;
 mod scope;
 
 use std::sync::Arc;
