@@ -214,7 +214,7 @@ impl Compiler<'_> {
             }
             ExprKind::Unary(op, operand) => {
                 if let UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not = op {
-                    let operand = self.operand(operand);
+                    let operand = self.expr(operand);
                     return self.push(span, Expr::Unary(*op, operand));
                 }
                 let operand = self.expr(operand);
@@ -433,6 +433,9 @@ impl Compiler<'_> {
         for element in &lit.elements {
             match &element.kind {
                 ExprKind::Ellipsis(inner) => list.ellipsis = Some(inner.as_ref().map(|e| self.expr(e))),
+                ExprKind::Alias(name, _) => {
+                    self.error(Code::Syntax, "an alias stands before the value of a field", name.span);
+                }
                 ExprKind::Comprehension(_) => {
                     list.comprehensions = true;
                     list.elements.push(self.expr(element));

@@ -21,7 +21,11 @@ impl Compiler<'_> {
             _ => false,
         };
         if is_type {
-            self.error(Code::Eval, "an operator needs a concrete operand, and this is a type", operand.span);
+            self.error(
+                Code::Operation,
+                "an operator needs a concrete operand, and this is a type",
+                operand.span,
+            );
         }
         id
     }

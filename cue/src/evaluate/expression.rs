@@ -178,9 +178,19 @@ impl Evaluation {
                     return Ok(false);
                 }
                 self.finalize(own);
-                Ok(self.fatal(own).is_some())
+                Ok(self.fatal(own).is_some() || self.is_scalar_type(vertex))
             }
         }
+    }
+
+    /// Whether it is scalar and only its type or bounds are known: no value is there yet.
+    fn is_scalar_type(&mut self, vertex: VertexId) -> bool {
+        let own = match self.default_of(vertex) {
+            Some(default) => default,
+            None => self.deref(vertex),
+        };
+        let v = self.v(own);
+        v.atom.is_none() && v.disjuncts.is_none() && !v.kinds.meets(Kinds::LIST.or(Kinds::STRUCT))
     }
 
     fn interpolate(
@@ -226,6 +236,16 @@ impl Evaluation {
     }
 
     fn unary(&mut self, op: UnaryOp, operand: Conjunct, whole: ExprId) -> Result<Term, Fault> {
+        let chunk = self.chunk(operand.expr);
+        if matches!(self.expr(&chunk, operand.expr), Expr::Kinds(_) | Expr::Top | Expr::Bound(..)) {
+            // No input can make a written type concrete.
+            let text = format!(
+                "invalid operand {} ({} needs a concrete value)",
+                self.source_text(operand.expr),
+                op.text()
+            );
+            return Err(self.fault(Code::Operation, text, operand.expr));
+        }
         let term = self.concrete(operand)?;
         match (op, &term) {
             (UnaryOp::Not, Term::Atom(Atom::Bool(b))) => return Ok(Term::Atom(Atom::Bool(!b))),
@@ -292,11 +312,8 @@ impl Evaluation {
         };
         let a = one(self, left)?;
         if a == decisive {
-            // A mistake on the right side is a mistake even when its value does not count.
-            return match one(self, right) {
-                Err(fault) => Err(fault),
-                Ok(_) => Ok(Term::Atom(Atom::Bool(a))),
-            };
+            // The right side must have a value, whatever its type: a mistake in it is one also where it does not count.
+            return self.concrete(right).map(|_| Term::Atom(Atom::Bool(a)));
         }
         Ok(Term::Atom(Atom::Bool(one(self, right)?)))
     }

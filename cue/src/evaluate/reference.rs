@@ -214,7 +214,7 @@ impl Evaluation {
         let v = self.v(from);
         let arc = self.arc_index(from, label).and_then(|at| v.arcs.get(at)).copied();
         if let Some(arc) = arc
-            && arc.kind != ArcKind::Optional
+            && arc.kind == ArcKind::Member
         {
             return Ok(arc.vertex);
         }
@@ -239,8 +239,13 @@ impl Evaluation {
             );
             return Err(self.fault(Code::Operation, text, place));
         }
-        let message =
-            if arc.is_some() { Message::Optional(label, from) } else { Message::Undefined(label, from) };
+        let message = match arc.map(|arc| arc.kind) {
+            Some(ArcKind::Required) => {
+                Message::Text(format!("required field missing: {}", self.label_name(label)))
+            }
+            Some(_) => Message::Optional(label, from),
+            None => Message::Undefined(label, from),
+        };
         let closed =
             arc.is_none() && label.is_regular() && v.state == State::Done && !self.accepts(from, label);
         let code = if closed { Code::UndefinedField } else { Code::Incomplete };
