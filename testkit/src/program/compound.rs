@@ -181,16 +181,6 @@ impl Generator {
                 Expression::filled(&text, vec![block])
             }
             4 => Expression::filled("close($)", vec![self.block(fields, depth)]),
-            5 => {
-                let alias = self.variable("V");
-                let Expression::Struct(mut declarations) = self.block(fields, depth) else {
-                    return Expression::text("{}");
-                };
-                declarations
-                    .push(Declaration::field("self", Expression::text(format!("len(\"\\({alias}.tag)\")"))));
-                declarations.push(Declaration::field("tag", Expression::text("\"t\"")));
-                Expression::filled(&format!("{alias}=$"), vec![Expression::Struct(declarations)])
-            }
             _ => self.block(fields, depth),
         }
     }

@@ -204,10 +204,22 @@ impl Generator {
                 };
                 // A dynamic field gives no name to refer to, so the plain field is declared with its type.
                 out.push(Declaration::field(label, value));
-                out.push(Declaration::field(name, Expression::text("_")));
+                let kind = self.type_of(shape);
+                out.push(Declaration::field(name, kind));
             }
+            5 => out.push(Declaration::field(name, self.with_own_name(value))),
             _ => out.push(Declaration::field(name, value)),
         }
+    }
+
+    /// A struct that refers to itself by a name of its own.
+    fn with_own_name(&mut self, value: Expression) -> Expression {
+        let Expression::Struct(mut declarations) = value else { return value };
+        let alias = self.variable("V");
+        let length = Expression::text(format!("len(\"\\({alias}.tag)\")"));
+        declarations.push(Declaration::field("self", length));
+        declarations.push(Declaration::field("tag", Expression::text("\"t\"")));
+        Expression::filled(&format!("{alias}=$"), vec![Expression::Struct(declarations)])
     }
 
     /// A `let` or a hidden field, and a name for what follows.

@@ -99,19 +99,26 @@ fn expressions(of: &Expression) -> Vec<Expression> {
             {
                 made.push(only.clone());
             }
+            made.extend(of.iter().filter_map(|declaration| match declaration {
+                Declaration::Field { value, .. } => Some(value.clone()),
+                _ => None,
+            }));
         }
         Expression::List(items) => {
             made.extend(without(items).into_iter().map(Expression::List));
+            made.extend(items.iter().filter(|i| !matches!(i, Expression::Comprehension { .. })).cloned());
             for (index, item) in items.iter().enumerate() {
                 made.extend(
                     expressions(item)
                         .into_iter()
                         .map(|item| Expression::List(replaced(items, index, vec![item]))),
                 );
-                if let Expression::Comprehension { body, .. } = item
-                    && let [Declaration::Embedding(only)] = body.as_slice()
-                {
-                    made.push(Expression::List(replaced(items, index, vec![only.clone()])));
+                if let Expression::Comprehension { clauses, body, .. } = item {
+                    if let [Declaration::Embedding(only)] = body.as_slice() {
+                        made.push(Expression::List(replaced(items, index, vec![only.clone()])));
+                    }
+                    let inner = clauses.iter().flat_map(inner);
+                    made.extend(inner.map(|i| Expression::List(replaced(items, index, vec![i]))));
                 }
             }
         }
@@ -120,6 +127,16 @@ fn expressions(of: &Expression) -> Vec<Expression> {
         }
     }
     made
+}
+
+/// The expressions that stand directly in another.
+fn inner(of: &Expression) -> Vec<Expression> {
+    let Expression::Parts(parts) = of else { return Vec::new() };
+    let inner = parts.iter().filter_map(|part| match part {
+        Part::Inner(inner) => Some(inner.clone()),
+        Part::Text(_) => None,
+    });
+    inner.collect()
 }
 
 fn comprehensions(
