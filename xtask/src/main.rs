@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask check | conformance | differential-cue | e2e | bench | codegen`.
+//! Chores of the project: `cargo xtask check | conformance | differential-cue | fuzz | e2e | bench | codegen`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
@@ -7,6 +7,7 @@ mod command;
 mod conformance;
 mod differential;
 mod e2e;
+mod fuzz;
 mod image;
 mod tidy;
 
@@ -22,6 +23,8 @@ usage: cargo xtask <chore>
   case KIND FOLDER            one definition case (component, trait, patch or health); prints its result as JSON
   differential-cue [--seed S] [--programs N] [--cue PATH] [--keep DIR] [--order] [--file FILE]
                               random programs through the real cue and ours; keeps the smallest that differ
+  fuzz [--target T] [--seed S] [--seconds N | --runs N] [--keep DIR]
+                              changed inputs through every part that takes input; keeps what panics, hangs or crashes
   batch                       the same for many cases: one JSON object a line in, one out
   e2e [--real]                the scenarios on the sandbox, or on a real control plane
   bench                       figures of the release binaries, as recorded in docs/benchmarks.md
@@ -37,6 +40,8 @@ fn main() -> ExitCode {
         ["conformance", rest @ ..] => conformance::run(rest),
         ["case", kind, folder] => conformance::case(kind, folder),
         ["differential-cue", rest @ ..] => differential::run(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["fuzz-child", target] => fuzz::serve(target),
         ["batch"] => conformance::serve(),
         ["e2e"] => e2e::on_the_sandbox(),
         ["e2e", "--real"] => e2e::on_a_control_plane(),

@@ -1,0 +1,136 @@
+//! Committed inputs in; every mutation of them on which a part of the evaluator panics, hangs, or eats memory or stack out.
+//!
+//! There is no feedback from coverage, which needs a compiler of another channel; the inputs know the languages instead.
+//! Each target runs in a process of its own with a limit on memory, so that whatever happens is seen and the input kept.
+
+mod child;
+mod corpus;
+mod minimize;
+mod mutate;
+#[path = "../../../cue/fuzz/targets.rs"]
+mod targets;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use vela_testkit::program::Random;
+
+use crate::command;
+pub(crate) use child::serve;
+use child::{Child, Verdict};
+
+/// One target stops after so many finds; a build that fails on everything would find for ever.
+const MOST_FOUND: usize = 5;
+
+struct Options {
+    targets: Vec<&'static str>,
+    seed: u64,
+    /// For all targets together.
+    seconds: u64,
+    /// For each target, instead of seconds.
+    runs: Option<u64>,
+    keep: PathBuf,
+}
+
+/// Runs the targets.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
+    let options = options(arguments)?;
+    let workers = std::thread::available_parallelism().map_or(2, usize::from).min(options.targets.len());
+    let rounds = options.targets.len().div_ceil(workers).max(1);
+    let each = Duration::from_secs(options.seconds) / u32::try_from(rounds).unwrap_or(1);
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    let outcomes: Vec<Result<(), String>> = std::thread::scope(|scope| {
+        let work = || {
+            while let Some(target) = options.targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let finds = one_target(target, &options, each)?;
+                found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(finds);
+            }
+            Ok(())
+        };
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|w| w.join().unwrap_or_else(|_| Err("a worker panicked".into()))).collect()
+    });
+    outcomes.into_iter().collect::<Result<Vec<()>, String>>()?;
+    let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if found.is_empty() { Ok(()) } else { Err(found.join("\n       ")) }
+}
+
+fn one_target(target: &'static str, options: &Options, time: Duration) -> Result<Vec<String>, String> {
+    let corpus = corpus::read(target)?;
+    let mut random = Random::new(options.seed);
+    let mut child = Child::new(target);
+    let mut found = Vec::new();
+    let started = Instant::now();
+    let mut runs = 0_u64;
+    let mut slowest = Duration::ZERO;
+    // Every input is run as it is before any is changed.
+    let mut plain = corpus.iter().map(|input| input.bytes.clone());
+    loop {
+        let input = plain.next().unwrap_or_else(|| mutate::mutated(target, &corpus, &mut random));
+        let begun = Instant::now();
+        let verdict = child.run(&input)?;
+        slowest = slowest.max(begun.elapsed());
+        runs += 1;
+        if verdict != Verdict::Fine {
+            let small = minimize::smallest(&input, &verdict, &mut child)?;
+            let file = corpus::keep(&options.keep, target, &verdict, &small)?;
+            let line = format!("{target}: {}; the input is kept in {}", verdict.words(), file.display());
+            println!("{line}");
+            found.push(line);
+        }
+        let over = match options.runs {
+            Some(most) => runs >= most.max(corpus.len() as u64),
+            None => started.elapsed() >= time && runs >= corpus.len() as u64,
+        };
+        if over || found.len() >= MOST_FOUND {
+            break;
+        }
+    }
+    println!(
+        "{target}: {runs} inputs in {:.1} s, the slowest took {} ms, {} found",
+        started.elapsed().as_secs_f64(),
+        slowest.as_millis(),
+        found.len()
+    );
+    Ok(found)
+}
+
+fn options(arguments: &[&str]) -> Result<Options, String> {
+    let mut options = Options {
+        targets: targets::TARGETS.to_vec(),
+        seed: 1,
+        seconds: 40,
+        runs: None,
+        keep: command::root().join("target/fuzz"),
+    };
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().map(|v| (*v).to_owned()).ok_or(format!("{word} needs a value"));
+        let number =
+            |text: String| text.parse::<u64>().map_err(|_| format!("{word} takes a number, not {text}"));
+        match *word {
+            "--target" => {
+                let name = value()?;
+                let known = targets::TARGETS.into_iter().find(|target| *target == name);
+                let known = known.ok_or(format!(
+                    "unknown target {name}; expected one of {}",
+                    targets::TARGETS.join(", ")
+                ))?;
+                options.targets = vec![known];
+            }
+            "--seed" => options.seed = number(value()?)?,
+            "--seconds" => options.seconds = number(value()?)?,
+            "--runs" => options.runs = Some(number(value()?)?),
+            "--keep" => options.keep = PathBuf::from(value()?),
+            other => {
+                return Err(format!(
+                    "unknown option {other}; expected --target, --seed, --seconds, --runs or --keep"
+                ));
+            }
+        }
+    }
+    Ok(options)
+}
