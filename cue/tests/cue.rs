@@ -11,6 +11,8 @@ mod calls;
 mod doors;
 #[path = "cue/eras.rs"]
 mod eras;
+#[path = "cue/fuzz.rs"]
+mod fuzz;
 #[path = "cue/messages.rs"]
 mod messages;
 #[path = "cue/modernize.rs"]

@@ -428,7 +428,7 @@ impl Printer<'_> {
         match kind {
             LiteralKind::String | LiteralKind::Bytes => self.reindented(text),
             LiteralKind::Int => match text.find('.') {
-                Some(at) if text[at + 1..].starts_with(|c: char| c > '9') => {
+                Some(at) if text[at + 1..].starts_with(|c: char| c > '9' && c != '_') => {
                     lower_exponent(format!("{}0{}", &text[..=at], &text[at + 1..]))
                 }
                 _ => lower_exponent(text.to_string()),
@@ -436,7 +436,7 @@ impl Printer<'_> {
             LiteralKind::Float => lower_exponent(match text.find('.') {
                 Some(0) => format!("0{text}"),
                 Some(at) if at + 1 == text.len() => format!("{text}0"),
-                Some(at) if text[at + 1..].starts_with(|c: char| c > '9') => {
+                Some(at) if text[at + 1..].starts_with(|c: char| c > '9' && c != '_') => {
                     format!("{}0{}", &text[..=at], &text[at + 1..])
                 }
                 _ => text.to_string(),

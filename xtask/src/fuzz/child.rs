@@ -20,6 +20,9 @@ const STACK: usize = 8 << 20;
 /// The longest input.
 const INPUT: usize = 16 << 20;
 
+/// Where the last panic was.
+static PLACE: std::sync::Mutex<String> = std::sync::Mutex::new(String::new());
+
 /// How an input fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -44,9 +47,12 @@ impl Verdict {
         }
     }
 
-    /// Whether it is the same mistake, as far as that can be seen from outside.
+    /// Whether it is the same mistake, as far as that can be seen from outside: a panic has a place.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        match (self, other) {
+            (Self::Panic(a), Self::Panic(b)) => a.split(' ').next() == b.split(' ').next(),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
     }
 }
 
@@ -145,7 +151,12 @@ pub(crate) fn serve(target: &str) -> Result<(), String> {
 }
 
 fn answer_all(target: &str) -> Result<(), String> {
-    std::panic::set_hook(Box::new(|_| {}));
+    std::panic::set_hook(Box::new(|panic| {
+        if let Some(place) = panic.location() {
+            let place = format!("{}:{}", place.file(), place.line());
+            *PLACE.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = place;
+        }
+    }));
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
     let mut length = [0; 4];
@@ -169,8 +180,9 @@ fn answer_all(target: &str) -> Result<(), String> {
 fn words(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no words");
+    let place = PLACE.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     format!(
-        "panic {}",
+        "{place} {}",
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect::<String>()
     )
 }

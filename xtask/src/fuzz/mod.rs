@@ -63,6 +63,7 @@ fn one_target(target: &'static str, options: &Options, time: Duration) -> Result
     let mut random = Random::new(options.seed);
     let mut child = Child::new(target);
     let mut found = Vec::new();
+    let mut seen: Vec<Verdict> = Vec::new();
     let started = Instant::now();
     let mut runs = 0_u64;
     let mut slowest = Duration::ZERO;
@@ -74,7 +75,10 @@ fn one_target(target: &'static str, options: &Options, time: Duration) -> Result
         let verdict = child.run(&input)?;
         slowest = slowest.max(begun.elapsed());
         runs += 1;
-        if verdict != Verdict::Fine {
+        if verdict != Verdict::Fine
+            && !(matches!(verdict, Verdict::Panic(_)) && seen.iter().any(|v| v.is_like(&verdict)))
+        {
+            seen.push(verdict.clone());
             let small = minimize::smallest(&input, &verdict, &mut child)?;
             let file = corpus::keep(&options.keep, target, &verdict, &small)?;
             let line = format!("{target}: {}; the input is kept in {}", verdict.words(), file.display());

@@ -47,7 +47,7 @@ pub(super) fn is_plain_text(text: &str) -> bool {
     // Booleans of YAML 1.1 and base-60 numbers are strings when read but quoted when written, for other readers' sake.
     const OLD_BOOLEANS: [&str; 10] = ["y", "n", "t", "f", "yes", "no", "on", "off", "true", "false"];
     let lower = text.to_ascii_lowercase();
-    let cased = text == lower || text == text.to_ascii_uppercase() || text[1..] == lower[1..];
+    let cased = text == lower || text == text.to_ascii_uppercase() || text.get(1..) == lower.get(1..);
     if cased && OLD_BOOLEANS.contains(&lower.as_str()) {
         return false;
     }
