@@ -11,7 +11,9 @@ pub(crate) const TARGETS: [&str; 8] =
     ["parse", "literal", "evaluate", "json", "yaml", "toml", "template", "regexp"];
 
 /// Small, so that a program which does not end is told from one that takes its time.
-const BUDGET: Budget = Budget { steps: 100_000, depth: 200, output: 1 << 20 };
+fn budget() -> Budget {
+    Budget { steps: 100_000, depth: 200, output: 1 << 20, ..Budget::default() }
+}
 
 /// What a template of text is filled with.
 const VALUES: &str = r#"{a: 1, b: ["x", "y"], c: {d: "e", f: 2.5}, g: null, h: true, s: "text"}"#;
@@ -57,7 +59,7 @@ fn literal(text: &str) {
 
 fn evaluate(text: &str) {
     let template = match Template::compile(&[Source::new("in.cue", text)]) {
-        Ok(template) => template.with_budget(BUDGET),
+        Ok(template) => template.with_budget(budget()),
         Err(diagnostics) => {
             let _ = (diagnostics.render(false), diagnostics.to_json());
             return;

@@ -223,7 +223,7 @@ impl Generator {
             6 => Expression::filled("$ && $", self.two(&shape, depth)),
             7 => Expression::filled("$ || $", self.two(&shape, depth)),
             8 => Expression::filled("!$", vec![guarded(self.value(&shape, depth))]),
-            9 | 10 => self.presence(depth),
+            9 | 10 => self.presence(),
             11 => {
                 let operator = self.random.word(&["$ =~ \"a\"", "$ !~ \"^[A-Z]\""]);
                 Expression::filled(operator, vec![guarded(self.value(&Shape::String, depth))])
@@ -238,8 +238,9 @@ impl Generator {
         }
     }
 
-    /// Whether something is there: a field that is, one that is not, or one that may be.
-    fn presence(&mut self, depth: usize) -> Expression {
+    /// Whether something is there: a field that is, one that is not, or one that may be. Operands are what people write,
+    /// since the reference takes back its answer for some calculated ones.
+    fn presence(&mut self) -> Expression {
         let operator = self.random.word(&["$ != _|_", "$ == _|_"]);
         let any = Shape::Struct(Vec::new());
         let path = match self.reference(&any, false) {
@@ -249,7 +250,10 @@ impl Generator {
             }
             _ => {
                 let shape = self.scalar_shape();
-                guarded(self.value(&shape, depth))
+                match self.reference(&shape, false) {
+                    Some(path) => path,
+                    None => self.literal(&shape),
+                }
             }
         };
         Expression::filled(operator, vec![path])
