@@ -10,7 +10,7 @@ use crate::{
     ast::BinaryOp,
     diagnostic::Code,
     ir::{ArcKind, Atom, Builtin, Callee, Expr, ExprId, Label},
-    packages::{Data, Failure, Function, Kinds, Run, Special},
+    packages::{Data, Failure, Function, Kinds, Run},
 };
 
 fn name_of(callee: Callee) -> &'static str {
@@ -273,8 +273,11 @@ impl Evaluation {
         let mut terms = Vec::with_capacity(arguments.len());
         for (at, (argument, parameter)) in arguments.iter().zip(function.parameters).enumerate() {
             let argument = conjunct.with(*argument);
-            let term =
-                if parameter.kinds == Kinds::TOP { self.eval(argument)? } else { self.concrete(argument)? };
+            let mut term = self.eval(argument)?;
+            // A kind that can never fit is told before what is only not concrete yet.
+            if parameter.kinds != Kinds::TOP && self.term_may_be(&term, parameter.kinds) {
+                term = self.concrete_term(term, argument.expr)?;
+            }
             let kinds = match &term {
                 Term::Atom(atom) => atom.kinds(),
                 Term::Vertex(v) => {
@@ -282,10 +285,7 @@ impl Evaluation {
                     self.v(self.deref(*v)).kinds
                 }
             };
-            // A number with no fraction stands for an int.
-            let integral = matches!(&term, Term::Atom(Atom::Number { value, .. }) if value.is_integral())
-                && parameter.kinds.meets(Kinds::INT);
-            if !kinds.meets(parameter.kinds) && !integral {
+            if !kinds.meets(parameter.kinds) {
                 let message = Message::Argument {
                     function: FunctionName::of(function),
                     at,
@@ -330,6 +330,19 @@ impl Evaluation {
                 }
                 run(&data)
             }
+            Run::Lenient(run) => {
+                let mut shown = Vec::new();
+                let mut data = Vec::with_capacity(terms.len());
+                for term in terms {
+                    let value = self.lenient_data(term, &mut shown, 0);
+                    if let (Data::Opaque(_), Term::Vertex(vertex)) = (&value, term) {
+                        let message = Message::NotConcrete(conjunct.expr, *vertex);
+                        return Err(self.fault_with(Code::Incomplete, message, &[conjunct.expr]));
+                    }
+                    data.push(value);
+                }
+                run(&data)
+            }
             Run::Count(run) => {
                 let mut data = Vec::with_capacity(terms.len());
                 for (at, term) in terms.iter().enumerate() {
@@ -365,79 +378,14 @@ impl Evaluation {
             Err(Failure::Incomplete(vertex)) => {
                 let vertex = VertexId(vertex as u32);
                 self.validate(vertex, Mode::Concrete, conjunct.expr)?;
-                Err(self.fault_with(
-                    Code::Incomplete,
-                    Message::NotConcrete(conjunct.expr, vertex),
-                    &[conjunct.expr],
+                // It is concrete, so it will never fit.
+                let text = format!("cannot use value {} here", self.show(vertex));
+                Err(self.fault(
+                    Code::Argument,
+                    format!("error in call to {}: {text}", FunctionName::of(function)),
+                    conjunct.expr,
                 ))
             }
-        }
-    }
-
-    fn run_special(&mut self, special: Special, terms: &[Term], conjunct: Conjunct) -> Result<Term, Fault> {
-        let boolean = |b: bool| Ok(Term::Atom(Atom::Bool(b)));
-        match (special, terms) {
-            (Special::Sort | Special::IsSorted, [Term::Vertex(list), Term::Vertex(comparer)]) => {
-                self.process(*list);
-                let list = self.deref(*list);
-                let elements = self.elements_of(list);
-                if special == Special::IsSorted {
-                    for pair in elements.windows(2) {
-                        if self.less(pair[1], pair[0], *comparer, conjunct)? {
-                            return boolean(false);
-                        }
-                    }
-                    return boolean(true);
-                }
-                let sorted = self.merge_sort(elements, *comparer, conjunct)?;
-                Ok(Term::Vertex(self.list_of(&sorted)))
-            }
-            (Special::ListMatchN, [Term::Vertex(list), number, constraint]) => {
-                let constraint = &self.term_vertex(constraint);
-                self.process(*list);
-                let list = self.deref(*list);
-                let mut count = 0;
-                for element in self.elements_of(list) {
-                    if self.unifies(element, *constraint) {
-                        count += 1;
-                    }
-                }
-                let fits = self.fits(count, number);
-                boolean(fits)
-            }
-            (
-                Special::JsonValidate | Special::YamlValidate | Special::YamlValidatePartial,
-                [Term::Atom(text), Term::Vertex(constraint)],
-            ) => {
-                let text = match text {
-                    Atom::String(s) => s.to_string(),
-                    Atom::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
-                    _ => return boolean(false),
-                };
-                let read = match special {
-                    Special::JsonValidate => crate::packages::json_read(text.as_bytes()),
-                    _ => crate::packages::yaml_read(&text),
-                };
-                let data = match read {
-                    Ok(data) => data,
-                    Err(error) => {
-                        return Err(self.fault(
-                            Code::Argument,
-                            format!("cannot read: {error:?}"),
-                            conjunct.expr,
-                        ));
-                    }
-                };
-                let Term::Vertex(value) = self.data_vertex(&data, conjunct.expr)? else {
-                    return boolean(false);
-                };
-                let joined = self.joined(value, *constraint);
-                let mode =
-                    if special == Special::YamlValidatePartial { Mode::Partial } else { Mode::Concrete };
-                self.validate(joined, mode, conjunct.expr)?;
-                boolean(true)
-            }
-            _ => Err(self.fault(Code::Argument, "these arguments do not fit the function", conjunct.expr)),
         }
     }
 
@@ -451,13 +399,13 @@ impl Evaluation {
         made
     }
 
-    fn unifies(&mut self, a: VertexId, b: VertexId) -> bool {
+    pub(super) fn unifies(&mut self, a: VertexId, b: VertexId) -> bool {
         let joined = self.joined(a, b);
         self.finalize(joined);
         self.fatal(joined).is_none()
     }
 
-    fn fits(&mut self, count: i64, number: &Term) -> bool {
+    pub(super) fn fits(&mut self, count: i64, number: &Term) -> bool {
         match number {
             Term::Atom(Atom::Number { value, .. }) => value.to_i64() == Some(count),
             Term::Atom(_) => false,
@@ -472,56 +420,7 @@ impl Evaluation {
         }
     }
 
-    fn less(
-        &mut self,
-        a: VertexId,
-        b: VertexId,
-        comparer: VertexId,
-        conjunct: Conjunct,
-    ) -> Result<bool, Fault> {
-        let pair = Data::Struct(vec![
-            ("x".into(), Data::Opaque(a.0 as usize)),
-            ("y".into(), Data::Opaque(b.0 as usize)),
-        ]);
-        let Term::Vertex(pair) = self.data_vertex(&pair, conjunct.expr)? else { return Ok(false) };
-        let joined = self.joined(comparer, pair);
-        let label = Label::regular(self.intern("less"));
-        let less = self.lookup(joined, label, conjunct.expr)?;
-        match self.concrete_term(Term::Vertex(less), conjunct.expr)? {
-            Term::Atom(Atom::Bool(b)) => Ok(b),
-            _ => Err(self.fault(Code::Argument, "less must be a bool", conjunct.expr)),
-        }
-    }
-
-    fn merge_sort(
-        &mut self,
-        mut items: Vec<VertexId>,
-        comparer: VertexId,
-        conjunct: Conjunct,
-    ) -> Result<Vec<VertexId>, Fault> {
-        if items.len() < 2 {
-            return Ok(items);
-        }
-        let right = items.split_off(items.len() / 2);
-        let left = self.merge_sort(items, comparer, conjunct)?;
-        let right = self.merge_sort(right, comparer, conjunct)?;
-        let (mut a, mut b) = (left.into_iter().peekable(), right.into_iter().peekable());
-        let mut out = Vec::new();
-        while let (Some(x), Some(y)) = (a.peek().copied(), b.peek().copied()) {
-            if self.less(y, x, comparer, conjunct)? {
-                out.push(y);
-                b.next();
-            } else {
-                out.push(x);
-                a.next();
-            }
-        }
-        out.extend(a);
-        out.extend(b);
-        Ok(out)
-    }
-
-    fn term_vertex(&mut self, term: &Term) -> VertexId {
+    pub(super) fn term_vertex(&mut self, term: &Term) -> VertexId {
         match term {
             Term::Vertex(vertex) => *vertex,
             Term::Atom(atom) => {
@@ -552,7 +451,7 @@ impl Evaluation {
         }))
     }
 
-    fn data_vertex(&mut self, data: &Data, place: ExprId) -> Result<Term, Fault> {
+    pub(super) fn data_vertex(&mut self, data: &Data, place: ExprId) -> Result<Term, Fault> {
         let span = self.span(place);
         let Some(expr) = self.data_expr(data, span) else {
             return Err(self.fault(Code::Budget, "too much data", place));
@@ -600,8 +499,11 @@ impl Evaluation {
         if ok {
             return Ok(());
         }
-        let more_may_come =
-            matches!(check.callee, Callee::Package(f) if f.name == "MinFields") && !self.is_closed(vertex);
+        let more_may_come = match check.callee {
+            Callee::Package(f) if f.name == "MinFields" => !self.is_closed(vertex),
+            Callee::Package(f) if f.name == "UniqueItems" => !self.repeats_an_atom(vertex),
+            _ => false,
+        };
         let code = if more_may_come { Code::Incomplete } else { Code::Unsatisfied };
         let text = format!(
             "invalid value {} (does not satisfy {})",

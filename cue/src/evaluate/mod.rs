@@ -31,6 +31,7 @@ mod precedence;
 mod reference;
 mod report;
 mod sharing;
+mod special;
 mod syntax;
 mod tree;
 mod unify;

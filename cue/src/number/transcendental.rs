@@ -45,7 +45,8 @@ impl Decimal {
             return Ok(Self::ZERO);
         }
         let root = self.abs().integer_root(3)?;
-        let root = root.rounded(PRECISION)?.reduced();
+        let root = root.rounded(PRECISION)?;
+        let root = if root.is_integral() { root.reduced() } else { root };
         Ok(if self.is_negative() { root.neg() } else { root })
     }
 

@@ -39,8 +39,12 @@ pub(super) fn number(arguments: &[Data], index: usize) -> Result<&Decimal, Failu
 }
 
 pub(super) fn integer(arguments: &[Data], index: usize) -> Result<i64, Failure> {
-    number(arguments, index)?
+    let value = number(arguments, index)?;
+    // What an unsigned integer of 64 bits still holds counts as the largest signed one.
+    let unsigned = || value.to_u64().map(|_| i64::MAX);
+    value
         .to_i64()
+        .or_else(unsigned)
         .ok_or_else(|| Failure::error(format!("argument {} is not an integer of 64 bits", index + 1)))
 }
 

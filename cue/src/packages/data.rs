@@ -107,7 +107,7 @@ impl Data {
     /// The result of decimal arithmetic: an int when it has no fraction.
     pub fn number(value: Decimal) -> Self {
         match value.to_bigint() {
-            Some(integer) if value.adjusted_exponent() < i64::from(crate::number::PRECISION) => {
+            Some(integer) if value.adjusted_exponent() <= i64::from(crate::number::MAX_EXPONENT) => {
                 Self::Number { value: Decimal::from(integer), is_float: false }
             }
             _ => Self::Number { is_float: !value.is_integral(), value },

@@ -136,6 +136,51 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     text + &format!("p{direction}{:02}", power.abs())
 }
 
+/// The float that a text names, as Go reads it: decimal or `0x1.8p3`, with `_` between digits.
+pub(super) fn parse(text: &str) -> Option<f64> {
+    let clean;
+    let mut text = text;
+    if text.contains('_') {
+        let digit =
+            |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).is_some_and(u8::is_ascii_hexdigit);
+        let parts_digits = |at: usize| digit(at.checked_sub(1)) && digit(at.checked_add(1));
+        if !text.match_indices('_').all(|(at, _)| parts_digits(at)) {
+            return None;
+        }
+        clean = text.replace('_', "");
+        text = &clean;
+    }
+    let (negative, body) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let value = match body.strip_prefix("0x").or_else(|| body.strip_prefix("0X")) {
+        Some(digits) => parse_hexadecimal(digits)?,
+        None => {
+            let plain =
+                body.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
+            body.parse::<f64>().ok().filter(|_| plain && !body.starts_with(['+', '-']))?
+        }
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// `1.8p3` after its prefix; at most 16 digits are exact, which is more than a float holds.
+fn parse_hexadecimal(text: &str) -> Option<f64> {
+    let lower = text.to_ascii_lowercase();
+    let (mantissa, power) = lower.split_once('p')?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    if digits.is_empty() || digits.len() > 16 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    let bits = u64::from_str_radix(&digits, 16).ok()?;
+    let power = power.parse::<i32>().ok()?.clamp(-5000, 5000) - 4 * i32::try_from(fraction.len()).ok()?;
+    // Two steps keep the power of two itself in range.
+    Some(bits as f64 * 2f64.powi(power / 2) * 2f64.powi(power - power / 2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::format;

@@ -17,12 +17,14 @@ pub(super) static PACKAGE: Package = Package {
     constants: &[],
     declarations: "",
     functions: &[
-        function("Valid", &[BYTES], B, |a| Ok(Data::Bool(read(bytes(a, 0)?).is_ok()))),
+        function("Valid", &[BYTES], B, |a| Ok(Data::Bool(whole(bytes(a, 0)?, true).is_ok()))),
         function("Compact", &[BYTES], S, |a| layout(bytes(a, 0)?, None)),
         function("Indent", &[BYTES, TEXT, TEXT], S, |a| {
             layout(bytes(a, 0)?, Some((text(a, 1)?, text(a, 2)?)))
         }),
-        function("HTMLEscape", &[BYTES], S, |a| Ok(Data::String(html_safe(text(a, 0)?)))),
+        function("HTMLEscape", &[BYTES], S, |a| {
+            Ok(Data::String(html_safe(&String::from_utf8_lossy(bytes(a, 0)?))))
+        }),
         function("Marshal", &[ANY], S, |a| marshal(any(a, 0)?).map(Data::String)),
         function("MarshalStream", &[ANY], S, |a| {
             let mut out = String::new();
@@ -33,7 +35,7 @@ pub(super) static PACKAGE: Package = Package {
             Ok(Data::String(out))
         }),
         function("UnmarshalStream", &[BYTES], Kinds::TOP, |a| {
-            let mut parser = Parser { text: bytes(a, 0)?, at: 0 };
+            let mut parser = Parser { text: bytes(a, 0)?, at: 0, lone_surrogates: false };
             let mut items = Vec::new();
             while parser.peek().is_some() {
                 items.push(parser.value(0)?);
@@ -136,7 +138,12 @@ pub(crate) fn quote(out: &mut String, text: &str) {
 
 /// Reads one JSON text.
 pub fn read(text: &[u8]) -> Outcome {
-    let mut parser = Parser { text, at: 0 };
+    whole(text, false)
+}
+
+/// Reads one JSON text; half a surrogate pair is valid JSON, but no text.
+fn whole(text: &[u8], lone_surrogates: bool) -> Outcome {
+    let mut parser = Parser { text, at: 0, lone_surrogates };
     let value = parser.value(0)?;
     if parser.peek().is_some() {
         return parser.fail("unexpected text after the value");
@@ -147,6 +154,7 @@ pub fn read(text: &[u8]) -> Outcome {
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
+    lone_surrogates: bool,
 }
 
 impl Parser<'_> {
@@ -239,22 +247,25 @@ impl Parser<'_> {
 
     fn number(&mut self) -> Outcome {
         let start = self.at;
-        while matches!(self.text.get(self.at), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
+        let sign = usize::from(self.text.get(start) == Some(&b'-'));
+        // A number that begins with 0 goes on only with a point or an exponent.
+        if self.text.get(start + sign) == Some(&b'0') {
+            self.at += sign + 1;
+        }
+        let alone = self.at > start && !matches!(self.text.get(self.at), Some(b'.' | b'e' | b'E'));
+        while !alone && matches!(self.text.get(self.at), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+        {
             self.at += 1;
         }
         let text = std::str::from_utf8(&self.text[start..self.at]).unwrap_or_default();
         let digits = text.strip_prefix('-').unwrap_or(text);
         let is_float = text.contains(['.', 'e', 'E']);
-        let leading_zero =
-            digits.len() > 1 && digits.starts_with('0') && digits.as_bytes()[1].is_ascii_digit();
         let bare_point = digits.starts_with('.')
             || digits.ends_with('.')
             || digits.contains(".e")
             || digits.contains(".E");
         match Decimal::parse(text) {
-            Ok(value) if !leading_zero && !bare_point && !text.starts_with('+') => {
-                Ok(Data::Number { value, is_float })
-            }
+            Ok(value) if !bare_point && !text.starts_with('+') => Ok(Data::Number { value, is_float }),
             _ => {
                 self.at = start;
                 self.fail("malformed number")
@@ -305,6 +316,9 @@ impl Parser<'_> {
                         self.at = rewind;
                     }
                 }
+                if (0xD800..0xE000).contains(&code) && !self.lone_surrogates {
+                    return self.fail("invalid string: unmatched surrogate pair");
+                }
                 let c = char::from_u32(code).unwrap_or('\u{fffd}');
                 value.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 return Ok(());
@@ -327,7 +341,7 @@ impl Parser<'_> {
 
 /// Re-spaces a JSON text without touching its numbers and strings.
 fn layout(source: &[u8], indent: Option<(&str, &str)>) -> Outcome {
-    read(source)?;
+    whole(source, true)?;
     let text = std::str::from_utf8(source).map_err(|_| Failure::error("JSON text is not valid UTF-8"))?;
     let mut out = String::new();
     let (mut depth, mut in_string, mut escaped, mut opened) = (0usize, false, false, false);

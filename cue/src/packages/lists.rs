@@ -1,8 +1,9 @@
 //! Package `list`: lists in, lists, numbers and verdicts out.
 
-use super::arguments::{MAX_RESULT, any, integer, list, number, numbers, size, texts};
+use super::arguments::{any, integer, list, number, numbers, size, texts};
 use super::{
-    ANY, Data, Failure, INTEGER, Kinds, LIST, NUMBER, Package, Special, count, function, shape, special,
+    ANY, Data, Failure, INTEGER, Kinds, LIST, NUMBER, Package, Special, count, function, lenient, shape,
+    special,
 };
 use crate::number::Decimal;
 
@@ -30,17 +31,10 @@ pub(super) static PACKAGE: Package = Package {
         shape("Take", &[LIST, INTEGER], L, |a| Ok(part(list(a, 0)?, 0, size(a, 1, "index")?))),
         shape("Slice", &[LIST, INTEGER, INTEGER], L, slice),
         shape("Reverse", &[LIST], L, |a| Ok(Data::List(list(a, 0)?.iter().rev().cloned().collect()))),
-        count("MinItems", &[LIST, INTEGER], |a| {
-            Ok(Data::Bool(*number(a, 0)? >= Decimal::from(integer(a, 1)?)))
-        }),
-        count("MaxItems", &[LIST, INTEGER], |a| {
-            Ok(Data::Bool(*number(a, 0)? <= Decimal::from(integer(a, 1)?)))
-        }),
-        function("UniqueItems", &[LIST], B, unique),
-        function("Contains", &[LIST, ANY], B, |a| {
-            let wanted = any(a, 1)?;
-            Ok(Data::Bool(list(a, 0)?.iter().any(|item| equal(item, wanted))))
-        }),
+        count("MinItems", &[LIST, INTEGER], |a| Ok(Data::Bool(integer(a, 0)? >= integer(a, 1)?))),
+        count("MaxItems", &[LIST, INTEGER], |a| Ok(Data::Bool(integer(a, 0)? <= integer(a, 1)?))),
+        lenient("UniqueItems", &[LIST], B, unique),
+        lenient("Contains", &[LIST, ANY], B, contains),
         special("MatchN", &[LIST, ANY, ANY], B, Special::ListMatchN),
         function("Avg", &[LIST], N, average),
         function("Max", &[LIST], N, |a| extreme(a, |items| items.into_iter().max())),
@@ -60,7 +54,12 @@ pub(super) static PACKAGE: Package = Package {
     ],
 };
 
-/// Equality of values: numbers by value, structs without regard to order.
+fn contains(a: &[Data]) -> Outcome {
+    let wanted = any(a, 1)?;
+    Ok(Data::Bool(list(a, 0)?.iter().any(|item| equal(item, wanted))))
+}
+
+/// Equality of values: numbers of one kind by value, structs without regard to order.
 pub(super) fn equal(a: &Data, b: &Data) -> bool {
     match (a, b) {
         (Data::List(a), Data::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
@@ -69,7 +68,6 @@ pub(super) fn equal(a: &Data, b: &Data) -> bool {
                 && a.iter()
                     .all(|(name, value)| b.iter().any(|(other, found)| name == other && equal(value, found)))
         }
-        (Data::Number { value: a, .. }, Data::Number { value: b, .. }) => a == b,
         _ => a == b,
     }
 }
@@ -93,7 +91,7 @@ fn slice(a: &[Data]) -> Outcome {
 fn repeat(a: &[Data]) -> Outcome {
     let (items, times) = (list(a, 0)?, size(a, 1, "count")?);
     if items.len().saturating_mul(times) > MAX_ELEMENTS {
-        return Err(Failure::error(format!(
+        return Err(Failure::Budget(format!(
             "count {times} makes a list of more than {MAX_ELEMENTS} elements"
         )));
     }
@@ -181,11 +179,10 @@ fn range(a: &[Data]) -> Outcome {
     let mut current = start.clone();
     while if down { current > *limit } else { current < *limit } {
         if items.len() >= MAX_ELEMENTS {
-            return Err(Failure::error(format!("range has more than {MAX_ELEMENTS} elements")));
+            return Err(Failure::Budget(format!("range has more than {MAX_ELEMENTS} elements")));
         }
         items.push(Data::number(current.clone()));
         current = step.add(&current)?;
     }
-    debug_assert!(items.len() < MAX_RESULT);
     Ok(Data::List(items))
 }

@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{One as _, Signed as _, Zero as _};
 
-use super::arguments::{integer, number, size};
+use super::arguments::{integer, number};
 use super::{Data, Failure, Function, INTEGER, Kinds, NUMBER, Package, Parameter, function};
 use crate::number::{Decimal, NumberError, Rounding};
 
@@ -16,8 +16,8 @@ const ONE: &[Parameter] = &[NUMBER];
 const TWO: &[Parameter] = &[NUMBER, NUMBER];
 const TWO_INTEGERS: &[Parameter] = &[INTEGER, INTEGER];
 
-/// Widest shift: larger ones make numbers that no configuration has.
-const MAX_SHIFT: usize = 1 << 16;
+/// Most bits that a shift or a set bit makes: larger numbers take too long to print.
+const MAX_BITS: u64 = 1 << 20;
 
 pub(super) static PACKAGE: Package = Package {
     path: "math",
@@ -114,15 +114,25 @@ pub(super) static BITS: Package = Package {
     constants: &[],
     declarations: "",
     functions: &[
-        function("Lsh", TWO_INTEGERS, I, |a| Ok(Data::int(big(a, 0)? << shift(a, 1)?))),
+        function("Lsh", TWO_INTEGERS, I, |a| {
+            let (value, places) = (big(a, 0)?, shift(a, 1)?);
+            within_bits(value.bits().saturating_add(places))?;
+            Ok(Data::int(value << places))
+        }),
         function("Rsh", TWO_INTEGERS, I, |a| Ok(Data::int(big(a, 0)? >> shift(a, 1)?))),
         function("At", TWO_INTEGERS, I, |a| {
             let at = shift(a, 1)?;
-            Ok(Data::int(i32::from(big(a, 0)?.bit(at as u64))))
+            if at > u64::from(u32::MAX) {
+                return Err(Failure::error("bit index too large"));
+            }
+            Ok(Data::int(i32::from(big(a, 0)?.bit(at))))
         }),
         function("Set", &[INTEGER, INTEGER, INTEGER], I, |a| {
-            let (mut value, at, bit) = (big(a, 0)?, shift(a, 1)?, integer(a, 2)?);
-            value.set_bit(at as u64, bit & 1 == 1);
+            let (mut value, at) = (big(a, 0)?, shift(a, 1)?);
+            let bit = number(a, 2)?.to_u64().filter(|bit| *bit < 2);
+            let bit = bit.ok_or_else(|| Failure::error("set bit is not 0 or 1"))?;
+            within_bits(at)?;
+            value.set_bit(at, bit == 1);
             Ok(Data::int(value))
         }),
         function("And", TWO_INTEGERS, I, |a| Ok(Data::int(big(a, 0)? & big(a, 1)?))),
@@ -177,13 +187,17 @@ fn big(a: &[Data], index: usize) -> Result<BigInt, Failure> {
         .ok_or_else(|| Failure::error(format!("argument {} is not an integer", index + 1)))
 }
 
-fn shift(a: &[Data], index: usize) -> Result<usize, Failure> {
-    let places = size(a, index, "shift count")?;
-    if places > MAX_SHIFT {
-        Err(Failure::error(format!("shift count is larger than {MAX_SHIFT}")))
-    } else {
-        Ok(places)
+fn shift(a: &[Data], index: usize) -> Result<u64, Failure> {
+    number(a, index)?.to_u64().ok_or_else(|| {
+        Failure::error(format!("argument {} is not an unsigned integer of 64 bits", index + 1))
+    })
+}
+
+fn within_bits(bits: u64) -> Result<(), Failure> {
+    if bits > MAX_BITS {
+        return Err(Failure::Budget(format!("result would have more than {MAX_BITS} bits")));
     }
+    Ok(())
 }
 
 fn jacobi(a: &[Data]) -> Outcome {

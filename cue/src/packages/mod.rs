@@ -99,6 +99,8 @@ pub enum Run {
     Data(fn(&[Data]) -> Result<Data, Failure>),
     /// Lists are passed with their shape only: every element that is not a list is a [`Data::Opaque`], given back unchanged.
     Shape(fn(&[Data]) -> Result<Data, Failure>),
+    /// Values need not be concrete: what is not is a [`Data::Opaque`], equal to others that look the same.
+    Lenient(fn(&[Data]) -> Result<Data, Failure>),
     /// The first argument is passed as its number of elements or regular fields (a [`Data::Number`]).
     Count(fn(&[Data]) -> Result<Data, Failure>),
     /// The arguments are constraints: only the evaluator can do it.
@@ -207,6 +209,16 @@ const fn shape(
     run: fn(&[Data]) -> Result<Data, Failure>,
 ) -> Function {
     Function { name, parameters, result, run: Run::Shape(run) }
+}
+
+/// A function over values that need not be concrete.
+const fn lenient(
+    name: &'static str,
+    parameters: &'static [Parameter],
+    result: Kinds,
+    run: fn(&[Data]) -> Result<Data, Failure>,
+) -> Function {
+    Function { name, parameters, result, run: Run::Lenient(run) }
 }
 
 /// A function over a number of elements.

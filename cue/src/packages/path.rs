@@ -23,11 +23,11 @@ pub(super) static PACKAGE: Package = Package {
             Ok(Data::texts([&path[..cut], &path[cut..]]))
         }),
         function("SplitList", REQUIRED, Kinds::LIST, |a| {
-            let path = text(a, 0)?;
+            let (path, system) = (text(a, 0)?, system(a, 1)?);
             if path.is_empty() {
                 return Ok(Data::List(Vec::new()));
             }
-            Ok(Data::texts(path.split(match system(a, 1)? {
+            Ok(Data::texts(path.split(match system {
                 System::Unix => ':',
                 System::Windows => ';',
                 System::Plan9 => '\0',
@@ -232,9 +232,11 @@ fn relative(a: &[Data]) -> Outcome {
     }
     let base = if base == "." { String::new() } else { base };
     let impossible = || Failure::error(format!("Rel: can't make {target} relative to {base}"));
-    if is_absolute(&base, system) != is_absolute(&target, system)
-        || base[..system.volume(&base)] != target[..system.volume(&target)]
-    {
+    let parted = |path: &str| {
+        let (volume, rest) = path.split_at(system.volume(path));
+        (volume.to_lowercase(), rest.starts_with(|c| system.separates(c)))
+    };
+    if parted(&base) != parted(&target) {
         return Err(impossible());
     }
     let split = |path: &str| {
@@ -252,6 +254,9 @@ fn relative(a: &[Data]) -> Outcome {
 
 /// Shell patterns: `*`, `?`, `[a-z]`, `\x`; none of them matches a separator.
 fn matches(pattern: &[char], name: &[char], system: System) -> Result<bool, Failure> {
+    if pattern.windows(2).any(|pair| pair == ['*', '*']) {
+        return Err(Failure::error("'**' is not supported in patterns as of yet"));
+    }
     let bad = || Failure::error("syntax error in pattern");
     // Positions of `name` that the pattern read so far can have reached.
     let mut reached = vec![false; name.len() + 1];

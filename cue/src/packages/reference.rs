@@ -4,7 +4,11 @@ use crate::{Source, Template};
 
 /// Package and its cases: each line is a program with a field `x`, and its JSON, `ERR` or `INCOMPLETE`.
 const FILES: &[(&str, &str)] = &[
+    ("crypto_hmac", include_str!("reference/crypto_hmac.jsonl")),
     ("crypto_md5", include_str!("reference/crypto_md5.jsonl")),
+    ("crypto_sha1", include_str!("reference/crypto_sha1.jsonl")),
+    ("crypto_sha256", include_str!("reference/crypto_sha256.jsonl")),
+    ("crypto_sha512", include_str!("reference/crypto_sha512.jsonl")),
     ("encoding_base64", include_str!("reference/encoding_base64.jsonl")),
     ("encoding_csv", include_str!("reference/encoding_csv.jsonl")),
     ("encoding_hex", include_str!("reference/encoding_hex.jsonl")),

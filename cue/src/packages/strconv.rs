@@ -75,12 +75,9 @@ fn parse_bool(a: &[Data]) -> Outcome {
 
 fn parse_float(a: &[Data]) -> Outcome {
     let (source, bits) = (text(a, 0)?, integer(a, 1)?);
-    let plausible =
-        source.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E'));
-    let value =
-        if bits == 32 { source.parse::<f32>().ok().map(f64::from) } else { source.parse::<f64>().ok() };
-    let value =
-        value.filter(|_| plausible && !source.is_empty()).ok_or_else(|| syntax("ParseFloat", source))?;
+    let value = super::float::parse(source).ok_or_else(|| syntax("ParseFloat", source))?;
+    #[allow(clippy::cast_possible_truncation)]
+    let value = if bits == 32 { f64::from(value as f32) } else { value };
     let value = Decimal::from_f64(value).ok_or_else(|| range("ParseFloat", source))?;
     Ok(Data::float(value))
 }
@@ -113,7 +110,7 @@ fn big(source: &str, base: i64) -> Option<BigInt> {
             }
         }
         if radix == 10 && digits.len() > 1 && digits.starts_with('0') {
-            (radix, digits) = (8, &digits[1..]);
+            (radix, digits) = (8, digits[1..].strip_prefix('_').unwrap_or(&digits[1..]));
         }
         if digits.starts_with('_') || digits.ends_with('_') || digits.contains("__") {
             return None;
@@ -121,14 +118,26 @@ fn big(source: &str, base: i64) -> Option<BigInt> {
         clean = digits.replace('_', "");
         digits = &clean;
     }
-    if !(2..=36).contains(&radix) || digits.is_empty() || digits.len() > crate::number::MAX_DIGITS {
+    if !(2..=MAX_RADIX).contains(&radix) || digits.is_empty() || digits.len() > crate::number::MAX_DIGITS {
         return None;
     }
-    if !digits.chars().all(|c| c.is_digit(radix)) {
-        return None;
-    }
-    let magnitude = BigInt::parse_bytes(digits.as_bytes(), radix)?;
+    let values: Option<Vec<u8>> = digits.bytes().map(|b| digit_value(b, radix)).collect();
+    let magnitude = BigInt::from_radix_be(Sign::Plus, &values?, radix)?;
     Some(if sign == Sign::Minus { -magnitude } else { magnitude })
+}
+
+/// Letters of both cases are digits; they differ only beyond 36.
+const MAX_RADIX: u32 = 62;
+
+fn digit_value(byte: u8, radix: u32) -> Option<u8> {
+    let value = match byte {
+        b'0'..=b'9' => byte - b'0',
+        b'a'..=b'z' => byte - b'a' + 10,
+        b'A'..=b'Z' if radix > 36 => byte - b'A' + 36,
+        b'A'..=b'Z' => byte - b'A' + 10,
+        _ => return None,
+    };
+    Some(value).filter(|value| u32::from(*value) < radix)
 }
 
 fn parse_uint(a: &[Data]) -> Outcome {
@@ -157,7 +166,14 @@ fn format_int(a: &[Data]) -> Outcome {
     let base = integer(a, 1)?;
     match u32::try_from(base) {
         Ok(radix @ 2..=36) => Ok(Data::String(value.to_str_radix(radix))),
-        _ => Err(Failure::error(format!("base {base} is not in the range 2 to 36"))),
+        Ok(radix @ 37..=MAX_RADIX) => {
+            const DIGITS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+            let (sign, digits) = value.to_radix_be(radix);
+            let mut text = String::from(if sign == Sign::Minus { "-" } else { "" });
+            text.extend(digits.iter().filter_map(|d| DIGITS.get(usize::from(*d))).map(|b| char::from(*b)));
+            Ok(Data::String(text))
+        }
+        _ => Err(Failure::error(format!("base {base} is not in the range 2 to {MAX_RADIX}"))),
     }
 }
 
@@ -172,6 +188,9 @@ fn format_float(a: &[Data]) -> Outcome {
         _ => return Err(Failure::error("argument 2 must be a format character")),
     };
     let (precision, bits) = (integer(a, 2)?, integer(a, 3)?);
+    if bits != 32 && bits != 64 {
+        return Err(Failure::error("strconv: illegal AppendFloat/FormatFloat bitSize"));
+    }
     if precision > 2000 {
         return Err(Failure::error("precision is larger than 2000"));
     }
@@ -210,29 +229,8 @@ pub(super) fn go_quote(text: &str, quote: char, ascii: bool) -> String {
 fn unquote(a: &[Data]) -> Outcome {
     let source = text(a, 0)?;
     let invalid = || Failure::error("invalid syntax");
-    let value = match source.as_bytes().first() {
-        Some(b'"') => {
-            // Go's double-quoted form is CUE's plus byte escapes, less `\/`.
-            let body = source.strip_prefix('"').and_then(|s| s.strip_suffix('"')).ok_or_else(invalid)?;
-            if body.contains("\\/") || body.contains("\\(") || unescaped_quote(body) {
-                return Err(invalid());
-            }
-            let as_bytes = format!("'{}'", body.replace("\\\"", "\"").replace('\'', "\\'"));
-            let (_, bytes) = crate::literal::unquote(&as_bytes).map_err(|_| invalid())?;
-            String::from_utf8(bytes).map_err(|_| invalid())?
-        }
-        _ => return Err(invalid()),
-    };
+    // The literals of the language itself are read, strings and bytes alike.
+    let (_, bytes) = crate::literal::unquote(source).map_err(|_| invalid())?;
+    let value = String::from_utf8(bytes).map_err(|_| invalid())?;
     Ok(Data::String(value))
-}
-
-fn unescaped_quote(body: &str) -> bool {
-    let mut escaped = false;
-    for c in body.chars() {
-        if c == '"' && !escaped {
-            return true;
-        }
-        escaped = c == '\\' && !escaped;
-    }
-    escaped
 }

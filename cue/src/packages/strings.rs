@@ -9,6 +9,9 @@ const S: Kinds = Kinds::STRING;
 const B: Kinds = Kinds::BOOL;
 const I: Kinds = Kinds::INT;
 const L: Kinds = Kinds::LIST;
+/// Most repetitions, the same as the reference allows.
+const MAX_REPEAT: usize = 1_000_000;
+
 const TWO: &[super::Parameter] = &[TEXT, TEXT];
 
 pub(super) static PACKAGE: Package = Package {
@@ -158,8 +161,11 @@ fn slice_runes(a: &[Data]) -> Outcome {
 
 fn repeat(a: &[Data]) -> Outcome {
     let (unit, times) = (text(a, 0)?, size(a, 1, "count")?);
+    if times > MAX_REPEAT {
+        return Err(Failure::Budget(format!("count {times} exceeds limit of {MAX_REPEAT}")));
+    }
     if unit.len().saturating_mul(times) > MAX_RESULT {
-        return Err(Failure::error(format!("count {times} makes a text of more than {MAX_RESULT} bytes")));
+        return Err(Failure::Budget(format!("count {times} makes a text of more than {MAX_RESULT} bytes")));
     }
     Ok(Data::String(unit.repeat(times)))
 }
@@ -218,7 +224,7 @@ fn replace(a: &[Data]) -> Outcome {
     let limit = usize::try_from(integer(a, 3)?).unwrap_or(usize::MAX);
     let growth = count(source, old).min(limit).saturating_mul(new.len());
     if growth > MAX_RESULT {
-        return Err(Failure::error(format!("result would be longer than {MAX_RESULT} bytes")));
+        return Err(Failure::Budget(format!("result would be longer than {MAX_RESULT} bytes")));
     }
     Ok(Data::String(source.replacen(old, new, limit)))
 }

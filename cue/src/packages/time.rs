@@ -73,9 +73,7 @@ pub(super) static PACKAGE: Package = Package {
             let (seconds, nanoseconds) = (integer(a, 0)?, integer(a, 1)?);
             let seconds = seconds.saturating_add(nanoseconds.div_euclid(1_000_000_000));
             let nanosecond = nanoseconds.rem_euclid(1_000_000_000);
-            let moment = Moment::from_unix(seconds, nanosecond)
-                .ok_or_else(|| Failure::error("time is out of range"))?;
-            Ok(Data::String(format(&moment, RFC3339_NANO)))
+            Ok(Data::String(format(&Moment::from_unix(seconds, nanosecond), RFC3339_NANO)))
         }),
         function("ToUnix", &[TEXT], I, |a| Ok(Data::int(moment(text(a, 0)?)?.unix()))),
         function("ToUnixNano", &[TEXT], I, |a| {
@@ -160,20 +158,25 @@ fn duration(source: &str) -> Result<i64, Failure> {
             return Err(Failure::error(format!("time: {what} in duration {source:?}")));
         };
         total += whole.parse::<i128>().unwrap_or(0) * scale;
-        let mut weight = *scale;
-        let mut part: i128 = 0;
-        for digit in fraction.bytes().take(18) {
-            // Whole units of the fraction are exact; what is below a nanosecond is cut.
-            part = part * 10 + i128::from(digit - b'0');
-            weight *= 10;
-        }
-        total += part * scale * scale / weight;
+        total += below_unit(fraction, *scale);
         rest = after;
         if total > i128::from(i64::MAX) + i128::from(negative) {
             return Err(invalid());
         }
     }
     i64::try_from(if negative { -total } else { total }).map_err(|_| invalid())
+}
+
+/// Nanoseconds of the digits behind a point, in binary floats as Go counts them; digits that no integer holds are cut.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
+fn below_unit(fraction: &str, scale: i128) -> i128 {
+    let (mut part, mut weight) = (0u64, 1f64);
+    for digit in fraction.bytes() {
+        let next = part.checked_mul(10).and_then(|p| p.checked_add(u64::from(digit - b'0')));
+        let Some(next) = next.filter(|n| *n <= 1 << 63) else { break };
+        (part, weight) = (next, weight * 10.0);
+    }
+    (part as f64 * (scale as f64 / weight)) as i128
 }
 
 /// `72h3m0.5s`, or with a smaller unit below a second.

@@ -15,6 +15,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, String> {
         rest: pattern.chars().peekable(),
         out: String::new(),
         depth: 0,
+        names: Vec::new(),
         repeatable: false,
         repeated: false,
     };
@@ -26,6 +27,7 @@ struct Translator<'a> {
     rest: Peekable<Chars<'a>>,
     out: String,
     depth: usize,
+    names: Vec<String>,
     /// Whether something stands before that an operator can repeat.
     repeatable: bool,
     /// Whether it is already repeated.
@@ -162,7 +164,11 @@ impl Translator<'_> {
             if !valid {
                 return Err(format!("invalid named capture: `(?{head}`"));
             }
-            self.out.push_str(&format!("?P<{name}>"));
+            // A name may stand twice in Go; the first group keeps it.
+            if !self.names.iter().any(|known| known == name) {
+                self.out.push_str(&format!("?P<{name}>"));
+                self.names.push(name.to_string());
+            }
             return Ok(());
         }
         let flags = &head[..head.len() - 1];

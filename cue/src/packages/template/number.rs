@@ -1,5 +1,6 @@
 //! Constants of templates: numbers, characters and quoted texts in, values out.
 
+use super::super::float;
 use super::lexer::{Kind, Mistake, Token};
 
 /// A constant number.
@@ -32,7 +33,8 @@ pub(super) fn number(token: Token<'_>) -> Result<Number, Mistake> {
     }
     let clean = token.text.replace('_', "");
     if clean.contains(['x', 'X']) {
-        return hexadecimal_float(&clean)
+        return float::parse(&clean)
+            .filter(|f| f.is_finite())
             .map_or_else(|| bad("illegal number syntax"), |f| Ok(Number::Float(f)));
     }
     let is_float = clean.contains(['.', 'e', 'E']);
@@ -63,19 +65,6 @@ fn integer(text: &str) -> Option<i128> {
     }
     let value = i128::from_str_radix(&clean, radix).ok()?;
     Some(if negative { -value } else { value })
-}
-
-/// `0x1.8p3`.
-fn hexadecimal_float(text: &str) -> Option<f64> {
-    let negative = text.starts_with('-');
-    let lower = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
-    let (mantissa, power) = lower.strip_prefix("0x")?.split_once('p')?;
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let bits = u64::from_str_radix(&digits, 16).ok()?;
-    let power = power.parse::<i32>().ok()? - 4 * i32::try_from(fraction.len()).ok()?;
-    let value = bits as f64 * 2f64.powi(power.clamp(-1100, 1100));
-    value.is_finite().then_some(if negative { -value } else { value })
 }
 
 /// The text of a quoted or raw string.

@@ -65,14 +65,11 @@ impl Moment {
             - self.offset_seconds
     }
 
-    /// The moment in UTC; none when the year leaves five digits.
-    pub(super) fn from_unix(seconds: i64, nanosecond: i64) -> Option<Self> {
+    /// The moment in UTC.
+    pub(super) fn from_unix(seconds: i64, nanosecond: i64) -> Self {
         let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-        if days.abs() > 40_000_000 {
-            return None;
-        }
         let (year, month, day) = civil_from_days(days);
-        Some(Self {
+        Self {
             year,
             month,
             day,
@@ -82,11 +79,11 @@ impl Moment {
             nanosecond,
             offset_seconds: 0,
             zone: "UTC".into(),
-        })
+        }
     }
 
     pub(super) fn utc(&self) -> Self {
-        Self::from_unix(self.unix(), self.nanosecond).unwrap_or_else(|| self.clone())
+        Self::from_unix(self.unix(), self.nanosecond)
     }
 
     fn weekday(&self) -> usize {
@@ -269,9 +266,10 @@ pub(super) fn parse(layout: &str, source: &str) -> Result<Moment, String> {
     for (index, piece) in pieces.iter().enumerate() {
         match piece {
             Piece::Text(text) => rest = rest.strip_prefix(text).ok_or_else(error)?,
-            Piece::Fraction(separator, optional, digits) => {
+            Piece::Fraction(_, optional, digits) => {
+                // Either separator stands for the other when a text is read.
                 let Some(after) =
-                    rest.strip_prefix(*separator).filter(|a| a.starts_with(|c: char| c.is_ascii_digit()))
+                    rest.strip_prefix(['.', ',']).filter(|a| a.starts_with(|c: char| c.is_ascii_digit()))
                 else {
                     if *optional { continue } else { return Err(error()) }
                 };
