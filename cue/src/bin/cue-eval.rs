@@ -177,10 +177,7 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
                 .collect())
         }
         "openapi" => {
-            let schema = export::openapi::schema_of_field(&parsed(&sources)?, "parameter");
-            schema
-                .map(|s| format!("{s:#}\n"))
-                .ok_or_else(|| Failure::Message("there is no field \"parameter\"".into()))
+            Ok(format!("{:#}\n", export::openapi::schema_of_field(&parsed(&sources)?, "parameter")))
         }
         "export" => {
             let value = value(sources, arguments)?;

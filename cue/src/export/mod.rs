@@ -1,4 +1,6 @@
 //! Values and declarations of CUE in, other notations out.
 
+mod choice;
 pub mod openapi;
 mod schema;
+mod shape;

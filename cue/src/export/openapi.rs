@@ -2,19 +2,20 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::schema::{Kind, Property, Shape, field_shape, json_number};
+use super::schema::field_shape;
+use super::shape::{Kind, Property, Shape, json_number};
 use crate::ast::File;
 
-/// The schema of the top-level field `name` of these files; none when there is no such field.
+/// The schema of the top-level field `name` of these files; that of any object when there is no such field.
 ///
 /// Every property carries its name as title and its `+usage=` text (or its comment) as description.
-pub fn schema_of_field(files: &[File], name: &str) -> Option<Json> {
-    let (shape, comments) = field_shape(files, name)?;
+pub fn schema_of_field(files: &[File], name: &str) -> Json {
+    let Some((shape, comments)) = field_shape(files, name) else { return json!({"type": "object"}) };
     let mut schema = schema(&shape, true);
-    if let Some(text) = description(&comments) {
+    if let Some(text) = description(&comments, true) {
         schema.insert("description".into(), Json::String(text));
     }
-    Some(Json::Object(schema))
+    Json::Object(schema)
 }
 
 fn schema(shape: &Shape, titled: bool) -> Map<String, Json> {
@@ -22,16 +23,20 @@ fn schema(shape: &Shape, titled: bool) -> Map<String, Json> {
     let mut put = |key: &str, value: Json| {
         out.insert(key.to_string(), value);
     };
-    if let Some(kind) = shape.kind {
-        let name = match kind {
-            Kind::Bool => "boolean",
-            Kind::Integer => "integer",
-            Kind::Number => "number",
-            Kind::String | Kind::Null => "string",
-            Kind::Array => "array",
-            Kind::Object => "object",
-        };
+    let name = match shape.kind {
+        Some(Kind::Bool) => Some("boolean"),
+        Some(Kind::Integer) => Some("integer"),
+        Some(Kind::Number) => Some("number"),
+        Some(Kind::String) => Some("string"),
+        Some(Kind::Array) => Some("array"),
+        Some(Kind::Object) => Some("object"),
+        Some(Kind::Null) | None => None,
+    };
+    if let Some(name) = name {
         put("type", json!(name));
+    }
+    if let Some(format) = shape.format {
+        put("format", json!(format));
     }
     if shape.nullable {
         put("nullable", json!(true));
@@ -54,16 +59,24 @@ fn schema(shape: &Shape, titled: bool) -> Map<String, Json> {
             }
         }
     }
-    if let Some(pattern) = &shape.pattern {
-        put("pattern", json!(pattern));
+    match &shape.patterns[..] {
+        [] => {}
+        [only] => put("pattern", json!(only)),
+        several => put("allOf", several.iter().map(|pattern| json!({"pattern": pattern})).collect()),
     }
-    if let Some(least) = shape.lengths.0 {
-        put("minLength", json!(least));
+    let (least, most) = match shape.kind {
+        Some(Kind::Array) => ("minItems", "maxItems"),
+        Some(Kind::Object) => ("minProperties", "maxProperties"),
+        _ => ("minLength", "maxLength"),
+    };
+    for (key, size) in [(least, shape.sizes.0), (most, shape.sizes.1)] {
+        if let Some(size) = size {
+            put(key, json!(size));
+        }
     }
-    if let Some(most) = shape.lengths.1 {
-        put("maxLength", json!(most));
-    }
-    if let Some(items) = &shape.items {
+    if let Some(items) = &shape.items
+        && **items != Shape::default()
+    {
         put("items", Json::Object(schema(items, titled)));
     }
     if let Some(others) = &shape.others {
@@ -72,27 +85,46 @@ fn schema(shape: &Shape, titled: bool) -> Map<String, Json> {
     if !shape.fields.is_empty() {
         put("properties", properties(&shape.fields, titled));
     }
-    if shape.alternatives.is_empty() {
-        let needed = required(&shape.fields);
-        if !needed.is_empty() {
-            put("required", json!(needed));
-        }
-    } else if shape.kind == Some(Kind::Object) {
-        // The properties stand above; an alternative only says which of them it needs.
-        let alternatives = shape.alternatives.iter().map(|a| match required(&a.fields) {
-            needed if needed.is_empty() => json!({}),
-            needed => json!({"required": needed}),
-        });
-        put("oneOf", alternatives.collect());
-    } else {
-        let alternatives = shape.alternatives.iter().map(|a| {
-            let mut schema = schema(a, false);
-            schema.remove("type");
-            Json::Object(schema)
-        });
-        put("oneOf", alternatives.collect());
+    let needed = required(&shape.fields);
+    if !needed.is_empty() {
+        put("required", json!(needed));
+    }
+    if !shape.alternatives.is_empty() {
+        put("oneOf", alternatives(shape));
     }
     out
+}
+
+/// What each alternative asks for beyond what all share.
+fn alternatives(shape: &Shape) -> Json {
+    let objects = shape.kind == Some(Kind::Object);
+    let schemas: Vec<Json> = shape
+        .alternatives
+        .iter()
+        .map(|alternative| match required(&alternative.fields) {
+            // The properties stand above; an alternative only says which of them it needs.
+            needed if objects && needed.is_empty() => json!({}),
+            needed if objects => json!({"required": needed}),
+            _ => {
+                let mut schema = schema(alternative, false);
+                schema.remove("type");
+                Json::Object(schema)
+            }
+        })
+        .collect();
+    // Objects may have more fields than are named: one that admits another must say that it is not that one.
+    let apart = |(index, own): (usize, &Shape)| {
+        let covers = |&other: &usize| other != index && own.subsumes(&shape.alternatives[other]);
+        let others = (0..schemas.len()).filter(|_| own.kind == Some(Kind::Object)).filter(covers);
+        let others: Vec<&Json> = others.map(|other| &schemas[other]).collect();
+        let schema = &schemas[index];
+        if others.is_empty() {
+            return schema.clone();
+        }
+        let not = json!({"not": {"anyOf": others}});
+        if schema.as_object().is_some_and(Map::is_empty) { not } else { json!({"allOf": [schema, not]}) }
+    };
+    shape.alternatives.iter().enumerate().map(apart).collect()
 }
 
 fn required(fields: &[Property]) -> Vec<&str> {
@@ -105,7 +137,7 @@ fn properties(fields: &[Property], titled: bool) -> Json {
         if titled {
             schema.insert("title".into(), json!(field.name));
         }
-        if let Some(text) = description(&field.comments).filter(|_| titled) {
+        if let Some(text) = description(&field.comments, titled) {
             schema.insert("description".into(), Json::String(text));
         }
         (field.name.clone(), Json::Object(schema))
@@ -113,16 +145,15 @@ fn properties(fields: &[Property], titled: bool) -> Json {
     Json::Object(schemas.collect())
 }
 
-/// The text behind `+usage=`, or the plain comment.
-fn description(comments: &[String]) -> Option<String> {
-    let plain: Vec<&str> = comments.iter().map(|line| line.trim_start_matches('/').trim()).collect();
-    if let Some(at) = plain.iter().position(|line| line.starts_with("+usage=")) {
-        // The text goes on over the lines that follow; the short flag is not part of it.
-        let mut text = vec![plain[at].trim_start_matches("+usage=")];
-        text.extend(plain[at + 1..].iter().filter(|line| !line.starts_with("+short")));
-        return Some(text.join("\n").trim().to_string());
+/// The comments as one text; `clean` gives what stands between `+usage=` and `+short`, where they are used.
+fn description(comments: &[String], clean: bool) -> Option<String> {
+    let text = comments.join("\n\n");
+    let mut text = text.trim();
+    if clean {
+        text = text.split("+usage=").nth(1).unwrap_or(text);
+        if let Some((before, _)) = text.split_once("+short") {
+            text = before.trim();
+        }
     }
-    let text: Vec<&str> = plain.into_iter().filter(|line| !line.starts_with('+')).collect();
-    let text = text.join("\n").trim().to_string();
-    (!text.is_empty()).then_some(text)
+    (!text.is_empty()).then(|| text.to_owned())
 }

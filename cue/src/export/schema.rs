@@ -6,9 +6,11 @@
 use serde_json::Value as Json;
 
 use crate::ast::{
-    BinaryOp, Clause, ClauseKind, CommentPlace, Constraint, Decl, DeclKind, Expr, ExprKind, Field, File,
-    Label, LabelKind, LiteralKind, StructLit, UnaryOp,
+    BinaryOp, Clause, ClauseKind, CommentGroup, CommentPlace, Constraint, Decl, DeclKind, Expr, ExprKind, Field, File,
+    Label, LabelKind, StructLit, UnaryOp,
 };
+use super::choice::{self, Part};
+use super::shape::{Kind, Property, Shape, add, bounded, both, constant, of_constant};
 use crate::literal;
 use crate::number::Decimal;
 
@@ -17,47 +19,6 @@ const MAX_DEPTH: usize = 100;
 
 /// Most expressions visited for one schema, so that definitions that mention each other cannot multiply.
 const MAX_NODES: usize = 50_000;
-
-/// The kinds a JSON value can have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Null,
-    Bool,
-    Integer,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
-/// The values that are admitted.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Shape {
-    /// None: any.
-    pub(super) kind: Option<Kind>,
-    pub(super) nullable: bool,
-    pub(super) constants: Vec<Json>,
-    pub(super) default: Option<Json>,
-    pub(super) fields: Vec<Property>,
-    /// What further fields must be.
-    pub(super) others: Option<Box<Shape>>,
-    pub(super) items: Option<Box<Shape>>,
-    pub(super) minimum: Option<(Decimal, bool)>,
-    pub(super) maximum: Option<(Decimal, bool)>,
-    pub(super) pattern: Option<String>,
-    pub(super) lengths: (Option<u64>, Option<u64>),
-    /// Shapes of which one must hold; their fields are merged into this one when all are structs.
-    pub(super) alternatives: Vec<Shape>,
-}
-
-/// A field of a struct.
-#[derive(Debug, Clone)]
-pub(super) struct Property {
-    pub(super) name: String,
-    pub(super) required: bool,
-    pub(super) comments: Vec<String>,
-    pub(super) shape: Shape,
-}
 
 /// The declarations in sight, innermost last.
 #[derive(Clone, Copy)]
@@ -69,13 +30,15 @@ struct Scope<'a> {
 struct Reader {
     depth: usize,
     nodes: usize,
+    /// Comprehensions around.
+    conditional: usize,
 }
 
 /// The shape of the value at a top-level field of these files, fields of that name in all of them unified.
 pub(super) fn field_shape(files: &[File], name: &str) -> Option<(Shape, Vec<String>)> {
     let decls: Vec<Decl> = files.iter().flat_map(|f| f.decls.iter().cloned()).collect();
     let scope = Scope { decls: &decls, parent: None };
-    let mut reader = Reader { depth: 0, nodes: 0 };
+    let mut reader = Reader { depth: 0, nodes: 0, conditional: 0 };
     let (mut result, mut notes): (Option<Shape>, Vec<String>) = (None, Vec::new());
     for decl in &decls {
         let DeclKind::Field(field) = &decl.kind else { continue };
@@ -91,7 +54,7 @@ pub(super) fn field_shape(files: &[File], name: &str) -> Option<(Shape, Vec<Stri
     result.map(|shape| (shape, notes))
 }
 
-fn label_name(label: &Label) -> Option<String> {
+pub(super) fn label_name(label: &Label) -> Option<String> {
     match &label.kind {
         LabelKind::Ident(name) => Some(name.clone()),
         LabelKind::String(text) => {
@@ -102,8 +65,51 @@ fn label_name(label: &Label) -> Option<String> {
 }
 
 fn comments(decl: &Decl) -> Vec<String> {
-    let above = decl.comments.iter().filter(|g| g.place == CommentPlace::Doc);
-    above.flat_map(|g| g.lines.iter().map(|l| l.text.clone())).collect()
+    decl.comments.iter().filter(|g| g.place == CommentPlace::Doc).map(text).collect()
+}
+
+/// The shape of a word of the language.
+fn predeclared(name: &str) -> Shape {
+    let of = |kind: Kind| Shape { kind: Some(kind), ..Shape::default() };
+    let between = |least: i64, most: u64| Shape {
+        minimum: Some((Decimal::from(least), true)),
+        maximum: Some((Decimal::from(most), true)),
+        ..of(Kind::Integer)
+    };
+    match name {
+        "string" => of(Kind::String),
+        "bytes" => Shape { format: Some("binary"), ..of(Kind::String) },
+        "bool" => of(Kind::Bool),
+        "int" => of(Kind::Integer),
+        "uint" => Shape { minimum: Some((Decimal::ZERO, true)), ..of(Kind::Integer) },
+        "int8" => between(i64::from(i8::MIN), 0x7f),
+        "int16" => between(i64::from(i16::MIN), 0x7fff),
+        "uint8" => between(0, 0xff),
+        "uint16" => between(0, 0xffff),
+        "uint32" => between(0, 0xffff_ffff),
+        "uint64" => between(0, u64::MAX),
+        "rune" => between(0, 0x10_ffff),
+        "int32" => Shape { format: Some("int32"), ..of(Kind::Integer) },
+        "int64" => Shape { format: Some("int64"), ..of(Kind::Integer) },
+        "number" | "float" => of(Kind::Number),
+        "float32" => Shape { format: Some("float"), ..of(Kind::Number) },
+        "float64" => Shape { format: Some("double"), ..of(Kind::Number) },
+        _ => Shape::default(),
+    }
+}
+
+/// The text of a group: without slashes and the blank behind them, empty lines at most one at a time.
+fn text(group: &CommentGroup) -> String {
+    let mut out = String::new();
+    for line in &group.lines {
+        let line = line.text.strip_prefix("//").unwrap_or(&line.text);
+        let line = line.strip_prefix(' ').unwrap_or(line).trim_end();
+        if !line.is_empty() || !(out.is_empty() || out.ends_with("\n\n")) {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
 }
 
 impl Reader {
@@ -176,16 +182,7 @@ impl Reader {
             }
             around = scope.parent;
         }
-        let kind = match name {
-            "string" | "bytes" => Kind::String,
-            "bool" => Kind::Bool,
-            "int" | "uint" | "rune" => Kind::Integer,
-            "int8" | "int16" | "int32" | "int64" | "uint8" | "uint16" | "uint32" | "uint64" => Kind::Integer,
-            "number" | "float" | "float32" | "float64" => Kind::Number,
-            _ => return Shape::default(),
-        };
-        let unsigned = name.starts_with('u');
-        Shape { kind: Some(kind), minimum: unsigned.then_some((Decimal::ZERO, true)), ..Shape::default() }
+        predeclared(name)
     }
 
     fn selected(&mut self, operand: &Expr, label: &Label, scope: &Scope<'_>) -> Shape {
@@ -203,10 +200,13 @@ impl Reader {
                 DeclKind::Embed(expr) => {
                     let embedded = match &expr.kind {
                         ExprKind::Comprehension(comprehension) => {
-                            match self.holds(&comprehension.clauses, &scope) {
-                                Some(true) => self.shape(&comprehension.value, &scope),
-                                _ => continue,
+                            if self.holds(&comprehension.clauses, &scope) != Some(true) {
+                                continue;
                             }
+                            self.conditional += 1;
+                            let inner = self.shape(&comprehension.value, &scope);
+                            self.conditional -= 1;
+                            inner
                         }
                         _ => self.shape(expr, &scope),
                     };
@@ -221,6 +221,14 @@ impl Reader {
                 }
                 _ => {}
             }
+        }
+        // The last comment before the closing brace belongs to the field above it.
+        if let (Some(last), Some(group)) = (literal.decls.last(), literal.comments.last())
+            && let DeclKind::Field(field) = &last.kind
+            && let Some(name) = label_name(&field.label)
+            && let Some(property) = shape.fields.iter_mut().find(|property| property.name == name)
+        {
+            property.comments.push(text(group));
         }
         shape
     }
@@ -308,10 +316,16 @@ impl Reader {
                     ExprKind::Ident(name) => name.as_str(),
                     _ => "",
                 };
-                let string = Shape { kind: Some(Kind::String), ..Shape::default() };
+                let of = |kind: Kind| Shape { kind: Some(kind), ..Shape::default() };
+                let (string, list, object) = (of(Kind::String), of(Kind::Array), of(Kind::Object));
                 match (package, label_name(label).as_deref()) {
-                    ("strings", Some("MinRunes")) => Shape { lengths: (length(0), None), ..string },
-                    ("strings", Some("MaxRunes")) => Shape { lengths: (None, length(0)), ..string },
+                    ("strings", Some("MinRunes")) => Shape { sizes: (length(0), None), ..string },
+                    ("strings", Some("MaxRunes")) => Shape { sizes: (None, length(0)), ..string },
+                    ("list", Some("MinItems")) => Shape { sizes: (length(0), None), ..list },
+                    ("list", Some("MaxItems")) => Shape { sizes: (None, length(0)), ..list },
+                    ("struct", Some("MinFields")) => Shape { sizes: (length(0), None), ..object },
+                    ("struct", Some("MaxFields")) => Shape { sizes: (None, length(0)), ..object },
+                    ("time", Some("Duration")) => string,
                     _ => Shape::default(),
                 }
             }
@@ -320,86 +334,14 @@ impl Reader {
     }
 
     fn disjunction(&mut self, expr: &Expr, scope: &Scope<'_>) -> Shape {
-        let mut parts = Vec::new();
-        disjuncts(expr, false, &mut parts);
-        let mut result = Shape::default();
-        let mut shapes: Vec<(Shape, bool)> = Vec::new();
-        for (part, marked) in parts {
-            let shape = self.shape(part, scope);
-            if shape.kind == Some(Kind::Null) {
-                result.nullable = true;
-            } else {
-                shapes.push((shape, marked));
-            }
+        let mut expressions = Vec::new();
+        disjuncts(expr, false, &mut expressions);
+        let mut parts = Vec::with_capacity(expressions.len());
+        for (part, marked) in expressions {
+            parts.push(Part { shape: self.shape(part, scope), marked });
         }
-        if shapes.iter().any(|(shape, _)| shape.kind.is_some()) {
-            // A default that only evaluation knows says nothing about the shape.
-            shapes.retain(|(shape, marked)| shape.kind.is_some() || !*marked);
-        }
-        let marked: Vec<&Shape> =
-            shapes.iter().filter(|(_, marked)| *marked).map(|(shape, _)| shape).collect();
-        if let [only] = marked[..] {
-            result.default = only.value();
-        }
-        let kinds: Vec<Option<Kind>> = shapes.iter().map(|(shape, _)| shape.kind).collect();
-        let same = kinds.windows(2).all(|pair| compatible(pair[0], pair[1]));
-        let all_objects = !kinds.is_empty() && kinds.iter().all(|k| *k == Some(Kind::Object));
-        if shapes.len() == 1 {
-            let default = result.default.take();
-            let (only, _) = shapes.remove(0);
-            return Shape {
-                nullable: result.nullable || only.nullable,
-                default: only.default.clone().or(default),
-                ..only
-            };
-        }
-        if all_objects {
-            result.kind = Some(Kind::Object);
-            for (shape, _) in &shapes {
-                for field in &shape.fields {
-                    add(&mut result.fields, field.clone());
-                }
-            }
-            result.alternatives = shapes.into_iter().map(|(shape, _)| shape).collect();
-            return result;
-        }
-        if same && !kinds.is_empty() {
-            // A value beside its own kind is only a default; values alone are an enumeration.
-            let general = shapes.iter().find(|(shape, _)| shape.constants.is_empty() && shape.kind.is_some());
-            let mut joined = general.map_or_else(Shape::default, |(shape, _)| shape.clone());
-            joined.kind = if kinds.contains(&Some(Kind::Number)) { Some(Kind::Number) } else { kinds[0] };
-            if general.is_none() {
-                for (shape, _) in &shapes {
-                    for value in &shape.constants {
-                        if !joined.constants.contains(value) {
-                            joined.constants.push(value.clone());
-                        }
-                    }
-                }
-            }
-            joined.nullable |= result.nullable;
-            joined.default = result.default.or(joined.default);
-            return joined;
-        }
-        // Marked values only give the default where their kind stands there too.
-        let general: Vec<Shape> = shapes
-            .iter()
-            .filter(|(shape, marked)| {
-                let covered = shapes
-                    .iter()
-                    .any(|(other, _)| other.constants.is_empty() && compatible(other.kind, shape.kind));
-                !(*marked && !shape.constants.is_empty() && covered)
-            })
-            .map(|(shape, _)| shape.clone())
-            .collect();
-        result.alternatives = general;
-        result
+        choice::of(parts, self.conditional > 0)
     }
-}
-
-fn compatible(a: Option<Kind>, b: Option<Kind>) -> bool {
-    let number = |k| matches!(k, Some(Kind::Integer | Kind::Number));
-    a == b || (number(a) && number(b))
 }
 
 fn disjuncts<'e>(expr: &'e Expr, marked: bool, parts: &mut Vec<(&'e Expr, bool)>) {
@@ -413,147 +355,5 @@ fn disjuncts<'e>(expr: &'e Expr, marked: bool, parts: &mut Vec<(&'e Expr, bool)>
             disjuncts(inner, marked, parts)
         }
         _ => parts.push((expr, marked)),
-    }
-}
-
-fn add(fields: &mut Vec<Property>, property: Property) {
-    match fields.iter_mut().find(|f| f.name == property.name) {
-        Some(known) => {
-            known.required |= property.required;
-            if known.comments.is_empty() {
-                known.comments = property.comments;
-            }
-            known.shape = both(std::mem::take(&mut known.shape), property.shape);
-        }
-        None => fields.push(property),
-    }
-}
-
-/// What both shapes admit, as far as it can be told.
-fn both(a: Shape, b: Shape) -> Shape {
-    let mut fields = a.fields;
-    for property in b.fields {
-        add(&mut fields, property);
-    }
-    let join = |a: Option<Box<Shape>>, b: Option<Box<Shape>>| match (a, b) {
-        (Some(a), Some(b)) => Some(Box::new(both(*a, *b))),
-        (a, b) => a.or(b),
-    };
-    let kind = match (a.kind, b.kind) {
-        (Some(Kind::Integer), Some(Kind::Number)) | (Some(Kind::Number), Some(Kind::Integer)) => {
-            Some(Kind::Integer)
-        }
-        (a, b) => a.or(b),
-    };
-    Shape {
-        kind,
-        nullable: a.nullable && b.nullable,
-        constants: if a.constants.is_empty() { b.constants } else { a.constants },
-        default: a.default.or(b.default),
-        fields,
-        others: join(a.others, b.others),
-        items: join(a.items, b.items),
-        minimum: b.minimum.or(a.minimum),
-        maximum: b.maximum.or(a.maximum),
-        pattern: a.pattern.or(b.pattern),
-        lengths: (a.lengths.0.or(b.lengths.0), a.lengths.1.or(b.lengths.1)),
-        alternatives: if a.alternatives.is_empty() { b.alternatives } else { a.alternatives },
-    }
-}
-
-fn of_constant(value: Json) -> Shape {
-    let kind = match &value {
-        Json::Null => Kind::Null,
-        Json::Bool(_) => Kind::Bool,
-        Json::Number(number) if number.is_f64() => Kind::Number,
-        Json::Number(_) => Kind::Integer,
-        Json::String(_) => Kind::String,
-        Json::Array(_) => Kind::Array,
-        Json::Object(_) => Kind::Object,
-    };
-    Shape { kind: Some(kind), constants: vec![value], ..Shape::default() }
-}
-
-fn bounded(operator: UnaryOp, bound: &Expr) -> Shape {
-    match (operator, constant(bound)) {
-        (UnaryOp::Match, Some(Json::String(pattern))) => {
-            Shape { kind: Some(Kind::String), pattern: Some(pattern), ..Shape::default() }
-        }
-        (operator, Some(Json::Number(number))) => {
-            let Ok(value) = Decimal::parse(&number.to_string()) else { return Shape::default() };
-            let shape = Shape { kind: Some(Kind::Number), ..Shape::default() };
-            match operator {
-                UnaryOp::GreaterEqual => Shape { minimum: Some((value, true)), ..shape },
-                UnaryOp::Greater => Shape { minimum: Some((value, false)), ..shape },
-                UnaryOp::LessEqual => Shape { maximum: Some((value, true)), ..shape },
-                UnaryOp::Less => Shape { maximum: Some((value, false)), ..shape },
-                _ => shape,
-            }
-        }
-        (_, Some(Json::String(_))) => Shape { kind: Some(Kind::String), ..Shape::default() },
-        _ => Shape::default(),
-    }
-}
-
-/// The value of a literal.
-fn constant(expr: &Expr) -> Option<Json> {
-    match &expr.kind {
-        ExprKind::Paren(inner) => constant(inner),
-        ExprKind::Literal(LiteralKind::Null, _) => Some(Json::Null),
-        ExprKind::Literal(LiteralKind::Bool, text) => Some(Json::Bool(text == "true")),
-        ExprKind::Literal(LiteralKind::String | LiteralKind::Bytes, text) => literal::unquote(text)
-            .ok()
-            .map(|(_, bytes)| Json::String(String::from_utf8_lossy(&bytes).into_owned())),
-        ExprKind::Literal(LiteralKind::Int | LiteralKind::Float, text) => {
-            json_number(&literal::parse_number(text).ok()?.value)
-        }
-        ExprKind::Unary(UnaryOp::Minus, inner) => match &inner.kind {
-            ExprKind::Literal(_, text) => json_number(&literal::parse_number(text).ok()?.value.neg()),
-            _ => None,
-        },
-        ExprKind::List(list) => {
-            let fixed = list.elements.iter().filter(|e| !matches!(e.kind, ExprKind::Ellipsis(_)));
-            fixed.map(constant).collect::<Option<Vec<_>>>().map(Json::Array)
-        }
-        ExprKind::Struct(literal) => {
-            let fields = literal.decls.iter().map(|decl| match &decl.kind {
-                DeclKind::Field(field) => Some((label_name(&field.label)?, constant(&field.value)?)),
-                _ => None,
-            });
-            fields.collect::<Option<serde_json::Map<_, _>>>().map(Json::Object)
-        }
-        _ => None,
-    }
-}
-
-pub(super) fn json_number(value: &Decimal) -> Option<Json> {
-    match value.to_i64() {
-        Some(integer) => Some(Json::from(integer)),
-        None => serde_json::Number::from_f64(value.to_f64()).map(Json::Number),
-    }
-}
-
-impl Shape {
-    /// The one value that is admitted or chosen by default, if there is one.
-    fn value(&self) -> Option<Json> {
-        if let Some(default) = &self.default {
-            return Some(default.clone());
-        }
-        if self.nullable {
-            return Some(Json::Null);
-        }
-        if let [only] = &self.constants[..] {
-            return Some(only.clone());
-        }
-        match self.kind {
-            Some(Kind::Null) => Some(Json::Null),
-            Some(Kind::Array) if self.constants.is_empty() => Some(Json::Array(Vec::new())),
-            Some(Kind::Object) if self.alternatives.is_empty() => {
-                let needed = self.fields.iter().filter(|f| f.required);
-                let fields = needed.map(|f| Some((f.name.clone(), f.shape.value()?)));
-                fields.collect::<Option<serde_json::Map<_, _>>>().map(Json::Object)
-            }
-            _ => None,
-        }
     }
 }
