@@ -19,6 +19,8 @@ mod messages;
 mod modernize;
 #[path = "cue/origins.rs"]
 mod origins;
+#[path = "cue/openapi.rs"]
+mod openapi;
 #[path = "cue/providers.rs"]
 mod providers;
 #[path = "cue/sharing.rs"]

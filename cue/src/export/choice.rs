@@ -35,6 +35,10 @@ pub(super) fn of(parts: Vec<Part>, repeated: bool) -> Shape {
         return Shape { nullable: result.nullable || only.nullable, default, ..only };
     }
     let kind = common_kind(&parts);
+    let parts: Vec<Part> = parts
+        .into_iter()
+        .map(|part| Part { shape: Shape { nullable: false, ..part.shape }, ..part })
+        .collect();
     match kind {
         Some(Kind::Object) => objects(parts, result),
         Some(Kind::Array) => {

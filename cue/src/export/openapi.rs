@@ -74,9 +74,7 @@ fn schema(shape: &Shape, titled: bool) -> Map<String, Json> {
             put(key, json!(size));
         }
     }
-    if let Some(items) = &shape.items
-        && **items != Shape::default()
-    {
+    if let Some(items) = &shape.items {
         put("items", Json::Object(schema(items, titled)));
     }
     if let Some(others) = &shape.others {

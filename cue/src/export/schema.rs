@@ -245,6 +245,17 @@ impl Reader {
 
     fn condition(&mut self, expr: &Expr, scope: &Scope<'_>) -> Option<Json> {
         match &expr.kind {
+            ExprKind::Binary(operator @ (BinaryOp::Equal | BinaryOp::NotEqual), _, left, right)
+                if matches!(right.kind, ExprKind::Bottom) =>
+            {
+                let ExprKind::Ident(name) = &left.kind else { return None };
+                let regular = is_present(name, scope)?;
+                let shape = self.shape(left, scope);
+                // A type is no value yet, so it counts as missing; structs and lists are values.
+                let composed = matches!(shape.kind, Some(Kind::Object | Kind::Array));
+                let given = regular && (composed || shape.value().is_some());
+                Some(Json::Bool(given == (*operator == BinaryOp::NotEqual)))
+            }
             ExprKind::Binary(operator @ (BinaryOp::Equal | BinaryOp::NotEqual), _, left, right) => {
                 let equal = self.shape(left, scope).value()? == self.shape(right, scope).value()?;
                 Some(Json::Bool(equal == (*operator == BinaryOp::Equal)))
@@ -342,6 +353,23 @@ impl Reader {
         }
         choice::of(parts, self.conditional > 0)
     }
+}
+
+/// Whether the innermost field of that name is there without being given.
+fn is_present(name: &str, scope: &Scope<'_>) -> Option<bool> {
+    let mut around = Some(scope);
+    while let Some(scope) = around {
+        let mut found = scope.decls.iter().filter_map(|decl| match &decl.kind {
+            DeclKind::Field(field) if label_name(&field.label).as_deref() == Some(name) => Some(field),
+            _ => None,
+        });
+        if let Some(first) = found.next() {
+            let regular = |field: &Field| field.constraint != Some(Constraint::Optional);
+            return Some(regular(first) || found.any(regular));
+        }
+        around = scope.parent;
+    }
+    None
 }
 
 fn disjuncts<'e>(expr: &'e Expr, marked: bool, parts: &mut Vec<(&'e Expr, bool)>) {

@@ -6,6 +6,7 @@ use super::schema::label_name;
 use crate::ast::{DeclKind, Expr, ExprKind, LiteralKind, UnaryOp};
 use crate::literal;
 use crate::number::Decimal;
+use crate::regexp::Regexp;
 
 /// The kinds a JSON value can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +129,7 @@ pub(super) fn either(known: &mut Property, other: Property) {
                 None => known.shape.fields.push(property),
             }
         }
+        known.shape.fields.iter_mut().for_each(|field| field.required = false);
     } else if known.shape.kind != Some(Kind::Array) || other.shape.kind != Some(Kind::Array) {
         if known.shape == other.shape && known.required == other.required {
             return;
@@ -250,7 +252,13 @@ impl Shape {
                 let below = |(most, equal): &(Decimal, bool)| number < *most || (*equal && number == *most);
                 self.minimum.as_ref().is_none_or(above) && self.maximum.as_ref().is_none_or(below)
             }
-            Json::String(_) => self.patterns.is_empty() && self.sizes == (None, None),
+            Json::String(text) => {
+                let matches = |pattern: &String| Regexp::compile(pattern).is_ok_and(|p| p.is_match(text));
+                let length = text.chars().count() as u64;
+                self.patterns.iter().all(matches)
+                    && self.sizes.0.is_none_or(|least| length >= least)
+                    && self.sizes.1.is_none_or(|most| length <= most)
+            }
             Json::Array(elements) => {
                 elements.is_empty() || self.items.as_ref().is_some_and(|s| elements.iter().all(|e| s.admits(e)))
             }
