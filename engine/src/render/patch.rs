@@ -162,7 +162,8 @@ impl Tree {
             tree = &field.value;
         }
         match tree {
-            Self::Scalar(value) => Key::Literal(value),
+            // A negative number is an operation on a literal.
+            Self::Scalar(value) if value.as_f64().is_none_or(|number| number >= 0.0) => Key::Literal(value),
             _ => Key::Other,
         }
     }
@@ -246,8 +247,8 @@ fn merge(
         }
         (Tree::List(old) | Tree::OpenList(old, _), Tree::List(new) | Tree::OpenList(new, _)) => {
             let retain = markers.strategy.as_deref() == Some("retainKeys");
-            match (key.and_then(|key| matches(old, new, key)), patch) {
-                (Some(matched), _) => by_key(old, new, &matched, key, retain, path),
+            match (key.and_then(|keys| line_up(old, new, keys)), patch) {
+                (Some(line), _) => by_key(old, new, &line, key, retain, path),
                 (None, Tree::OpenList(_, constraint)) if new.len() < old.len() => {
                     let value = base.to_json();
                     meet(base, &**constraint, &value, path)
@@ -269,45 +270,85 @@ fn meet(base: &mut Tree, constraint: &dyn Constraint, value: &Json, path: &str) 
     Ok(())
 }
 
-/// For each patch element the base element it belongs to. Nothing when no element has a key, or when some key
-/// is not a literal: then lists match by position.
-fn matches(base: &[Tree], patch: &[Tree], keys: &str) -> Option<Vec<Option<usize>>> {
-    let mut matched = vec![None; patch.len()];
-    let mut any = patch.is_empty();
-    for key in keys.split(',').map(str::trim) {
+/// A patch list in the order of the base list it changes.
+struct Line {
+    /// For each element of the base the element of the patch it is unified with, if any; then the new ones.
+    places: Vec<Option<usize>>,
+    /// The elements of the base that are in the patch.
+    matched: Vec<usize>,
+}
+
+/// Lines the patch list up with the base list by the literals at `keys`. Nothing when no element of the patch has
+/// a key, or when some key is not a literal: then lists match by position.
+///
+/// As upstream does: base elements without the key take no place in the line, so those behind them move up; each of
+/// several keys adds a place for every base element that has it; patch elements without any key are left out.
+fn line_up(base: &[Tree], patch: &[Tree], keys: &str) -> Option<Line> {
+    let mut line = Line { places: Vec::new(), matched: Vec::new() };
+    let mut waiting: Vec<(&str, &Json, usize)> = Vec::new();
+    for key in keys.split(',') {
+        let mut found = false;
         for (index, element) in patch.iter().enumerate() {
             let value = match element.key(key) {
                 Key::None => continue,
                 Key::Other => return None,
                 Key::Literal(value) => value,
             };
-            any = true;
-            let position =
-                |candidate: &Tree| matches!(candidate.key(key), Key::Literal(own) if same(own, value));
-            matched[index] = matched[index].or_else(|| base.iter().position(position));
+            found = true;
+            // Of two patches of one element the last one holds.
+            waiting.retain(|(other, known, _)| *other != key || *known != value);
+            waiting.push((key, value, index));
+        }
+        if !found {
+            if patch.is_empty() {
+                continue;
+            }
+            return None;
+        }
+        for (at, element) in base.iter().enumerate() {
+            let value = match element.key(key) {
+                Key::None => continue,
+                Key::Other => return None,
+                Key::Literal(value) => value,
+            };
+            match waiting.iter().position(|(other, wanted, _)| *other == key && *wanted == value) {
+                Some(found) => {
+                    line.places.push(Some(waiting.remove(found).2));
+                    line.matched.push(at);
+                }
+                None => line.places.push(None),
+            }
         }
     }
-    any.then_some(matched)
+    let new = (0..patch.len()).filter(|index| waiting.iter().any(|(.., waiting)| waiting == index));
+    line.places.extend(new.map(Some));
+    Some(line)
 }
 
 fn by_key(
     base: &mut Vec<Tree>,
     patch: &[Tree],
-    matched: &[Option<usize>],
+    line: &Line,
     key: Option<&str>,
     retain: bool,
     path: &mut String,
 ) -> Result<(), Conflict> {
+    if retain {
+        for at in &line.matched {
+            base[*at] = Tree::Struct(Vec::new());
+        }
+    }
     let length = path.len();
-    for (element, position) in patch.iter().zip(matched) {
-        match position {
-            Some(position) if retain => base[*position] = element.clone(),
-            Some(position) => {
-                field_path::push_index(path, *position);
-                merge(&mut base[*position], element, &Markers::default(), key, path)?;
+    for (place, element) in line.places.iter().enumerate() {
+        let element = element.and_then(|index| patch.get(index));
+        match (base.get_mut(place), element) {
+            (Some(existing), Some(element)) => {
+                field_path::push_index(path, place);
+                merge(existing, element, &Markers::default(), key, path)?;
                 path.truncate(length);
             }
-            None => base.push(element.clone()),
+            (None, element) => base.push(element.cloned().unwrap_or(Tree::Struct(Vec::new()))),
+            (Some(_), None) => {}
         }
     }
     Ok(())
@@ -376,6 +417,24 @@ mod tests {
         assert_eq!(apply(&base, &change), Ok(json!({"l": [{"name": "a", "y": 2}, {"name": "b"}]})));
         let change = field("l", &json!([1]), marked(None, Some("replace")));
         assert_eq!(apply(&base, &change), Ok(json!({"l": [1]})));
+    }
+
+    #[test]
+    fn elements_without_the_key_take_no_place_in_the_line() {
+        let named = |base: &Json, change: &Json, keys| {
+            let change = field("l", change, marked(Some(keys), None));
+            apply(&json!({ "l": base }), &change).map(|patched| patched["l"].clone())
+        };
+        let base = json!([{"x": 1}]);
+        assert_eq!(named(&base, &json!([{"name": "a"}]), "name"), Ok(json!([{"name": "a", "x": 1}])));
+        let base = json!([{"name": "a"}]);
+        assert_eq!(named(&base, &json!([{}, {"name": "b"}]), "name"), Ok(json!([{"name": "a"}, {"name": "b"}])));
+        let base = json!([{"k": "a", "o": "b"}]);
+        let both = json!({"k": "a", "o": "b", "x": 1});
+        assert_eq!(named(&base, &json!([both]), "k,o"), Ok(json!([both, both])));
+        let base = json!([{"c": {"n": "a"}, "x": 1}]);
+        let expected = json!([{"c": {"n": "a"}, "x": 1, "y": 2}]);
+        assert_eq!(named(&base, &json!([{"c": {"n": "a"}, "y": 2}]), "c.n"), Ok(expected));
     }
 
     #[test]

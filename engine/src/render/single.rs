@@ -15,12 +15,19 @@ pub fn component(template: &str, parameter: &Json, context: &Json) -> Result<Jso
     result(&made.output, outputs.iter().map(|(name, tree)| (name.as_str(), *tree)))
 }
 
-/// A trait template on the objects made before it (`{output, outputs}`): the same, patched and added to.
-pub fn trait_(template: &str, base: &Json, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
+/// A trait template on the workload as a CUE text (JSON is one too) and the `outputs` made before it: the same,
+/// patched and added to, as `{output, outputs}`.
+pub fn trait_(
+    template: &str,
+    workload: &str,
+    outputs: &Json,
+    parameter: &Json,
+    context: &Json,
+) -> Result<Json, Diagnostics> {
     let (made, _) =
         Template::compile("template", template, DEFAULT_ERA)?.trait_(&parameter.into(), context)?;
-    let mut output = Tree::from(base.get("output").unwrap_or(&Json::Null));
-    let before = base.get("outputs").and_then(Json::as_object).into_iter().flatten();
+    let mut output = Template::compile("workload", workload, DEFAULT_ERA)?.whole()?;
+    let before = outputs.as_object().into_iter().flatten();
     let mut outputs: Vec<(String, Tree)> =
         before.map(|(name, value)| (name.clone(), Tree::from(value))).collect();
     if let Some(patch) = &made.patch {

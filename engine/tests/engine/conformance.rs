@@ -35,7 +35,10 @@ fn run(kind: &str, folder: &Path) -> Result<Json, Diagnostics> {
             let mut context = json("context.json");
             let fields = context.as_object_mut().unwrap();
             fields.retain(|name, _| !name.starts_with("template-context-"));
-            single::trait_(&text("template.cue"), &json("base.json"), &json("parameter.json"), &context)
+            // The text keeps what JSON cannot say: a default that is still open, for instance.
+            let (workload, before) = (text("base.cue"), json("base.json"));
+            let parameter = json("parameter.json");
+            single::trait_(&text("template.cue"), &workload, &before["outputs"], &parameter, &context)
         }
         "patch" => single::patch(&text("base.cue"), &text("patch.cue")),
         _ => {

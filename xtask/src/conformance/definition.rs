@@ -33,7 +33,12 @@ pub(crate) fn result(kind: &str, folder: &Path) -> Result<String, String> {
     }
     let made = match kind {
         "component" => single::component(&text("template.cue"), &parameter, &context),
-        "trait" => single::trait_(&text("template.cue"), &value("base.json")?, &parameter, &context),
+        "trait" => {
+            // The text keeps what JSON cannot say: a default that is still open, for instance.
+            let (base, before) = (text("base.cue"), value("base.json")?);
+            let workload = if base.is_empty() { before["output"].to_string() } else { base };
+            single::trait_(&text("template.cue"), &workload, &before["outputs"], &parameter, &context)
+        }
         "patch" => single::patch(&text("base.cue"), &text("patch.cue")),
         "health" => {
             let (policy, custom) = (text("healthPolicy.cue"), text("customStatus.cue"));
