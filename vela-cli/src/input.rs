@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use vela_engine::{Document, manifest};
+use vela_engine::{Document, definition, manifest};
 
 use crate::error::{Error, Failure, Result};
 
@@ -12,12 +12,30 @@ const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 /// More files than this in one folder is a folder chosen by mistake.
 const MOST_FILES: usize = 10_000;
 
+/// What folders are read for.
+#[derive(Clone, Copy, PartialEq)]
+enum Want {
+    /// Manifests.
+    Manifests,
+    /// Manifests and definitions written in CUE.
+    Definitions,
+}
+
 /// Reads files, the manifests directly inside folders, and standard input (`-`).
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
+    read_all(paths, Want::Manifests)
+}
+
+/// Reads the same, and the definitions in CUE (`.cue`) that folders hold.
+pub(crate) fn read_definitions(paths: &[PathBuf]) -> Result<Vec<Document>> {
+    read_all(paths, Want::Definitions)
+}
+
+fn read_all(paths: &[PathBuf], want: Want) -> Result<Vec<Document>> {
     let mut documents = Vec::new();
     let mut failures = Vec::new();
     for path in paths {
-        match expand(path) {
+        match expand(path, want) {
             Ok(files) => {
                 for file in files {
                     match read_file(&file) {
@@ -40,7 +58,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
 }
 
 /// The files that a path stands for, in the order of their names.
-fn expand(path: &Path) -> Result<Vec<PathBuf>> {
+fn expand(path: &Path, want: Want) -> Result<Vec<PathBuf>> {
     let unreadable =
         |error: std::io::Error| Error::user(format!("{} cannot be read: {error}", path.display()));
     if !path.is_dir() {
@@ -49,9 +67,12 @@ fn expand(path: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();
-        let is_manifest =
-            matches!(file.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json"));
-        if is_manifest && file.is_file() {
+        let is_wanted = match file.extension().and_then(|end| end.to_str()) {
+            Some("yaml" | "yml" | "json") => true,
+            Some("cue") => want == Want::Definitions,
+            _ => false,
+        };
+        if is_wanted && file.is_file() {
             files.push(file);
         }
         if files.len() > MOST_FILES {
@@ -60,7 +81,11 @@ fn expand(path: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     if files.is_empty() {
-        return Err(Error::user(format!("there is no .yaml, .yml or .json file in {}", path.display()))
+        let kinds = match want {
+            Want::Manifests => ".yaml, .yml or .json",
+            Want::Definitions => ".yaml, .yml, .json or .cue",
+        };
+        return Err(Error::user(format!("there is no {kinds} file in {}", path.display()))
             .hint("folders inside it are not searched: name them one by one")
             .into());
     }
@@ -83,6 +108,9 @@ fn read_file(path: &Path) -> Result<Vec<Document>> {
         let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
         Error::user(format!("{name}:{line}:{column}: this is not UTF-8 text")).hint("save the file as UTF-8")
     })?;
+    if path.extension().is_some_and(|end| end == "cue") {
+        return Ok(vec![Document::from_object(definition::cue_file::read(&name, &text)?)]);
+    }
     Ok(manifest::read(&name, &text)?.into_iter().collect())
 }
 

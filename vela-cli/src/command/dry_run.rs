@@ -11,7 +11,7 @@ use crate::{input, offline};
 
 pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result<()> {
     // Both are read before either is refused, so that the errors of all files come together.
-    let (documents, definitions) = (input::read(&args.files), input::read(&args.definitions));
+    let (documents, definitions) = (input::read(&args.files), input::read_definitions(&args.definitions));
     let (documents, mut definitions) = match (documents, definitions) {
         (Ok(documents), Ok(definitions)) => (documents, definitions),
         (documents, definitions) => {

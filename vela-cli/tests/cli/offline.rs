@@ -34,6 +34,26 @@ fn dry_run_prints_the_objects() {
 }
 
 #[test]
+fn definitions_may_be_written_in_cue() {
+    let person = Person::new();
+    let definition = r#"note: {type: "component", attributes: workload: definition: {apiVersion: "v1", kind: "ConfigMap"}}
+template: {
+	output: {apiVersion: "v1", kind: "ConfigMap", data: text: parameter.text}
+	parameter: text: string
+}
+"#;
+    let app = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  - {name: c, type: note, properties: {text: hello}}\n";
+    let (file, app) = (person.write("definitions/note.cue", definition), person.write("app.yaml", app));
+    let folder = person.path("definitions").to_string_lossy().into_owned();
+    for definitions in [&folder, &file] {
+        let said = person.types(&["dry-run", "--offline", "-f", &app, "-d", definitions]).ok();
+        assert!(said.out.contains("text: hello"), "{}", said.out);
+    }
+    person.write("definitions/note.cue", "note: {type: \"component\"}\n");
+    person.types(&["dry-run", "--offline", "-f", &app, "-d", &folder]).fails(1, &["note.cue:1:1", "template"]);
+}
+
+#[test]
 fn dry_run_of_the_built_in_types() {
     let person = Person::new();
     let app = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/first-app.yaml");
