@@ -1,0 +1,163 @@
+//! Figures of rendering in process: processor time and allocations of one call, warm.
+//!
+//! `cargo bench -p vela-engine` prints them; docs/benchmarks.md records them beside the peer's. No limit is asserted
+//! here: machines differ.
+
+// A failed unwrap means that the benchmark itself is broken; an allocator that counts cannot be had without `unsafe`.
+#![allow(clippy::unwrap_used, clippy::print_stdout, unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+use vela_engine::{Plan, Snapshot, Templates, graph, health, manifest, parse, plan, render, revision};
+
+/// Counts what is asked of the system's allocator.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged; the counters have no part in it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size() as u64, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(size as u64, Ordering::Relaxed);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Repetitions of which the fastest and the mean are told.
+const ROUNDS: u32 = 300;
+
+fn measure(name: &str, mut work: impl FnMut()) {
+    for _ in 0..10 {
+        work();
+    }
+    let (allocations, bytes) = (ALLOCATIONS.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed));
+    let mut best = f64::MAX;
+    let start = Instant::now();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        work();
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    let mean = start.elapsed().as_secs_f64() / f64::from(ROUNDS);
+    let each = |counter: &AtomicU64, before| (counter.load(Ordering::Relaxed) - before) / u64::from(ROUNDS);
+    println!(
+        "{name:<34} best {:>8.1} µs  mean {:>8.1} µs  {:>6} allocations  {:>5} KB",
+        best * 1e6,
+        mean * 1e6,
+        each(&ALLOCATIONS, allocations),
+        each(&BYTES, bytes) / 1024,
+    );
+}
+
+/// The parameters the peer's figure was measured with: most of what webservice takes.
+fn full() -> Json {
+    json!({
+        "image": "nginx:1.27", "imagePullPolicy": "IfNotPresent", "cmd": ["nginx"], "args": ["-g", "daemon off;"],
+        "cpu": "0.5", "memory": "256Mi", "labels": {"team": "a"}, "annotations": {"note": "b"},
+        "env": [
+            {"name": "A", "value": "1"},
+            {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+        ],
+        "ports": [{"port": 80, "expose": true}, {"port": 53, "protocol": "UDP", "name": "dns", "expose": true}],
+        "exposeType": "NodePort",
+        "volumeMounts": {
+            "pvc": [{"name": "data", "mountPath": "/data", "claimName": "data"}],
+            "configMap": [{"name": "conf", "mountPath": "/conf", "cmName": "conf"}],
+            "emptyDir": [{"name": "tmp", "mountPath": "/tmp"}],
+        },
+        "livenessProbe": {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 5},
+        "readinessProbe": {"tcpSocket": {"port": 80}},
+        "hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a.example.com"]}],
+        "imagePullSecrets": ["pull"],
+    })
+}
+
+fn traits() -> [Json; 5] {
+    [
+        json!({"type": "scaler", "properties": {"replicas": 3}}),
+        json!({"type": "sidecar", "properties": {"name": "log", "image": "fluent:1", "cmd": ["run"]}}),
+        json!({"type": "gateway", "properties": {"domain": "web.example.com", "http": {"/": 80}}}),
+        json!({"type": "labels", "properties": {"team": "storefront"}}),
+        json!({"type": "resource", "properties": {"cpu": 1, "memory": "512Mi"}}),
+    ]
+}
+
+fn application(properties: &Json, traits: &[Json]) -> String {
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"components": [
+            {"name": "frontend", "type": "webservice", "properties": properties, "traits": traits},
+        ]},
+    })
+    .to_string()
+}
+
+/// One application: rendered from its plan, and the whole lap from the document on.
+fn lap(name: &str, text: &str, snapshot: &Snapshot, templates: &Templates) {
+    let documents = manifest::read("app.yaml", text).unwrap();
+    let document = &documents.as_slice()[0];
+    let planned = || {
+        let revision = revision::revision(parse::parse(document, snapshot).unwrap(), None);
+        plan::plan(revision).unwrap()
+    };
+    let plan = planned();
+    let render = |plan: &Plan| render::render(plan, templates, &render::Inputs::default()).unwrap();
+    measure(name, || {
+        std::hint::black_box(render(&plan));
+    });
+    measure(&format!("{name}, document to graph"), || {
+        std::hint::black_box(graph::graph(render(&planned())).unwrap());
+    });
+}
+
+fn main() {
+    let mut snapshot = Snapshot::default();
+    let mut webservice = None;
+    for definition in vela_definitions::builtin() {
+        let manifest = definition.manifest("vela-system");
+        if manifest["metadata"]["name"] == "webservice" {
+            webservice = Some(manifest.clone());
+        }
+        snapshot.insert_definition_object(manifest).unwrap();
+    }
+    let templates = Templates::new();
+    let only = json!({"image": "nginx"});
+    lap("webservice, image only", &application(&only, &[]), &snapshot, &templates);
+    lap("webservice, full", &application(&full(), &[]), &snapshot, &templates);
+    lap("webservice, full, 1 trait", &application(&full(), &traits()[..1]), &snapshot, &templates);
+    lap("webservice, full, 5 traits", &application(&full(), &traits()), &snapshot, &templates);
+
+    let webservice = webservice.unwrap();
+    let text = |field: &str| webservice["spec"]["status"][field].as_str().unwrap_or("").to_owned();
+    let (policy, custom) = (text("healthPolicy"), text("customStatus"));
+    let context = json!({
+        "name": "frontend", "appName": "web",
+        "output": {
+            "metadata": {"generation": 1}, "spec": {"replicas": 1},
+            "status": {"observedGeneration": 1, "readyReplicas": 1, "updatedReplicas": 1, "replicas": 1},
+        },
+    });
+    assert!(health::evaluate(&policy, &custom, &context, &full(), &templates).healthy);
+    measure("health of webservice", || {
+        std::hint::black_box(health::evaluate(&policy, &custom, &context, &full(), &templates));
+    });
+}
