@@ -4,6 +4,7 @@
 //! each trait in the order written sees the workload as patched so far, patches it and adds objects; then
 //! every object gets its name, namespace and labels. All diagnostics of all components are reported together.
 
+mod asked;
 mod component;
 mod context;
 pub mod cue;

@@ -4,8 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Era, FieldKind, FieldOptions, Input, Kind, Source, Value, ast};
+use vela_cue::{Era, FieldKind, FieldOptions, Input, Instance, Kind, Source, Value, ast};
 
+use super::asked::Asked;
 use super::declared::{self, Declared};
 use super::parameters::Parameters;
 use super::patch::{self, Constraint, Field, Markers, Tree};
@@ -24,6 +25,7 @@ pub struct Template {
     title: Arc<str>,
     template: vela_cue::Template,
     declared: Arc<Declared>,
+    asked: Arc<Asked>,
 }
 
 /// What a component template makes.
@@ -93,7 +95,8 @@ impl Template {
             findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
         })?;
         let declared = Declared::of(&template.instantiate(&[]).root().lookup("parameter"));
-        Ok(Self { title: Arc::from(title), template, declared: Arc::new(declared) })
+        let asked = Arc::new(Asked::of(text));
+        Ok(Self { title: Arc::from(title), template, declared: Arc::new(declared), asked })
     }
 
     /// Evaluates a component template; the findings are warnings.
@@ -176,15 +179,32 @@ impl Template {
 
     /// Evaluates a status text and gives one field of it.
     pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
-        let instance =
-            self.template.instantiate(&[Input::new("parameter", parameter), Input::new("context", context)]);
-        instance.root().lookup(field).to_json().map_err(|found| findings(&self.title, &found))
+        self.instance(Input::new("parameter", parameter), context).root().lookup(field).to_json().map_err(|found| findings(&self.title, &found))
+    }
+
+    /// Whether the template can ask for that field of the context.
+    pub(super) fn asks(&self, field: &str) -> bool {
+        self.asked.includes(field)
+    }
+
+    /// The template with its parameters and as much of the context as it can ask for.
+    fn instance(&self, parameter: Input<'_>, context: &Json) -> Instance {
+        let mut inputs = vec![parameter];
+        let nothing = Json::Object(serde_json::Map::new());
+        match &*self.asked {
+            Asked::Everything => inputs.push(Input::new("context", context)),
+            Asked::Fields(fields) => {
+                inputs.push(Input::new("context", &nothing));
+                let given = fields.iter().filter_map(|(name, path)| Some((path, context.get(name)?)));
+                inputs.extend(given.map(|(path, value)| Input::new(path, value)));
+            }
+        }
+        self.template.instantiate(&inputs)
     }
 
     /// The evaluated template, with everything that is wrong with it found first.
     fn root(&self, parameter: &Parameters<'_>, context: &Json) -> Result<Value, Diagnostics> {
-        let instance = self.template.instantiate(&[parameter.input(), Input::new("context", context)]);
-        let root = instance.root();
+        let root = self.instance(parameter.input(), context).root();
         let refused: Diagnostics = root
             .lookup("errs")
             .elements()
@@ -320,7 +340,8 @@ fn tree(value: &Value, use_: Use, depth: usize) -> Option<Tree> {
         Shape::Struct => {
             let mut fields = Vec::new();
             for field in value.fields(FieldOptions::default()) {
-                let markers = markers(&field.value);
+                // Only those of a patch are asked for.
+                let markers = if use_ == Use::Patch { markers(&field.value) } else { Markers::default() };
                 fields.push(Field { name: field.name, value: tree(&field.value, use_, depth + 1)?, markers });
             }
             Some(Tree::Struct(fields))

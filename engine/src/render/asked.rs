@@ -1,0 +1,71 @@
+//! The text of a template → the fields of `context` it can ask for: what it cannot ask for need not be made.
+
+/// What a template can ask of its context.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Any field: the text uses `context` in some other way than `context.name`.
+    Everything,
+    /// These fields, each with its path (`context.name`).
+    Fields(Vec<(String, String)>),
+}
+
+impl Asked {
+    /// Looks at every `context` in the text. Comments and strings are looked at too: at worst too much is made.
+    pub(super) fn of(text: &str) -> Self {
+        const WORD: &str = "context";
+        let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '#' | '$');
+        let mut fields: Vec<(String, String)> = Vec::new();
+        for (at, _) in text.match_indices(WORD) {
+            let (before, after) = (text[..at].chars().next_back(), &text[at + WORD.len()..]);
+            // `a.context` is a field of something else, `contextual` another word.
+            if before.is_some_and(|c| in_word(c) || c == '.') || after.starts_with(in_word) {
+                continue;
+            }
+            let name = after.strip_prefix('.').map(|rest| {
+                let end = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
+                &rest[..end]
+            });
+            match name {
+                Some(name) if !name.is_empty() => {
+                    if !fields.iter().any(|(known, _)| known == name) {
+                        fields.push((name.to_owned(), format!("{WORD}.{name}")));
+                    }
+                }
+                _ => return Self::Everything,
+            }
+        }
+        Self::Fields(fields)
+    }
+
+    /// Whether the field can be asked for.
+    pub(super) fn includes(&self, name: &str) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Fields(fields) => fields.iter().any(|(known, _)| known == name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Asked;
+
+    fn fields(text: &str) -> Option<Vec<String>> {
+        match Asked::of(text) {
+            Asked::Everything => None,
+            Asked::Fields(fields) => Some(fields.into_iter().map(|(name, _)| name).collect()),
+        }
+    }
+
+    #[test]
+    fn only_selections_narrow_what_is_asked() {
+        let some = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(fields(r#"a: context.name, b: "\(context.output.spec.x)-\(context.name)""#), some(&["name", "output"]));
+        assert_eq!(fields("securityContext: parameter.context, contexts: 1, _context: 2"), some(&[]));
+        for text in ["a: context[\"name\"]", "a: context", "let c = context", "context: name: string", "context.\"x\""] {
+            assert_eq!(fields(text), None, "{text}");
+        }
+        assert!(Asked::of("context.output").includes("output"));
+        assert!(!Asked::of("context.outputs").includes("output"));
+    }
+}
