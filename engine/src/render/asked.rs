@@ -60,9 +60,18 @@ mod tests {
     #[test]
     fn only_selections_narrow_what_is_asked() {
         let some = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        assert_eq!(fields(r#"a: context.name, b: "\(context.output.spec.x)-\(context.name)""#), some(&["name", "output"]));
+        assert_eq!(
+            fields(r#"a: context.name, b: "\(context.output.spec.x)-\(context.name)""#),
+            some(&["name", "output"])
+        );
         assert_eq!(fields("securityContext: parameter.context, contexts: 1, _context: 2"), some(&[]));
-        for text in ["a: context[\"name\"]", "a: context", "let c = context", "context: name: string", "context.\"x\""] {
+        for text in [
+            "a: context[\"name\"]",
+            "a: context",
+            "let c = context",
+            "context: name: string",
+            "context.\"x\"",
+        ] {
             assert_eq!(fields(text), None, "{text}");
         }
         assert!(Asked::of("context.output").includes("output"));

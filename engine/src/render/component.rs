@@ -152,7 +152,12 @@ fn drafts(
             path: &trait_.path,
             field: "properties",
         };
-        see(&mut context, &drafts);
+        let compiled = templates.get(&trait_.definition);
+        let asks = |field: &str| match compiled.as_deref() {
+            Ok(Compiled::Cue(template)) => template.asks(field),
+            _ => true,
+        };
+        see(&mut context, &drafts, asks);
         match apply(&site, trait_, index, &context, templates, &mut drafts) {
             Ok(warnings) => found.extend(site.place(warnings)),
             Err(errors) => {
@@ -241,21 +246,25 @@ fn resource_name(object: &Json) -> String {
     object.get("kind").and_then(Json::as_str).unwrap_or("").to_lowercase()
 }
 
-/// Traits see the workload as patched so far, and the objects made before.
-fn see(context: &mut Json, drafts: &[Draft]) {
+/// Traits see the workload as patched so far, and the objects made before, if they can ask for them.
+fn see(context: &mut Json, drafts: &[Draft], asks: impl Fn(&str) -> bool) {
     let Some(fields) = context.as_object_mut() else { return };
-    let mut outputs = Map::new();
-    for draft in drafts {
-        match &draft.role {
-            Role::Workload => {
-                fields.insert("output".to_owned(), draft.tree.to_json());
-            }
-            Role::Auxiliary { resource } | Role::Trait { resource, .. } => {
-                outputs.insert(resource.clone(), draft.tree.to_json());
-            }
-        }
+    let workload = drafts.iter().find(|draft| draft.role == Role::Workload);
+    if let Some(workload) = workload.filter(|_| asks("output")) {
+        fields.insert("output".to_owned(), workload.tree.to_json());
     }
-    fields.insert("outputs".to_owned(), Json::Object(outputs));
+    if asks("outputs") {
+        let outputs: Map<String, Json> = drafts
+            .iter()
+            .filter_map(|draft| match &draft.role {
+                Role::Workload => None,
+                Role::Auxiliary { resource } | Role::Trait { resource, .. } => {
+                    Some((resource.clone(), draft.tree.to_json()))
+                }
+            })
+            .collect();
+        fields.insert("outputs".to_owned(), Json::Object(outputs));
+    }
 }
 
 /// Runs one trait over the drafts.

@@ -179,7 +179,11 @@ impl Template {
 
     /// Evaluates a status text and gives one field of it.
     pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
-        self.instance(Input::new("parameter", parameter), context).root().lookup(field).to_json().map_err(|found| findings(&self.title, &found))
+        self.instance(Input::new("parameter", parameter), context)
+            .root()
+            .lookup(field)
+            .to_json()
+            .map_err(|found| findings(&self.title, &found))
     }
 
     /// Whether the template can ask for that field of the context.
