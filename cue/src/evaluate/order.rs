@@ -32,6 +32,8 @@ struct Literal {
     place: Span,
     /// It is a side of `&`, or came by one.
     beside: bool,
+    /// It is an input: data that follows the texts, wherever it was read.
+    given: bool,
     /// A field with a computed label is among its fields.
     computed: bool,
     fields: Vec<(Option<Label>, ExprId)>,
@@ -93,7 +95,10 @@ impl Evaluation {
         let mut last_file = None;
         for batch in batches {
             let Some(first) = batch.first() else { continue };
-            let file = self.file_name(first.1.place);
+            let file = match last_file {
+                Some(last) if first.1.given => last,
+                _ => self.file_name(first.1.place),
+            };
             if last_file.is_some_and(|last| last != file) {
                 previous.clear();
             }
@@ -162,7 +167,8 @@ impl Evaluation {
                 }
             }
         }
-        Literal { used, place: self.span(used.expr), beside: false, computed, fields }
+        let given = self.inputs.contains(&used.expr.chunk());
+        Literal { used, place: self.span(used.expr), beside: false, given, computed, fields }
     }
 
     /// The literals of a vertex in order, grouped with those that stand beside each other.
@@ -170,6 +176,9 @@ impl Evaluation {
         let mut literals: Vec<Literal> = self.v(own).structs.iter().map(|s| self.literal(*s)).collect();
         self.find_places(own, &mut literals, sorter);
         for literal in &mut literals {
+            if literal.given {
+                literal.place = Span::NONE;
+            }
             literal.computed &= literal.fields.iter().any(|(_, value)| sorter.computed.contains_key(value));
         }
         literals.sort_by(|a, b| self.compare_places(a.place, b.place).then(a.computed.cmp(&b.computed)));
@@ -347,7 +356,7 @@ impl Sorter {
             let Some(field) = field else { continue };
             let repeated = match &self.holder[field as usize] {
                 Some((holder, _)) if *holder == number => true,
-                Some((_, of)) => !beside && !literal.place.is_none() && of == file,
+                Some((_, of)) => !beside && (literal.given || !literal.place.is_none()) && of == file,
                 None => false,
             };
             if repeated {
