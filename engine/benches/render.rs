@@ -93,10 +93,10 @@ fn full() -> Json {
 fn traits() -> [Json; 5] {
     [
         json!({"type": "scaler", "properties": {"replicas": 3}}),
-        json!({"type": "sidecar", "properties": {"name": "log", "image": "fluent:1", "cmd": ["run"]}}),
-        json!({"type": "gateway", "properties": {"domain": "web.example.com", "http": {"/": 80}}}),
+        json!({"type": "cpuscaler", "properties": {"min": 1, "max": 5}}),
         json!({"type": "labels", "properties": {"team": "storefront"}}),
-        json!({"type": "resource", "properties": {"cpu": 1, "memory": "512Mi"}}),
+        json!({"type": "annotations", "properties": {"note": "c"}}),
+        json!({"type": "sidecar", "properties": {"name": "log", "image": "fluent:1", "cmd": ["run"]}}),
     ]
 }
 
@@ -145,6 +145,11 @@ fn main() {
     lap("webservice, full", &application(&full(), &[]), &snapshot, &templates);
     lap("webservice, full, 1 trait", &application(&full(), &traits()[..1]), &snapshot, &templates);
     lap("webservice, full, 5 traits", &application(&full(), &traits()), &snapshot, &templates);
+
+    if let Some(examples) = vela_testkit::examples_dir() {
+        let text = std::fs::read_to_string(examples.join("first/web/app.yaml")).unwrap();
+        lap("first/web, 3 traits", &text, &snapshot, &templates);
+    }
 
     let webservice = webservice.unwrap();
     let text = |field: &str| webservice["spec"]["status"][field].as_str().unwrap_or("").to_owned();

@@ -176,9 +176,7 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
                 .map(|(file, source)| format::format_file(file, &source.text))
                 .collect())
         }
-        "openapi" => {
-            Ok(format!("{:#}\n", export::openapi::schema_of_field(&parsed(&sources)?, "parameter")))
-        }
+        "openapi" => Ok(format!("{:#}\n", export::openapi::schema_of_field(&parsed(&sources)?, "parameter"))),
         "export" => {
             let value = value(sources, arguments)?;
             match arguments.out.as_deref() {

@@ -96,7 +96,9 @@ fn without_covered(parts: Vec<Part>) -> Vec<Part> {
         .map(|part| {
             let value = part.shape.value().filter(|_| part.marked);
             value.is_some_and(|value| {
-                parts.iter().any(|other| !other.marked && !is_value(&other.shape) && other.shape.admits(&value))
+                parts
+                    .iter()
+                    .any(|other| !other.marked && !is_value(&other.shape) && other.shape.admits(&value))
             })
         })
         .collect();

@@ -5,12 +5,12 @@
 
 use serde_json::Value as Json;
 
-use crate::ast::{
-    BinaryOp, Clause, ClauseKind, CommentGroup, CommentPlace, Constraint, Decl, DeclKind, Expr, ExprKind, Field, File,
-    Label, LabelKind, StructLit, UnaryOp,
-};
 use super::choice::{self, Part};
-use super::shape::{Kind, Property, Shape, add, bounded, both, constant, of_constant};
+use super::shape::{Kind, Property, Shape, add, both, bounded, constant, of_constant};
+use crate::ast::{
+    BinaryOp, Clause, ClauseKind, CommentGroup, CommentPlace, Constraint, Decl, DeclKind, Expr, ExprKind,
+    Field, File, Label, LabelKind, StructLit, UnaryOp,
+};
 use crate::literal;
 use crate::number::Decimal;
 

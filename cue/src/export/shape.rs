@@ -248,7 +248,8 @@ impl Shape {
         match value {
             Json::Number(number) => {
                 let Ok(number) = Decimal::parse(&number.to_string()) else { return false };
-                let above = |(least, equal): &(Decimal, bool)| number > *least || (*equal && number == *least);
+                let above =
+                    |(least, equal): &(Decimal, bool)| number > *least || (*equal && number == *least);
                 let below = |(most, equal): &(Decimal, bool)| number < *most || (*equal && number == *most);
                 self.minimum.as_ref().is_none_or(above) && self.maximum.as_ref().is_none_or(below)
             }
@@ -260,7 +261,8 @@ impl Shape {
                     && self.sizes.1.is_none_or(|most| length <= most)
             }
             Json::Array(elements) => {
-                elements.is_empty() || self.items.as_ref().is_some_and(|s| elements.iter().all(|e| s.admits(e)))
+                elements.is_empty()
+                    || self.items.as_ref().is_some_and(|s| elements.iter().all(|e| s.admits(e)))
             }
             Json::Object(given) => {
                 let known = |name: &str| self.fields.iter().find(|field| field.name == name);
@@ -278,7 +280,9 @@ impl Shape {
     /// Whether everything the other one admits is admitted; false where that cannot be told.
     pub(super) fn subsumes(&self, other: &Self) -> bool {
         let Some(kind) = self.kind else { return *self == Self::default() };
-        if !self.alternatives.is_empty() || !other.alternatives.is_empty() || !compatible(Some(kind), other.kind)
+        if !self.alternatives.is_empty()
+            || !other.alternatives.is_empty()
+            || !compatible(Some(kind), other.kind)
         {
             return self == other;
         }

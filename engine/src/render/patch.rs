@@ -428,7 +428,10 @@ mod tests {
         let base = json!([{"x": 1}]);
         assert_eq!(named(&base, &json!([{"name": "a"}]), "name"), Ok(json!([{"name": "a", "x": 1}])));
         let base = json!([{"name": "a"}]);
-        assert_eq!(named(&base, &json!([{}, {"name": "b"}]), "name"), Ok(json!([{"name": "a"}, {"name": "b"}])));
+        assert_eq!(
+            named(&base, &json!([{}, {"name": "b"}]), "name"),
+            Ok(json!([{"name": "a"}, {"name": "b"}]))
+        );
         let base = json!([{"k": "a", "o": "b"}]);
         let both = json!({"k": "a", "o": "b", "x": 1});
         assert_eq!(named(&base, &json!([both]), "k,o"), Ok(json!([both, both])));

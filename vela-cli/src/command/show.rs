@@ -27,7 +27,8 @@ struct Parameter {
 }
 
 pub(crate) fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<()> {
-    let documents = if args.definitions.is_empty() { Vec::new() } else { input::read_definitions(&args.definitions)? };
+    let documents =
+        if args.definitions.is_empty() { Vec::new() } else { input::read_definitions(&args.definitions)? };
     let documents: Vec<&Document> =
         documents.iter().filter(|document| offline::is_definition(document)).collect();
     if args.offline {

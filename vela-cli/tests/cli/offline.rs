@@ -50,7 +50,9 @@ template: {
         assert!(said.out.contains("text: hello"), "{}", said.out);
     }
     person.write("definitions/note.cue", "note: {type: \"component\"}\n");
-    person.types(&["dry-run", "--offline", "-f", &app, "-d", &folder]).fails(1, &["note.cue:1:1", "template"]);
+    person
+        .types(&["dry-run", "--offline", "-f", &app, "-d", &folder])
+        .fails(1, &["note.cue:1:1", "template"]);
 }
 
 #[test]
