@@ -167,8 +167,8 @@ impl Evaluation {
                 }
             }
         }
-        let given = self.inputs.contains(&used.expr.chunk());
-        Literal { used, place: self.span(used.expr), beside: false, given, computed, fields }
+        let given = self.input_kind(used.expr).is_some();
+        Literal { used, place: self.text_place(used.expr), beside: false, given, computed, fields }
     }
 
     /// The literals of a vertex in order, grouped with those that stand beside each other.
@@ -249,7 +249,7 @@ impl Evaluation {
             for conjunct in &self.v(sorter.arcs[at].vertex).conjuncts {
                 let Some(found) = holders.get(&conjunct.expr).cloned() else { continue };
                 sorter.note_computed(conjunct.expr, at, &found, literals);
-                let place = self.span(conjunct.expr);
+                let place = self.text_place(conjunct.expr);
                 found.iter().for_each(|l| literals[*l].place = place);
                 let mut id = conjunct.cycle;
                 let mut first = ExprId::NONE;
@@ -282,6 +282,11 @@ impl Evaluation {
                 exprs.push_back(side);
             }
         }
+    }
+
+    /// Where in the texts an expression stands; inputs stand nowhere in them.
+    fn text_place(&self, expr: ExprId) -> Span {
+        if self.input_kind(expr).is_some() { Span::NONE } else { self.span(expr) }
     }
 
     fn file_name(&self, place: Span) -> &str {

@@ -15,6 +15,9 @@ pub(super) struct Precedence {
     known: FxHashSet<(u32, u32)>,
 }
 
+/// The fields of a group by name.
+type Names = Vec<(Arc<str>, u32)>;
+
 impl Precedence {
     pub(super) fn of(count: usize) -> Self {
         Self { after: vec![Vec::new(); count], known: FxHashSet::default() }
@@ -45,13 +48,12 @@ impl Precedence {
                 }
             }
         }
-        let key = |group: usize| -> Vec<(Arc<str>, u32)> {
-            let mut key: Vec<(Arc<str>, u32)> =
-                members[group].iter().map(|n| (names[*n as usize].clone(), *n)).collect();
+        let key = |group: usize| -> Names {
+            let mut key: Names = members[group].iter().map(|n| (names[*n as usize].clone(), *n)).collect();
             key.sort();
             key
         };
-        let mut ready: BinaryHeap<Reverse<(Vec<(Arc<str>, u32)>, usize)>> =
+        let mut ready: BinaryHeap<Reverse<(Names, usize)>> =
             (0..count).filter(|g| waits_for[*g] == 0).map(|g| Reverse((key(g), g))).collect();
         let mut out = Vec::with_capacity(names.len());
         while let Some(Reverse((members, group))) = ready.pop() {
