@@ -17,10 +17,10 @@ mod fuzz;
 mod messages;
 #[path = "cue/modernize.rs"]
 mod modernize;
-#[path = "cue/origins.rs"]
-mod origins;
 #[path = "cue/openapi.rs"]
 mod openapi;
+#[path = "cue/origins.rs"]
+mod origins;
 #[path = "cue/providers.rs"]
 mod providers;
 #[path = "cue/sharing.rs"]

@@ -290,12 +290,13 @@ impl Reader {
         if hidden {
             return;
         }
-        let property = Property {
+        let mut property = Property {
             required: field.constraint != Some(Constraint::Optional),
-            comments: comments(decl),
+            comments: Vec::new(),
             shape: self.shape(&field.value, scope),
             name,
         };
+        annotate(&mut property, field, comments(decl));
         add(&mut shape.fields, property);
     }
 
@@ -353,6 +354,21 @@ impl Reader {
         }
         choice::of(parts, self.conditional > 0)
     }
+}
+
+/// Gives a field its comments; those above `a: b: c` belong to the last field of the chain.
+fn annotate(property: &mut Property, field: &Field, comments: Vec<String>) {
+    let inner = match &field.value.kind {
+        ExprKind::Struct(literal) if !literal.braces => literal.decls.first().map(|decl| &decl.kind),
+        _ => None,
+    };
+    if let Some(DeclKind::Field(inner)) = inner
+        && let Some(name) = label_name(&inner.label)
+        && let Some(next) = property.shape.fields.iter_mut().find(|next| next.name == name)
+    {
+        return annotate(next, inner, comments);
+    }
+    property.comments.extend(comments);
 }
 
 /// Whether the innermost field of that name is there without being given.
