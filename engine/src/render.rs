@@ -14,6 +14,7 @@ mod kube;
 mod labels;
 pub mod parameters;
 pub mod patch;
+pub mod processing;
 pub mod single;
 mod templates;
 
@@ -58,6 +59,8 @@ pub enum Role {
 pub struct Inputs {
     /// Value of each output of other components that is known by now.
     pub outputs: BTreeMap<String, Json>,
+    /// Answers to what traits ask of elsewhere; nothing when this caller asks nobody.
+    pub answers: Option<processing::Answers>,
     /// For a dry run: objects carry no revision, as they would not exist yet.
     pub unnamed_revision: bool,
 }
@@ -100,6 +103,8 @@ pub struct RenderedComponent {
     pub state: State,
     /// The context its templates saw (without `output` and `outputs`): health policies see it again.
     pub context: Json,
+    /// What to ask elsewhere before it can be rendered; the answers are inputs of the next render.
+    pub requests: Vec<processing::Request>,
 }
 
 /// Every component of a plan, rendered or pending.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::parameters::Parameters;
 use super::patch::{self, Tree};
+use super::processing::Request;
 use super::templates::Compiled;
 use super::{Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, kube, labels};
 use crate::definition::{Definition, Language};
@@ -90,9 +91,10 @@ pub(super) fn render(
         .map(|input| format!("output {:?} is not there yet", input.from))
         .collect();
     if !missing.is_empty() {
-        return RenderedComponent { index, state: State::Pending(missing), context };
+        return RenderedComponent { index, state: State::Pending(missing), context, requests: Vec::new() };
     }
-    let state = match drafts(app, component, &context, templates, inputs, found) {
+    let mut outside = Outside { templates, inputs, requests: Vec::new() };
+    let state = match drafts(app, component, &context, &mut outside, found) {
         Outcome::Drafts(drafts) => {
             let revision = if inputs.unnamed_revision { "" } else { plan.identity().name() };
             let owner = labels::Owner { app, component, revision };
@@ -101,7 +103,14 @@ pub(super) fn render(
         Outcome::Pending(missing) => State::Pending(missing),
         Outcome::Failed => State::Ready(Vec::new()),
     };
-    RenderedComponent { index, state, context }
+    RenderedComponent { index, state, context, requests: outside.requests }
+}
+
+/// What a component may use of the world, and what it asks of it.
+struct Outside<'a> {
+    templates: &'a Templates,
+    inputs: &'a Inputs,
+    requests: Vec<Request>,
 }
 
 enum Outcome {
@@ -115,10 +124,10 @@ fn drafts(
     app: &AppFile,
     component: &Component,
     context: &Json,
-    templates: &Templates,
-    inputs: &Inputs,
+    outside: &mut Outside<'_>,
     found: &mut Diagnostics,
 ) -> Outcome {
+    let Outside { templates, inputs, .. } = *outside;
     let site = Site {
         document: app.document(),
         definition: &component.definition,
@@ -158,7 +167,7 @@ fn drafts(
             _ => true,
         };
         see(&mut context, &drafts, asks);
-        match apply(&site, trait_, index, &context, templates, &mut drafts) {
+        match apply(&site, trait_, index, &context, outside, &mut drafts) {
             Ok(warnings) => found.extend(site.place(warnings)),
             Err(errors) => {
                 let placed = site.place(errors);
@@ -273,14 +282,20 @@ fn apply(
     trait_: &Trait,
     index: usize,
     context: &Json,
-    templates: &Templates,
+    outside: &mut Outside<'_>,
     drafts: &mut Vec<Draft>,
 ) -> Result<Diagnostics, Diagnostics> {
     let mut warnings = Diagnostics::new();
-    let made = match &*templates.get(site.definition)? {
+    let made = match &*outside.templates.get(site.definition)? {
         Compiled::Cue(template) => {
-            let (made, found) = template.trait_(&site.parameters(&trait_.properties), context)?;
+            let answers = outside.inputs.answers.as_ref();
+            let (made, found) = template.trait_(&site.parameters(&trait_.properties), context, answers)?;
             warnings = found;
+            if let Some(request) = made.request {
+                let message = format!("the answer to {request} is not there yet");
+                outside.requests.push(request);
+                return Err(Diagnostic::error(Code::Incomplete, message).into());
+            }
             made
         }
         Compiled::Handlebars(template) => text_trait(template.render(&trait_.properties, context)?),

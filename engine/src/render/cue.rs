@@ -10,6 +10,7 @@ use super::asked::Asked;
 use super::declared::{self, Declared};
 use super::parameters::Parameters;
 use super::patch::{self, Constraint, Field, Markers, Tree};
+use super::processing::{Answers, Request};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Place};
 use crate::field_path;
 
@@ -45,6 +46,8 @@ pub struct Trait {
     pub patch_outputs: Vec<(String, Patch)>,
     /// Objects, in the order of the template.
     pub outputs: Vec<(String, Tree)>,
+    /// What must be answered first; the rest is empty then.
+    pub request: Option<Request>,
 }
 
 /// A change of an object.
@@ -109,7 +112,7 @@ impl Template {
     }
 
     fn make_component(&self, parameter: &Parameters<'_>, context: &Json) -> Result<Component, Diagnostics> {
-        let root = self.root(parameter, context)?;
+        let root = self.root(parameter, context, None)?;
         let output = root.lookup("output");
         if !output.exists() {
             return Err(self.error(Code::BadDefinition, "the template has no `output`").into());
@@ -122,15 +125,29 @@ impl Template {
         &self,
         parameter: &Parameters<'_>,
         context: &Json,
+        answers: Option<&Answers>,
     ) -> Result<(Trait, Diagnostics), Diagnostics> {
-        self.with_undeclared(parameter.value(), self.make_trait(parameter, context))
+        self.with_undeclared(parameter.value(), self.make_trait(parameter, context, answers))
     }
 
-    fn make_trait(&self, parameter: &Parameters<'_>, context: &Json) -> Result<Trait, Diagnostics> {
-        let root = self.root(parameter, context)?;
-        if root.lookup("processing").exists() {
-            let message = "`processing` (a request to elsewhere while rendering) is not supported yet";
-            return Err(self.error(Code::NotSupported, message).into());
+    fn make_trait(
+        &self,
+        parameter: &Parameters<'_>,
+        context: &Json,
+        answers: Option<&Answers>,
+    ) -> Result<Trait, Diagnostics> {
+        let mut root = self.root(parameter, context, None)?;
+        if root.lookup("processing.http").exists() {
+            let request = self.request(&root)?;
+            let Some(answers) = answers else {
+                let message =
+                    format!("the template asks {request} while rendering, which is not supported here");
+                return Err(self.error(Code::NotSupported, message).into());
+            };
+            match answers.get(&request) {
+                Some(answer) => root = self.root(parameter, context, Some(answer))?,
+                None => return Ok(Trait { request: Some(request), ..Trait::default() }),
+            }
         }
         let mut made = Trait { outputs: self.objects(&root)?, ..Trait::default() };
         for field in root.fields(FieldOptions::default()) {
@@ -145,6 +162,15 @@ impl Template {
             }
         }
         Ok(made)
+    }
+
+    /// What `processing.http` asks for.
+    fn request(&self, root: &Value) -> Result<Request, Diagnostics> {
+        let http = root.lookup("processing.http").to_json().map_err(|errors| {
+            let missing = self.missing(root);
+            if missing.is_empty() { findings(&self.title, &errors) } else { missing }
+        })?;
+        Request::read(&http).map_err(|message| self.error(Code::Template, message).into())
     }
 
     fn patch(&self, root: &Value, value: &Value) -> Result<Patch, Diagnostics> {
@@ -179,7 +205,7 @@ impl Template {
 
     /// Evaluates a status text and gives one field of it.
     pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
-        self.instance(Input::new("parameter", parameter), context)
+        self.instance(Input::new("parameter", parameter), context, None)
             .root()
             .lookup(field)
             .to_json()
@@ -191,9 +217,10 @@ impl Template {
         self.asked.includes(field)
     }
 
-    /// The template with its parameters and as much of the context as it can ask for.
-    fn instance(&self, parameter: Input<'_>, context: &Json) -> Instance {
+    /// The template with its parameters, as much of the context as it can ask for, and what it asked elsewhere.
+    fn instance(&self, parameter: Input<'_>, context: &Json, answer: Option<&Json>) -> Instance {
         let mut inputs = vec![parameter];
+        inputs.extend(answer.map(|answer| Input::new("processing.output", answer)));
         let nothing = Json::Object(serde_json::Map::new());
         match &*self.asked {
             Asked::Everything => inputs.push(Input::new("context", context)),
@@ -207,8 +234,13 @@ impl Template {
     }
 
     /// The evaluated template, with everything that is wrong with it found first.
-    fn root(&self, parameter: &Parameters<'_>, context: &Json) -> Result<Value, Diagnostics> {
-        let root = self.instance(parameter.input(), context).root();
+    fn root(
+        &self,
+        parameter: &Parameters<'_>,
+        context: &Json,
+        answer: Option<&Json>,
+    ) -> Result<Value, Diagnostics> {
+        let root = self.instance(parameter.input(), context, answer).root();
         let refused: Diagnostics = root
             .lookup("errs")
             .elements()

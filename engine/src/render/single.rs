@@ -25,7 +25,7 @@ pub fn trait_(
     context: &Json,
 ) -> Result<Json, Diagnostics> {
     let (made, _) =
-        Template::compile("template", template, DEFAULT_ERA)?.trait_(&parameter.into(), context)?;
+        Template::compile("template", template, DEFAULT_ERA)?.trait_(&parameter.into(), context, None)?;
     let mut output = Template::compile("workload", workload, DEFAULT_ERA)?.whole()?;
     let before = outputs.as_object().into_iter().flatten();
     let mut outputs: Vec<(String, Tree)> =
@@ -46,7 +46,7 @@ pub fn trait_(
 pub fn patch(base: &str, patch: &str) -> Result<Json, Diagnostics> {
     let base = Template::compile("base", base, DEFAULT_ERA)?.whole()?;
     let (made, _) =
-        Template::compile("patch", patch, DEFAULT_ERA)?.trait_(&(&json!({})).into(), &json!({}))?;
+        Template::compile("patch", patch, DEFAULT_ERA)?.trait_(&(&json!({})).into(), &json!({}), None)?;
     let Some(patch) = made.patch else {
         return Err(Diagnostic::error(Code::MissingField, "the text has no field `patch`").into());
     };
