@@ -73,7 +73,7 @@ impl Evaluation {
     }
 
     /// The vertex around an expression, for paths.
-    fn nearest(&self, conjunct: Conjunct) -> VertexId {
+    pub(crate) fn nearest(&self, conjunct: Conjunct) -> VertexId {
         let mut env = conjunct.env;
         while !env.is_none() {
             let here = self.env(env);

@@ -20,7 +20,13 @@ impl Evaluation {
             let inner = conjunct.with(*element);
             let element_chunk = self.chunk(*element);
             if let Expr::Comprehension(comprehension) = self.expr(&element_chunk, *element) {
-                for env in self.yields(comprehension, inner)? {
+                let envs = self.yields(comprehension, inner)?;
+                if envs.is_empty()
+                    && let Some(fallback) = comprehension.fallback
+                {
+                    elements.push(inner.with(fallback));
+                }
+                for env in envs {
                     elements.push(Conjunct { env, ..inner.with(comprehension.value) });
                 }
             } else {

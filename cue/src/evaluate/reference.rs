@@ -106,6 +106,7 @@ impl Evaluation {
             }
             Expr::Selector(base, label) => {
                 let from = self.base(conjunct.with(*base))?;
+                self.looked_into(&from, conjunct);
                 match from {
                     Term::Vertex(from) => self.lookup(from, *label, conjunct.expr).map(Term::Vertex),
                     Term::Atom(_) => Err(self.fault(
@@ -120,8 +121,22 @@ impl Evaluation {
                 }
             }
             Expr::Index(base, index) => self.resolve_index(conjunct, *base, *index),
-            Expr::Open(inner) | Expr::Try(inner) => self.base(conjunct.with(*inner)),
+            Expr::Open(inner) => self.base(conjunct.with(*inner)),
+            Expr::Try(inner) => match self.base(conjunct.with(*inner)) {
+                Err(fault) if fault.is_incomplete() => Err(self.not_given(&fault, conjunct.expr)),
+                result => result,
+            },
             _ => self.eval(conjunct),
+        }
+    }
+
+    /// To look into a value that is still to be made is to go one level deeper: what it refers to may be around it.
+    fn looked_into(&mut self, from: &Term, conjunct: Conjunct) {
+        if let Term::Vertex(from) = from
+            && conjunct.kind != CycleKind::Cyclic
+            && self.v(*from).state == State::New
+        {
+            self.vm(*from).standing.acyclic = true;
         }
     }
 
@@ -133,6 +148,7 @@ impl Evaluation {
 
     fn resolve_index(&mut self, conjunct: Conjunct, base: ExprId, index: ExprId) -> Result<Term, Fault> {
         let from = self.base(conjunct.with(base))?;
+        self.looked_into(&from, conjunct);
         let key = self.concrete(conjunct.with(index))?;
         let Term::Vertex(from) = from else {
             let kinds =
