@@ -49,6 +49,7 @@ pub mod render;
 pub mod revision;
 pub mod snapshot;
 pub mod status;
+pub mod steps;
 
 pub use check::check;
 pub use definition::{Definition, DefinitionKind};

@@ -360,7 +360,7 @@ impl Constraint for Open {
 
 /// What a tree is for.
 #[derive(Clone, Copy, PartialEq)]
-enum Use {
+pub(crate) enum Use {
     /// An object: its lists are open for patches anyway.
     Object,
     /// A patch: a list that ends in `...` accepts further elements, any other does not.
@@ -368,7 +368,7 @@ enum Use {
 }
 
 /// A value with the markers of its fields; nothing when it is nested too deep.
-fn tree(value: &Value, use_: Use, depth: usize) -> Option<Tree> {
+pub(crate) fn tree(value: &Value, use_: Use, depth: usize) -> Option<Tree> {
     if depth > DEPTH_LIMIT {
         return None;
     }
@@ -423,7 +423,7 @@ fn is_open_list(value: &Value) -> bool {
 }
 
 /// What the comments on a field ask of a patch.
-fn markers(value: &Value) -> Markers {
+pub(crate) fn markers(value: &Value) -> Markers {
     let mut found = Markers::default();
     for (key, value) in value.comments().markers {
         match key.as_str() {
@@ -469,7 +469,7 @@ fn kind_name(kind: Kind) -> &'static str {
 }
 
 /// Findings of the evaluator as ours: `path` of the value, place in the template.
-fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
+pub(crate) fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
     found
         .iter()
         .map(|finding| {

@@ -1,0 +1,221 @@
+//! A step's template with its properties → what it asks of the world, one question after the other, and how it ends.
+//!
+//! A step is a CUE template that imports packages (`vela/kube`, `vela/builtin`, …). [`StepRun`] tells its calls in order;
+//! whoever runs the workflow answers them. What needs nothing but the question (base64, dates, patches) is answered here,
+//! and what a step does with the workflow itself (wait, suspend, fail) comes out as a word, not as a question.
+//!
+//! ```
+//! use serde_json::json;
+//! use vela_engine::steps::{Answer, Step, Stop};
+//!
+//! let text = r#"
+//! import ("vela/kube", "vela/builtin")
+//! read: kube.#Read & {$params: value: {apiVersion: "v1", kind: "Pod", metadata: name: parameter.pod}}
+//! wait: builtin.#ConditionalWait & {$params: continue: read.$returns.value.status.phase == "Running"}
+//! parameter: pod: string
+//! "#;
+//! let step = Step::compile("step \"wait-for-pod\"", text)?;
+//! let mut run = step.run(&json!({"pod": "web"}), &json!({"name": "app"}));
+//! let Stop::Ask(question) = run.advance()? else { panic!("it reads the pod first") };
+//! assert_eq!((question.provider.as_str(), question.function.as_str()), ("kube", "read"));
+//! assert_eq!(question.params["value"]["metadata"]["name"], "web");
+//!
+//! run.answer(Answer::Returns(json!({"value": {"status": {"phase": "Pending"}}})))?;
+//! assert!(matches!(run.advance()?, Stop::Wait { .. }));
+//! # Ok::<(), vela_engine::Diagnostics>(())
+//! ```
+
+mod compute;
+mod control;
+mod expression;
+mod packages;
+mod patching;
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use vela_cue::{Call, Progress, Provider, Run, Source, Value};
+
+pub use expression::{condition, output};
+pub use packages::{workflow, workload};
+pub use vela_cue::Answer;
+
+use crate::diagnostic::{Code, Diagnostics};
+use crate::render::cue::findings;
+use control::Control;
+
+/// What every template may name without declaring it.
+const SURROUNDINGS: &str = "\ncontext: _\nparameter: _\n";
+
+/// A compiled step.
+#[derive(Clone)]
+pub struct Step {
+    title: Arc<str>,
+    template: vela_cue::Template,
+    providers: &'static [&'static dyn Provider],
+}
+
+/// A step at work. The answers it has are all it knows; it can go on in another thread or be made again from them.
+pub struct StepRun {
+    title: Arc<str>,
+    run: Run,
+    providers: &'static [&'static dyn Provider],
+    message: String,
+    logs: Vec<Json>,
+}
+
+/// What a step asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// Where in the template it stands.
+    pub path: String,
+    /// Who is asked.
+    pub provider: String,
+    /// What for.
+    pub function: String,
+    /// With what.
+    pub params: Json,
+    /// Whether the answer goes to `$returns` or, in the first package `vela/op`, beside what is asked.
+    pub has_returns: bool,
+}
+
+/// Why a step does not go on by itself.
+pub enum Stop {
+    /// It needs an answer.
+    Ask(Question),
+    /// It is not done yet and wants to be run again later.
+    Wait {
+        /// Why.
+        message: String,
+    },
+    /// It stops until somebody resumes it: then [`Answer::Nothing`] is the answer.
+    Suspend {
+        /// Where in the template it says so.
+        path: String,
+        /// Resume by itself after that time, as it is written (`30s`).
+        duration: Option<String>,
+        /// What to show.
+        message: String,
+    },
+    /// It has failed.
+    Fail {
+        /// Why.
+        message: String,
+    },
+    /// The whole workflow ends here.
+    Break {
+        /// Why.
+        message: String,
+    },
+    /// It has succeeded with this value.
+    Done(Value),
+}
+
+impl Step {
+    /// Compiles the template of a workflow step; `title` is what diagnostics call it.
+    pub fn compile(title: &str, text: &str) -> Result<Self, Diagnostics> {
+        Self::with_providers(title, text, workflow())
+    }
+
+    /// Compiles a component or trait template that asks its own, smaller set of packages.
+    pub fn workload(title: &str, text: &str) -> Result<Self, Diagnostics> {
+        Self::with_providers(title, text, workload())
+    }
+
+    fn with_providers(
+        title: &str,
+        text: &str,
+        providers: &'static [&'static dyn Provider],
+    ) -> Result<Self, Diagnostics> {
+        // After the text, so that places in the text stay what they are.
+        let source = Source::new(title, format!("{text}{SURROUNDINGS}"));
+        let template = vela_cue::Template::compile_with(&[source], providers);
+        let template = template.map_err(|found| findings(title, &found))?;
+        Ok(Self { title: Arc::from(title), template, providers })
+    }
+
+    /// The step with its properties and context, at its beginning.
+    pub fn run(&self, parameter: &Json, context: &Json) -> StepRun {
+        let inputs =
+            vec![("parameter".to_owned(), parameter.clone()), ("context".to_owned(), context.clone())];
+        StepRun {
+            title: self.title.clone(),
+            run: Run::new(self.template.clone(), inputs),
+            providers: self.providers,
+            message: String::new(),
+            logs: Vec::new(),
+        }
+    }
+}
+
+impl StepRun {
+    /// Goes on until the step needs an answer or ends.
+    pub fn advance(&mut self) -> Result<Stop, Diagnostics> {
+        loop {
+            let progress = self.run.advance(self.providers);
+            match progress.map_err(|found| findings(&self.title, &found))? {
+                Progress::Done(value) => return Ok(Stop::Done(value)),
+                Progress::Wait(call, open) => {
+                    let reason = open.iter().next().map(|first| first.message.clone()).unwrap_or_default();
+                    return Ok(Stop::Wait { message: format!("{}: {reason}", call.path) });
+                }
+                Progress::Ask(call) => match control::control(&call) {
+                    None => return Ok(Stop::Ask(self.question(&call)?)),
+                    Some(Control::Message(message)) => self.message = message,
+                    Some(Control::Log(log)) => self.logs.push(log),
+                    Some(Control::Continue) => {}
+                    Some(Control::Stop(stop)) => return Ok(stop),
+                },
+            }
+            self.answer(Answer::Nothing)?;
+        }
+    }
+
+    /// Takes the answer to the question, or the end of the suspension, that stopped the step last.
+    pub fn answer(&mut self, answer: Answer) -> Result<(), Diagnostics> {
+        self.run.answer(answer).map_err(|found| findings(&self.title, &found))
+    }
+
+    /// What the step last asked to be shown.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What the step said about its logs: data to write, or where they are.
+    pub fn logs(&self) -> &[Json] {
+        &self.logs
+    }
+
+    /// All calls of the step as they stand now; the error of a question says what is not known yet.
+    pub fn questions(&self) -> Result<Vec<(Question, Option<Diagnostics>)>, Diagnostics> {
+        let calls = self.run.calls().map_err(|found| findings(&self.title, &found))?;
+        Ok(calls.iter().map(|call| self.asked(call)).collect())
+    }
+
+    fn question(&self, call: &Call) -> Result<Question, Diagnostics> {
+        match self.asked(call) {
+            (question, None) => Ok(question),
+            (_, Some(open)) => Err(open),
+        }
+    }
+
+    fn asked(&self, call: &Call) -> (Question, Option<Diagnostics>) {
+        let (params, open) = match call.params() {
+            Ok(params) => (params, None),
+            Err(found) => (Json::Null, Some(findings(&self.title, &found))),
+        };
+        let question = Question {
+            path: call.path.clone(),
+            provider: call.provider.clone(),
+            function: call.function.clone(),
+            params,
+            has_returns: call.has_params(),
+        };
+        (question, open)
+    }
+}
+
+/// A finding without a place.
+fn error(message: impl Into<String>) -> Diagnostics {
+    crate::Diagnostic::error(Code::Template, message).into()
+}

@@ -1,0 +1,42 @@
+//! Small CUE expressions of a workflow → their values: a step's `if`, and `valueFrom` of its outputs.
+
+use serde_json::Value as Json;
+use vela_cue::{Input, Source, Template, Value};
+
+use super::error;
+use crate::diagnostic::Diagnostics;
+use crate::render::cue::findings;
+
+/// Whether a step's `if` holds. `always` does; anything else is an expression over the names given:
+/// `context`, `parameter`, `status` of the steps before, `inputs`.
+pub fn condition(text: &str, names: &[(&str, &Json)]) -> Result<bool, Diagnostics> {
+    let script = "if";
+    if text.trim() == "always" {
+        return Ok(true);
+    }
+    let told = |found: vela_cue::Diagnostics| findings(script, &found);
+    let declared: String = names.iter().map(|(name, _)| format!("{name}: _\n")).collect();
+    let template = Template::compile(&[Source::new("names", declared)]).map_err(told)?;
+    let inputs: Vec<Input<'_>> = names.iter().map(|(name, value)| Input::new(name, value)).collect();
+    let value = template.instantiate(&inputs).root().evaluate(script, text).map_err(told)?;
+    value.validate(true).map_err(told)?;
+    value.as_bool().ok_or_else(|| error(format!("{text:?} is neither true nor false")))
+}
+
+/// What a step gives under `valueFrom`: a path (`output.status`) or a script over the fields of the step's value.
+///
+/// Steps were written before answers stood under `$returns`: a path that leads nowhere is also tried behind it.
+pub fn output(value: &Value, from: &str) -> Result<Json, Diagnostics> {
+    let script = "valueFrom";
+    let read = |text: &str| value.evaluate(script, text).and_then(|found| found.to_json());
+    let first = match read(from) {
+        Ok(found) => return Ok(found),
+        Err(found) => found,
+    };
+    let moved = match from.split_once("output.") {
+        _ if from.contains("$returns.") => None,
+        Some((before, after)) => Some(format!("{before}output.$returns.{after}")),
+        None => Some(format!("{from}.$returns")),
+    };
+    moved.and_then(|text| read(&text).ok()).ok_or_else(|| findings(script, &first))
+}
