@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::json::Json;
 use super::process::{self, Finished};
 use super::session::Session;
-use super::{definition, tree};
+use super::{calls, definition, tree};
 use crate::command;
 
 /// Digits of the digest of a text that name it in the lists; enough to tell a few thousand texts apart.
@@ -42,7 +42,7 @@ impl Doors {
 /// One case.
 pub(crate) struct Case {
     /// Which door and comparison: `cue-export`, `cue-tree`, `cue-parse`, `cue-fmt`, `component`, `trait`, `patch`,
-    /// `health`, `openapi`, `application`.
+    /// `health`, `step`, `component-calls`, `openapi`, `application`.
     pub(crate) kind: &'static str,
     /// The peers' own word for how widely used the features are.
     pub(crate) scope: String,
@@ -145,7 +145,6 @@ fn definitions(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
         else {
             continue;
         };
-        // Workflow steps and provider calls have no door yet; they are not counted as anything.
         let known = definition::KINDS.iter().chain(&["openapi"]).find(|known| **known == kind);
         if let Some(kind) = known {
             let input = Input::Definition { folder: folder.join("cases").join(&name) };
@@ -234,8 +233,12 @@ impl Case {
         if finished.code != Some(0) {
             return Err(format!("exit {:?}: {}", finished.code, finished.stderr));
         }
-        let (actual, expected) =
-            (Json::parse(&finished.stdout)?, Json::parse(&read(&folder.join("output.json"))?)?);
+        let calls = matches!(self.kind, "step" | "component-calls");
+        let result = if calls { "calls.json" } else { "output.json" };
+        let (actual, expected) = (Json::parse(&finished.stdout)?, Json::parse(&read(&folder.join(result))?)?);
+        if calls {
+            return calls::compare(&actual, &expected);
+        }
         let same = match (self.kind, &expected) {
             // The real recorder leaves out what a status text does not define.
             ("health", Json::Object(fields)) => {

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use vela_engine::render::single;
-use vela_engine::{Templates, health};
+use vela_engine::steps::{Question, Step};
+use vela_engine::{Diagnostics, Templates, health};
 
 /// Kinds that go through the engine.
-pub(crate) const KINDS: [&str; 4] = ["component", "trait", "patch", "health"];
+pub(crate) const KINDS: [&str; 6] = ["component", "trait", "patch", "health", "step", "component-calls"];
 
 /// Runs one case and prints its result.
 pub(crate) fn run(kind: &str, folder: &str) -> Result<(), String> {
@@ -45,8 +46,27 @@ pub(crate) fn result(kind: &str, folder: &Path) -> Result<String, String> {
             let health = health::evaluate(&policy, &custom, &context, &parameter, &Templates::new());
             Ok(json!({ "healthy": health.healthy, "message": health.message }))
         }
+        "step" => Step::compile("template", &text("template.cue"))
+            .and_then(|step| calls(&step, &parameter, &context)),
+        "component-calls" => Step::workload("template", &text("template.cue"))
+            .and_then(|step| calls(&step, &parameter, &context)),
         other => return Err(format!("unknown kind {other}; expected one of {}", KINDS.join(", "))),
     };
     let made = made.map_err(|diagnostics| diagnostics.to_string())?;
     Ok(made.to_string())
+}
+
+/// All calls at the first look, in order.
+fn calls(step: &Step, parameter: &Value, context: &Value) -> Result<Value, Diagnostics> {
+    let questions = step.run(parameter, context).questions()?;
+    let call = |(question, open): (Question, Option<Diagnostics>)| {
+        let mut call =
+            json!({ "path": question.path, "do": question.function, "provider": question.provider });
+        match open {
+            Some(open) => call["paramsError"] = json!(open.to_string()),
+            None => call["params"] = question.params,
+        }
+        call
+    };
+    Ok(questions.into_iter().map(call).collect())
 }

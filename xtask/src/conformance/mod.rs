@@ -5,6 +5,7 @@
 //! loop: that is one failed case and not the end of the run.
 
 mod batch;
+mod calls;
 mod cases;
 mod definition;
 mod json;
