@@ -94,7 +94,7 @@ fn date(params: &Json, layout: Data) -> Result<String, String> {
 fn builtin(path: &str, name: &str, arguments: &[Data]) -> Result<Data, String> {
     match packages::lookup(path).and_then(|package| package.function(name)).map(|function| function.run) {
         Some(Run::Data(run)) => run(arguments).map_err(|failure| match failure {
-            Failure::Error(message) => message,
+            Failure::Error(message) | Failure::Budget(message) => message,
             Failure::Incomplete(_) => "it is not complete".to_owned(),
         }),
         _ => Err(format!("{path} has no function {name}")),
