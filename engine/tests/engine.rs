@@ -17,3 +17,5 @@ mod processing;
 mod speed;
 #[path = "engine/status.rs"]
 mod status;
+#[path = "engine/steps.rs"]
+mod steps;

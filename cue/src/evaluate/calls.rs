@@ -60,7 +60,7 @@ impl Evaluation {
 
     /// Fields and elements in the order in which their calls are made.
     fn ordered_parts(&self, own: VertexId) -> Vec<(Label, VertexId)> {
-        let arcs = self.v(own).arcs.iter();
+        let arcs = self.shown(own).into_iter();
         let parts = arcs.filter(|arc| arc.kind == ArcKind::Member && !arc.label.is_definition());
         let mut parts: Vec<_> = parts.map(|arc| (arc.label, arc.vertex)).collect();
         parts.sort_by_key(|(_, vertex)| self.step_number(*vertex).unwrap_or(i64::MAX));
