@@ -18,7 +18,7 @@ const TEMPLATE_LIMIT: usize = 1 << 20;
 
 /// What templates are read as that do not say their release: all an older release accepts, for definitions outlive
 /// releases, and a text of the newest one means the same.
-pub(crate) const DEFAULT_ERA: Era = Era::V0_9;
+pub const DEFAULT_ERA: Era = Era::V0_9;
 
 /// The era that the annotation names.
 fn era(object: &Json) -> Result<Era, String> {

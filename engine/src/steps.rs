@@ -6,6 +6,7 @@
 //!
 //! ```
 //! use serde_json::json;
+//! use vela_engine::definition::DEFAULT_ERA;
 //! use vela_engine::steps::{Answer, Step, Stop};
 //!
 //! let text = r#"
@@ -14,7 +15,7 @@
 //! wait: builtin.#ConditionalWait & {$params: continue: read.$returns.value.status.phase == "Running"}
 //! parameter: pod: string
 //! "#;
-//! let step = Step::compile("step \"wait-for-pod\"", text)?;
+//! let step = Step::compile("step \"wait-for-pod\"", text, DEFAULT_ERA)?;
 //! let mut run = step.run(&json!({"pod": "web"}), &json!({"name": "app"}));
 //! let Stop::Ask(question) = run.advance()? else { panic!("it reads the pod first") };
 //! assert_eq!((question.provider.as_str(), question.function.as_str()), ("kube", "read"));
@@ -34,7 +35,7 @@ mod patching;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Call, Progress, Provider, Run, Source, Value};
+use vela_cue::{Call, Era, Progress, Provider, Run, Source, Value};
 
 pub use expression::{condition, output};
 pub use packages::{workflow, workload};
@@ -112,23 +113,24 @@ pub enum Stop {
 }
 
 impl Step {
-    /// Compiles the template of a workflow step; `title` is what diagnostics call it.
-    pub fn compile(title: &str, text: &str) -> Result<Self, Diagnostics> {
-        Self::with_providers(title, text, workflow())
+    /// Compiles the template of a workflow step as its era reads it; `title` is what diagnostics call it.
+    pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
+        Self::with_providers(title, text, era, workflow())
     }
 
     /// Compiles a component or trait template that asks its own, smaller set of packages.
-    pub fn workload(title: &str, text: &str) -> Result<Self, Diagnostics> {
-        Self::with_providers(title, text, workload())
+    pub fn workload(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
+        Self::with_providers(title, text, era, workload())
     }
 
     fn with_providers(
         title: &str,
         text: &str,
+        era: Era,
         providers: &'static [&'static dyn Provider],
     ) -> Result<Self, Diagnostics> {
         // After the text, so that places in the text stay what they are.
-        let source = Source::new(title, format!("{text}{SURROUNDINGS}"));
+        let source = Source::new(title, format!("{text}{SURROUNDINGS}")).with_era(era);
         let template = vela_cue::Template::compile_with(&[source], providers);
         let template = template.map_err(|found| findings(title, &found))?;
         Ok(Self { title: Arc::from(title), template, providers })

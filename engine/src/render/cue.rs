@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Era, FieldKind, FieldOptions, Input, Instance, Kind, Source, Value, ast};
+use vela_cue::{Era, FieldKind, FieldOptions, Input, Instance, Kind, Progress, Run, Source, Value, ast};
 
 use super::asked::Asked;
 use super::declared::{self, Declared};
@@ -13,6 +13,7 @@ use super::patch::{self, Constraint, Field, Markers, Tree};
 use super::processing::{Answers, Request};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Place};
 use crate::field_path;
+use crate::steps;
 
 /// Values nested deeper than this are not taken from a template: no object is.
 const DEPTH_LIMIT: usize = 100;
@@ -27,6 +28,8 @@ pub struct Template {
     template: vela_cue::Template,
     declared: Arc<Declared>,
     asked: Arc<Asked>,
+    /// Whether it may import a package with calls.
+    asks: bool,
 }
 
 /// What a component template makes.
@@ -93,13 +96,14 @@ impl Template {
     pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
         // After the text, so that places in the text stay what they are.
         let source = Source::new(title, format!("{text}{SURROUNDINGS}")).with_era(era);
-        let template = vela_cue::Template::compile(&[source]).map_err(|found| {
+        let template = vela_cue::Template::compile_with(&[source], steps::workload()).map_err(|found| {
             let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
             findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
         })?;
         let declared = Declared::of(&template.instantiate(&[]).root().lookup("parameter"));
         let asked = Arc::new(Asked::of(text));
-        Ok(Self { title: Arc::from(title), template, declared: Arc::new(declared), asked })
+        let asks = text.contains("\"vela/");
+        Ok(Self { title: Arc::from(title), template, declared: Arc::new(declared), asked, asks })
     }
 
     /// Evaluates a component template; the findings are warnings.
@@ -240,7 +244,10 @@ impl Template {
         context: &Json,
         answer: Option<&Json>,
     ) -> Result<Value, Diagnostics> {
-        let root = self.instance(parameter.input(), context, answer).root();
+        let root = match self.asks {
+            true => self.answered(parameter, context, answer)?,
+            false => self.instance(parameter.input(), context, answer).root(),
+        };
         let refused: Diagnostics = root
             .lookup("errs")
             .elements()
@@ -259,6 +266,39 @@ impl Template {
         }
         root.validate(false).map_err(|errors| findings(&self.title, &errors))?;
         Ok(root)
+    }
+
+    /// The template with the calls answered that need nobody outside.
+    fn answered(
+        &self,
+        parameter: &Parameters<'_>,
+        context: &Json,
+        answer: Option<&Json>,
+    ) -> Result<Value, Diagnostics> {
+        let inputs = [("parameter", parameter.value()), ("context", context)];
+        let given = inputs.into_iter().chain(answer.map(|answer| ("processing.output", answer)));
+        let owned = given.map(|(path, value)| (path.to_owned(), value.clone())).collect();
+        let mut run = Run::new(self.template.clone(), owned);
+        let plain = || self.instance(parameter.input(), context, answer).root();
+        match run.advance(steps::workload()) {
+            Ok(Progress::Done(value)) => Ok(value),
+            // What is not known yet is told as a parameter that is missing.
+            Ok(Progress::Wait(..)) => Ok(plain()),
+            Ok(Progress::Ask(call)) => {
+                let (who, what) = (&call.provider, &call.function);
+                let message = format!("{} asks {who} {what}, which is not supported yet", call.path);
+                let mut error = Diagnostic::error(Code::NotSupported, message);
+                error = error.definition(self.place(&call.value));
+                Err(error.into())
+            }
+            Err(found) => {
+                let plain = plain();
+                match plain.validate(false) {
+                    Ok(()) => Err(findings(&self.title, &found)),
+                    Err(_) => Ok(plain),
+                }
+            }
+        }
     }
 
     /// Every parameter that must be given and was not.

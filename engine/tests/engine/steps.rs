@@ -3,11 +3,12 @@
 use serde_json::{Map, Value as Json, json};
 use vela_cue::{FieldOptions, Source, Template};
 use vela_engine::Code;
+use vela_engine::definition::DEFAULT_ERA;
 use vela_engine::steps::{self, Answer, Step, StepRun, Stop};
 
 /// A step with `parameter` and a context, at its beginning.
 fn step(text: &str, parameter: Json) -> StepRun {
-    let step = Step::compile("step \"test\"", text).unwrap_or_else(|found| panic!("{found}"));
+    let step = Step::compile("step \"test\"", text, DEFAULT_ERA).unwrap_or_else(|found| panic!("{found}"));
     step.run(&parameter, &json!({"name": "app", "namespace": "prod", "stepSessionID": "s1"}))
 }
 
@@ -288,8 +289,35 @@ fn expressions_of_a_workflow_are_read() {
 }
 
 #[test]
+fn a_component_computes_what_it_asks_and_says_what_nobody_answers() {
+    let rendered = |text: &str| {
+        vela_engine::render::single::component(text, &json!({"user": "me"}), &json!({"name": "web"}))
+    };
+    let text = r#"
+import "vela/base64"
+encoded: base64.#Encode & {$params: parameter.user}
+output: {apiVersion: "v1", kind: "Secret", metadata: name: context.name, data: user: encoded.$returns}
+parameter: user: string
+"#;
+    assert_eq!(rendered(text).unwrap()["output"]["data"], json!({"user": "bWU="}));
+    let text = r#"
+import "vela/helm"
+chart: helm.#Render & {$params: chart: source: parameter.user}
+output: {apiVersion: "v1", kind: "ConfigMap", data: count: "\(len(chart.$returns.resources))"}
+parameter: user: string
+"#;
+    let Err(found) = rendered(text) else { panic!("nobody renders charts") };
+    let first = found.iter().next().unwrap();
+    assert_eq!(first.code, Code::NotSupported);
+    assert!(first.message.contains("helm render") && first.message.contains("chart"), "{first}");
+    let broken = text.replace("user: string", "user: int");
+    let Err(found) = rendered(&broken) else { panic!("me is no int") };
+    assert_eq!(found.iter().next().unwrap().code, Code::Parameter);
+}
+
+#[test]
 fn a_broken_step_is_told_with_its_place() {
-    let Err(found) = Step::compile("step \"x\"", "import \"vela/cube\"\na: cube.#Apply") else {
+    let Err(found) = Step::compile("step \"x\"", "import \"vela/cube\"\na: cube.#Apply", DEFAULT_ERA) else {
         panic!("vela/cube is not known")
     };
     let first = found.iter().next().unwrap();

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use vela_engine::definition::DEFAULT_ERA;
 use vela_engine::render::single;
 use vela_engine::steps::{Question, Step};
 use vela_engine::{Diagnostics, Templates, health};
@@ -46,9 +47,9 @@ pub(crate) fn result(kind: &str, folder: &Path) -> Result<String, String> {
             let health = health::evaluate(&policy, &custom, &context, &parameter, &Templates::new());
             Ok(json!({ "healthy": health.healthy, "message": health.message }))
         }
-        "step" => Step::compile("template", &text("template.cue"))
+        "step" => Step::compile("template", &text("template.cue"), DEFAULT_ERA)
             .and_then(|step| calls(&step, &parameter, &context)),
-        "component-calls" => Step::workload("template", &text("template.cue"))
+        "component-calls" => Step::workload("template", &text("template.cue"), DEFAULT_ERA)
             .and_then(|step| calls(&step, &parameter, &context)),
         other => return Err(format!("unknown kind {other}; expected one of {}", KINDS.join(", "))),
     };
