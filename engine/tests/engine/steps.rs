@@ -1,5 +1,8 @@
 //! Steps at their door: what they ask, in which order, and how they end.
 
+// A test says what is wrong by panicking; helpers of tests too.
+#![allow(clippy::panic)]
+
 use serde_json::{Map, Value as Json, json};
 use vela_cue::{FieldOptions, Source, Template};
 use vela_engine::Code;
