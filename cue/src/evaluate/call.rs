@@ -432,34 +432,6 @@ impl Evaluation {
         }
     }
 
-    /// Plain data as a term.
-    pub(crate) fn data_term(&mut self, data: &Data, place: ExprId) -> Result<Term, Fault> {
-        Ok(Term::Atom(match data {
-            Data::Null => Atom::Null,
-            Data::Bool(b) => Atom::Bool(*b),
-            Data::Number { value, is_float } => Atom::Number { value: value.clone(), is_float: *is_float },
-            Data::String(s) => {
-                self.grow(s.len(), place)?;
-                Atom::String(Arc::from(s.as_str()))
-            }
-            Data::Bytes(b) => {
-                self.grow(b.len(), place)?;
-                Atom::Bytes(Arc::from(b.as_slice()))
-            }
-            Data::Opaque(vertex) => return Ok(Term::Vertex(VertexId(*vertex as u32))),
-            Data::List(_) | Data::Struct(_) => return self.data_vertex(data, place),
-        }))
-    }
-
-    pub(super) fn data_vertex(&mut self, data: &Data, place: ExprId) -> Result<Term, Fault> {
-        let span = self.span(place);
-        let Some(expr) = self.data_expr(data, span) else {
-            return Err(self.fault(Code::Budget, "too much data", place));
-        };
-        let conjunct = self.plain(expr);
-        Ok(Term::Vertex(self.inline(conjunct, VertexId::NONE)))
-    }
-
     /// Lets all functions that stand beside a value judge it.
     pub(crate) fn run_checks(&mut self, vertex: VertexId) {
         if self.v(vertex).checks.is_empty() || self.v(vertex).fault.is_some() {

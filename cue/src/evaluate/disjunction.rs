@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Most combinations kept at a time.
-const MAX_DISJUNCTS: usize = 2_000;
+const MAX_DISJUNCTS: usize = 10_000;
 
 impl Evaluation {
     /// Multiplies out the choices of a vertex.
@@ -164,19 +164,21 @@ impl Evaluation {
     /// Drops equal disjuncts; the stronger mark stays.
     fn deduplicate(&mut self, results: &mut Vec<(VertexId, Marks)>) {
         let mut kept: Vec<(VertexId, Marks)> = Vec::with_capacity(results.len());
+        // Only what looks the same from afar is compared: there may be thousands.
+        let mut alike: FxHashMap<u64, SmallVec<[usize; 2]>> = FxHashMap::default();
         for (vertex, marks) in results.drain(..) {
-            let mut seen = false;
-            for (other, other_marks) in &mut kept {
-                if self.same_disjunct(*other, vertex) {
-                    if combined(&marks) > combined(other_marks) {
-                        *other_marks = marks.clone();
+            let candidates = alike.entry(self.outline(vertex)).or_default();
+            let same = candidates.iter().copied().find(|at| self.same_disjunct(kept[*at].0, vertex));
+            match same {
+                Some(at) => {
+                    if combined(&marks) > combined(&kept[at].1) {
+                        kept[at].1 = marks;
                     }
-                    seen = true;
-                    break;
                 }
-            }
-            if !seen {
-                kept.push((vertex, marks));
+                None => {
+                    candidates.push(kept.len());
+                    kept.push((vertex, marks));
+                }
             }
         }
         *results = kept;

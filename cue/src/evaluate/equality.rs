@@ -1,7 +1,11 @@
 //! Two vertices in; whether they are the same value out.
 
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use rustc_hash::{FxBuildHasher, FxHasher};
+
 use super::{Evaluation, VertexId, limits::MAX_COMPARED};
-use crate::ir::{ArcKind, ExprId};
+use crate::ir::{ArcKind, Atom, ExprId};
 
 impl Evaluation {
     /// Whether two finished concrete values are equal.
@@ -39,6 +43,24 @@ impl Evaluation {
                     stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.equal(l, r))
                 })
             })
+    }
+
+    /// A number that is the same for disjuncts that say the same.
+    pub(crate) fn outline(&self, vertex: VertexId) -> u64 {
+        let v = self.v(self.deref(vertex));
+        let mut hasher = FxHasher::default();
+        v.kinds.0.hash(&mut hasher);
+        match &v.atom {
+            Some(Atom::String(text)) => text.hash(&mut hasher),
+            Some(Atom::Bytes(bytes)) => bytes.hash(&mut hasher),
+            Some(Atom::Number { value, .. }) => value.to_i64().hash(&mut hasher),
+            Some(Atom::Bool(b)) => b.hash(&mut hasher),
+            Some(Atom::Null) | None => v.bounds.len().hash(&mut hasher),
+        }
+        // Fields may stand in any order.
+        let labels = v.arcs.iter().map(|arc| FxBuildHasher.hash_one(arc.label));
+        labels.fold(0, u64::wrapping_add).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Whether two disjuncts say the same, known or not.

@@ -45,46 +45,63 @@ impl Evaluation {
         for (at, element) in elements.into_iter().enumerate() {
             self.insert_element(vertex, at, element);
         }
-        let rest = list.ellipsis;
-        let env = conjunct.env;
-        let state = self.list_state(vertex);
-        match rest {
-            None => match state.closed {
-                Some(length) if length != count => {
-                    let text = format!(
-                        "incompatible list lengths ({} and {})",
-                        length.min(count),
-                        length.max(count)
-                    );
-                    let fault = self.fault_with(Code::Conflict, Message::Text(text), &[conjunct.expr]);
-                    self.set_fault(vertex, fault);
-                }
-                _ => state.closed = Some(count),
-            },
+        match list.ellipsis {
+            None => self.close_list(vertex, count, conjunct.expr),
             Some(kind) => {
+                let state = self.list_state(vertex);
                 state.least = state.least.max(count);
                 if let Some(kind) = kind {
-                    let conjunct = Conjunct { env, ..conjunct.with(kind) }.optional();
-                    state.rest.push((count, conjunct));
-                    let mut at = 0;
-                    while at < self.v(vertex).arcs.len() {
-                        let arc = self.v(vertex).arcs[at];
-                        at += 1;
-                        if arc.label.as_index().is_some_and(|i| i >= count) {
-                            self.push_conjunct(arc.vertex, conjunct);
-                        }
-                    }
+                    self.add_rest(vertex, count, conjunct.with(kind).optional());
                 }
             }
         }
         Ok(())
     }
 
+    /// Says how long a list is.
+    fn close_list(&mut self, vertex: VertexId, count: usize, place: ExprId) {
+        let state = self.list_state(vertex);
+        match state.closed {
+            Some(length) if length != count => {
+                let (short, long) = (length.min(count), length.max(count));
+                let text = format!("incompatible list lengths ({short} and {long})");
+                let fault = self.fault_with(Code::Conflict, Message::Text(text), &[place]);
+                self.set_fault(vertex, fault);
+            }
+            _ => state.closed = Some(count),
+        }
+    }
+
+    /// Says what the elements from an index on are.
+    fn add_rest(&mut self, vertex: VertexId, from: usize, kind: Conjunct) {
+        self.list_state(vertex).rest.push((from, kind));
+        let mut at = 0;
+        while at < self.v(vertex).arcs.len() {
+            let arc = self.v(vertex).arcs[at];
+            at += 1;
+            if arc.label.as_index().is_some_and(|i| i >= from) {
+                self.push_conjunct(arc.vertex, kind);
+            }
+        }
+    }
+
+    /// Adds what is known about the length and the further elements of a list that is there.
+    pub(crate) fn include_list(&mut self, vertex: VertexId, list: super::ListState, place: ExprId) {
+        let state = self.list_state(vertex);
+        state.least = state.least.max(list.least);
+        if let Some(count) = list.closed {
+            self.close_list(vertex, count, place);
+        }
+        for (from, kind) in list.rest {
+            self.add_rest(vertex, from, kind);
+        }
+    }
+
     fn list_state(&mut self, vertex: VertexId) -> &mut super::ListState {
         self.vm(vertex).list.get_or_insert_default()
     }
 
-    fn insert_element(&mut self, vertex: VertexId, at: usize, element: Conjunct) {
+    pub(crate) fn insert_element(&mut self, vertex: VertexId, at: usize, element: Conjunct) {
         let label = Label::index(at);
         let new = self.arc_index(vertex, label).is_none();
         self.insert_field(vertex, label, ArcKind::Member, element);

@@ -23,6 +23,7 @@ mod fault;
 mod input;
 mod limits;
 mod list;
+mod made;
 mod node;
 mod old_era;
 mod order;

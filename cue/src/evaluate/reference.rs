@@ -345,9 +345,6 @@ impl Evaluation {
         v.bounds.extend(bounds);
         v.checks.extend(checks);
         v.patterns.extend(patterns);
-        if v.list.is_none() {
-            v.list = list;
-        }
         for scope in open {
             let scope = self.graft(scope, through.scope);
             self.vm(vertex).open.push(scope);
@@ -356,10 +353,20 @@ impl Evaluation {
             let scope = self.graft(scope, through.scope);
             self.close_by(vertex, scope);
         }
+        if let Some(list) = list {
+            self.include_list(vertex, *list, through.expr);
+        }
         for arc in arcs {
-            for conjunct in self.v(arc.vertex).conjuncts.clone() {
+            let mut conjuncts = self.v(arc.vertex).conjuncts.clone();
+            if conjuncts.is_empty() {
+                conjuncts.push(self.plain(ExprId::value(arc.vertex.0)));
+            }
+            for conjunct in conjuncts {
                 let brought = self.brought(conjunct, through, target, vertex);
-                self.insert_field(vertex, arc.label, arc.kind, brought);
+                match arc.label.as_index() {
+                    Some(at) => self.insert_element(vertex, at, brought),
+                    None => self.insert_field(vertex, arc.label, arc.kind, brought),
+                }
             }
         }
         Ok(())

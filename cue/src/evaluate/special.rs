@@ -72,9 +72,7 @@ impl Evaluation {
                         ));
                     }
                 };
-                let Term::Vertex(value) = self.data_vertex(&data, conjunct.expr)? else {
-                    return boolean(false);
-                };
+                let value = self.data_vertex(&data, conjunct.expr)?;
                 let joined = self.joined(value, *constraint);
                 self.validate(joined, Mode::Partial, conjunct.expr)?;
                 match special {
@@ -103,7 +101,7 @@ impl Evaluation {
             ("x".into(), Data::Opaque(a.0 as usize)),
             ("y".into(), Data::Opaque(b.0 as usize)),
         ]);
-        let Term::Vertex(pair) = self.data_vertex(&pair, conjunct.expr)? else { return Ok(false) };
+        let pair = self.data_vertex(&pair, conjunct.expr)?;
         let joined = self.joined(comparer, pair);
         self.finalize(joined);
         if let Some(fault) = self.fatal(joined) {
