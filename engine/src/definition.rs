@@ -94,7 +94,9 @@ pub enum Language {
         /// What may be set in it.
         parameters: Vec<KubeParameter>,
     },
-    /// Another schematic we do not render (helm, terraform).
+    /// A terraform configuration: the schematic.
+    Terraform(Json),
+    /// Another schematic we do not render (helm).
     Other(String),
     /// None: a kind is registered, nothing is rendered.
     None,
@@ -273,6 +275,9 @@ fn language(spec: &Json) -> Result<Language, (&'static str, String)> {
     }
     if let Some(kube) = schematic.get("kube") {
         return kube_language(kube);
+    }
+    if let Some(terraform) = schematic.get("terraform").filter(|terraform| terraform.is_object()) {
+        return Ok(Language::Terraform(terraform.clone()));
     }
     let names = schematic.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>().join(", "));
     Ok(names.filter(|names| !names.is_empty()).map_or(Language::None, Language::Other))

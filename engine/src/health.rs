@@ -235,6 +235,20 @@ pub fn built_in(object: &Json) -> Health {
             let healthy = phase == Some("Succeeded") || condition(object, "Ready") == Some("True");
             Health { healthy, message: phase.unwrap_or("Pending").to_owned() }
         }
+        ("terraform.core.oam.dev", "Configuration") => {
+            let text = |path: &str| {
+                crate::field_path::find(object, path)
+                    .ok()
+                    .flatten()
+                    .and_then(Json::as_str)
+                    .unwrap_or("")
+                    .to_owned()
+            };
+            Health {
+                healthy: text("status.apply.state") == "Available",
+                message: text("status.apply.message"),
+            }
+        }
         ("", "PersistentVolumeClaim") => {
             let phase = crate::field_path::find(object, "status.phase").ok().flatten().and_then(Json::as_str);
             Health { healthy: phase == Some("Bound"), message: phase.unwrap_or("Pending").to_owned() }

@@ -17,6 +17,7 @@ pub mod patch;
 pub mod processing;
 pub mod single;
 mod templates;
+mod terraform;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,7 +8,9 @@ use super::parameters::Parameters;
 use super::patch::{self, Tree};
 use super::processing::Request;
 use super::templates::Compiled;
-use super::{Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, kube, labels};
+use super::{
+    Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, kube, labels, terraform,
+};
 use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::field_path;
@@ -225,6 +227,10 @@ fn base(
             let object = kube_object(site.definition, parameter)?;
             Ok((cue::Component { output: Tree::from(&object), outputs: Vec::new() }, Diagnostics::new()))
         }
+        Compiled::Terraform => {
+            let object = terraform_object(site.definition, parameter, context)?;
+            Ok((cue::Component { output: Tree::from(&object), outputs: Vec::new() }, Diagnostics::new()))
+        }
         Compiled::Nothing => {
             let message = format!("{} has no template, so it makes no objects", site.definition.title());
             Err(Diagnostic::error(Code::BadDefinition, message).into())
@@ -248,6 +254,16 @@ fn kube_object(definition: &Definition, parameter: &Json) -> Result<Json, Diagno
             })
             .collect()
     })
+}
+
+fn terraform_object(definition: &Definition, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
+    let Language::Terraform(schematic) = definition.language() else {
+        return Err(Diagnostic::error(Code::BadDefinition, "not a terraform schematic").into());
+    };
+    let annotations = definition.object().pointer("/metadata/annotations").filter(|found| found.is_object());
+    let namespace = context.get("namespace").and_then(Json::as_str).unwrap_or("default");
+    terraform::render(schematic, annotations, parameter, namespace)
+        .map_err(|message| Diagnostic::error(Code::BadDefinition, message).into())
 }
 
 /// What a document made by a text template is called: its kind in lower case.
@@ -301,6 +317,13 @@ fn apply(
         Compiled::Handlebars(template) => text_trait(template.render(&trait_.properties, context)?),
         Compiled::Kube => {
             let object = kube_object(site.definition, &trait_.properties)?;
+            cue::Trait {
+                outputs: vec![(resource_name(&object), Tree::from(&object))],
+                ..cue::Trait::default()
+            }
+        }
+        Compiled::Terraform => {
+            let object = terraform_object(site.definition, &trait_.properties, context)?;
             cue::Trait {
                 outputs: vec![(resource_name(&object), Tree::from(&object))],
                 ..cue::Trait::default()

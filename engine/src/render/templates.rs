@@ -18,6 +18,8 @@ pub enum Compiled {
     Handlebars(handlebars::Template),
     /// A raw object; the definition itself holds it.
     Kube,
+    /// A terraform configuration; the definition itself holds it.
+    Terraform,
     /// Nothing to render.
     Nothing,
 }
@@ -78,11 +80,12 @@ fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
         Language::Cue(text) => Ok(Compiled::Cue(cue::Template::compile(&title, text, definition.era())?)),
         Language::Handlebars(text) => Ok(Compiled::Handlebars(handlebars::Template::compile(&title, text)?)),
         Language::Kube { .. } => Ok(Compiled::Kube),
+        Language::Terraform(_) => Ok(Compiled::Terraform),
         Language::Other(name) => {
             let message = format!("schematic {name:?} is not supported yet");
             let place = DefinitionPlace { definition: title, line: 0, column: 0 };
             let error = Diagnostic::error(Code::NotSupported, message).definition(place);
-            Err(error.hint("supported are cue, handlebars and kube").into())
+            Err(error.hint("supported are cue, handlebars, kube and terraform").into())
         }
         Language::None => Ok(Compiled::Nothing),
     }

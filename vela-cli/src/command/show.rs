@@ -146,6 +146,11 @@ fn parameters(definition: &Definition) -> Result<Vec<Parameter>> {
             definition.title()
         ))
         .into()),
+        Language::Terraform(_) => Err(Error::user(format!(
+            "{} is a terraform configuration: its parameters are the variables declared there",
+            definition.title()
+        ))
+        .into()),
         Language::Other(schematic) => Err(Error::user(format!(
             "{} is a {schematic} schematic, which vela cannot read",
             definition.title()
