@@ -23,6 +23,9 @@ pub const MAX_CALLS: usize = 500;
 /// A run may use up the budget of one evaluation this many times.
 const MAX_EVALUATIONS: u64 = 5;
 
+/// Answers are read again in every evaluation: so many bytes of them count as one step.
+const BYTES_OF_A_STEP: u64 = 256;
+
 /// Most bytes of all answers of one run.
 pub const MAX_ANSWERS: usize = 16 << 20;
 
@@ -142,7 +145,7 @@ impl Run {
         loop {
             let root = self.value()?;
             let calls = root.calls()?;
-            self.spent += root.steps_used();
+            self.spent += root.steps_used() + self.size as u64 / BYTES_OF_A_STEP;
             let mut more = false;
             for call in calls {
                 if self.answered.contains(&call.steps) {

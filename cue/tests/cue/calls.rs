@@ -15,6 +15,7 @@ impl Provider for Shop {
         let text = r#"
 #Get: {#do: "get", #provider: "shop", $params: name: string, $returns?: price: int, ...}
 #Double: {#do: "double", #provider: "shop", $params: int, $returns?: int}
+#Text: {#do: "text", #provider: "shop", $returns?: string}
 #Ping: {#do: "ping", #provider: "shop"}
 #Old: {#do: "old", #provider: "shop", name: string, price?: int}
 "#;
@@ -164,6 +165,22 @@ fn calls_without_end_end() {
     let doubles = "list: [for i in numbers {shop.#Double & {$params: i}}]";
     let small = Budget { steps: 1_000, ..Budget::default() };
     assert!(told(doubles, small).contains("5000 steps"));
+    // The same calls may be answered shortly, and not at length.
+    let texts = format!("{numbers}list: [for i in numbers {{shop.#Text}}]");
+    let limit = Budget { steps: 2_000, ..Budget::default() };
+    let answered = |length: usize| {
+        let mut run = with_budget(&texts, limit);
+        loop {
+            match run.advance(&[&Shop]) {
+                Ok(Progress::Ask(_)) => {
+                    run.answer(Answer::Returns(json!("x".repeat(length)))).expect("taken")
+                }
+                Ok(_) => return Ok(()),
+                Err(found) => return Err(found.iter().next().map(|first| first.code)),
+            }
+        }
+    };
+    assert_eq!((answered(1), answered(30_000)), (Ok(()), Err(Some(Code::Budget))));
 }
 
 #[test]

@@ -96,6 +96,9 @@ hold: builtin.#Suspend & {$params: {duration: "30s"}}
 deploy: multicluster.#Deploy & {$params: {policies: [], parallelism: 5, ignoreTerraformComponent: true}}
 "#;
     let mut run = step(text, json!({}));
+    // Answers come from elsewhere: a run must be able to wait for them between threads.
+    fn may_move<T: Send>(_: &T) {}
+    may_move(&run);
     let Stop::Suspend { path, duration, message } = run.advance().unwrap_or_else(|e| panic!("{e}")) else {
         panic!("it must suspend first")
     };
