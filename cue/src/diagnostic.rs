@@ -120,6 +120,21 @@ impl Diagnostics {
         Self { items: kept, more, sources }
     }
 
+    /// The same with those of another evaluation behind them.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let Self { mut items, more, mut sources } = self;
+        let moved = sources.append(&other.sources);
+        for mut item in other.items {
+            for label in &mut item.labels {
+                label.span.file = moved(label.span.file);
+            }
+            items.push(item);
+        }
+        let both = Self::new(items, sources);
+        Self { more: both.more + more + other.more, ..both }
+    }
+
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.items.iter()

@@ -3,6 +3,7 @@
 pub mod ast;
 mod calls;
 mod compile;
+pub mod data_file;
 pub mod diagnostic;
 mod era;
 mod evaluate;
@@ -24,6 +25,7 @@ mod template;
 mod value;
 
 pub use calls::{Answer, Call, MAX_ANSWERS, MAX_CALLS, Progress, Run};
+pub use data_file::Format;
 pub use diagnostic::{Class, Code, Diagnostic, Diagnostics, Label};
 pub use era::{Era, UnknownEra};
 pub use evaluate::{Budget, Origin, OriginKind};

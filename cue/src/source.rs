@@ -2,23 +2,31 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::era::Era;
+use crate::{data_file::Format, era::Era};
 
-/// One CUE text with the name it is reported under.
+/// One text, usually CUE, with the name it is reported under.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// Name shown in diagnostics, usually a path.
     pub name: String,
-    /// The CUE text.
+    /// The text.
     pub text: String,
     /// The release it was written for.
     pub era: Era,
+    /// How it is written.
+    pub format: Format,
 }
 
 impl Source {
     /// A source of this name and text.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { name: name.into(), text: text.into(), era: Era::default() }
+        Self { name: name.into(), text: text.into(), era: Era::default(), format: Format::default() }
+    }
+
+    /// The same source, written in that format.
+    pub fn with_format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
     }
 
     /// The same source, read as the release did that it was written for.
@@ -114,6 +122,14 @@ impl Sources {
     pub fn add_by_line(&mut self, source: Arc<Source>) -> FileId {
         self.by_line.push(source);
         FileId::by_line(self.by_line.len() - 1)
+    }
+
+    /// Takes in the sources of others; the result tells their new ids.
+    pub(crate) fn append(&mut self, other: &Self) -> impl Fn(FileId) -> FileId + use<> {
+        let (files, by_line) = (self.files.len() as u32, self.by_line.len() as u32);
+        self.files.extend(other.files.iter().cloned());
+        self.by_line.extend(other.by_line.iter().cloned());
+        move |file| FileId(file.0 + if file.is_by_line() { by_line } else { files })
     }
 
     /// The source of this id.

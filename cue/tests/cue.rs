@@ -7,6 +7,8 @@
 mod archive;
 #[path = "cue/calls.rs"]
 mod calls;
+#[path = "cue/data_files.rs"]
+mod data_files;
 #[path = "cue/doors.rs"]
 mod doors;
 #[path = "cue/eras.rs"]

@@ -2,29 +2,35 @@
 
 #[path = "cue-eval/batch.rs"]
 mod batch;
+#[path = "cue-eval/explain.rs"]
+mod explain;
 #[path = "cue-eval/imports.rs"]
 mod imports;
 #[path = "cue-eval/modernize.rs"]
 mod modernize;
+#[path = "cue-eval/read.rs"]
+mod read;
+#[path = "cue-eval/vet.rs"]
+mod vet;
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use batch::Outcome;
-use vela_cue::packages::{
-    Failure as DataFailure, json_marshal, json_marshal_indented, json_read, yaml_marshal, yaml_read_stream,
-};
+use vela_cue::packages::{Failure as DataFailure, json_marshal_indented, yaml_marshal};
 use vela_cue::{
-    Diagnostics, Era, Provider, Source, Sources, Template, UnknownEra, Value, export, format, parser,
+    Diagnostics, Era, Provider, Source, Sources, Template, UnknownEra, Value, data_file, export, format,
 };
 
 const USAGE: &str =
-    "usage: cue-eval COMMAND [--out json|yaml|cue] [-e EXPR] [-c] [--diagnostics text|json] [--era 0.2|0.9|0.17] FILE...
+    "usage: cue-eval COMMAND [--out json|yaml|cue] [-e EXPR] [-c] [--json] [--era 0.2|0.9|0.17] FILE...
 commands:
   export   the concrete value, as JSON by default
   eval     the value as CUE, incomplete parts included
   def      the same as eval
-  vet      check the files; with -c the value must be concrete
+  vet      check the files and tell all that is wrong (--json: as JSON); data files are checked one by one against the CUE
+           files and must be complete; without them -c asks for completeness and -c=false for none
+  explain  every value with the places that made it
   tree     everything known about every node, as JSON
   openapi  the OpenAPI schema of the field `parameter`
   parse    check the syntax only
@@ -32,7 +38,7 @@ commands:
   modernize  rewrite a file written for an older release (--era, 0.9 by default) for the newest one, and prove that both
            give the same on samples (--sample FILE.json, or made from `parameter`); -w overwrites the file
   batch    commands from standard input, one JSON object a line, answered the same way
-FILE is a .cue, .json, .yaml or .yml file, or - for CUE on standard input";
+FILE is a .cue, .json, .yaml, .yml or .toml file, or - for standard input; `cue:`, `json:`, `yaml:` or `toml:` before files\nsays how they are written, whatever their names";
 
 /// The field that holds the expression of `-e`.
 const EXPRESSION_FIELD: &str = "_cueEvalExpression";
@@ -42,7 +48,8 @@ struct Arguments {
     command: String,
     out: Option<String>,
     expression: Option<String>,
-    concrete: bool,
+    /// `-c`, `-c=false` or neither.
+    concrete: Option<bool>,
     era: Option<Era>,
     samples: Vec<String>,
     write: bool,
@@ -104,7 +111,7 @@ fn answer(given: Vec<String>) -> Outcome {
     let refused = |code, stderr| Outcome { code, stdout: String::new(), stderr };
     let arguments = match arguments(given) {
         Ok(arguments) => arguments,
-        Err(message) => return refused(2, format!("cue-eval: {message}\n{USAGE}\n")),
+        Err(message) => return refused(1, format!("cue-eval: {message}\n{USAGE}\n")),
     };
     match execute(&arguments) {
         Ok(stdout) => Outcome { code: 0, stdout, stderr: String::new() },
@@ -132,7 +139,9 @@ fn arguments(given: Vec<String>) -> Result<Arguments, String> {
                 _ => return Err("--out takes json, yaml or cue".into()),
             },
             "-e" => arguments.expression = Some(given.next().ok_or("-e takes an expression")?),
-            "-c" => arguments.concrete = true,
+            "-c" | "-c=true" => arguments.concrete = Some(true),
+            "-c=false" => arguments.concrete = Some(false),
+            "--json" => arguments.json_diagnostics = true,
             "-w" => arguments.write = true,
             "--sample" => arguments.samples.push(given.next().ok_or("--sample takes a JSON file")?),
             "--era" => {
@@ -152,7 +161,7 @@ fn arguments(given: Vec<String>) -> Result<Arguments, String> {
 }
 
 fn execute(arguments: &Arguments) -> Result<String, Failure> {
-    let mut sources = read(&arguments.files)?;
+    let mut sources = read::all(&arguments.files)?;
     if let Some(era) = arguments.era {
         sources = sources.into_iter().map(|source| source.with_era(era)).collect();
     }
@@ -190,7 +199,7 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
         }
         "eval" | "def" => {
             let value = value(sources, arguments)?;
-            value.validate(arguments.concrete)?;
+            value.validate(arguments.concrete == Some(true))?;
             match arguments.out.as_deref() {
                 Some("json") => Ok(json_marshal_indented(&value.to_data()?, "    ")? + "\n"),
                 Some("yaml") => Ok(yaml_marshal(&value.to_data()?)?),
@@ -198,9 +207,10 @@ fn execute(arguments: &Arguments) -> Result<String, Failure> {
             }
         }
         "vet" => {
-            value(sources, arguments)?.validate(arguments.concrete)?;
+            vet::run(sources, arguments.concrete)?;
             Ok(String::new())
         }
+        "explain" => Ok(explain::text(&value(sources, arguments)?)),
         "tree" => Ok(match value(sources, arguments) {
             Ok(value) => format!("{}\n", value.tree()),
             Err(Failure::Diagnostics(diagnostics)) => {
@@ -217,7 +227,7 @@ fn parsed(sources: &[Source]) -> Result<Vec<vela_cue::ast::File>, Failure> {
     let (mut files, mut mistakes) = (Vec::new(), Vec::new());
     for source in sources {
         let id = all.add(source.clone());
-        let (file, found) = parser::parse(source, id);
+        let (file, found) = data_file::parse(source, id);
         files.push(file);
         mistakes.extend(found);
     }
@@ -255,39 +265,4 @@ fn as_cue(value: &Value) -> String {
         vela_cue::ast::ExprKind::Struct(literal) => format::format_struct_as_file(literal),
         _ => format::format_expr(&syntax) + "\n",
     }
-}
-
-fn read(files: &[String]) -> Result<Vec<Source>, Failure> {
-    files.iter().map(|name| read_one(name)).collect()
-}
-
-fn read_one(name: &str) -> Result<Source, Failure> {
-    let mut bytes = Vec::new();
-    let result = if name == "-" {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
-    } else {
-        std::fs::read(name).map(|content| bytes = content)
-    };
-    result.map_err(|e| Failure::Message(format!("cannot read {name}: {e}")))?;
-    let in_file = |failure: DataFailure| match Failure::from(failure) {
-        Failure::Message(message) => Failure::Message(format!("{name}: {message}")),
-        other => other,
-    };
-    if name.ends_with(".json") {
-        // JSON is CUE: once it is known to be JSON, its text is compiled as it stands and keeps its positions.
-        json_read(&bytes).map_err(in_file)?;
-    }
-    let mut text = String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        Failure::Message(format!("{name} is not valid UTF-8 (first wrong byte at offset {at})"))
-    })?;
-    if name.ends_with(".yaml") || name.ends_with(".yml") {
-        let documents = yaml_read_stream(&text).map_err(in_file)?;
-        text = match &documents[..] {
-            [] => "null".into(),
-            [only] => json_marshal(only)?,
-            several => json_marshal(&vela_cue::packages::Data::List(several.to_vec()))?,
-        };
-    }
-    Ok(Source::new(name, text))
 }

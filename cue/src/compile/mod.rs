@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    ast,
+    ast, data_file,
     diagnostic::{Code, Diagnostic, Diagnostics},
     ir::{self, Chunk, Expr, ExprId, FieldNotes, Interner, Label, Package, Program},
     literal, packages, parser,
@@ -26,7 +26,7 @@ pub(crate) fn compile(sources: &[Source], providers: &[&dyn Provider]) -> Result
     let files: Vec<ast::File> = sources
         .iter()
         .map(|source| {
-            let (file, mistakes) = parser::parse(source, all.add(source.clone()));
+            let (file, mistakes) = data_file::parse(source, all.add(source.clone()));
             diagnostics.extend(mistakes);
             file
         })

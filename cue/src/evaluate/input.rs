@@ -4,6 +4,7 @@ use std::{cell::RefCell, sync::Arc};
 
 use super::{Evaluation, OriginKind};
 use crate::{
+    data_file::Format,
     input::{Positions, Segment},
     ir::{Decl, Expr, ExprId},
     packages::Data,
@@ -73,9 +74,10 @@ impl Evaluation {
         Span::at_line(FileId::by_line(at), place.line, place.column)
     }
 
-    /// Whether a place was given as input, not written in the sources.
-    pub(crate) fn is_input_span(&self, span: Span) -> bool {
-        !span.is_none() && span.file.is_by_line()
+    /// Whether a place was given as input or data, not written in CUE.
+    pub(crate) fn is_given(&self, span: Span) -> bool {
+        let data = || self.program.sources.get(span.file).is_some_and(|s| s.format != Format::Cue);
+        !span.is_none() && (span.file.is_by_line() || data())
     }
 
     /// The sources of the program and of the inputs that were pointed into so far.

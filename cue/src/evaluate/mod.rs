@@ -233,6 +233,22 @@ pub enum OriginKind {
     Patch,
 }
 
+impl OriginKind {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::Default => "default",
+            Self::Constraint => "constraint",
+            Self::Reference => "reference",
+            Self::Computed => "computed",
+            Self::Operand => "operand",
+            Self::Input => "input",
+            Self::Patch => "patch",
+        }
+    }
+}
+
 pub(crate) struct Vertex {
     pub(crate) parent: VertexId,
     pub(crate) label: Label,

@@ -59,7 +59,7 @@ impl Evaluation {
         let mut places = Places::default();
         self.add_labels(fault, &mut places);
         // A person can change what was given as input; the template usually belongs to somebody else.
-        let given = |span: Span| self.is_input_span(span);
+        let given = |span: Span| self.is_given(span);
         if !places.0.iter().any(|label| given(label.span)) {
             return places.finish(|_| true);
         }

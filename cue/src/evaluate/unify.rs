@@ -135,8 +135,10 @@ impl Evaluation {
 
     /// The text of an expression, shortened.
     pub(crate) fn source_text(&self, id: ExprId) -> String {
-        let text = self.program.sources.text(self.span(id));
-        if text.is_empty() {
+        let span = self.span(id);
+        let text = self.program.sources.text(span);
+        // Scalars of data files are shown as CUE writes them.
+        if text.is_empty() || self.is_given(span) {
             let chunk = self.chunk(id);
             if id != ExprId::NONE
                 && id.as_value().is_none()

@@ -151,6 +151,22 @@ fn whole(text: &[u8], lone_surrogates: bool) -> Outcome {
     Ok(value)
 }
 
+/// Whether a text is JSON; else at which byte it is not, and why.
+pub fn check(text: &[u8]) -> Result<(), (usize, String)> {
+    let mut parser = Parser { text, at: 0, lone_surrogates: false };
+    let result = match parser.value(0) {
+        Ok(_) if parser.peek().is_some() => parser.fail("unexpected text after the value"),
+        other => other,
+    };
+    let why = |failure| match failure {
+        // The place is told beside it.
+        Failure::Error(text) => text.split_once(": ").map_or(text.clone(), |(_, what)| what.to_owned()),
+        Failure::Budget(text) => text,
+        Failure::Incomplete(_) => "a value is missing".to_owned(),
+    };
+    result.map(|_| ()).map_err(|failure| (parser.at, why(failure)))
+}
+
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,

@@ -31,13 +31,16 @@ mod uuid;
 mod yaml;
 
 pub use data::{Data, Failure, Kinds};
-pub use json::{marshal as json_marshal, marshal_indented as json_marshal_indented, read as json_read};
+pub use json::{
+    check as json_check, marshal as json_marshal, marshal_indented as json_marshal_indented,
+    read as json_read,
+};
 pub use toml::{
     Field as TomlField, Node as TomlNode, Value as TomlValue, read as toml_read, read_tree as toml_tree,
 };
 pub use yaml::{
     marshal as yaml_marshal, marshal_stream as yaml_marshal_stream, read as yaml_read,
-    read_stream as yaml_read_stream,
+    read_stream as yaml_read_stream, read_tree as yaml_tree,
 };
 
 /// A package that a file can import.

@@ -3,7 +3,7 @@
 mod reader;
 mod writer;
 
-pub use reader::{read, read_stream};
+pub use reader::{read, read_stream, read_tree};
 pub use writer::{marshal, marshal_stream};
 
 use super::arguments::{any, list, text};

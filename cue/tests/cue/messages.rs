@@ -4,15 +4,16 @@
 
 use std::{fs, path::Path};
 
-use vela_cue::{Code, Diagnostics, Source, Template};
+use vela_cue::{Code, Diagnostics, Format, Source, Template};
 use vela_testkit::{Archive, golden};
 
 fn failure(archive: &Archive) -> Diagnostics {
     let sources: Vec<Source> = archive
         .files
         .iter()
-        .filter(|file| file.name.ends_with(".cue"))
-        .map(|file| Source::new(&file.name, &file.text))
+        .filter_map(|file| {
+            Some(Source::new(&file.name, &file.text).with_format(Format::of_name(&file.name)?))
+        })
         .collect();
     let result = Template::compile(&sources).and_then(|t| t.instantiate(&[]).root().to_json());
     result.expect_err("the program fails")

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use vela_cue::ast::{DeclKind, ExprKind, LabelKind};
-use vela_cue::{FileId, ImportedPackage, Source, literal, packages, parser};
+use vela_cue::{FileId, Format, ImportedPackage, Source, literal, packages, parser};
 
 /// Most packages that one program imports.
 const MAX_PACKAGES: usize = 200;
@@ -13,7 +13,8 @@ const MAX_PACKAGES: usize = 200;
 pub(crate) fn load(sources: &[Source]) -> Vec<ImportedPackage> {
     let Some(root) = module_root() else { return Vec::new() };
     let module = module_path(&root);
-    let mut wanted: Vec<String> = sources.iter().flat_map(imported).collect();
+    let mut wanted: Vec<String> =
+        sources.iter().filter(|s| s.format == Format::Cue).flat_map(imported).collect();
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     while let Some(path) = wanted.pop() {

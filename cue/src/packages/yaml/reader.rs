@@ -1,9 +1,12 @@
 //! YAML text in, data out: exact numbers, field order kept, the core types of YAML 1.1 and 1.2 as the reference reads them.
 
-use granit_parser::{Event, Parser, ScalarStyle, Span};
+use std::ops::Range;
+
+use granit_parser::{Event, Parser, Placement, ScalarStyle, Span};
 use rustc_hash::FxHashMap;
 
 use super::super::{Data, Failure};
+use crate::data_file::tree::{Member, Node, Tree, Words};
 use crate::literal::parse_number;
 use crate::number::Decimal;
 
@@ -12,6 +15,9 @@ const MAX_DEPTH: usize = 500;
 
 /// Most nodes that a text makes, aliases counted as often as they are used.
 const MAX_NODES: usize = 2_000_000;
+
+/// What is wrong in a text, and at which byte.
+type Mistake = (usize, String);
 
 /// The only document of a text; an empty text is null.
 pub fn read(text: &str) -> Result<Data, Failure> {
@@ -25,7 +31,26 @@ pub fn read(text: &str) -> Result<Data, Failure> {
 
 /// All documents of a text.
 pub fn read_stream(text: &str) -> Result<Vec<Data>, Failure> {
-    let mut reader = Reader { parser: Parser::new_from_str(text), anchors: FxHashMap::default(), nodes: 0 };
+    let documents = read_tree(text).map_err(|(at, message)| {
+        let before = &text.as_bytes()[..at.min(text.len())];
+        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
+        Failure::error(format!("invalid YAML at {line}:{column}: {message}"))
+    })?;
+    Ok(documents.into_iter().map(Node::into_data).collect())
+}
+
+/// All documents of a text with the places and comments of their parts; a failure tells at which byte it stands.
+pub fn read_tree(text: &str) -> Result<Vec<Node>, (usize, String)> {
+    let parser = Parser::new_from_str(text);
+    let mut reader = Reader {
+        text,
+        parser,
+        anchors: FxHashMap::default(),
+        nodes: 0,
+        above: Vec::new(),
+        behind: Vec::new(),
+    };
     let mut documents = Vec::new();
     loop {
         let (event, span) = reader.next()?;
@@ -37,7 +62,7 @@ pub fn read_stream(text: &str) -> Result<Vec<Data>, Failure> {
                 documents.push(reader.node(event, span, 0)?);
             }
             Event::StreamStart | Event::DocumentEnd => {}
-            _ => return Err(failure(span, "expected a document")),
+            _ => return Err(reader.mistake(span, "expected a document")),
         }
     }
 }
@@ -78,136 +103,195 @@ fn is_timestamp(text: &str) -> bool {
         && bytes.iter().filter(|b| **b == b'-').count() >= 2
 }
 
-fn failure(span: Span, message: impl std::fmt::Display) -> Failure {
-    Failure::Error(format!("invalid YAML at {}:{}: {message}", span.start.line(), span.start.col() + 1))
-}
+/// A comment and its bytes.
+type Line = (String, Range<usize>);
 
 struct Reader<'a> {
+    text: &'a str,
     parser: Parser<'a, granit_parser::StrInput<'a>>,
-    anchors: FxHashMap<usize, (Data, usize)>,
+    anchors: FxHashMap<usize, (Node, usize)>,
     nodes: usize,
+    /// Comments that wait for the node below them.
+    above: Vec<Line>,
+    /// Comments behind something that was read just now.
+    behind: Vec<Line>,
 }
 
 impl<'a> Reader<'a> {
-    fn next(&mut self) -> Result<(Event<'a>, Span), Failure> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), Mistake> {
         loop {
             match self.parser.next_event() {
-                Some(Ok((Event::Comment(..) | Event::Anchor(..), _))) => {}
-                Some(Ok(pair)) => return Ok(pair),
-                Some(Err(e)) => {
-                    let at = e.marker();
-                    return Err(Failure::Error(format!(
-                        "invalid YAML at {}:{}: {}",
-                        at.line(),
-                        at.col() + 1,
-                        e.info()
-                    )));
+                Some(Ok((Event::Comment(text, placement), span))) => {
+                    let line = (text.to_string(), self.bytes(span));
+                    match placement {
+                        Placement::Above => self.above.push(line),
+                        Placement::Right => self.behind.push(line),
+                        // What stands apart speaks of no field.
+                        _ => self.above.clear(),
+                    }
                 }
+                Some(Ok((Event::Anchor(..), _))) => {}
+                Some(Ok(pair)) => return Ok(pair),
+                Some(Err(e)) => return Err((self.byte(*e.marker()), e.info().to_string())),
                 None => return Ok((Event::StreamEnd, Span::default())),
             }
         }
     }
 
-    fn count(&mut self, span: Span, nodes: usize) -> Result<(), Failure> {
+    fn byte(&self, at: granit_parser::Marker) -> usize {
+        let known = at.byte_offset();
+        known.unwrap_or_else(|| {
+            self.text.char_indices().nth(at.index()).map_or(self.text.len(), |(byte, _)| byte)
+        })
+    }
+
+    fn bytes(&self, span: Span) -> Range<usize> {
+        let start = self.byte(span.start);
+        start..self.byte(span.end).max(start)
+    }
+
+    fn mistake(&self, span: Span, message: impl std::fmt::Display) -> Mistake {
+        (self.byte(span.start), message.to_string())
+    }
+
+    fn count(&mut self, span: Span, nodes: usize) -> Result<(), Mistake> {
         self.nodes = self.nodes.saturating_add(nodes);
         if self.nodes > MAX_NODES {
-            return Err(failure(
-                span,
-                format!("more than {MAX_NODES} nodes, aliases counted as often as they are used"),
-            ));
+            let text = format!("more than {MAX_NODES} nodes, aliases counted as often as they are used");
+            return Err(self.mistake(span, text));
         }
         Ok(())
     }
 
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Data, Failure> {
+    /// The comments above what comes next.
+    fn words(&mut self) -> Words {
+        self.behind.clear();
+        Words { above: std::mem::take(&mut self.above), behind: None }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, Mistake> {
         if depth > MAX_DEPTH {
-            return Err(failure(span, format!("nested deeper than {MAX_DEPTH}")));
+            return Err(self.mistake(span, format!("nested deeper than {MAX_DEPTH}")));
         }
         self.count(span, 1)?;
         let before = self.nodes;
+        let start = self.bytes(span);
         let (value, anchor) = match event {
             Event::Alias(id) => {
                 let Some((value, size)) = self.anchors.get(&id).cloned() else {
-                    return Err(failure(span, "an alias inside its own anchor"));
+                    return Err(self.mistake(span, "an alias inside its own anchor"));
                 };
                 self.count(span, size)?;
-                return Ok(value);
+                // The alias is what the reader of the text sees here.
+                return Ok(Node { at: start, ..value });
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.map(|tag| (tag.handle().to_string(), tag.suffix().to_string()));
-                (scalar(&text, style, tag.as_ref()).map_err(|e| failure(span, e))?, anchor)
+                let data = scalar(&text, style, tag.as_ref()).map_err(|e| self.mistake(span, e))?;
+                (Tree::Scalar(data), anchor)
             }
-            Event::SequenceStart(_, anchor, _) => {
-                let mut items = Vec::new();
-                loop {
-                    let (event, span) = self.next()?;
-                    if matches!(event, Event::SequenceEnd) {
-                        break;
-                    }
-                    items.push(self.node(event, span, depth + 1)?);
-                }
-                (Data::List(items), anchor)
-            }
+            Event::SequenceStart(_, anchor, _) => (self.sequence(depth)?, anchor),
             Event::MappingStart(_, anchor, _) => (self.mapping(depth)?, anchor),
-            other => return Err(failure(span, format!("unexpected {other:?}"))),
+            other => return Err(self.mistake(span, format!("unexpected {other:?}"))),
         };
+        let node = Node::new(start, value);
         if anchor > 0 {
-            self.anchors.insert(anchor, (value.clone(), self.nodes - before + 1));
+            self.anchors.insert(anchor, (node.clone(), self.nodes - before + 1));
         }
-        Ok(value)
+        Ok(node)
     }
 
-    fn mapping(&mut self, depth: usize) -> Result<Data, Failure> {
-        let mut fields: Vec<(String, Data)> = Vec::new();
-        let mut merged: Vec<(String, Data)> = Vec::new();
+    fn sequence(&mut self, depth: usize) -> Result<Tree, Mistake> {
+        let mut items: Vec<Node> = Vec::new();
         loop {
             let (event, span) = self.next()?;
+            if let Some(last) = items.last_mut() {
+                take_behind(&mut last.words, last.at.end, &mut self.behind, self.text);
+            }
+            if matches!(event, Event::SequenceEnd) {
+                return Ok(Tree::List(items));
+            }
+            let words = self.words();
+            let item = self.node(event, span, depth + 1)?;
+            items.push(Node { words, ..item });
+        }
+    }
+
+    /// The text of a field's name.
+    fn name(&mut self, event: &Event<'a>, span: Span, depth: usize) -> Result<String, Mistake> {
+        let name = match event {
+            Event::Scalar(text, ..) => text.to_string(),
+            Event::Alias(_) => match self.node(event.clone(), span, depth)?.value {
+                Tree::Scalar(Data::String(text)) => text,
+                _ => return Err(self.mistake(span, "a field name must be a scalar")),
+            },
+            _ => return Err(self.mistake(span, "a field name must be a scalar")),
+        };
+        if let Event::Scalar(_, _, anchor @ 1.., _) = event {
+            let node = Node::new(self.bytes(span), Tree::Scalar(Data::String(name.clone())));
+            self.anchors.insert(*anchor, (node, 1));
+        }
+        Ok(name)
+    }
+
+    fn mapping(&mut self, depth: usize) -> Result<Tree, Mistake> {
+        let mut fields: Vec<Member> = Vec::new();
+        let mut merged: Vec<Member> = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            if let Some(last) = fields.last_mut() {
+                take_behind(&mut last.words, last.value.at.end, &mut self.behind, self.text);
+            }
             if matches!(event, Event::MappingEnd) {
                 break;
             }
+            let words = self.words();
             let merge = matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
-            let name = match &event {
-                Event::Scalar(text, ..) => text.to_string(),
-                Event::Alias(_) => match self.node(event.clone(), span, depth)? {
-                    Data::String(text) => text,
-                    _ => return Err(failure(span, "a field name must be a scalar")),
-                },
-                _ => return Err(failure(span, "a field name must be a scalar")),
-            };
-            if let Event::Scalar(_, _, anchor @ 1.., _) = &event {
-                self.anchors.insert(*anchor, (Data::String(name.clone()), 1));
-            }
+            let name = self.name(&event, span, depth)?;
+            let at = self.bytes(span);
             let (event, span) = self.next()?;
             let value = self.node(event, span, depth + 1)?;
             if !merge {
-                fields.push((name, value));
+                fields.push(Member { name, at, value, words });
                 continue;
             }
-            let sources = match value {
-                Data::List(items) => items,
-                other => vec![other],
+            let sources = match value.value {
+                Tree::List(items) => items,
+                _ => vec![value],
             };
             for source in sources {
-                match source {
-                    Data::Struct(inner) => merged.extend(inner),
+                match source.value {
+                    Tree::Struct(inner) => merged.extend(inner),
                     _ => {
-                        return Err(failure(span, "map merge requires map or sequence of maps as the value"));
+                        let text = "map merge requires map or sequence of maps as the value";
+                        return Err(self.mistake(span, text));
                     }
                 }
             }
         }
         if merged.is_empty() {
-            return Ok(Data::Struct(fields));
+            return Ok(Tree::Struct(fields));
         }
         // Own fields win over merged ones, earlier merged ones over later.
-        let mut result: Vec<(String, Data)> = Vec::new();
-        for (name, value) in merged {
-            if !fields.iter().chain(&result).any(|(known, _)| *known == name) {
-                result.push((name, value));
+        let mut result: Vec<Member> = Vec::new();
+        for member in merged {
+            if !fields.iter().chain(&result).any(|known| known.name == member.name) {
+                result.push(member);
             }
         }
         result.extend(fields);
-        Ok(Data::Struct(result))
+        Ok(Tree::Struct(result))
+    }
+}
+
+/// Gives a field or element the comment behind it, when that stands on the line on which it ends.
+fn take_behind(words: &mut Words, end: usize, behind: &mut Vec<Line>, text: &str) {
+    if words.behind.is_some() || behind.is_empty() {
+        return;
+    }
+    let (line, at) = behind.remove(0);
+    if text.get(end..at.start).is_some_and(|between| !between.contains('\n')) {
+        words.behind = Some((line, at));
     }
 }
 
