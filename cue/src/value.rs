@@ -414,10 +414,16 @@ impl Value {
             let made = self.evaluation.borrow_mut().joined(a, b);
             return self.at(Some(made));
         }
-        match other.to_data() {
-            Ok(data) => self.with_data(data, &[], None),
-            Err(_) => self.at(None),
-        }
+        let mut evaluation = self.evaluation.borrow_mut();
+        let brought = evaluation.transfer(&mut other.evaluation.borrow_mut(), b);
+        let made = brought.map(|expr| {
+            evaluation.note_input(expr);
+            let conjunct = evaluation.plain(expr);
+            let added = evaluation.inline(conjunct, VertexId::NONE);
+            evaluation.joined(a, added)
+        });
+        drop(evaluation);
+        self.at(made)
     }
 
     /// The value with data added at a path, as a patch does.

@@ -34,6 +34,7 @@ mod report;
 mod sharing;
 mod special;
 mod syntax;
+mod transfer;
 mod tree;
 mod unify;
 mod validate;

@@ -83,6 +83,31 @@ fn fill_and_unify_add_to_a_value() {
 }
 
 #[test]
+fn a_value_of_another_instance_unifies_as_it_is_known_there() {
+    let other = template(
+        "import \"strings\"\nn: 3\nv: {\n\ta: n\n\tb: *\"x\" | \"y\"\n\tc?: int\n\td!: >2 & <9\n\te: [int, ...string]\n\t\
+         f: strings.MinRunes(2)\n\tg: {[=~\"^p\"]: int, ...}\n\th: #closed\n\ti: null | int\n\tj: missing.deep\n}\n\
+         #closed: {k: int}\nmissing: {...}\n",
+    )
+    .instantiate(&[])
+    .root()
+    .lookup("v");
+    let with = |text: &str| template(text).instantiate(&[]).root().unify(&other);
+    let fine = with("b: \"y\"\nc: 1\nd: 5\ne: [1, \"s\"]\nf: \"ab\"\ng: p1: 2\nh: k: 1\ni: 3\nj: 4\n");
+    assert_eq!(fine.lookup("a").as_i64(), Some(3));
+    assert_eq!(fine.lookup("b").as_str().as_deref(), Some("y"));
+    assert_eq!(fine.lookup("e").to_json().expect("known"), json!([1, "s"]));
+    assert_eq!(fine.lookup("g").to_json().expect("known"), json!({"p1": 2}));
+    assert_eq!(with("d: 5\n").lookup("b").to_json().expect("the default"), json!("x"));
+    for wrong in ["a: 4", "c: \"s\"", "d: 9", "e: [1, 2]", "f: \"a\"", "g: p1: \"s\"", "h: l: 1", "i: \"s\""]
+    {
+        assert!(with(wrong).validate(false).is_err(), "{wrong} was taken");
+    }
+    assert!(with("").lookup("j").validate(false).is_ok(), "what waits is no mistake");
+    assert!(with("").lookup("j").to_json().is_err(), "what waits has no value");
+}
+
+#[test]
 fn five_mistakes_give_five_diagnostics() {
     let text = "a: 1 2\nb: ]\nc: 3\nd: \"open\ne: {f: *}\ng: 0x\nh: [1, 2\n";
     let (_, mistakes) = parser::parse(&Source::new("in.cue", text), vela_cue::FileId(0));
