@@ -15,6 +15,8 @@ mod doors;
 mod eras;
 #[path = "cue/fuzz.rs"]
 mod fuzz;
+#[path = "cue/laws.rs"]
+mod laws;
 #[path = "cue/messages.rs"]
 mod messages;
 #[path = "cue/modernize.rs"]

@@ -21,7 +21,7 @@ usage: cargo xtask <chore>
   conformance [--dir DIR] [--kind K] [--verbose] [--record]
                               runs the peers' cases, compares with conformance.toml
   case KIND FOLDER            one definition case (component, trait, patch or health); prints its result as JSON
-  differential-cue [--seed S] [--programs N] [--cue PATH] [--keep DIR] [--order] [--file FILE]
+  differential-cue [--seed S] [--programs N] [--cue PATH] [--keep DIR] [--order] [--cycles] [--file FILE]
                               random programs through the real cue and ours; keeps the smallest that differ
   fuzz [--target T] [--seed S] [--seconds N | --runs N] [--keep DIR]
                               changed inputs through every part that takes input; keeps what panics, hangs or crashes

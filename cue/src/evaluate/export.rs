@@ -74,6 +74,13 @@ impl Evaluation {
             Term::Vertex(vertex) => {
                 self.process(*vertex);
                 let own = self.default_of(*vertex).unwrap_or(*vertex);
+                if depth > 0 {
+                    // An element is handed on as it is, but a mistake in it is the call's.
+                    self.finalize(own);
+                    if let Some(fault) = self.fatal(own) {
+                        return Err(fault.clone());
+                    }
+                }
                 if self.is_list(own) && depth < 32 {
                     let mut items = Vec::new();
                     for element in self.elements_of(own) {

@@ -4,7 +4,7 @@ use super::{Conjunct, Evaluation, Fault, Message, Term, VertexId};
 use crate::{
     diagnostic::Code,
     ir::{ArcKind, Atom, Expr, ExprId, Label},
-    packages::Kinds,
+    packages::{Data, Kinds},
 };
 
 /// Longest list.
@@ -187,8 +187,9 @@ impl Evaluation {
                 let (from, to) = (from.unwrap_or(0), to.unwrap_or(elements.len()));
                 match elements.get(from..to) {
                     Some(part) => {
-                        let part = part.to_vec();
-                        Ok(Term::Vertex(self.list_of(&part)))
+                        // Made as any other list, so that what it is unified with meets its elements.
+                        let part = part.iter().map(|element| Data::Opaque(element.0 as usize)).collect();
+                        self.data_vertex(&Data::List(part), conjunct.expr).map(Term::Vertex)
                     }
                     None => out_of_range(self),
                 }

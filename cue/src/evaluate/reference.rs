@@ -262,8 +262,11 @@ impl Evaluation {
             Some(_) => Message::Optional(label, from),
             None => Message::Undefined(label, from),
         };
-        let closed =
-            arc.is_none() && label.is_regular() && v.state == State::Done && !self.accepts(from, label);
+        let in_list = v.list.is_some() && label.as_index().is_none();
+        let closed = arc.is_none()
+            && label.is_regular()
+            && v.state == State::Done
+            && (in_list || !self.accepts(from, label));
         let code = if closed { Code::UndefinedField } else { Code::Incomplete };
         Err(self.fault_with(code, message, &[place]))
     }

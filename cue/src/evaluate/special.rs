@@ -34,7 +34,9 @@ impl Evaluation {
                     return boolean(true);
                 }
                 let sorted = self.merge_sort(elements, comparer, conjunct)?;
-                Ok(Term::Vertex(self.list_of(&sorted)))
+                // Made as any other list, so that what it is unified with meets its elements.
+                let sorted = sorted.iter().map(|element| Data::Opaque(element.0 as usize)).collect();
+                self.data_vertex(&Data::List(sorted), conjunct.expr).map(Term::Vertex)
             }
             (Special::ListMatchN, [Term::Vertex(list), number, constraint]) => {
                 let constraint = &self.term_vertex(constraint);

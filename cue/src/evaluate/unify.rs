@@ -334,6 +334,11 @@ impl Evaluation {
         let chunk = self.chunk(conjunct.expr);
         match self.expr(&chunk, conjunct.expr) {
             Expr::Bound(op, limit) => {
+                if matches!(self.expr(&self.chunk(*limit), *limit), Expr::Kinds(_)) {
+                    // No input can make a written type concrete.
+                    let text = format!("{} needs a concrete value, and this is a type", op.text());
+                    return Err(self.fault(Code::Operation, text, conjunct.expr));
+                }
                 let term = self.concrete(conjunct.with(*limit))?;
                 self.note_origin(vertex, conjunct, OriginKind::Constraint);
                 self.has_value(vertex, conjunct);

@@ -27,30 +27,41 @@ pub(super) struct Generator {
     pub(super) definitions: Vec<Definition>,
     /// Percent of expressions that may be of any shape.
     pub(super) wild: usize,
+    /// Whether wild references may lead to a value that is being written.
+    pub(super) cycles: bool,
     pub(super) fuel: usize,
     /// Numbers that make the names of variables differ.
     variables: usize,
 }
 
 impl Program {
-    /// The program of a seed.
+    /// The program of a seed. No value depends on itself.
     #[must_use]
     pub fn random(seed: u64) -> Self {
+        Self::generated(seed, false)
+    }
+
+    /// The program of a seed, in which values may depend on themselves.
+    #[must_use]
+    pub fn with_cycles(seed: u64) -> Self {
+        Self::generated(seed, true)
+    }
+
+    fn generated(seed: u64, cycles: bool) -> Self {
         let mut random = Random::new(seed);
         let wild = if random.chance(40) { 4 } else { 0 };
-        let mut generator = Generator {
-            random,
-            scopes: Scopes::default(),
-            definitions: Vec::new(),
-            wild,
-            fuel: FUEL,
-            variables: 0,
-        };
+        let mut generator = Generator::new(random, Scopes::default());
+        (generator.wild, generator.cycles) = (wild, cycles);
         generator.program()
     }
 }
 
 impl Generator {
+    /// A generator of parts that always fit.
+    pub(super) fn new(random: Random, scopes: Scopes) -> Self {
+        Self { random, scopes, definitions: Vec::new(), wild: 0, cycles: false, fuel: FUEL, variables: 0 }
+    }
+
     fn program(&mut self) -> Program {
         let count = 1 + self.random.below(5);
         let fields = self.fields(count, 0);

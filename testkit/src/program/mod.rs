@@ -5,6 +5,7 @@
 //! its own tests.
 
 mod compound;
+mod conjuncts;
 mod generate;
 mod random;
 mod scalar;
@@ -13,6 +14,7 @@ mod shrink;
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
+pub use conjuncts::conjuncts;
 pub use random::Random;
 
 /// A file of declarations. Its imports follow from the packages it names.
@@ -118,13 +120,16 @@ impl Display for Program {
         if body.contains("} else {") {
             out.write_str("@experiment(try)\n\n")?;
         }
-        for package in PACKAGES {
-            if names(&body, package) {
-                writeln!(out, "import \"{package}\"")?;
-            }
-        }
+        out.write_str(&imports(&body))?;
         out.write_str(&body)
     }
+}
+
+/// The imports of the packages that a text names.
+#[must_use]
+pub fn imports(text: &str) -> String {
+    let named = PACKAGES.iter().filter(|package| names(text, package));
+    named.map(|package| format!("import \"{package}\"\n")).collect()
 }
 
 /// Whether the text uses `package.` as a name of its own.

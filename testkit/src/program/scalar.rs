@@ -52,7 +52,7 @@ impl Generator {
     }
 
     pub(super) fn reference(&mut self, shape: &Shape, wild: bool) -> Option<Expression> {
-        let paths = self.scopes.references(shape, wild);
+        let paths = self.scopes.references(shape, wild, wild && self.cycles);
         self.random.pick(&paths).map(Expression::text)
     }
 

@@ -78,12 +78,13 @@ impl Scopes {
         }
     }
 
-    /// References to values that can stand where `wanted` is asked for; with `wild`, to any value at all.
-    pub(super) fn references(&self, wanted: &Shape, wild: bool) -> Vec<String> {
+    /// References to values that can stand where `wanted` is asked for; with `wild`, to values of any shape, and with
+    /// `cycles` also to values that are being written.
+    pub(super) fn references(&self, wanted: &Shape, wild: bool, cycles: bool) -> Vec<String> {
         let mut found = Vec::new();
         let mut hidden: Vec<&str> = Vec::new();
         for scope in self.0.iter().rev() {
-            for name in scope.iter().filter(|n| (n.ready || wild) && !hidden.contains(&n.name.as_str())) {
+            for name in scope.iter().filter(|n| (n.ready || cycles) && !hidden.contains(&n.name.as_str())) {
                 // A quoted field cannot be referred to by its name.
                 if !name.name.starts_with('"') {
                     paths(&name.name, &name.shape, wanted, wild, DEPTH, &mut found);
@@ -132,10 +133,10 @@ mod tests {
         ]);
         scopes.ready("a");
         scopes.ready("b");
-        assert_eq!(scopes.references(&Shape::Number, false), ["a", "b.c"]);
+        assert_eq!(scopes.references(&Shape::Number, false, false), ["a", "b.c"]);
         scopes.open([("a".to_owned(), Shape::String)]);
-        assert_eq!(scopes.references(&Shape::Number, false), ["b.c"]);
+        assert_eq!(scopes.references(&Shape::Number, false, false), ["b.c"]);
         scopes.close();
-        assert_eq!(scopes.references(&Shape::Number, false), ["a", "b.c"]);
+        assert_eq!(scopes.references(&Shape::Number, false, false), ["a", "b.c"]);
     }
 }

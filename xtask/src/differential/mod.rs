@@ -27,6 +27,8 @@ struct Options {
     keep: PathBuf,
     /// Fields must stand in the same order too.
     order: bool,
+    /// Values may depend on themselves.
+    cycles: bool,
     /// Reads a program from this file instead of making some.
     file: Option<PathBuf>,
 }
@@ -96,7 +98,9 @@ impl Run {
                 break;
             }
             // Seeds of neighbouring runs must not share programs.
-            let program = Program::random(self.options.seed.wrapping_mul(1_000_003).wrapping_add(number));
+            let seed = self.options.seed.wrapping_mul(1_000_003).wrapping_add(number);
+            let program =
+                if self.options.cycles { Program::with_cycles(seed) } else { Program::random(seed) };
             self.compare(&program, &mut peers)?;
         }
         self.tally.real.fetch_add(micros(peers.real_time), Ordering::Relaxed);
@@ -192,6 +196,7 @@ fn options(arguments: &[&str]) -> Result<Options, String> {
         cue: None,
         keep: command::root().join("target/differential-cue"),
         order: false,
+        cycles: false,
         file: None,
     };
     let mut words = arguments.iter();
@@ -206,9 +211,10 @@ fn options(arguments: &[&str]) -> Result<Options, String> {
             "--keep" => options.keep = PathBuf::from(value()?),
             "--file" => options.file = Some(PathBuf::from(value()?)),
             "--order" => options.order = true,
+            "--cycles" => options.cycles = true,
             other => {
                 return Err(format!(
-                    "unknown option {other}; expected --seed, --programs, --cue, --keep, --file or --order"
+                    "unknown option {other}; expected --seed, --programs, --cue, --keep, --file, --order or --cycles"
                 ));
             }
         }
