@@ -1,7 +1,7 @@
 //! A vertex with open choices in; one copy of it per surviving combination, marked for the default, out.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::{
     Choice, Conjunct, Env, EnvId, EnvKind, Evaluation, Fault, Mark, Message, OriginKind, State, TaskState,
@@ -19,14 +19,15 @@ impl Evaluation {
     /// Multiplies out the choices of a vertex.
     pub(crate) fn expand(&mut self, vertex: VertexId) {
         let choices = self.v(vertex).choices.clone();
-        let mut results: Vec<(VertexId, Marks)> = Vec::new();
+        let mut results: Vec<(VertexId, Ways)> = Vec::new();
         let mut first = true;
         let mut faults: Vec<Fault> = Vec::new();
         for choice in &choices {
-            let bases = if first { vec![(vertex, Marks::new())] } else { std::mem::take(&mut results) };
+            let bases =
+                if first { vec![(vertex, smallvec![Marks::new()])] } else { std::mem::take(&mut results) };
             let (conjunct, options) = self.options(choice);
             let marked = options.iter().any(|(m, _)| *m);
-            for (base, marks) in bases {
+            for (base, ways) in bases {
                 for (preferred, expr) in &options {
                     let own = match (*preferred, marked) {
                         (true, _) => Mark::Default,
@@ -48,7 +49,7 @@ impl Evaluation {
                             }
                         }
                     }
-                    self.settle(copy, &marks, own, &mut results, &mut faults);
+                    self.settle(copy, &ways, own, &mut results, &mut faults);
                     if results.len() > MAX_DISJUNCTS {
                         let text = format!("more than {MAX_DISJUNCTS} combinations of disjuncts");
                         let fault = self.fault(Code::Budget, text, *expr);
@@ -93,9 +94,9 @@ impl Evaluation {
     fn settle(
         &mut self,
         copy: VertexId,
-        marks: &Marks,
+        ways: &Ways,
         own: Mark,
-        results: &mut Vec<(VertexId, Marks)>,
+        results: &mut Vec<(VertexId, Ways)>,
         faults: &mut Vec<Fault>,
     ) {
         self.run_tasks(copy);
@@ -116,9 +117,7 @@ impl Evaluation {
         self.vm(copy).state = State::Done;
         if let Some(nested) = self.v(copy).disjuncts.clone() {
             for (inner, inner_mark) in nested {
-                let mut marks = marks.clone();
-                marks.push(combine(own, inner_mark));
-                results.push((inner, marks));
+                results.push((inner, further(ways, combine(own, inner_mark))));
             }
             return;
         }
@@ -135,9 +134,7 @@ impl Evaluation {
             faults.push(fault);
             return;
         }
-        let mut marks = marks.clone();
-        marks.push(own);
-        results.push((left, marks));
+        results.push((left, further(ways, own)));
     }
 
     fn no_disjunct(&mut self, vertex: VertexId, faults: Vec<Fault>) {
@@ -161,23 +158,26 @@ impl Evaluation {
         self.set_fault(vertex, fault);
     }
 
-    /// Drops equal disjuncts; the stronger mark stays.
-    fn deduplicate(&mut self, results: &mut Vec<(VertexId, Marks)>) {
-        let mut kept: Vec<(VertexId, Marks)> = Vec::with_capacity(results.len());
+    /// Merges equal disjuncts; each way to them counts.
+    fn deduplicate(&mut self, results: &mut Vec<(VertexId, Ways)>) {
+        let mut kept: Vec<(VertexId, Ways)> = Vec::with_capacity(results.len());
         // Only what looks the same from afar is compared: there may be thousands.
         let mut alike: FxHashMap<u64, SmallVec<[usize; 2]>> = FxHashMap::default();
-        for (vertex, marks) in results.drain(..) {
+        for (vertex, ways) in results.drain(..) {
             let candidates = alike.entry(self.outline(vertex)).or_default();
             let same = candidates.iter().copied().find(|at| self.same_disjunct(kept[*at].0, vertex));
             match same {
                 Some(at) => {
-                    if combined(&marks) > combined(&kept[at].1) {
-                        kept[at].1 = marks;
+                    let known = &mut kept[at].1;
+                    for way in ways {
+                        if !known.contains(&way) && known.len() < MAX_WAYS {
+                            known.push(way);
+                        }
                     }
                 }
                 None => {
                     candidates.push(kept.len());
-                    kept.push((vertex, marks));
+                    kept.push((vertex, ways));
                 }
             }
         }
@@ -223,6 +223,7 @@ impl Evaluation {
             bounds: v.bounds.clone(),
             checks: v.checks.clone(),
             weak_struct: v.weak_struct,
+            embeds_top: v.embeds_top,
             list: v.list.clone(),
             patterns: v.patterns.clone(),
             open: v.open.clone(),
@@ -333,23 +334,38 @@ impl Evaluation {
 /// One mark for each choice, in order.
 type Marks = SmallVec<[Mark; 4]>;
 
+/// The marks of all combinations that came to the same value. Whether a choice still has a default is asked of each of
+/// them: `number | *1` and `*5 | 1` both meet in 1 by way of a default, so 5 is no default of the two.
+type Ways = SmallVec<[Marks; 1]>;
+
+/// Most ways that are kept of one value: four choices with two alternatives each.
+const MAX_WAYS: usize = 16;
+
+fn further(ways: &Ways, mark: Mark) -> Ways {
+    let mut ways = ways.clone();
+    ways.iter_mut().for_each(|marks| marks.push(mark));
+    ways
+}
+
 fn combined(marks: &Marks) -> Mark {
     marks.iter().copied().fold(Mark::Maybe, combine)
 }
 
 /// A choice whose defaults are all gone is one without defaults.
-fn weighed(mut results: Vec<(VertexId, Marks)>) -> Vec<(VertexId, Mark)> {
-    let count = results.first().map_or(0, |(_, marks)| marks.len());
+fn weighed(mut results: Vec<(VertexId, Ways)>) -> Vec<(VertexId, Mark)> {
+    let count = results.first().and_then(|(_, ways)| ways.first()).map_or(0, |marks| marks.len());
     for at in 0..count {
-        if !results.iter().any(|(_, marks)| marks.get(at) == Some(&Mark::Default)) {
-            for (_, marks) in &mut results {
+        let is_default = |marks: &Marks| marks.get(at) == Some(&Mark::Default);
+        if !results.iter().any(|(_, ways)| ways.iter().any(is_default)) {
+            for marks in results.iter_mut().flat_map(|(_, ways)| ways) {
                 if let Some(mark) = marks.get_mut(at) {
                     *mark = Mark::Maybe;
                 }
             }
         }
     }
-    results.into_iter().map(|(vertex, marks)| (vertex, combined(&marks))).collect()
+    let strongest = |ways: Ways| ways.iter().map(combined).max().unwrap_or(Mark::Maybe);
+    results.into_iter().map(|(vertex, ways)| (vertex, strongest(ways))).collect()
 }
 
 fn combine(a: Mark, b: Mark) -> Mark {

@@ -277,6 +277,8 @@ pub(crate) struct Vertex {
     pub(crate) checks: Vec<Check>,
     /// A struct literal that may turn out to be what it embeds.
     pub(crate) weak_struct: bool,
+    /// `_` is embedded in it.
+    pub(crate) embeds_top: bool,
     pub(crate) list: Option<Box<ListState>>,
     pub(crate) patterns: Vec<Pattern>,
     pub(crate) open: SmallVec<[ScopeId; 1]>,
@@ -469,6 +471,7 @@ impl Evaluation {
             bounds: Vec::new(),
             checks: Vec::new(),
             weak_struct: false,
+            embeds_top: false,
             list: None,
             patterns: Vec::new(),
             open: SmallVec::new(),

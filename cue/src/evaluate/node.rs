@@ -189,7 +189,7 @@ impl Evaluation {
             return;
         }
         let v = self.v(vertex);
-        if v.weak_struct && v.kinds == Kinds::TOP && v.atom.is_none() && v.fault.is_none() {
+        if v.weak_struct && !v.embeds_top && v.kinds == Kinds::TOP && v.atom.is_none() && v.fault.is_none() {
             self.vm(vertex).kinds = Kinds::STRUCT;
         } else if v.weak_struct && v.kinds.0 & Kinds::STRUCT.0 == 0 {
             let arc = v.arcs.iter().find(|a| a.label.is_regular() && a.kind == ArcKind::Member).copied();
@@ -320,7 +320,7 @@ impl Evaluation {
     }
 
     pub(crate) fn push_conjunct(&mut self, child: VertexId, mut conjunct: Conjunct) {
-        if self.v(child).label.is_definition() {
+        if self.is_definition(self.v(child).label) {
             conjunct.scope = self.definition_scope(child, conjunct.scope);
         }
         if self.v(child).conjuncts.contains(&conjunct) {
@@ -349,6 +349,11 @@ impl Evaluation {
                 State::Done => self.reset_through(subscriber),
             }
         }
+    }
+
+    /// `#a` and `_#a` close what they hold.
+    fn is_definition(&self, label: Label) -> bool {
+        label.is_definition() || (label.is_hidden() && self.label_text(label).starts_with("_#"))
     }
 
     fn definition_scope(&mut self, child: VertexId, scope: ScopeId) -> ScopeId {

@@ -38,9 +38,11 @@ impl Evaluation {
             Expr::Top => {
                 self.note_origin(vertex, conjunct, OriginKind::Constraint);
                 // What a definition leaves to anything is open.
-                if self.scopes[conjunct.scope.0 as usize].closes {
+                let scope = self.scopes[conjunct.scope.0 as usize];
+                if scope.closes {
                     self.vm(vertex).open.push(conjunct.scope);
                 }
+                self.vm(vertex).embeds_top |= scope.kind == ScopeKind::Embedding;
             }
             Expr::Atom(atom) => {
                 self.note_origin(vertex, conjunct, OriginKind::Value);

@@ -111,10 +111,11 @@ impl Evaluation {
             }
         }
         let v = self.v(own);
-        if v.atom.is_some() {
+        // A scalar may have definitions beside it.
+        if v.atom.is_some() && v.arcs.is_empty() {
             return;
         }
-        if v.kinds != Kinds::STRUCT && v.list.is_none() {
+        if v.kinds != Kinds::STRUCT && v.list.is_none() && v.atom.is_none() {
             if mode == Mode::Concrete && v.fault.is_none() {
                 let place = v.origins.first().map(|o| o.0).or(v.conjuncts.first().map(|c| c.expr));
                 let place = place.unwrap_or(ExprId::NONE);
@@ -131,7 +132,7 @@ impl Evaluation {
             match arc.kind {
                 ArcKind::Optional => {}
                 ArcKind::Required => {
-                    if mode == Mode::Concrete && arc.label.is_regular() {
+                    if mode == Mode::Concrete {
                         let place = self.v(arc.vertex).conjuncts.first().map_or(ExprId::NONE, |c| c.expr);
                         let fault = self.fault_with(Code::MissingRequired, Message::Missing, &[place]);
                         self.push_diagnostic(&fault, arc.vertex, out);
