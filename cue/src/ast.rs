@@ -1,5 +1,7 @@
 //! The syntax tree of CUE: what the parser makes and the formatter prints, with spans and comments.
 
+pub mod visit;
+
 use crate::source::{FileId, Span};
 
 /// A line of a comment, with its `//`.
@@ -326,7 +328,7 @@ pub struct StructLit {
     pub braces: bool,
     /// Its declarations.
     pub decls: Vec<Decl>,
-    /// Comments before the closing brace.
+    /// Comments before the closing brace; those of the struct itself and not of its last declaration are not `Inside`.
     pub comments: Comments,
     /// Where the closing brace stands.
     pub close: Span,

@@ -341,6 +341,8 @@ pub(crate) struct Chunk {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FieldNotes {
     pub(crate) lines: Vec<String>,
+    /// The groups of lines above it, and whether an empty line stands before the group.
+    pub(crate) docs: Vec<(bool, Vec<String>)>,
     pub(crate) attributes: Vec<String>,
 }
 

@@ -28,7 +28,7 @@ pub use calls::{Answer, Call, MAX_ANSWERS, MAX_CALLS, Progress, Run};
 pub use data_file::Format;
 pub use diagnostic::{Class, Code, Diagnostic, Diagnostics, Label};
 pub use era::{Era, UnknownEra};
-pub use evaluate::{Budget, Origin, OriginKind};
+pub use evaluate::{Budget, Origin, OriginKind, Shown};
 pub use input::{Input, Place, Positions, Segment};
 pub use provider::{ImportedPackage, Provider};
 pub use source::{FileId, Source, Sources, Span};

@@ -397,6 +397,14 @@ impl Value {
         }
     }
 
+    /// The declarations that print the evaluated value, with the imports they need.
+    pub fn printed(&self, shown: crate::Shown) -> ast::File {
+        match self.vertex {
+            Some(vertex) => self.evaluation.borrow_mut().printed(vertex, shown),
+            None => ast::File::default(),
+        }
+    }
+
     /// The tree of everything known about it, for conformance and tools.
     pub fn tree(&self) -> serde_json::Value {
         match self.vertex {

@@ -25,6 +25,8 @@ mod modernize;
 mod openapi;
 #[path = "cue/origins.rs"]
 mod origins;
+#[path = "cue/printing.rs"]
+mod printing;
 #[path = "cue/providers.rs"]
 mod providers;
 #[path = "cue/sharing.rs"]

@@ -80,7 +80,7 @@ impl Compiler<'_> {
     }
 
     fn field(&mut self, field: &ast::Field, decl: &ast::Decl, out: &mut Struct) {
-        let lines = self.note_lines(field, decl);
+        let notes = self.words(field, decl);
         let kind = match field.constraint {
             None => ArcKind::Member,
             Some(ast::Constraint::Optional) => ArcKind::Optional,
@@ -118,7 +118,7 @@ impl Compiler<'_> {
                 if key.is_some() {
                     self.close_scope();
                 }
-                self.note(value, lines, field);
+                self.note(value, notes, field);
                 out.decls.push(Decl::Pattern { pattern, value, labelled: key.is_some() });
                 return;
             }
@@ -126,7 +126,7 @@ impl Compiler<'_> {
         match label {
             Ok(label) => {
                 let value = self.field_value(field);
-                self.note(value, lines, field);
+                self.note(value, notes, field);
                 if label.is_regular() && kind == ArcKind::Member {
                     out.is_struct = true;
                 }
@@ -140,7 +140,7 @@ impl Compiler<'_> {
                     scope.set(&alias.name, Name::Dynamic(label));
                 }
                 let value = self.expr(&field.value);
-                self.note(value, lines, field);
+                self.note(value, notes, field);
                 out.is_struct = true;
                 out.decls.push(Decl::Dynamic { label, kind, value });
             }
@@ -148,12 +148,19 @@ impl Compiler<'_> {
     }
 
     /// The comments that speak of a field. Those before `a: b: c: 1` speak of the last one, `c`.
-    fn note_lines(&mut self, field: &ast::Field, decl: &ast::Decl) -> Vec<String> {
-        let mut lines = std::mem::take(&mut self.carried_lines);
-        let groups = decl.comments.iter();
-        let spoken =
-            groups.filter(|group| matches!(group.place, ast::CommentPlace::Doc | ast::CommentPlace::Line));
-        lines.extend(spoken.flat_map(|group| &group.lines).map(|line| line.text.clone()));
+    fn words(&mut self, field: &ast::Field, decl: &ast::Decl) -> FieldNotes {
+        let mut notes = std::mem::take(&mut self.carried);
+        for group in &decl.comments {
+            let lines = group.lines.iter().map(|line| line.text.clone());
+            match group.place {
+                ast::CommentPlace::Doc => {
+                    notes.docs.push((group.blank_before, lines.clone().collect()));
+                    notes.lines.extend(lines);
+                }
+                ast::CommentPlace::Line => notes.lines.extend(lines),
+                ast::CommentPlace::Above | ast::CommentPlace::Inside => {}
+            }
+        }
         // A pattern is no field that could carry words: `a: [string]: int` keeps them at `a`.
         let names_a_field = |decl: &ast::Decl| match &decl.kind {
             ast::DeclKind::Field(inner) => !matches!(inner.label.kind, ast::LabelKind::Pattern { .. }),
@@ -161,18 +168,17 @@ impl Compiler<'_> {
         };
         if matches!(&field.value.kind, ast::ExprKind::Struct(inner) if !inner.braces && inner.decls.iter().all(names_a_field))
         {
-            self.carried_lines = std::mem::take(&mut lines);
+            self.carried = std::mem::take(&mut notes);
         }
-        lines
+        notes
     }
 
-    fn note(&mut self, value: ExprId, lines: Vec<String>, field: &ast::Field) {
+    fn note(&mut self, value: ExprId, mut notes: FieldNotes, field: &ast::Field) {
         self.labels_of_values.insert(value, field.label.span);
-        if lines.is_empty() && field.attributes.is_empty() {
-            return;
+        notes.attributes = field.attributes.iter().map(|a| a.text.clone()).collect();
+        if notes != FieldNotes::default() {
+            self.notes.insert(value, notes);
         }
-        let attributes = field.attributes.iter().map(|a| a.text.clone()).collect();
-        self.notes.insert(value, FieldNotes { lines, attributes });
     }
 
     fn aliased(&mut self, name: &str, span: Span, value: &ast::Expr) -> ExprId {

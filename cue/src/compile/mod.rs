@@ -60,7 +60,7 @@ pub(crate) struct Compiler<'a> {
     notes: FxHashMap<ExprId, FieldNotes>,
     labels_of_values: FxHashMap<ExprId, Span>,
     /// Comments on their way to the last field of a chain `a: b: c`.
-    carried_lines: Vec<String>,
+    carried: FieldNotes,
     sources: Sources,
     providers: &'a [&'a dyn Provider],
     scopes: Vec<Scope>,
@@ -94,7 +94,7 @@ impl<'a> Compiler<'a> {
             package_ids: FxHashMap::default(),
             notes: FxHashMap::default(),
             labels_of_values: FxHashMap::default(),
-            carried_lines: Vec::new(),
+            carried: FieldNotes::default(),
             sources,
             providers,
             scopes: Vec::new(),

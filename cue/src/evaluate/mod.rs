@@ -29,6 +29,8 @@ mod old_era;
 mod order;
 mod origin;
 mod precedence;
+mod print;
+mod print_scalar;
 mod reference;
 mod report;
 mod sharing;
@@ -51,6 +53,7 @@ pub(crate) use cycle::{CycleKind, Standing};
 pub(crate) use fault::{Fault, FaultData, Message};
 pub use limits::Budget;
 pub use origin::Origin;
+pub use print::Shown;
 pub(crate) use validate::Mode;
 
 use crate::{

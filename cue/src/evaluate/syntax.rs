@@ -144,7 +144,7 @@ impl Evaluation {
         ast::Label { span: Span::NONE, kind }
     }
 
-    fn atom_syntax(&self, atom: &Atom) -> ExprKind {
+    pub(crate) fn atom_syntax(&self, atom: &Atom) -> ExprKind {
         match atom {
             Atom::Null => ExprKind::Literal(LiteralKind::Null, "null".into()),
             Atom::Bool(b) => ExprKind::Literal(LiteralKind::Bool, b.to_string()),
@@ -168,6 +168,19 @@ impl Evaluation {
         let mut seen = Vec::new();
         self.gather_notes(vertex, 0, &mut seen, &mut out);
         out
+    }
+
+    /// The comments above the places that declare a field itself; those of what it refers to are not its own.
+    pub(crate) fn docs(&self, vertex: VertexId) -> Vec<(bool, Vec<String>)> {
+        let mut docs: Vec<(bool, Vec<String>)> = Vec::new();
+        for conjunct in self.v(vertex).conjuncts.iter().filter(|c| c.expr.as_value().is_none()) {
+            for doc in self.program.notes.get(&conjunct.expr).iter().flat_map(|notes| &notes.docs) {
+                if !docs.iter().any(|known| known.1 == doc.1) {
+                    docs.push(doc.clone());
+                }
+            }
+        }
+        docs
     }
 
     fn gather_notes(&self, vertex: VertexId, depth: u32, seen: &mut Vec<ExprId>, out: &mut FieldNotes) {
@@ -195,7 +208,7 @@ impl Evaluation {
     }
 }
 
-fn kinds_syntax(kinds: Kinds, span: Span) -> ast::Expr {
+pub(crate) fn kinds_syntax(kinds: Kinds, span: Span) -> ast::Expr {
     let text = kinds_text(kinds);
     let text = text.trim_start_matches('(').trim_end_matches(')');
     let mut parts = text.split('|').filter(|name| *name != "func").map(|name| {

@@ -50,7 +50,7 @@ impl Printer<'_> {
     pub(super) fn closing(&mut self, groups: &[crate::ast::CommentGroup], decls: &[Decl]) {
         for (index, group) in groups.iter().enumerate() {
             let follows = index > 0 || decls.last().is_some_and(has_line_comment);
-            let parted = group.place != CommentPlace::Line;
+            let parted = group.place == CommentPlace::Inside;
             if parted && (follows || (group.blank_before && !decls.is_empty())) {
                 self.wish(Wish::SECTION);
             }
@@ -111,7 +111,8 @@ impl Printer<'_> {
         match &decl.kind {
             DeclKind::Field(field) => self.field(field),
             DeclKind::Embed(expr) => {
-                if self.unplaced_or_line(decl) {
+                let made = self.output.is_empty() && self.relation(decl.span) == Relation::Unknown;
+                if self.unplaced_or_line(decl) && !made {
                     self.wish(Wish::FEED);
                 }
                 self.expr(expr);

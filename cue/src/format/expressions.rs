@@ -217,7 +217,8 @@ impl Printer<'_> {
         let line = self.line;
         self.wish(space | feed | Wish::INDENT);
         self.brace_on_line = true;
-        self.decls(&literal.decls, !literal.comments.is_empty());
+        let followed = literal.comments.iter().any(|group| group.place == CommentPlace::Inside);
+        self.decls(&literal.decls, followed);
         self.closing(&literal.comments, &literal.decls);
         self.wish(Wish::UNINDENT);
         let mut space = Wish::NO_BLANK;

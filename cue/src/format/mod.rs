@@ -6,6 +6,7 @@
 mod columns;
 mod declarations;
 mod expressions;
+mod simplify;
 mod spacing;
 
 use crate::ast::{Expr, File};
@@ -16,6 +17,13 @@ pub fn format_file(file: &File, source: &str) -> String {
     let mut printer = Printer::new(source);
     printer.file(file);
     finish(printer)
+}
+
+/// The text of a file in its short form: needless braces, quotes of labels and patterns are left out.
+pub fn format_simplified(file: &File, source: &str) -> String {
+    let mut file = file.clone();
+    simplify::simplify(&mut file);
+    format_file(&file, source)
 }
 
 /// The text of an expression without a source, one declaration a line.

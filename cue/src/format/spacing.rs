@@ -257,6 +257,10 @@ impl<'a> Printer<'a> {
         let Some(first) = group.lines.first() else { return };
         let behind = group.place == CommentPlace::Line;
         let mut relation = self.relation(first.span);
+        let gap = first.span.is_none() && group.blank_before && !self.output.is_empty();
+        if gap && !self.wishes.has(Wish::FIXED) {
+            self.wish(Wish::SECTION);
+        }
         if behind {
             relation = Relation::Blank;
         } else if self.output.is_empty() {

@@ -422,12 +422,10 @@ impl Parser<'_> {
         }
         let mut value = self.deeper(Self::struct_lit)?;
         let behind_brace = self.comment_behind_bracket(&mut value);
-        match &mut value.kind {
-            ExprKind::Struct(literal) if !literal.decls.is_empty() => literal.comments.extend(behind_brace),
-            _ => value.comments.extend(behind_brace),
-        }
+        self.comments_of_yield(&mut value, behind_brace);
         let mut fallback = None;
-        if matches!(self.word(), "else" | "fallback") && self.peek_symbol(1, "{") {
+        if matches!(self.word(), "else" | "otherwise" | "fallback") && self.peek_symbol(1, "{") {
+            self.check_fallback(&clauses);
             if !self.experiment("try") {
                 let word = self.word();
                 self.error(format!("{word} requires @experiment(try)"));
@@ -438,6 +436,20 @@ impl Parser<'_> {
         }
         let span = start.to(self.last_span());
         Ok(Expr::new(span, ExprKind::Comprehension(Box::new(Comprehension { clauses, value, fallback }))))
+    }
+
+    /// `else` goes with one condition, `otherwise` (once `fallback`) with everything else.
+    fn check_fallback(&mut self, clauses: &[Clause]) {
+        let guard = matches!(clauses, [Clause { kind: ClauseKind::If(_) | ClauseKind::Try(_), .. }]);
+        match (guard, self.word()) {
+            (true, "else") | (false, "otherwise" | "fallback") => {}
+            (true, _) => {
+                self.error("with a single 'if' or 'try' write 'else'");
+            }
+            (false, _) => {
+                self.error("with 'for' or several clauses write 'otherwise'");
+            }
+        }
     }
 
     fn for_clause(&mut self) -> Result<ClauseKind, Mistake> {

@@ -330,6 +330,26 @@ impl<'a> Parser<'a> {
         Some(group)
     }
 
+    /// The comments at the braces of the struct a comprehension yields are its own, not those of its last declaration.
+    pub(super) fn comments_of_yield(&self, value: &mut Expr, behind_brace: Option<CommentGroup>) {
+        let ExprKind::Struct(literal) = &mut value.kind else { return };
+        if literal.decls.is_empty() {
+            let mut own: Comments = behind_brace.into_iter().chain(literal.comments.drain(..)).collect();
+            own.iter_mut().for_each(|group| group.place = CommentPlace::Line);
+            value.comments.extend(own);
+            return;
+        }
+        if let Some(last) = literal.comments.last_mut()
+            && let Some(line) = last.lines.last()
+        {
+            let between = self.text.get(line.span.end as usize..literal.close.start as usize).unwrap_or("");
+            if between.bytes().filter(|b| *b == b'\n').count() <= 1 {
+                last.place = CommentPlace::Above;
+            }
+        }
+        literal.comments.extend(behind_brace);
+    }
+
     /// A struct or list that is an element hands the comments at its brackets on: they stand behind the element's comma.
     pub(super) fn comments_of_element(&self, element: &mut Expr) {
         let mut moved: Comments = self.comment_behind_bracket(element).into_iter().collect();

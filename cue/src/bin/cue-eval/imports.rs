@@ -90,7 +90,8 @@ fn files_of(folder: &Path, package: &str) -> Vec<Source> {
     paths
         .into_iter()
         .filter(|path| {
-            path.extension().is_some_and(|e| e == "cue") && !super::is_side_file(&path.to_string_lossy())
+            path.extension().is_some_and(|e| e == "cue")
+                && !super::inputs::is_side_file(&path.to_string_lossy())
         })
         .filter_map(|path| {
             let source = Source::new(path.to_string_lossy(), std::fs::read_to_string(&path).ok()?);

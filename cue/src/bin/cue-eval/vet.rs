@@ -2,7 +2,8 @@
 
 use vela_cue::{Diagnostics, Format, Source, Sources, data_file};
 
-use super::{Failure, compiled, is_side_file};
+use super::Failure;
+use super::inputs::{compiled, is_side_file};
 
 /// What the reference says when nothing is wrong but something is missing.
 const INCOMPLETE: &str =

@@ -1,0 +1,78 @@
+//! Names of files and folders in; sources of one package out.
+
+use std::path::{Path, PathBuf};
+
+use super::{Failure, imports, read};
+use vela_cue::{FileId, Source, parser};
+
+/// Reads the inputs, files of a folder in the order of their names.
+pub(crate) fn sources(inputs: &[String]) -> Result<Vec<Source>, Failure> {
+    let mut files = Vec::new();
+    for input in inputs {
+        let (folder, package) = match input.rsplit_once(':') {
+            Some((folder, package)) if Path::new(folder).is_dir() => (folder, Some(package)),
+            _ => (input.as_str(), None),
+        };
+        if Path::new(folder).is_dir() {
+            files.extend(package_files(folder, package)?);
+        } else {
+            files.push(input.clone());
+        }
+    }
+    read::all(&files)
+}
+
+/// The files of the package in a folder: that of the given name, or the only one.
+fn package_files(folder: &str, package: Option<&str>) -> Result<Vec<String>, Failure> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|e| Failure::Message(format!("cannot read {folder}: {e}")))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "cue") && path.is_file());
+    paths.sort();
+    let mut found: Vec<(String, String)> = Vec::new();
+    for path in paths {
+        let name = path.strip_prefix("./").unwrap_or(&path).to_string_lossy().into_owned();
+        let mut read = read::all(std::slice::from_ref(&name))?;
+        let Some(source) = read.pop() else { continue };
+        let (file, _) = parser::parse(&source, FileId(0));
+        // Files without a package clause are read only when they are named.
+        if let Some(clause) = file.package {
+            found.push((clause.name.name, name));
+        }
+    }
+    let mut names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    names.dedup();
+    names.sort_unstable();
+    names.dedup();
+    let wanted = match (package, &names[..]) {
+        (Some(package), _) if names.contains(&package) => package.to_owned(),
+        (None, [only]) => (*only).to_owned(),
+        (None, []) => return Err(Failure::Message(format!("no CUE files of a package in {folder}"))),
+        (Some(package), _) => {
+            return Err(Failure::Message(format!(
+                "no files of package {package} in {folder}; found {names:?}"
+            )));
+        }
+        (None, _) => {
+            let example = names.first().copied().unwrap_or_default();
+            return Err(Failure::Message(format!(
+                "several packages in {folder}: {}; write {folder}:{example}",
+                names.join(", ")
+            )));
+        }
+    };
+    Ok(found.into_iter().filter(|(package, _)| *package == wanted).map(|(_, file)| file).collect())
+}
+
+/// Files for commands and tests are no part of the package's value.
+pub(crate) fn is_side_file(name: &str) -> bool {
+    name.ends_with("_tool.cue") || name.ends_with("_test.cue")
+}
+
+/// The package with what it imports from the surrounding module.
+pub(crate) fn compiled(sources: &[Source]) -> Result<vela_cue::Template, vela_cue::Diagnostics> {
+    let packages = imports::load(sources);
+    let packages: Vec<&dyn vela_cue::Provider> =
+        packages.iter().map(|package| package as &dyn vela_cue::Provider).collect();
+    vela_cue::Template::compile_with(sources, &packages)
+}
