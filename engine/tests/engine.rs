@@ -11,6 +11,8 @@ mod conformance;
 mod dry_run;
 #[path = "engine/manifest.rs"]
 mod manifest;
+#[path = "engine/patches.rs"]
+mod patches;
 #[path = "engine/processing.rs"]
 mod processing;
 #[path = "engine/speed.rs"]

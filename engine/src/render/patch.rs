@@ -247,7 +247,10 @@ fn merge(
         }
         (Tree::List(old) | Tree::OpenList(old, _), Tree::List(new) | Tree::OpenList(new, _)) => {
             let retain = markers.strategy.as_deref() == Some("retainKeys");
-            match (key.and_then(|keys| line_up(old, new, keys)), patch) {
+            // A list that only says what all elements are has no element to line up.
+            let only_type = matches!(patch, Tree::OpenList(elements, _) if elements.is_empty());
+            let keys = key.filter(|_| !only_type);
+            match (keys.and_then(|keys| line_up(old, new, keys)), patch) {
                 (Some(line), _) => by_key(old, new, &line, key, retain, path),
                 (None, Tree::OpenList(_, constraint)) if new.len() < old.len() => {
                     let value = base.to_json();
