@@ -18,6 +18,7 @@ pub mod processing;
 pub mod single;
 mod templates;
 mod terraform;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
