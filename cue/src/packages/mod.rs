@@ -6,6 +6,7 @@
 
 mod arguments;
 mod data;
+mod entities;
 mod float;
 mod hashes;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod path;
 mod pattern;
 #[cfg(test)]
 mod reference;
+mod signature;
 mod strconv;
 mod strings;
 mod structs;
@@ -168,6 +170,7 @@ static PACKAGES: &[&Package] = &[
     &hashes::SHA256,
     &hashes::SHA512,
     &hashes::HMAC,
+    &signature::ED25519,
     &tables::CSV,
     &toml::PACKAGE,
     &tables::TABWRITER,

@@ -289,8 +289,52 @@ fn is_domain_name(name: &str) -> bool {
                 && label.len() <= 63
                 && !label.starts_with('-')
                 && !label.ends_with('-')
-                && label.chars().all(|c| c == '-' || c == '_' || c.is_alphanumeric())
+                && label.bytes().all(|b| b == b'-' || b.is_ascii_alphanumeric())
+                && match label.strip_prefix("xn--") {
+                    Some(code) => punycode(code).is_some(),
+                    // Two dashes at that place are kept for such labels.
+                    None => label.get(2..4) != Some("--"),
+                }
         })
+}
+
+/// The international label behind `xn--`; none when it is malformed (RFC 3492).
+fn punycode(code: &str) -> Option<String> {
+    let (plain, digits) = code.rsplit_once('-').unwrap_or(("", code));
+    let mut out: Vec<char> = plain.chars().collect();
+    let (mut point, mut index, mut bias) = (128u32, 0u32, 72u32);
+    let mut digits = digits.bytes();
+    let mut first = true;
+    while digits.len() > 0 {
+        let (start, mut weight, mut step) = (index, 1u32, 36u32);
+        loop {
+            let byte = digits.next()?.to_ascii_lowercase();
+            let digit = u32::from(if byte.is_ascii_digit() { byte - b'0' + 26 } else { byte - b'a' });
+            index = index.checked_add(digit.checked_mul(weight)?)?;
+            let threshold = step.saturating_sub(bias).clamp(1, 26);
+            if digit < threshold {
+                break;
+            }
+            weight = weight.checked_mul(36 - threshold)?;
+            step += 36;
+        }
+        let count = u32::try_from(out.len()).ok()? + 1;
+        let mut delta = if first { (index - start) / 700 } else { (index - start) / 2 };
+        first = false;
+        delta += delta / count;
+        bias = 0;
+        while delta > 455 {
+            delta /= 35;
+            bias += 36;
+        }
+        bias += 36 * delta / (delta + 38);
+        point = point.checked_add(index / count)?;
+        index %= count;
+        let c = char::from_u32(point).filter(|c| !c.is_control() && !c.is_whitespace())?;
+        out.insert(usize::try_from(index).ok()?, c);
+        index += 1;
+    }
+    (!out.is_empty()).then(|| out.into_iter().collect())
 }
 
 fn escape(source: &str, kept: &str, plus: bool) -> String {
@@ -324,7 +368,8 @@ fn unescape(source: &str, plus: bool) -> Result<String, Failure> {
         }
         at += 1;
     }
-    String::from_utf8(out).map_err(|_| Failure::error("text is not valid UTF-8 after unescaping"))
+    // Bytes that are no text are shown as replacement characters, as any output is.
+    Ok(String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
 /// Checks a URL and tells whether it has a scheme.

@@ -4,6 +4,7 @@ use crate::{Source, Template};
 
 /// Package and its cases: each line is a program with a field `x`, and its JSON, `ERR` or `INCOMPLETE`.
 const FILES: &[(&str, &str)] = &[
+    ("crypto_ed25519", include_str!("reference/crypto_ed25519.jsonl")),
     ("crypto_hmac", include_str!("reference/crypto_hmac.jsonl")),
     ("crypto_md5", include_str!("reference/crypto_md5.jsonl")),
     ("crypto_sha1", include_str!("reference/crypto_sha1.jsonl")),

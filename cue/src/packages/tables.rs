@@ -21,6 +21,7 @@ pub(super) static TABWRITER: Package = Package {
     declarations: "",
     functions: &[function("Write", &[ANY], Kinds::STRING, |a| match any(a, 0)? {
         Data::String(text) => Ok(Data::String(aligned(text))),
+        Data::Bytes(bytes) => Ok(Data::String(aligned(&String::from_utf8_lossy(bytes)))),
         Data::List(lines) => {
             let mut all = String::new();
             for line in lines {
@@ -48,7 +49,6 @@ fn encode(a: &[Data]) -> Outcome {
             }
             let field = match cell {
                 Data::String(text) => text.clone(),
-                Data::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                 other => super::json_marshal(other)?,
             };
             let quoted = field == "\\."
@@ -119,8 +119,22 @@ fn decode(a: &[Data]) -> Outcome {
 }
 
 /// Columns end with a tab; a column is as wide as its widest cell in a block of lines that have it, plus one.
+/// A vertical tab ends a cell as a tab does; a form feed ends a line, and all columns with it.
 fn aligned(source: &str) -> String {
-    let lines: Vec<Vec<&str>> = source.split('\n').map(|line| line.split('\t').collect()).collect();
+    let mut out = String::new();
+    let mut blocks = source.split('\u{c}').peekable();
+    while let Some(block) = blocks.next() {
+        aligned_block(&mut out, block);
+        if blocks.peek().is_some() {
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn aligned_block(out: &mut String, source: &str) {
+    let lines: Vec<Vec<&str>> =
+        source.split('\n').map(|line| line.split(['\t', '\u{b}']).collect()).collect();
     let mut widths: Vec<Vec<usize>> =
         lines.iter().map(|cells| vec![0; cells.len().saturating_sub(1)]).collect();
     let columns = widths.iter().map(Vec::len).max().unwrap_or(0);
@@ -129,14 +143,12 @@ fn aligned(source: &str) -> String {
         while start < lines.len() {
             let end = (start..lines.len()).find(|row| widths[*row].len() <= column).unwrap_or(lines.len());
             let widest = (start..end).map(|row| lines[row][column].chars().count()).max().unwrap_or(0);
-            let padded = if widest == 0 && end > start { 0 } else { widest + 1 };
             for row in widths.iter_mut().take(end).skip(start) {
-                row[column] = padded;
+                row[column] = widest + 1;
             }
             start = end + 1;
         }
     }
-    let mut out = String::new();
     for (index, cells) in lines.iter().enumerate() {
         for (column, cell) in cells.iter().enumerate() {
             out.push_str(cell);
@@ -149,5 +161,4 @@ fn aligned(source: &str) -> String {
             out.push('\n');
         }
     }
-    out
 }

@@ -59,7 +59,7 @@ pub(super) static HTML: Package = Package {
     declarations: "",
     functions: &[
         function("Escape", &[TEXT], S, |a| Ok(Data::String(html_escape(text(a, 0)?)))),
-        function("Unescape", &[TEXT], S, |a| Ok(Data::String(html_unescape(text(a, 0)?)))),
+        function("Unescape", &[TEXT], S, |a| Ok(Data::String(super::entities::unescape(text(a, 0)?)))),
     ],
 };
 
@@ -73,7 +73,7 @@ fn standard_only(a: &[Data]) -> Result<(), Failure> {
 /// ⌈n·to/from⌉ in whole groups; `round` is added before dividing by `from`.
 fn scaled(a: &[Data], index: usize, from: i64, to: i64, round: i64) -> Outcome {
     let n = integer(a, index)?;
-    Ok(Data::int((n.saturating_add(round) / from).saturating_mul(to)))
+    Ok(Data::int((n.saturating_add(round) / from).wrapping_mul(to)))
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
@@ -127,62 +127,4 @@ pub(super) fn html_escape(source: &str) -> String {
         }
     }
     out
-}
-
-/// Numeric references and the names that configuration texts use; other names are kept as they stand.
-fn html_unescape(source: &str) -> String {
-    let mut out = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let decoded = rest.find(';').filter(|end| *end <= 32).and_then(|end| {
-            let name = &rest[1..end];
-            let c = if let Some(digits) = name.strip_prefix("#x").or_else(|| name.strip_prefix("#X")) {
-                u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)
-            } else if let Some(digits) = name.strip_prefix('#') {
-                digits.parse().ok().and_then(char::from_u32)
-            } else {
-                named(name)
-            };
-            c.map(|c| (c, end + 1))
-        });
-        let (c, length) = decoded.unwrap_or(('&', 1));
-        out.push(c);
-        rest = &rest[length..];
-    }
-    out + rest
-}
-
-fn named(name: &str) -> Option<char> {
-    const NAMES: &[(&str, char)] = &[
-        ("lt", '<'),
-        ("gt", '>'),
-        ("amp", '&'),
-        ("quot", '"'),
-        ("apos", '\''),
-        ("nbsp", '\u{a0}'),
-        ("copy", '©'),
-        ("reg", '®'),
-        ("aacute", 'á'),
-        ("eacute", 'é'),
-        ("iacute", 'í'),
-        ("oacute", 'ó'),
-        ("uacute", 'ú'),
-        ("auml", 'ä'),
-        ("ouml", 'ö'),
-        ("uuml", 'ü'),
-        ("szlig", 'ß'),
-        ("euro", '€'),
-        ("hellip", '…'),
-        ("ndash", '–'),
-        ("mdash", '—'),
-        ("lsquo", '‘'),
-        ("rsquo", '’'),
-        ("ldquo", '“'),
-        ("rdquo", '”'),
-        ("times", '×'),
-        ("deg", '°'),
-    ];
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c)
 }

@@ -1,6 +1,7 @@
 //! Package `encoding/yaml`: data in, YAML text out, and back.
 
 mod reader;
+mod text;
 mod writer;
 
 pub use reader::{read, read_stream, read_tree};

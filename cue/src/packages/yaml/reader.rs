@@ -42,9 +42,13 @@ pub fn read_stream(text: &str) -> Result<Vec<Data>, Failure> {
 
 /// All documents of a text with the places and comments of their parts; a failure tells at which byte it stands.
 pub fn read_tree(text: &str) -> Result<Vec<Node>, (usize, String)> {
+    if text.starts_with('\t') && !text.trim_start().is_empty() && !text.trim_start().starts_with('#') {
+        return Err((0, "a tab cannot start a token".into()));
+    }
     let parser = Parser::new_from_str(text);
     let mut reader = Reader {
         text,
+        characters: text.trim_end_matches([' ', '\t']).chars().count(),
         parser,
         anchors: FxHashMap::default(),
         nodes: 0,
@@ -55,7 +59,13 @@ pub fn read_tree(text: &str) -> Result<Vec<Node>, (usize, String)> {
     loop {
         let (event, span) = reader.next()?;
         match event {
-            Event::StreamEnd => return Ok(documents),
+            Event::StreamEnd => {
+                // A text without any document is one of null.
+                if documents.is_empty() {
+                    documents.push(Node::new(0..0, Tree::Scalar(Data::Null)));
+                }
+                return Ok(documents);
+            }
             Event::DocumentStart(..) => {
                 reader.anchors.clear();
                 let (event, span) = reader.next()?;
@@ -69,38 +79,9 @@ pub fn read_tree(text: &str) -> Result<Vec<Node>, (usize, String)> {
 
 /// Whether an unquoted text is read as a string.
 pub(super) fn is_plain_text(text: &str) -> bool {
-    // Booleans of YAML 1.1 and base-60 numbers are strings when read but quoted when written, for other readers' sake.
-    const OLD_BOOLEANS: [&str; 10] = ["y", "n", "t", "f", "yes", "no", "on", "off", "true", "false"];
-    let lower = text.to_ascii_lowercase();
-    let cased = text == lower || text == text.to_ascii_uppercase() || text.get(1..) == lower.get(1..);
-    if cased && OLD_BOOLEANS.contains(&lower.as_str()) {
-        return false;
-    }
-    let base_60 = text.contains(':')
-        && text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'_' | b'+' | b'-'));
-    if base_60
-        && text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'))
-        && !text.ends_with(':')
-    {
-        return false;
-    }
-    if is_timestamp(text)
-        || text.starts_with("0o") && text.len() > 2 && text[2..].bytes().all(|b| b.is_ascii_digit())
-    {
-        return false;
-    }
-    matches!(plain(text), Ok(Data::String(_)))
-}
-
-fn is_timestamp(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.len() >= 8
-        && bytes[..4].iter().all(u8::is_ascii_digit)
-        && bytes[4] == b'-'
-        && bytes
-            .iter()
-            .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b':' | b'.' | b'T' | b't' | b'Z' | b'+' | b' '))
-        && bytes.iter().filter(|b| **b == b'-').count() >= 2
+    // Digits behind a zero are a text here, but a number for other readers.
+    let digits = text.len() > 1 && text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+    !digits && matches!(plain(text), Ok(Data::String(_)))
 }
 
 /// A comment and its bytes.
@@ -108,6 +89,8 @@ type Line = (String, Range<usize>);
 
 struct Reader<'a> {
     text: &'a str,
+    /// Characters of the text up to its last one that is no blank.
+    characters: usize,
     parser: Parser<'a, granit_parser::StrInput<'a>>,
     anchors: FxHashMap<usize, (Node, usize)>,
     nodes: usize,
@@ -187,7 +170,8 @@ impl<'a> Reader<'a> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.map(|tag| (tag.handle().to_string(), tag.suffix().to_string()));
-                let data = scalar(&text, style, tag.as_ref()).map_err(|e| self.mistake(span, e))?;
+                let text = self.unterminated(&text, style, span);
+                let data = scalar(text, style, tag.as_ref()).map_err(|e| self.mistake(span, e))?;
                 (Tree::Scalar(data), anchor)
             }
             Event::SequenceStart(_, anchor, _) => (self.sequence(depth)?, anchor),
@@ -199,6 +183,14 @@ impl<'a> Reader<'a> {
             self.anchors.insert(anchor, (node.clone(), self.nodes - before + 1));
         }
         Ok(node)
+    }
+
+    /// A block text at the very end of a source that has no last line end has none either.
+    fn unterminated<'s>(&self, text: &'s str, style: ScalarStyle, span: Span) -> &'s str {
+        let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        let open = self.text.rsplit('\n').next().is_some_and(|line| !line.trim().is_empty());
+        let last = block && open && span.end.index() >= self.characters;
+        if last { text.strip_suffix('\n').unwrap_or(text) } else { text }
     }
 
     fn sequence(&mut self, depth: usize) -> Result<Tree, Mistake> {
@@ -220,6 +212,7 @@ impl<'a> Reader<'a> {
     /// The text of a field's name.
     fn name(&mut self, event: &Event<'a>, span: Span, depth: usize) -> Result<String, Mistake> {
         let name = match event {
+            Event::Scalar(text, ScalarStyle::Plain, ..) if text == "~" => "null".into(),
             Event::Scalar(text, ..) => text.to_string(),
             Event::Alias(_) => match self.node(event.clone(), span, depth)?.value {
                 Tree::Scalar(Data::String(text)) => text,
@@ -322,7 +315,8 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&(String, String)>) -> Res
             Data::Bool(value) => Ok(Data::Bool(value)),
             _ => Err(format!("cannot decode {text:?} as !!bool")),
         },
-        Some(_) => plain(text),
+        Some(name) if name.starts_with("tag:yaml.org,2002:") => plain(text),
+        Some(name) => Err(format!("cannot unmarshal tag {name:?}")),
     }
 }
 
@@ -338,19 +332,34 @@ fn plain(text: &str) -> Result<Data, String> {
         }
         _ => {}
     }
-    Ok(number(text).unwrap_or_else(|| Data::text(text)))
+    Ok(number(text)?.unwrap_or_else(|| Data::text(text)))
 }
 
-fn number(text: &str) -> Option<Data> {
-    let (negative, body) = match text.as_bytes().first()? {
-        b'-' => (true, &text[1..]),
-        b'+' => (false, &text[1..]),
-        b'0'..=b'9' | b'.' => (false, text),
-        _ => return None,
+/// A number; an error for what looks like one, but is none in CUE.
+fn number(text: &str) -> Result<Option<Data>, String> {
+    let (negative, body) = match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        Some(b'0'..=b'9' | b'.') => (false, text),
+        _ => return Ok(None),
     };
     if body.starts_with('_') || !body.bytes().any(|b| b.is_ascii_digit()) {
-        return None;
+        return Ok(None);
     }
+    let found = unsigned(body).map(|(value, is_float)| {
+        let value = if negative { value.neg() } else { value };
+        Data::Number { value, is_float }
+    });
+    let is_integer = matches!(&found, Some(Data::Number { is_float: false, .. }));
+    let zero_first = body.len() > 1 && body.len() < text.len() && body.bytes().all(|b| b.is_ascii_digit());
+    let misplaced = body.ends_with('_') || body.contains("__");
+    if is_integer && (misplaced || body.starts_with("0B") || (zero_first && body.starts_with('0'))) {
+        return Err(format!("cannot decode {text:?} as !!int: illegal number"));
+    }
+    Ok(found)
+}
+
+fn unsigned(body: &str) -> Option<(Decimal, bool)> {
     let clean = body.replace('_', "");
     let lower = clean.to_ascii_lowercase();
     let octal = lower.strip_prefix("0o").or_else(|| lower.strip_prefix('0').filter(|d| !d.is_empty()));
@@ -366,8 +375,13 @@ fn number(text: &str) -> Option<Data> {
         if !clean.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-')) {
             return None;
         }
-        (Decimal::parse(&clean).ok()?, clean.contains(['.', 'e', 'E']))
+        let value = Decimal::parse(&clean).ok()?;
+        // A float beyond all binary floats is a text.
+        let is_float = clean.contains(['.', 'e', 'E']);
+        if is_float && !value.to_f64().is_finite() {
+            return None;
+        }
+        (value, is_float)
     };
-    let value = if negative { value.neg() } else { value };
-    Some(Data::Number { value, is_float })
+    Some((value, is_float))
 }
