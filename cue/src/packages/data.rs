@@ -1,5 +1,7 @@
 //! The plain values that builtin functions take and give.
 
+use rustc_hash::FxHashMap;
+
 use crate::number::{Decimal, NumberError};
 
 /// A set of kinds of values.
@@ -146,6 +148,47 @@ impl Data {
             Self::List(items) => items.iter().find_map(Self::opaque),
             Self::Struct(fields) => fields.iter().find_map(|(_, value)| value.opaque()),
             _ => None,
+        }
+    }
+
+    /// The same data with every name once in each struct: values of one name must agree, structs are joined.
+    pub fn with_names_once(self) -> Result<Self, Failure> {
+        match self {
+            Self::List(items) => {
+                items.into_iter().map(Self::with_names_once).collect::<Result<_, _>>().map(Self::List)
+            }
+            Self::Struct(fields) => {
+                let mut places: FxHashMap<String, usize> = FxHashMap::default();
+                let mut once: Vec<(String, Self)> = Vec::with_capacity(fields.len());
+                for (name, value) in fields {
+                    let value = value.with_names_once()?;
+                    match places.get(&name) {
+                        Some(at) => once[*at].1.join(value)?,
+                        None => {
+                            places.insert(name.clone(), once.len());
+                            once.push((name, value));
+                        }
+                    }
+                }
+                Ok(Self::Struct(once))
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn join(&mut self, other: Self) -> Result<(), Failure> {
+        match (self, other) {
+            (Self::Struct(fields), Self::Struct(more)) => {
+                for (name, value) in more {
+                    match fields.iter_mut().find(|(known, _)| *known == name) {
+                        Some((_, known)) => known.join(value)?,
+                        None => fields.push((name, value)),
+                    }
+                }
+                Ok(())
+            }
+            (known, value) if *known == value => Ok(()),
+            _ => Err(Failure::error("a field stands twice with different values")),
         }
     }
 }

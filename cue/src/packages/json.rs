@@ -40,7 +40,7 @@ pub(super) static PACKAGE: Package = Package {
             while parser.peek().is_some() {
                 items.push(parser.value(0)?);
             }
-            Ok(Data::List(items))
+            Data::List(items).with_names_once()
         }),
         function("Unmarshal", &[BYTES], Kinds::TOP, |a| read(bytes(a, 0)?)),
         special("Validate", &[BYTES, ANY], B, Special::JsonValidate),
@@ -138,7 +138,7 @@ pub(crate) fn quote(out: &mut String, text: &str) {
 
 /// Reads one JSON text.
 pub fn read(text: &[u8]) -> Outcome {
-    whole(text, false)
+    whole(text, false)?.with_names_once()
 }
 
 /// Reads one JSON text; half a surrogate pair is valid JSON, but no text.

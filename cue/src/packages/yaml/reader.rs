@@ -37,7 +37,7 @@ pub fn read_stream(text: &str) -> Result<Vec<Data>, Failure> {
         let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
         Failure::error(format!("invalid YAML at {line}:{column}: {message}"))
     })?;
-    Ok(documents.into_iter().map(Node::into_data).collect())
+    documents.into_iter().map(|document| document.into_data().with_names_once()).collect()
 }
 
 /// All documents of a text with the places and comments of their parts; a failure tells at which byte it stands.
