@@ -2,7 +2,7 @@
 
 use crate::{
     diagnostic::{Code, Diagnostic},
-    literal::Quotes,
+    literal::{self, Quotes},
     source::{FileId, Span},
 };
 
@@ -271,12 +271,13 @@ impl Lexer<'_> {
                 }
             }
         }
-        if let Err(error) = crate::literal::parse_number(&self.text[start..at]) {
+        if let Err(error) = literal::parse_number(&self.text[start..at]) {
             self.error(&error.message, start, at);
         }
         self.push(if float { TokenKind::Float } else { TokenKind::Int }, start, at);
     }
 
+    /// `@name(body)`: the body is made of balanced brackets and strings, which are read as CUE reads them.
     fn attribute(&mut self, start: usize) {
         let mut at = start + 1;
         for c in self.text[at..].chars() {
@@ -286,38 +287,35 @@ impl Lexer<'_> {
             at += c.len_utf8();
         }
         let bytes = self.text.as_bytes();
-        if at == start + 1 || bytes.get(at) != Some(&b'(') {
+        let named = at > start + 1;
+        while matches!(bytes.get(at), Some(b' ' | b'\t')) {
+            at += 1;
+        }
+        if !named || bytes.get(at) != Some(&b'(') {
             self.error("an attribute is written @name(body)", start, at);
             return self.push(TokenKind::Bad, start, at);
         }
-        let mut depth = 0usize;
-        let mut quote: Option<Quotes> = None;
+        let mut open: Vec<u8> = Vec::new();
         while at < bytes.len() {
-            if let Some(quotes) = quote {
-                let closing = quotes.closing();
-                if bytes[at..].starts_with(closing.as_bytes()) {
-                    at += closing.len();
-                    quote = None;
-                    continue;
-                }
-                if bytes[at] == b'\\' && quotes.hashes == 0 {
-                    at += 1;
-                }
-                at += 1;
-                continue;
-            }
             match bytes[at] {
-                b'(' | b'[' | b'{' => depth += 1,
-                b')' | b']' | b'}' => {
-                    depth -= 1;
-                    if depth == 0 {
+                bracket @ (b'(' | b'[' | b'{') => open.push(bracket),
+                bracket @ (b')' | b']' | b'}') => {
+                    if open.pop() != Some(opening_of(bracket)) {
+                        let text = format!("unexpected '{}' in an attribute", char::from(bracket));
+                        self.error(&text, at, at + 1);
+                        return self.broken_attribute(start, at);
+                    }
+                    if open.is_empty() {
                         return self.push(TokenKind::Attribute, start, at + 1);
                     }
                 }
+                b'\\' => self.error("'\\' means nothing in an attribute outside of strings", at, at + 1),
                 b'"' | b'\'' | b'#' => {
                     if let Some((quotes, length)) = Quotes::opening(self.text.get(at..).unwrap_or("")) {
-                        at += length;
-                        quote = Some(quotes);
+                        match self.attribute_string(at, length, quotes) {
+                            Some(end) => at = end,
+                            None => return self.broken_attribute(start, at),
+                        }
                         continue;
                     }
                 }
@@ -327,6 +325,44 @@ impl Lexer<'_> {
         }
         self.error("attribute not terminated: expected ')'", start, bytes.len());
         self.push(TokenKind::Bad, start, bytes.len());
+    }
+
+    /// One mistake costs the rest of the attribute's line.
+    fn broken_attribute(&mut self, start: usize, at: usize) {
+        let bytes = &self.text.as_bytes()[at..];
+        let end = at + bytes.iter().position(|b| *b == b'\n').unwrap_or(bytes.len());
+        self.push(TokenKind::Attribute, start, end);
+    }
+
+    /// A string within an attribute; gives the offset behind it when it has an end.
+    fn attribute_string(&mut self, start: usize, opening: usize, quotes: Quotes) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let (closing, escape) = (quotes.closing(), format!("\\{}", "#".repeat(quotes.hashes)));
+        let mut at = start + opening;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            if rest.starts_with(closing.as_bytes()) {
+                at += closing.len();
+                let text = self.text.get(start..at).unwrap_or("");
+                if !quotes.multiline && literal::unquote(text).is_err() {
+                    self.error("this string in an attribute cannot be read", start, at);
+                }
+                return Some(at);
+            }
+            if bytes[at] == b'\n' && !quotes.multiline {
+                break;
+            }
+            if rest.starts_with(escape.as_bytes()) {
+                at += escape.len();
+                if bytes.get(at) == Some(&b'(') {
+                    self.error("an attribute cannot hold an interpolation", at - escape.len(), at + 1);
+                    return None;
+                }
+            }
+            at += 1;
+        }
+        self.error("string not terminated in an attribute", start, at);
+        None
     }
 
     fn quoted(&mut self, start: usize) {
@@ -380,4 +416,12 @@ impl Lexer<'_> {
 
 fn is_letter(c: char) -> bool {
     c == '_' || c == '$' || c.is_alphabetic()
+}
+
+fn opening_of(closing: u8) -> u8 {
+    match closing {
+        b')' => b'(',
+        b']' => b'[',
+        _ => b'{',
+    }
 }
