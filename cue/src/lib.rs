@@ -1,4 +1,94 @@
 //! CUE text in; values, JSON, diagnostics or formatted text out.
+//!
+//! # A template, its inputs, its result
+//!
+//! A [`Template`] is compiled once from the files of a package and kept: it is `Send + Sync`, cheap to clone, and never
+//! compiled again. Each use makes an [`Instance`] of it with [`Input`]s, which are further conjuncts at paths such as
+//! `parameter`. Nothing is evaluated before somebody asks a [`Value`] for something.
+//!
+//! ```
+//! use vela_cue::{Input, Source, Template};
+//!
+//! let text = r#"
+//! parameter: {
+//!     // +usage=Image to run
+//!     image: string
+//!     port:  *80 | int & >0
+//! }
+//! output: {
+//!     kind: "Pod"
+//!     spec: containers: [{image: parameter.image, ports: [{containerPort: parameter.port}]}]
+//! }
+//! "#;
+//! let template = Template::compile(&[Source::new("pod.cue", text)])?;
+//! let given = serde_json::json!({"image": "nginx"});
+//! let root = template.instantiate(&[Input::new("parameter", &given)]).root();
+//! assert_eq!(
+//!     root.lookup("output.spec").to_json()?,
+//!     serde_json::json!({"containers": [{"image": "nginx", "ports": [{"containerPort": 80}]}]}),
+//! );
+//! assert_eq!(root.lookup("parameter.image").comments().marker("usage"), Some("Image to run"));
+//! # Ok::<(), vela_cue::Diagnostics>(())
+//! ```
+//!
+//! # What goes wrong
+//!
+//! Everything that fails gives [`Diagnostics`]: all mistakes of one evaluation, each with a stable [`Code`], the path of the
+//! value, labelled places (several files in one message), what was expected and found, and a hint. They are written as
+//! lines (`Display`), with the source and carets ([`Diagnostics::render`]) or as JSON ([`Diagnostics::to_json`]). Only the
+//! code may steer what a program does: [`Code::is_incomplete`] tells that more input may help.
+//!
+//! ```
+//! use vela_cue::{Code, Source, Template};
+//!
+//! let root = Template::compile(&[Source::new("a.cue", "replicas: int\nreplicas: \"3\"\n")])?.instantiate(&[]).root();
+//! let Err(found) = root.validate(true) else { panic!("an int is no string") };
+//! assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), [Code::Conflict]);
+//! assert_eq!(
+//!     found.to_string(),
+//!     "a.cue:1:11: replicas: conflicting values int and \"3\" (mismatched types int and string)",
+//! );
+//! assert!(found.render(false).contains("help: write it without quotes: 3"));
+//! # Ok::<(), vela_cue::Diagnostics>(())
+//! ```
+//!
+//! # Where a value comes from
+//!
+//! [`Value::origins`] lists what made a value, in the order it is written: values, defaults, constraints, references and
+//! what they mean, computations and what they used, inputs and patches. Inputs with [`Positions`] are named by the place in
+//! the text they were read from. Nothing is kept for this while evaluating; who asks pays.
+//!
+//! ```
+//! use vela_cue::{OriginKind, Source, Template};
+//!
+//! let root = Template::compile(&[Source::new("a.cue", "port: *80 | int\nurl: \"localhost:\\(port)\"\n")])?.instantiate(&[]).root();
+//! let url = root.lookup("url");
+//! let sources = url.sources();
+//! let told: Vec<_> = url.origins().iter().map(|o| (o.kind, sources.text(o.span).to_owned())).collect();
+//! assert_eq!(told[1], (OriginKind::Operand, "port".to_owned()));
+//! assert_eq!(told[2], (OriginKind::Default, "80".to_owned()));
+//! # Ok::<(), vela_cue::Diagnostics>(())
+//! ```
+//!
+//! # Data files
+//!
+//! JSON, YAML and TOML are sources too ([`Source::with_format`]): their values are conjuncts with places and comments of
+//! their own.
+//!
+//! ```
+//! use vela_cue::{Format, Source, Template};
+//!
+//! let rules = Source::new("rules.cue", "port: int");
+//! let data = Source::new("values.yaml", "# where it listens\nport: eighty\n").with_format(Format::Yaml);
+//! let Err(found) = Template::compile(&[rules, data])?.instantiate(&[]).root().validate(true) else { panic!() };
+//! assert!(found.to_string().starts_with("values.yaml:2:7: port: "));
+//! # Ok::<(), vela_cue::Diagnostics>(())
+//! ```
+//!
+//! # Limits
+//!
+//! A hostile template ends with [`Code::Budget`]: steps, depth and output of each evaluation are limited by its
+//! [`Budget`], nesting and size of every text that is read by constants beside its reader.
 
 pub mod ast;
 mod calls;
