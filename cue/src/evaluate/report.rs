@@ -1,6 +1,8 @@
 //! A fault in; a diagnostic with labelled places, what was expected and found, and a hint, out.
 
-use super::{Evaluation, Fault, Message, VertexId, bounds::kinds_text, fault::FunctionName};
+use super::{
+    Evaluation, Fault, Message, Origin, OriginKind, VertexId, bounds::kinds_text, fault::FunctionName,
+};
 use crate::{
     diagnostic::{Code, Diagnostic, Label as PlaceLabel},
     ir::{ArcKind, Atom, Expr, ExprId, Label},
@@ -14,6 +16,9 @@ const MAX_NAMES: usize = 12;
 
 /// Most places of one diagnostic.
 const MAX_PLACES: usize = 12;
+
+/// Longest chain of references that a diagnostic shows.
+const MAX_REFERENCES: u32 = 3;
 
 /// The places of a diagnostic while they are gathered.
 #[derive(Default)]
@@ -52,6 +57,32 @@ impl Evaluation {
             labels: self.fault_labels(fault),
             hint: self.hint(fault, &path),
             path,
+        }
+    }
+
+    /// Adds the references that brought a value what is wrong with it.
+    pub(crate) fn add_references(&mut self, diagnostic: &mut Diagnostic, vertex: VertexId) {
+        if diagnostic.code == Code::Budget {
+            return;
+        }
+        let origins = self.origins(vertex);
+        let near = |origin: &&Origin| origin.kind == OriginKind::Reference && origin.depth < MAX_REFERENCES;
+        if let Some(first) = origins.first().filter(near)
+            && diagnostic.code == Code::Incomplete
+            && diagnostic.expected.is_some()
+        {
+            let text = self.program.sources.text(first.span);
+            diagnostic.hint = Some(format!("give `{text}` a value: this one only refers to it"));
+        }
+        for origin in origins.iter().filter(near) {
+            let (main, span) = (diagnostic.span(), origin.span);
+            // A reference that fails itself is marked already.
+            let around = main.file == span.file && span.start <= main.start && main.end <= span.end;
+            let known = around || diagnostic.labels.iter().any(|label| label.span == span);
+            if !known && diagnostic.labels.len() < MAX_PLACES {
+                let text = "brought by this reference".to_owned();
+                diagnostic.labels.push(PlaceLabel { span, text, main: false });
+            }
         }
     }
 

@@ -155,7 +155,8 @@ impl Evaluation {
         if path.is_empty() {
             path = self.path(at);
         }
-        let diagnostic = self.diagnostic(fault, path);
+        let mut diagnostic = self.diagnostic(fault, path);
+        self.add_references(&mut diagnostic, vertex);
         if !out.contains(&diagnostic) {
             out.push(diagnostic);
         }
