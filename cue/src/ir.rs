@@ -185,6 +185,8 @@ pub(crate) enum Builtin {
     MatchN,
     MatchIf,
     Error,
+    /// Stands for what is called and is no function.
+    NoFunction,
 }
 
 /// What is called.

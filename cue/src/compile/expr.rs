@@ -28,6 +28,7 @@ impl Compiler<'_> {
     pub(super) fn struct_body(&mut self, decls: &[ast::Decl], span: Span) -> Struct {
         let mut out = Struct::default();
         let mut plain = true;
+        self.computed_aliases(decls);
         for decl in decls {
             match &decl.kind {
                 DeclKind::Field(field) => self.field(field, decl, &mut out),
@@ -133,16 +134,41 @@ impl Compiler<'_> {
                 out.decls.push(Decl::Field { label, kind, value });
             }
             Err(label) => {
-                let label = self.expr(label);
-                let alias =
-                    field.alias.as_ref().or(field.postfix_alias.as_ref().and_then(|a| a.value.as_ref()));
-                if let (Some(alias), Some(scope)) = (alias, self.scopes.last_mut()) {
-                    scope.set(&alias.name, Name::Dynamic(label));
-                }
+                let label = match self.computed_labels.get(&label.span) {
+                    Some(known) => *known,
+                    None => self.expr(label),
+                };
                 let value = self.expr(&field.value);
                 self.note(value, notes, field);
                 out.is_struct = true;
                 out.decls.push(Decl::Dynamic { label, kind, value });
+            }
+        }
+    }
+
+    /// Declares the aliases of fields with computed labels, which may be used before the field, too.
+    fn computed_aliases(&mut self, decls: &[ast::Decl]) {
+        for decl in decls {
+            let DeclKind::Field(field) = &decl.kind else { continue };
+            let (LabelKind::Interpolation(label) | LabelKind::Dynamic(label)) = &field.label.kind else {
+                continue;
+            };
+            let postfix = field.postfix_alias.as_ref();
+            let alias = field.alias.as_ref().or(postfix.and_then(|a| a.value.as_ref()));
+            let key = postfix.and_then(|a| a.key.as_ref());
+            if alias.is_none() && key.is_none() {
+                continue;
+            }
+            let id = self.expr(label);
+            self.computed_labels.insert(label.span, id);
+            let index = self.lets.len() as u32;
+            let Some(scope) = self.scopes.last_mut() else { return };
+            if let Some(alias) = alias {
+                scope.set(&alias.name, Name::Dynamic(id));
+            }
+            if let Some(key) = key {
+                self.lets.push(id);
+                scope.set(&key.name, Name::Let(index));
             }
         }
     }
@@ -246,7 +272,7 @@ impl Compiler<'_> {
                 let high = high.as_ref().map(|e| self.expr(e));
                 Expr::Slice(base, low, high)
             }
-            ExprKind::Call(callee, arguments) => self.call(callee, arguments, span),
+            ExprKind::Call(callee, arguments) => self.call(callee, arguments),
             ExprKind::Alias(name, value) => return self.aliased(&name.name, name.span, value),
             ExprKind::Open(inner) => Expr::Open(self.expr(inner)),
             ExprKind::Try(inner) => Expr::Try(self.expr(inner)),
@@ -521,23 +547,12 @@ impl Compiler<'_> {
         self.push(span, Expr::Selector(base, label_id))
     }
 
-    fn call(&mut self, callee: &ast::Expr, arguments: &[ast::Expr], span: Span) -> Expr {
+    fn call(&mut self, callee: &ast::Expr, arguments: &[ast::Expr]) -> Expr {
         let id = self.expr(callee);
         let arguments = arguments.iter().map(|a| self.expr(a)).collect();
         match self.chunk.exprs.get(id.index()) {
             Some(Expr::Function(callee)) => Expr::Call(*callee, arguments),
-            _ => {
-                // What has no meaning was told already.
-                let told = self.diagnostics.iter().any(|d| {
-                    d.span().file == span.file
-                        && callee.span.start <= d.span().start
-                        && d.span().end <= callee.span.end
-                });
-                if !told {
-                    self.error(Code::Operation, "only builtin functions can be called", span);
-                }
-                Expr::Bottom
-            }
+            _ => Expr::Call(Callee::Builtin(Builtin::NoFunction), vec![id]),
         }
     }
 

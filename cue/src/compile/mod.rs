@@ -61,6 +61,8 @@ pub(crate) struct Compiler<'a> {
     labels_of_values: FxHashMap<ExprId, Span>,
     /// Comments on their way to the last field of a chain `a: b: c`.
     carried: FieldNotes,
+    /// Computed labels that were compiled before their fields, by place.
+    computed_labels: FxHashMap<Span, ExprId>,
     sources: Sources,
     providers: &'a [&'a dyn Provider],
     scopes: Vec<Scope>,
@@ -95,6 +97,7 @@ impl<'a> Compiler<'a> {
             notes: FxHashMap::default(),
             labels_of_values: FxHashMap::default(),
             carried: FieldNotes::default(),
+            computed_labels: FxHashMap::default(),
             sources,
             providers,
             scopes: Vec::new(),

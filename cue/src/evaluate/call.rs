@@ -28,6 +28,7 @@ fn name_of(callee: Callee) -> &'static str {
             Builtin::MatchN => "matchN",
             Builtin::MatchIf => "matchIf",
             Builtin::Error => "error",
+            Builtin::NoFunction => "a function",
         },
     }
 }
@@ -231,6 +232,11 @@ impl Evaluation {
                     }
                     _ => Err(self.bad_operands(op, &a, &b, conjunct.expr)),
                 }
+            }
+            Builtin::NoFunction => {
+                let callee = arguments.first().copied().unwrap_or(conjunct.expr);
+                let text = format!("cannot call {}: it is no function", self.source_text(callee));
+                Err(self.fault(Code::Operation, text, callee))
             }
             Builtin::Error => {
                 count(self, 1)?;

@@ -265,7 +265,7 @@ impl Evaluation {
         while at < self.v(vertex).arcs.len() {
             let arc = self.v(vertex).arcs[at];
             at += 1;
-            if arc.kind != ArcKind::Member {
+            if arc.kind == ArcKind::Optional {
                 continue;
             }
             stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.finalize(arc.vertex));
