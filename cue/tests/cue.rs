@@ -17,6 +17,8 @@ mod eras;
 mod fuzz;
 #[path = "cue/laws.rs"]
 mod laws;
+#[path = "cue/hostile.rs"]
+mod hostile;
 #[path = "cue/messages.rs"]
 mod messages;
 #[path = "cue/modernize.rs"]

@@ -1,6 +1,6 @@
 //! What a name can mean at a place.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     ast::{Decl, DeclKind, Field, LabelKind},
@@ -30,17 +30,22 @@ pub(super) struct Scope {
     names: FxHashMap<String, Name>,
     /// Names that must be used, with their places.
     must_use: Vec<(String, Span)>,
-    used: Vec<String>,
+    used: FxHashSet<String>,
     pub(super) is_struct: bool,
 }
 
 impl Scope {
     pub(super) fn structure(names: FxHashMap<String, Name>) -> Self {
-        Self { names, must_use: Vec::new(), used: Vec::new(), is_struct: true }
+        Self { names, must_use: Vec::new(), used: FxHashSet::default(), is_struct: true }
     }
 
     pub(super) fn of(names: impl IntoIterator<Item = (String, Name)>) -> Self {
-        Self { names: names.into_iter().collect(), must_use: Vec::new(), used: Vec::new(), is_struct: false }
+        Self {
+            names: names.into_iter().collect(),
+            must_use: Vec::new(),
+            used: FxHashSet::default(),
+            is_struct: false,
+        }
     }
 
     pub(super) fn set(&mut self, name: &str, meaning: Name) {
@@ -160,8 +165,8 @@ impl Compiler<'_> {
         for (up, scope) in self.scopes.iter_mut().rev().enumerate() {
             let up = up as u32;
             let Some(meaning) = scope.names.get(name).copied() else { continue };
-            if !scope.must_use.is_empty() && !scope.used.iter().any(|u| u == name) {
-                scope.used.push(name.to_owned());
+            if !scope.must_use.is_empty() && !scope.used.contains(name) {
+                scope.used.insert(name.to_owned());
             }
             return Some(match meaning {
                 Name::Field(label) => Expr::Field { up, label },

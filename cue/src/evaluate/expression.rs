@@ -288,7 +288,10 @@ impl Evaluation {
                         (Term::Vertex(x), Term::Vertex(y)) => {
                             self.validate(*x, Mode::Concrete, left.expr)?;
                             self.validate(*y, Mode::Concrete, right.expr)?;
-                            self.equal(*x, *y)
+                            let equal = self.equal(*x, *y);
+                            // Comparing may have used up the budget.
+                            self.step(whole.expr)?;
+                            equal
                         }
                         _ => false,
                     };

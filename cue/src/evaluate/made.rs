@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Arc_, Evaluation, Fault, ListState, OriginKind, State, Term, VertexId};
 use crate::{
+    diagnostic::Code,
     ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds},
 };
@@ -60,10 +61,10 @@ impl Evaluation {
             Data::Struct(fields) => {
                 for (name, value) in fields {
                     let label = Label::regular(self.intern(name));
-                    // Of two fields of one name the later one is read first by whoever looks it up.
-                    if self.v(vertex).arcs.find(label).is_none() {
-                        self.fill_arc(vertex, label, value, place)?;
+                    if self.v(vertex).arcs.find(label).is_some() {
+                        return self.unify_fields(vertex, data, place);
                     }
+                    self.fill_arc(vertex, label, value, place)?;
                 }
                 Kinds::STRUCT
             }
@@ -81,6 +82,17 @@ impl Evaluation {
         v.standing.acyclic = true;
         v.state = State::Done;
         v.origins.push((place, OriginKind::Computed));
+        Ok(())
+    }
+
+    /// Two fields of one name are one field that must be both, which takes an evaluation.
+    fn unify_fields(&mut self, vertex: VertexId, data: &Data, place: ExprId) -> Result<(), Fault> {
+        let Some(expr) = self.data_expr(data, self.span(place)) else {
+            return Err(self.fault(Code::Budget, "too many structs have fields of one name", place));
+        };
+        self.vm(vertex).arcs.clear();
+        let conjunct = self.plain(expr);
+        self.vm(vertex).conjuncts.push(conjunct);
         Ok(())
     }
 

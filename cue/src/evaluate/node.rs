@@ -9,8 +9,11 @@ use crate::{
     packages::Kinds,
 };
 
-/// Most conjuncts of one value: only values that hold themselves come near it.
-pub(crate) const MAX_CONJUNCTS: usize = 2_000;
+/// Most conjuncts of one value: a file that writes one field of a struct on each line stays below it.
+const MAX_CONJUNCTS: usize = 20_000;
+
+/// Most references of one value: only values that hold themselves come near it.
+pub(crate) const MAX_REFERENCES: usize = 2_000;
 
 impl Evaluation {
     /// Makes the shape of a vertex known: its fields, or its scalar. Children stay as they are.

@@ -1,8 +1,8 @@
 //! A name in; the vertex it means, and that vertex's conjuncts brought to the one that refers, out.
 
 use super::{
-    Conjunct, CycleKind, EnvKind, Evaluation, Fault, Message, Scope, ScopeId, ScopeKind, State, TaskState,
-    Term, VertexId, cycle::Step,
+    Conjunct, CycleKind, EnvKind, Evaluation, Fault, Message, Scope, ScopeId, ScopeKind, State, TaskKind,
+    TaskState, Term, VertexId, cycle::Step,
 };
 use crate::{
     diagnostic::Code,
@@ -217,11 +217,15 @@ impl Evaluation {
     pub(crate) fn lookup(&mut self, from: VertexId, label: Label, place: ExprId) -> Result<VertexId, Fault> {
         let from = self.settled(from, place)?;
         if self.v(from).state == State::Busy {
+            self.work(self.v(from).tasks.len(), place)?;
+            let known = self.v(from).arcs.find(label).is_some_and(|arc| arc.kind == ArcKind::Member);
             let mut at = 0;
             while at < self.v(from).tasks.len() {
                 let task = &self.v(from).tasks[at];
                 let waiting = matches!(task.state, TaskState::Pending | TaskState::Blocked);
-                if waiting && self.may_provide(task, label) {
+                // Thousands of computed labels that use one name would otherwise each wait for all the others.
+                let computed = known && matches!(task.kind, TaskKind::Dynamic { .. });
+                if waiting && !computed && self.may_provide(task, label) {
                     self.run_task(from, at);
                 }
                 at += 1;

@@ -24,7 +24,7 @@ impl Evaluation {
             return ast::Expr::new(Span::NONE, ExprKind::Ident("_".into()));
         }
         self.vm(own).shown = true;
-        let syntax = self.syntax_of_own(own);
+        let syntax = stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.syntax_of_own(own));
         self.vm(own).shown = false;
         syntax
     }

@@ -101,10 +101,10 @@ impl Evaluation {
         let refers = |kind: TaskKind| matches!(kind, TaskKind::Reference | TaskKind::Value);
         let tasks = &self.v(vertex).tasks;
         if refers(kind)
-            && tasks.len() >= super::node::MAX_CONJUNCTS
-            && tasks.iter().filter(|t| refers(t.kind)).count() >= super::node::MAX_CONJUNCTS
+            && tasks.len() >= super::node::MAX_REFERENCES
+            && tasks.iter().filter(|t| refers(t.kind)).count() >= super::node::MAX_REFERENCES
         {
-            let text = format!("a value has more than {} references", super::node::MAX_CONJUNCTS);
+            let text = format!("a value has more than {} references", super::node::MAX_REFERENCES);
             let fault = self.fault(Code::Budget, text, conjunct.expr);
             return self.set_fault(vertex, fault);
         }
