@@ -15,10 +15,10 @@ mod doors;
 mod eras;
 #[path = "cue/fuzz.rs"]
 mod fuzz;
-#[path = "cue/laws.rs"]
-mod laws;
 #[path = "cue/hostile.rs"]
 mod hostile;
+#[path = "cue/laws.rs"]
+mod laws;
 #[path = "cue/messages.rs"]
 mod messages;
 #[path = "cue/modernize.rs"]
