@@ -31,6 +31,8 @@ mod origins;
 mod printing;
 #[path = "cue/providers.rs"]
 mod providers;
+#[path = "cue/reading_back.rs"]
+mod reading_back;
 #[path = "cue/sharing.rs"]
 mod sharing;
 #[path = "cue/speed.rs"]
