@@ -1,6 +1,7 @@
 //! Values and declarations of CUE in, other notations out.
 
 mod choice;
+pub mod definition;
 pub mod openapi;
 mod schema;
 mod shape;

@@ -69,3 +69,24 @@ fn formatting_is_idempotent() {
     }
     assert!(formatted > 20, "only {formatted} sources were formatted");
 }
+
+/// `def` says what the files declare once more, so both say the same.
+#[test]
+fn definitions_are_consolidated_without_being_evaluated() {
+    let texts = [
+        "package p\n\nimport \"strings\"\n\n// Who.\nname: strings.MinRunes(1)\n#D: {a?: int, ...} // dropped\n",
+        "package p\n\n#D: b!: string\nuse: #D & {b: name}\n",
+    ];
+    let files: Vec<_> =
+        texts.iter().map(|text| parser::parse(&Source::new("in.cue", *text), FileId(0)).0).collect();
+    let file = vela_cue::export::definition::consolidated(&files).expect("no name stands in the way");
+    assert_eq!(
+        format::format_file(&file, ""),
+        "package p\n\nimport \"strings\"\n\n// Who.\nname: strings.MinRunes(1)\n#D: {\n\ta?: int\n\t...\n}\n#D: b!: string\nuse: #D & {\n\tb: name\n}\n"
+    );
+    let clashing: Vec<_> = ["let x = 1\na: x\n", "x: 2\n"]
+        .iter()
+        .map(|text| parser::parse(&Source::new("in.cue", *text), FileId(0)).0)
+        .collect();
+    assert!(vela_cue::export::definition::consolidated(&clashing).is_none());
+}

@@ -28,6 +28,9 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<String, Failure> {
             Ok(format!("{:#}\n", export::openapi::schema_of_field(&files, "parameter")))
         }
         "tree" => tree(arguments),
+        "def" if arguments.out.as_deref().unwrap_or("cue") == "cue" && arguments.expressions.is_empty() => {
+            definitions(arguments)
+        }
         "vet" => {
             vet::run(sources(arguments)?, arguments.concrete)?;
             Ok(String::new())
@@ -44,6 +47,21 @@ fn tree(arguments: &Arguments) -> Result<String, Failure> {
             Ok(format!("{}\n", serde_json::json!({"buildError": "build", "msg": diagnostics.to_string()})))
         }
         Err(other) => Err(other),
+    }
+}
+
+/// `def`: what the files declare, in one file; the evaluated value where names of the files get in each other's way.
+fn definitions(arguments: &Arguments) -> Result<String, Failure> {
+    let value = values(arguments)?;
+    if !arguments.ignore {
+        value.iter().try_for_each(|value| value.validate(arguments.concrete == Some(true)))?;
+    }
+    let mut sources = sources(arguments)?;
+    sources.retain(|source| !inputs::is_side_file(&source.name));
+    match export::definition::consolidated(&parsed(&sources)?) {
+        Some(file) if arguments.simplify => Ok(format::format_simplified(&file, "")),
+        Some(file) => Ok(format::format_file(&file, "")),
+        None => Ok(value.iter().map(|value| as_cue(value, arguments)).collect()),
     }
 }
 
