@@ -201,8 +201,12 @@ impl Case {
         }
         let actual = Json::parse(&finished.stdout).map_err(|e| format!("{e}: {}", finished.stderr))?;
         let expected = Json::parse(&expected)?;
-        let same = if self.kind == "cue-tree" { tree::same(&actual, &expected) } else { actual == expected };
-        if same { Ok(()) } else { Err("another value".to_owned()) }
+        match self.kind {
+            "cue-tree" if tree::same(&actual, &expected) => Ok(()),
+            "cue-tree" => Err(tree::difference(&actual, &expected)),
+            _ if actual == expected => Ok(()),
+            _ => Err("another value".to_owned()),
+        }
     }
 
     fn read(&self, doors: &mut Opened<'_>, source: &str, formatted: Option<&str>) -> Result<(), String> {

@@ -19,6 +19,22 @@ pub(crate) fn same(actual: &Json, expected: &Json) -> bool {
     }
 }
 
+/// The first place that differs, and how.
+pub(crate) fn difference(actual: &Json, expected: &Json) -> String {
+    match (actual.get("buildError"), expected.get("buildError")) {
+        (None, Some(_)) => return "the program compiles and must not".to_owned(),
+        (Some(_), None) => return "the program does not compile".to_owned(),
+        _ => {}
+    }
+    let (actual, expected) = (places(actual), places(expected));
+    let all: std::collections::BTreeSet<&String> = actual.keys().chain(expected.keys()).collect();
+    let at = |places: &Places, path: &str| places.get(path).map_or("nothing", String::as_str).to_owned();
+    let first = all.into_iter().find(|path| actual.get(*path) != expected.get(*path));
+    first.map_or_else(String::new, |path| {
+        format!("at {path:?}: {} instead of {}", at(&actual, path), at(&expected, path))
+    })
+}
+
 fn places(tree: &Json) -> Places {
     let mut places = Places::new();
     if let Some(root) = tree.get("root") {
