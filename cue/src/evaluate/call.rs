@@ -136,7 +136,14 @@ impl Evaluation {
                 }
             }
             _ => {
-                let list = self.container(argument)?;
+                let list = match self.container(argument) {
+                    Err(fault) => return Err(self.wrong_argument(fault, argument, Kinds::LIST, builtin, 0)),
+                    Ok(list) => list,
+                };
+                if !self.term_may_be(&Term::Vertex(list), Kinds::LIST) {
+                    let fault = self.fault(Code::Incomplete, "not a list", argument.expr);
+                    return Err(self.wrong_argument(fault, argument, Kinds::LIST, builtin, 0));
+                }
                 let elements = self.elements_of(list);
                 if builtin == Builtin::Or {
                     if elements.is_empty() {
@@ -177,7 +184,58 @@ impl Evaluation {
         }
     }
 
+    /// The fault of a call whose argument is not known yet, or that the argument can never be of the right kind.
+    fn wrong_argument(
+        &mut self,
+        fault: Fault,
+        argument: Conjunct,
+        kinds: Kinds,
+        builtin: Builtin,
+        at: usize,
+    ) -> Fault {
+        if fault.is_fatal() || !fault.0.busy.is_none() {
+            return fault;
+        }
+        let Ok(term) = self.eval(argument) else { return fault };
+        if self.term_may_be(&term, kinds) {
+            return fault;
+        }
+        let text = format!(
+            "cannot use {} as {} in argument {} to {}",
+            self.term_text(&term),
+            super::bounds::kinds_text(kinds),
+            at + 1,
+            name_of(Callee::Builtin(builtin))
+        );
+        self.fault(Code::Argument, text, argument.expr)
+    }
+
     fn call_builtin(
+        &mut self,
+        builtin: Builtin,
+        arguments: &[ExprId],
+        conjunct: Conjunct,
+    ) -> Result<Term, Fault> {
+        let kinds = match builtin {
+            Builtin::Len => Kinds::STRING.or(Kinds::BYTES).or(Kinds::LIST).or(Kinds::STRUCT),
+            Builtin::Div | Builtin::Mod | Builtin::Quo | Builtin::Rem => Kinds::INT,
+            Builtin::Error => Kinds::STRING,
+            _ => Kinds::TOP,
+        };
+        let mut result = self.builtin_result(builtin, arguments, conjunct);
+        // An argument that has no value yet may still become anything.
+        let waits = |fault: &Fault| fault.is_incomplete() && fault.0.busy.is_none();
+        let known = result.as_ref().is_err_and(waits)
+            && arguments.iter().all(|argument| self.eval(conjunct.with(*argument)).is_ok());
+        for (at, argument) in arguments.iter().enumerate().filter(|_| known) {
+            if let Err(fault) = result {
+                result = Err(self.wrong_argument(fault, conjunct.with(*argument), kinds, builtin, at));
+            }
+        }
+        result
+    }
+
+    fn builtin_result(
         &mut self,
         builtin: Builtin,
         arguments: &[ExprId],

@@ -17,6 +17,7 @@ const FILES: &[(&str, &str)] = &[
     ("encoding_toml", include_str!("reference/encoding_toml.jsonl")),
     ("encoding_yaml", include_str!("reference/encoding_yaml.jsonl")),
     ("html", include_str!("reference/html.jsonl")),
+    ("language", include_str!("reference/language.jsonl")),
     ("list", include_str!("reference/list.jsonl")),
     ("math", include_str!("reference/math.jsonl")),
     ("math_bits", include_str!("reference/math_bits.jsonl")),
