@@ -6,8 +6,8 @@
 pub(super) const CELL: char = '\u{b}';
 /// Ends a line and all columns.
 pub(super) const FEED: char = '\u{c}';
-/// Encloses text in which marks mean nothing.
-pub(super) const ESCAPE: char = '\u{1}';
+/// Encloses text in which marks mean nothing; a character that no text is meant to hold.
+pub(super) const ESCAPE: char = '\u{10ffff}';
 
 const TAB_WIDTH: usize = 8;
 
