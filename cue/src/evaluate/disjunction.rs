@@ -57,8 +57,8 @@ impl Evaluation {
                     }
                 }
             }
+            self.deduplicate(&mut results, !first);
             first = false;
-            self.deduplicate(&mut results);
             if results.is_empty() {
                 return self.no_disjunct(vertex, faults);
             }
@@ -158,14 +158,18 @@ impl Evaluation {
         self.set_fault(vertex, fault);
     }
 
-    /// Merges equal disjuncts; each way to them counts.
-    fn deduplicate(&mut self, results: &mut Vec<(VertexId, Ways)>) {
+    /// Merges equal disjuncts; each way to them counts. As in the reference, lists that came of several choices are
+    /// equal by their elements, whether or not they may become longer.
+    fn deduplicate(&mut self, results: &mut Vec<(VertexId, Ways)>, several: bool) {
         let mut kept: Vec<(VertexId, Ways)> = Vec::with_capacity(results.len());
         // Only what looks the same from afar is compared: there may be thousands.
         let mut alike: FxHashMap<u64, SmallVec<[usize; 2]>> = FxHashMap::default();
         for (vertex, ways) in results.drain(..) {
             let candidates = alike.entry(self.outline(vertex)).or_default();
-            let same = candidates.iter().copied().find(|at| self.same_disjunct(kept[*at].0, vertex));
+            let same = candidates.iter().copied().find(|at| {
+                let other = kept[*at].0;
+                self.same_disjunct(other, vertex) || (several && self.same_elements(other, vertex))
+            });
             match same {
                 Some(at) => {
                     let known = &mut kept[at].1;

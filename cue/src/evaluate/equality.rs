@@ -63,6 +63,24 @@ impl Evaluation {
         hasher.finish()
     }
 
+    /// Whether two lists have the same elements, whatever may follow them.
+    pub(crate) fn same_elements(&self, a: VertexId, b: VertexId) -> bool {
+        let (a, b) = (self.deref(a), self.deref(b));
+        let plain = |v: &super::Vertex| {
+            v.list.is_some()
+                && v.state == super::State::Done
+                && v.fault.is_none()
+                && v.disjuncts.is_none()
+                && v.checks.is_empty()
+                && v.arcs.iter().all(|arc| arc.label.as_index().is_some())
+        };
+        let (x, y) = (self.v(a), self.v(b));
+        plain(x)
+            && plain(y)
+            && x.arcs.len() == y.arcs.len()
+            && x.arcs.iter().zip(&y.arcs).all(|(p, q)| self.same_disjunct(p.vertex, q.vertex))
+    }
+
     /// Whether two disjuncts say the same, known or not.
     pub(crate) fn same_disjunct(&self, a: VertexId, b: VertexId) -> bool {
         self.same_within(a, b, &mut { MAX_COMPARED })
