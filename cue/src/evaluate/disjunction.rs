@@ -192,6 +192,10 @@ impl Evaluation {
     pub(crate) fn default_of(&mut self, vertex: VertexId) -> Option<VertexId> {
         let vertex = self.deref(vertex);
         let Some(disjuncts) = &self.v(vertex).disjuncts else { return Some(vertex) };
+        // A field that may not be there is wrong whatever its alternatives are.
+        if self.v(vertex).fault.as_ref().is_some_and(Fault::is_fatal) {
+            return Some(vertex);
+        }
         let mut defaults = disjuncts.iter().filter(|(_, m)| *m == Mark::Default);
         let first = defaults.next()?.0;
         if defaults.next().is_some() {

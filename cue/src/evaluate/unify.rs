@@ -37,12 +37,8 @@ impl Evaluation {
             }
             Expr::Top => {
                 self.note_origin(vertex, conjunct, OriginKind::Constraint);
-                // What a definition leaves to anything is open.
-                let scope = self.scopes[conjunct.scope.0 as usize];
-                if scope.closes {
-                    self.vm(vertex).open.push(conjunct.scope);
-                }
-                self.vm(vertex).embeds_top |= scope.kind == ScopeKind::Embedding;
+                let embedded = self.scopes[conjunct.scope.0 as usize].kind == ScopeKind::Embedding;
+                self.vm(vertex).embeds_top |= embedded;
             }
             Expr::Atom(atom) => {
                 self.note_origin(vertex, conjunct, OriginKind::Value);
