@@ -137,3 +137,9 @@ fn hostile_programs_end_with_a_diagnostic() {
     let diagnostics = template.instantiate(&[]).root().to_json().expect_err("2^40 combinations");
     assert_eq!(diagnostics.iter().next().map(|d| d.code), Some(Code::Budget));
 }
+
+/// A template is shared between the threads of a controller.
+const _: fn() = || {
+    fn shared<T: Send + Sync + Clone>() {}
+    shared::<Template>();
+};
