@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     diagnostic::Code,
-    ir::{Expr, ExprId},
+    ir::{ArcKind, Expr, ExprId},
 };
 
 /// Most combinations kept at a time.
@@ -130,11 +130,30 @@ impl Evaluation {
             }
         }
         self.finalize(left);
-        if let Some(fault) = self.fatal(left).cloned() {
+        let fault = self.fatal(left).cloned().or_else(|| self.unfinished_field(left));
+        if let Some(fault) = fault {
             faults.push(fault);
             return;
         }
         results.push((left, further(ways, own)));
+    }
+
+    /// Why a field of an alternative has no value, and nothing that is being made will give it one. `*{a: b.c} | {}` is
+    /// the second alternative where `b` has no `c`: as in the reference, one level down counts and no deeper one.
+    fn unfinished_field(&mut self, alternative: VertexId) -> Option<Fault> {
+        for at in 0..self.v(alternative).arcs.len() {
+            let arc = self.v(alternative).arcs[at];
+            if arc.kind == ArcKind::Optional {
+                continue;
+            }
+            self.process(arc.vertex);
+            let own = self.deref(arc.vertex);
+            let fault = self.v(own).fault.as_ref().or(self.v(arc.vertex).fault.as_ref());
+            if let Some(fault) = fault.filter(|fault| fault.is_incomplete() && !self.is_waiting(fault)) {
+                return Some(fault.clone());
+            }
+        }
+        None
     }
 
     fn no_disjunct(&mut self, vertex: VertexId, faults: Vec<Fault>) {
