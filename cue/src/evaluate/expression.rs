@@ -284,17 +284,18 @@ impl Evaluation {
                     .list_operator(op, &a, &b, whole.expr)
                     .unwrap_or_else(|| Err(self.bad_operands(op, &a, &b, whole.expr))),
                 BinaryOp::Equal | BinaryOp::NotEqual => {
-                    let equal = match (&a, &b) {
-                        (Term::Vertex(x), Term::Vertex(y)) => {
-                            self.validate(*x, Mode::Concrete, left.expr)?;
-                            self.validate(*y, Mode::Concrete, right.expr)?;
-                            let equal = self.equal(*x, *y);
-                            // Comparing may have used up the budget.
-                            self.step(whole.expr)?;
-                            equal
+                    // What is not known all through is no operand, whatever the other side is.
+                    for (term, side) in [(&a, left), (&b, right)] {
+                        if let Term::Vertex(vertex) = term {
+                            self.validate(*vertex, Mode::Concrete, side.expr)?;
                         }
+                    }
+                    let equal = match (&a, &b) {
+                        (Term::Vertex(x), Term::Vertex(y)) => self.equal(*x, *y),
                         _ => false,
                     };
+                    // Comparing may have used up the budget.
+                    self.step(whole.expr)?;
                     Ok(Term::Atom(Atom::Bool(equal == (op == BinaryOp::Equal))))
                 }
                 _ => Err(self.bad_operands(op, &a, &b, whole.expr)),
