@@ -268,6 +268,26 @@ pub(crate) enum Expr {
     Value(u32),
 }
 
+impl Expr {
+    /// Whether it means a value that is somewhere else.
+    pub(crate) fn is_reference(&self) -> bool {
+        matches!(
+            self,
+            Self::Field { .. }
+                | Self::DynamicField { .. }
+                | Self::Let { .. }
+                | Self::ForKey { .. }
+                | Self::ForValue { .. }
+                | Self::ClauseLet { .. }
+                | Self::PatternLabel { .. }
+                | Self::Own { .. }
+                | Self::Package(_)
+                | Self::Selector(..)
+                | Self::Index(..)
+        )
+    }
+}
+
 /// A struct.
 #[derive(Default)]
 pub(crate) struct Struct {

@@ -161,17 +161,6 @@ impl Evaluation {
         }
     }
 
-    /// Calls whose result is more than a value.
-    pub(crate) fn special_call(
-        &mut self,
-        _vertex: VertexId,
-        _callee: Callee,
-        _arguments: &[ExprId],
-        _conjunct: Conjunct,
-    ) -> Result<Option<()>, Fault> {
-        Ok(None)
-    }
-
     pub(crate) fn call(
         &mut self,
         callee: Callee,

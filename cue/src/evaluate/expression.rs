@@ -51,20 +51,8 @@ impl Evaluation {
             Expr::Call(callee, arguments) if !self.runs_as_constraint(*callee, arguments.len()) => {
                 self.call(*callee, arguments, conjunct)
             }
-            Expr::Field { .. }
-            | Expr::DynamicField { .. }
-            | Expr::Let { .. }
-            | Expr::ForKey { .. }
-            | Expr::ForValue { .. }
-            | Expr::ClauseLet { .. }
-            | Expr::PatternLabel { .. }
-            | Expr::Own { .. }
-            | Expr::Package(_)
-            | Expr::Selector(..)
-            | Expr::Value(_)
-            | Expr::Open(_)
-            | Expr::Try(_)
-            | Expr::Index(..) => self.resolve(conjunct),
+            Expr::Value(_) | Expr::Open(_) | Expr::Try(_) => self.resolve(conjunct),
+            reference if reference.is_reference() => self.resolve(conjunct),
             _ => {
                 let parent = self.nearest(conjunct);
                 Ok(Term::Vertex(self.inline(conjunct, parent)))

@@ -140,7 +140,7 @@ impl Evaluation {
             {
                 self.tell(id, OriginKind::Constraint, depth, walk);
             }
-            expr if is_reference(expr) => {
+            expr if expr.is_reference() => {
                 self.tell(id, OriginKind::Reference, depth, walk);
                 if let Ok(Term::Vertex(target)) = self.resolve(conjunct) {
                     self.origins_of(target, depth + 1, walk);
@@ -164,7 +164,7 @@ impl Evaluation {
         self.tell(id, OriginKind::Operand, depth, walk);
         let chunk = self.chunk(id);
         let expr = self.expr(&chunk, id);
-        if is_reference(expr) {
+        if expr.is_reference() {
             if let Ok(Term::Vertex(target)) = self.resolve(conjunct) {
                 // What is computed with is a value of its own, with choices of its own.
                 let outer = std::mem::replace(&mut walk.taken, self.leaves(target));
@@ -198,24 +198,6 @@ impl Evaluation {
             walk.out.truncate(before);
         }
     }
-}
-
-/// Whether an expression means a value that is somewhere else.
-fn is_reference(expr: &Expr) -> bool {
-    matches!(
-        expr,
-        Expr::Field { .. }
-            | Expr::DynamicField { .. }
-            | Expr::Let { .. }
-            | Expr::ForKey { .. }
-            | Expr::ForValue { .. }
-            | Expr::ClauseLet { .. }
-            | Expr::PatternLabel { .. }
-            | Expr::Own { .. }
-            | Expr::Package(_)
-            | Expr::Selector(..)
-            | Expr::Index(..)
-    )
 }
 
 /// The expressions that a computation works with.

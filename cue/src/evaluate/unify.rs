@@ -343,13 +343,8 @@ impl Evaluation {
                 return self.add_bound(vertex, *op, term, conjunct.expr);
             }
             Expr::Function(callee) => return self.add_validator(vertex, *callee, &[], conjunct),
-            Expr::Call(callee, arguments) => {
-                if self.runs_as_constraint(*callee, arguments.len()) {
-                    return self.add_validator(vertex, *callee, arguments, conjunct);
-                }
-                if let Some(done) = self.special_call(vertex, *callee, arguments, conjunct)? {
-                    return Ok(done);
-                }
+            Expr::Call(callee, arguments) if self.runs_as_constraint(*callee, arguments.len()) => {
+                return self.add_validator(vertex, *callee, arguments, conjunct);
             }
             _ => {}
         }

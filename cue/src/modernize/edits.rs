@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     ast::{DeclKind, File, LabelKind},
-    source::{Source, Span},
+    source::{Source, Sources, Span},
 };
 
 /// The package that lists moved to.
@@ -16,7 +16,12 @@ const LIST: &str = "list";
 const LIST_ALIAS: &str = "listpkg";
 
 /// Applies the places to the text. They are sorted by start; one within another is rewritten within it.
-pub(super) fn apply(file: &File, source: &Source, places: &[Place]) -> (String, Vec<Change>) {
+pub(super) fn apply(
+    file: &File,
+    source: &Source,
+    sources: &Sources,
+    places: &[Place],
+) -> (String, Vec<Change>) {
     let needs_list =
         places.iter().any(|p| matches!(p.rewrite, Rewrite::Concat { .. } | Rewrite::Repeat { .. }));
     let import = needs_list.then(|| import(file, source));
@@ -25,7 +30,7 @@ pub(super) fn apply(file: &File, source: &Source, places: &[Place]) -> (String, 
     let mut changes: Vec<Change> = places
         .iter()
         .map(|place| {
-            let (line, column) = position(&source.text, place.span);
+            let (line, column) = line_column(sources, place.span);
             Change {
                 kind: kind(&place.rewrite),
                 line,
@@ -40,7 +45,7 @@ pub(super) fn apply(file: &File, source: &Source, places: &[Place]) -> (String, 
     if let Some(Import { line: Some((at, line)), .. }) = import {
         // The import stands before every place, so its offset is the same in the new text.
         text.insert_str(at, &line);
-        let (row, column) = position(&source.text, Span::new(file.id, at, at));
+        let (row, column) = line_column(sources, Span::new(file.id, at, at));
         let after = line.trim().to_owned();
         changes
             .insert(0, Change { kind: ChangeKind::Import, line: row, column, before: String::new(), after });
@@ -58,11 +63,9 @@ fn kind(rewrite: &Rewrite) -> ChangeKind {
     }
 }
 
-/// Line and column (both from 1, the column in characters) of the start of a span.
-pub(super) fn position(text: &str, span: Span) -> (usize, usize) {
-    let before = text.get(..span.start as usize).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+/// Line and column of a place in the text given.
+pub(super) fn line_column(sources: &Sources, span: Span) -> (usize, usize) {
+    sources.position(span).map_or((1, 1), |(_, line, column)| (line, column))
 }
 
 struct Writer<'a> {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::{
     ast::{
-        BinaryOp, ClauseKind, Decl, DeclKind, Expr, ExprKind, File, InterpolationPart, LabelKind,
-        LiteralKind, UnaryOp,
+        BinaryOp, Decl, DeclKind, Expr, ExprKind, File, LabelKind, LiteralKind, UnaryOp,
+        visit::{Visitor, walk_decl, walk_expr, walk_file},
     },
     era::guard,
     source::{Source, Span},
@@ -44,29 +44,19 @@ pub(super) struct Found {
     pub(super) undecided: Vec<Span>,
 }
 
-/// All places of a file. `operators` are the expressions that met lists when samples were evaluated.
-pub(super) fn places(file: &File, source: &Source, operators: &[Span]) -> Found {
+/// All places of a file. `operators` are the expressions that met lists when samples were evaluated. The tree is only
+/// read: the visitor of the syntax asks for one that may be changed.
+pub(super) fn places(file: &mut File, source: &Source, operators: &[Span]) -> Found {
     let mut finder = Finder {
         text: &source.text,
         lists: operators.iter().map(|s| (s.start, s.end)).collect(),
         parts: BTreeSet::new(),
         found: Found::default(),
     };
-    let mut work: Vec<Node<'_>> = file.decls.iter().map(Node::Decl).collect();
-    while let Some(node) = work.pop() {
-        match node {
-            Node::Decl(decl) => finder.decl(decl, &mut work),
-            Node::Expr(expr) => finder.expr(expr, &mut work),
-        }
-    }
+    walk_file(&mut finder, file);
     finder.found.places.sort_by_key(|place| (place.span.start, std::cmp::Reverse(place.span.end)));
     finder.found.undecided.sort();
     finder.found
-}
-
-enum Node<'a> {
-    Decl(&'a Decl),
-    Expr(&'a Expr),
 }
 
 /// How an operand is known to be.
@@ -85,77 +75,25 @@ struct Finder<'a> {
     found: Found,
 }
 
+impl Visitor for Finder<'_> {
+    fn decl(&mut self, decl: &mut Decl) {
+        if let DeclKind::Field(field) = &decl.kind
+            && let LabelKind::Ident(name) = &field.label.kind
+        {
+            self.guards(name, &field.value);
+        }
+        walk_decl(self, decl);
+    }
+
+    fn expr(&mut self, expr: &mut Expr) {
+        if let ExprKind::Binary(op, _, left, right) = &expr.kind {
+            self.binary(expr, *op, left, right);
+        }
+        walk_expr(self, expr);
+    }
+}
+
 impl<'a> Finder<'a> {
-    fn decl<'t>(&mut self, decl: &'t Decl, work: &mut Vec<Node<'t>>) {
-        match &decl.kind {
-            DeclKind::Field(field) => {
-                match &field.label.kind {
-                    LabelKind::Ident(name) => self.guards(name, &field.value),
-                    LabelKind::Interpolation(expr) | LabelKind::Dynamic(expr) => work.push(Node::Expr(expr)),
-                    LabelKind::Pattern { expr, .. } => work.push(Node::Expr(expr)),
-                    LabelKind::String(_) => {}
-                }
-                work.push(Node::Expr(&field.value));
-            }
-            DeclKind::Embed(expr) | DeclKind::Ellipsis(Some(expr)) => work.push(Node::Expr(expr)),
-            DeclKind::Let(binding) | DeclKind::Alias(binding) => work.push(Node::Expr(&binding.value)),
-            DeclKind::Ellipsis(None) | DeclKind::Attribute(_) | DeclKind::Import(_) | DeclKind::Bad => {}
-        }
-    }
-
-    fn expr<'t>(&mut self, expr: &'t Expr, work: &mut Vec<Node<'t>>) {
-        match &expr.kind {
-            ExprKind::Binary(op, _, left, right) => {
-                self.binary(expr, *op, left, right);
-                work.extend([Node::Expr(left), Node::Expr(right)]);
-            }
-            ExprKind::Interpolation(text) => {
-                work.extend(text.parts.iter().filter_map(|part| match part {
-                    InterpolationPart::Expr(expr) => Some(Node::Expr(expr)),
-                    InterpolationPart::Text(..) => None,
-                }));
-            }
-            ExprKind::Struct(literal) => work.extend(literal.decls.iter().map(Node::Decl)),
-            ExprKind::List(literal) => work.extend(literal.elements.iter().map(Node::Expr)),
-            ExprKind::Ellipsis(Some(inner))
-            | ExprKind::Unary(_, inner)
-            | ExprKind::Paren(inner)
-            | ExprKind::Selector(inner, _)
-            | ExprKind::Alias(_, inner)
-            | ExprKind::Open(inner)
-            | ExprKind::Try(inner) => work.push(Node::Expr(inner)),
-            ExprKind::Index(base, index) => work.extend([Node::Expr(base), Node::Expr(index)]),
-            ExprKind::Slice(base, low, high) => {
-                work.push(Node::Expr(base));
-                work.extend([low, high].into_iter().flatten().map(|e| Node::Expr(e)));
-            }
-            ExprKind::Call(callee, arguments) => {
-                work.push(Node::Expr(callee));
-                work.extend(arguments.iter().map(Node::Expr));
-            }
-            ExprKind::Comprehension(comprehension) => {
-                for clause in &comprehension.clauses {
-                    match &clause.kind {
-                        ClauseKind::For { source, .. } | ClauseKind::If(source) => {
-                            work.push(Node::Expr(source))
-                        }
-                        ClauseKind::Let(binding) | ClauseKind::Try(Some(binding)) => {
-                            work.push(Node::Expr(&binding.value));
-                        }
-                        ClauseKind::Try(None) => {}
-                    }
-                }
-                work.push(Node::Expr(&comprehension.value));
-                work.extend(comprehension.fallback.iter().map(|f| Node::Expr(&f.value)));
-            }
-            ExprKind::Bad
-            | ExprKind::Ident(_)
-            | ExprKind::Bottom
-            | ExprKind::Literal(..)
-            | ExprKind::Ellipsis(None) => {}
-        }
-    }
-
     fn guards(&mut self, label: &str, value: &Expr) {
         for found in guard::guards(label, value) {
             let bounds: Vec<String> = found

@@ -16,7 +16,7 @@ use crate::{
     input::Input,
     parser,
     provider::Provider,
-    source::{FileId, Source, Sources, Span},
+    source::{Source, Sources, Span},
     template::Template,
 };
 
@@ -102,10 +102,10 @@ pub fn modernize(
         all.extend(beside.iter().cloned());
         Template::compile_with(&all, providers).map_err(Failure::Broken)
     };
-    let (file, mistakes) = parser::parse(source, FileId(0));
+    let mut sources = Sources::default();
+    let id = sources.add(source.clone());
+    let (mut file, mistakes) = parser::parse(source, id);
     if !mistakes.is_empty() {
-        let mut sources = Sources::default();
-        sources.add(source.clone());
         return Err(Failure::Broken(Diagnostics::new(mistakes, sources)));
     }
     let old = compile(source.clone())?;
@@ -118,9 +118,9 @@ pub fn modernize(
         operators.extend(used);
         results.push(result);
     }
-    let found = find::places(&file, source, &operators);
-    let (text, changes) = edits::apply(&file, source, &found.places);
-    let undecided = found.undecided.iter().map(|span| edits::position(&source.text, *span)).collect();
+    let found = find::places(&mut file, source, &operators);
+    let (text, changes) = edits::apply(&file, source, &sources, &found.places);
+    let undecided = found.undecided.iter().map(|span| edits::line_column(&sources, *span)).collect();
     let new = compile(Source::new(source.name.clone(), text.clone()).with_era(Era::V0_17))?;
     for (at, (sample, before)) in samples.iter().zip(&results).enumerate() {
         let (after, _) = evaluate(&new, sample);
