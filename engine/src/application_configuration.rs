@@ -6,7 +6,8 @@
 //! ApplicationConfiguration, Components, definitions ─parse─▶ Parsed ─render─▶ Rendered ─graph─▶ Graph ─status─▶ JSON
 //! ```
 //!
-//! Values that flow between components (`dataInputs`, `dataOutputs`) are refused as not supported yet.
+//! Values that flow between components (`dataInputs`, `dataOutputs`) are written into the rendered objects between
+//! render and graph; an object whose input is not there yet is marked and not applied.
 
 pub mod compose;
 pub mod graph;

@@ -20,9 +20,9 @@ pub(super) struct Applied {
 /// Apply every object; the first failure leaves the later ones for another lap.
 pub(super) async fn apply(hands: &Hands, document: &Document, graph: &Graph) -> Applied {
     let mut applied = Applied { observed: Observed::new(), failures: Vec::new() };
-    for object in graph.objects() {
-        let name = ObjectKey::of(object);
-        match apply_one(hands, document, object).await {
+    for object in graph.objects().filter(|object| !object.unsatisfied) {
+        let name = object.key();
+        match apply_one(hands, document, &object.object).await {
             Ok(live) => applied.observed.insert(live),
             Err(error) => {
                 applied.failures.push(error.to_string());

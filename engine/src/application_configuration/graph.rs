@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use super::render::{Rendered, RenderedComponent};
+use super::render::{Rendered, RenderedComponent, RenderedObject};
 use super::{items, text};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path;
@@ -39,10 +39,8 @@ impl Graph {
     }
 
     /// Every object in the order of applying: per component the workload, then its traits.
-    pub fn objects(&self) -> impl Iterator<Item = &Json> {
-        self.components().iter().flat_map(|component| {
-            std::iter::once(&component.workload).chain(component.traits.iter().map(|(t, _)| t))
-        })
+    pub fn objects(&self) -> impl Iterator<Item = &RenderedObject> {
+        self.components().iter().flat_map(RenderedComponent::objects)
     }
 
     /// Memberships in scopes that must exist.
@@ -83,7 +81,7 @@ impl Graph {
     /// their name, or whose component keeps one workload per revision, stay: traits look after them.
     pub fn garbage(&self) -> Vec<ObjectKey> {
         let namespace = self.rendered.document.namespace();
-        let wanted: BTreeSet<ObjectKey> = self.objects().map(ObjectKey::of).collect();
+        let wanted: BTreeSet<ObjectKey> = self.objects().map(RenderedObject::key).collect();
         let mut garbage = Vec::new();
         for entry in items(self.rendered.document.value(), &["status", "workloads"]) {
             let component = text(entry, &["componentName"]);
@@ -122,9 +120,7 @@ pub fn graph(rendered: Rendered) -> Result<Graph, Diagnostics> {
     let mut seen = BTreeSet::new();
     let mut found = Diagnostics::new();
     for (index, component) in graph.components().iter().enumerate() {
-        let objects =
-            std::iter::once(&component.workload).chain(component.traits.iter().map(|(object, _)| object));
-        for key in objects.map(ObjectKey::of) {
+        for key in component.objects().map(RenderedObject::key) {
             if !seen.insert(key.clone()) {
                 let path = format!("spec.components[{index}]");
                 let message =

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use vela_crds::application_configuration::{DataInput, DataOutput};
 use vela_crds::labels;
 
 use super::revision::{component_of, latest};
@@ -35,6 +37,14 @@ pub(super) struct Component {
     pub(super) traits: Vec<Trait>,
     pub(super) scopes: Vec<Scope>,
     pub(super) path: String,
+    pub(super) flow: Flow,
+}
+
+/// What an object takes from others and gives to others, as written in the configuration.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Flow {
+    pub(super) inputs: Vec<DataInput>,
+    pub(super) outputs: Vec<DataOutput>,
 }
 
 #[derive(Debug, Clone)]
@@ -44,6 +54,7 @@ pub(super) struct Trait {
     pub(super) entry: Json,
     pub(super) definition: Option<Arc<Definition>>,
     pub(super) path: String,
+    pub(super) flow: Flow,
 }
 
 #[derive(Debug, Clone)]
@@ -191,7 +202,7 @@ impl Parser<'_> {
     }
 
     fn component(&mut self, path: String, entry: &Json) -> Option<Component> {
-        self.data_flow(&path, entry);
+        let flow = self.flow(&path, entry);
         let Some(key) = component_key(entry, self.namespace) else {
             self.error(Code::MissingField, path, "a component needs componentName or revisionName", None);
             return None;
@@ -230,16 +241,26 @@ impl Parser<'_> {
             traits,
             scopes,
             path,
+            flow,
         })
     }
 
-    fn data_flow(&mut self, path: &str, entry: &Json) {
-        for field in ["dataInputs", "dataOutputs"] {
-            if !items(entry, &[field]).is_empty() {
-                let message = format!("{field} (values between components) is not supported yet");
-                self.error(Code::NotSupported, format!("{path}.{field}"), message, None);
+    fn flow(&mut self, path: &str, entry: &Json) -> Flow {
+        Flow { inputs: self.list(path, entry, "dataInputs"), outputs: self.list(path, entry, "dataOutputs") }
+    }
+
+    /// A list of the configuration as its type; the entries that are not as they should be are told.
+    fn list<T: DeserializeOwned>(&mut self, path: &str, entry: &Json, field: &str) -> Vec<T> {
+        let mut list = Vec::new();
+        for (index, item) in items(entry, &[field]).iter().enumerate() {
+            match serde_json::from_value(item.clone()) {
+                Ok(item) => list.push(item),
+                Err(error) => {
+                    self.error(Code::WrongType, format!("{path}.{field}[{index}]"), error.to_string(), None)
+                }
             }
         }
+        list
     }
 
     /// Writes the parameter values into the workload; the last value of a name counts.
@@ -279,7 +300,7 @@ impl Parser<'_> {
         let mut traits = Vec::new();
         for (index, entry) in items(entry, &["traits"]).iter().enumerate() {
             let path = format!("{path}.traits[{index}]");
-            self.data_flow(&path, entry);
+            let flow = self.flow(&path, entry);
             let object = entry.get("trait").cloned().unwrap_or(Json::Null);
             if text(&object, &["kind"]).is_empty() || text(&object, &["apiVersion"]).is_empty() {
                 self.error(
@@ -294,7 +315,7 @@ impl Parser<'_> {
             let name = definition_name(self.snapshot, labels::TRAIT_TYPE, &object);
             let definition =
                 name.and_then(|name| self.snapshot.definition(DefinitionKind::Trait, &name).cloned());
-            traits.push(Trait { object, entry: entry.clone(), definition, path });
+            traits.push(Trait { object, entry: entry.clone(), definition, path, flow });
         }
         traits
     }

@@ -1,6 +1,7 @@
 //! Parsed → Rendered: workloads and traits with their names, labels, owner and references to each other.
 
 use serde_json::{Map, Value as Json, json};
+use vela_crds::application_configuration::{DataInput, DataOutput, UnsatisfiedDependency};
 use vela_crds::{annotations, labels};
 
 use super::compose::owner_reference;
@@ -28,6 +29,7 @@ pub struct Rendered {
     pub(super) document: Document,
     pub(super) components: Vec<RenderedComponent>,
     pub(super) warnings: Diagnostics,
+    pub(super) unsatisfied: Vec<UnsatisfiedDependency>,
 }
 
 /// One component's objects.
@@ -40,17 +42,56 @@ pub struct RenderedComponent {
     /// Does a trait ask for one workload per revision?
     pub revision_enabled: bool,
     /// The workload.
-    pub workload: Json,
-    /// The traits in order, with whether a definition was found.
-    pub traits: Vec<(Json, bool)>,
+    pub workload: RenderedObject,
+    /// The traits in order.
+    pub traits: Vec<RenderedObject>,
     /// The scopes to be a member of: the scope, and the path of its list of workloads ("" for none).
     pub scopes: Vec<(ObjectKey, String)>,
+}
+
+/// A workload or a trait on its way to the cluster.
+#[derive(Debug, Clone)]
+pub struct RenderedObject {
+    /// The object; data flow writes its inputs into it.
+    pub object: Json,
+    /// Field path of its entry in the configuration, for diagnostics: `spec.components[0].traits[1]`.
+    pub path: String,
+    /// Is a definition of it known? (Of a workload always said to be.)
+    pub defined: bool,
+    /// What it takes from other objects.
+    pub inputs: Vec<DataInput>,
+    /// What it gives to other objects.
+    pub outputs: Vec<DataOutput>,
+    /// An input is not there yet: the object is wanted, but may not be applied in this lap.
+    pub unsatisfied: bool,
+}
+
+impl RenderedObject {
+    /// Identity of the object.
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey::of(&self.object)
+    }
+
+    /// `{apiVersion, kind, name}`.
+    pub fn reference(&self) -> Json {
+        reference(&self.object)
+    }
 }
 
 impl RenderedComponent {
     /// Reference to the workload as scopes and traits hold it.
     pub fn workload_reference(&self) -> Json {
-        reference(&self.workload)
+        self.workload.reference()
+    }
+
+    /// The workload and its traits, in the order of applying.
+    pub fn objects(&self) -> impl Iterator<Item = &RenderedObject> {
+        std::iter::once(&self.workload).chain(&self.traits)
+    }
+
+    /// [`Self::objects`], to write inputs into them.
+    pub fn objects_mut(&mut self) -> impl Iterator<Item = &mut RenderedObject> {
+        std::iter::once(&mut self.workload).chain(&mut self.traits)
     }
 }
 
@@ -58,6 +99,26 @@ impl Rendered {
     /// The components in order.
     pub fn components(&self) -> &[RenderedComponent] {
         &self.components
+    }
+
+    /// The configuration they were made from.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// The components, for data flow to write inputs into.
+    pub fn components_mut(&mut self) -> &mut [RenderedComponent] {
+        &mut self.components
+    }
+
+    /// The inputs that are not there yet, as the status tells them.
+    pub fn unsatisfied(&self) -> &[UnsatisfiedDependency] {
+        &self.unsatisfied
+    }
+
+    /// Says which inputs are not there yet; their objects must be marked as well.
+    pub fn set_unsatisfied(&mut self, unsatisfied: Vec<UnsatisfiedDependency>) {
+        self.unsatisfied = unsatisfied;
     }
 
     /// What is doubtful.
@@ -88,7 +149,7 @@ pub fn render(parsed: &Parsed, snapshot: &Snapshot) -> Result<Rendered, Diagnost
         }
     }
     let (components, warnings) = found.or(components)?;
-    Ok(Rendered { document: parsed.document.clone(), components, warnings })
+    Ok(Rendered { document: parsed.document.clone(), components, warnings, unsatisfied: Vec::new() })
 }
 
 type Failure = (String, String);
@@ -123,7 +184,9 @@ fn component_objects(
                 (trait_.path.clone(), format!("workloadRefPath {path:?} cannot be written: {error}"))
             })?;
         }
-        traits.push((object, trait_.definition.is_some()));
+        let (inputs, outputs) = (trait_.flow.inputs.clone(), trait_.flow.outputs.clone());
+        let (path, defined) = (trait_.path.clone(), trait_.definition.is_some());
+        traits.push(RenderedObject { object, path, defined, inputs, outputs, unsatisfied: false });
     }
     let scopes = component
         .scopes
@@ -133,7 +196,14 @@ fn component_objects(
         name: component.name.clone(),
         revision: component.revision.clone(),
         revision_enabled,
-        workload,
+        workload: RenderedObject {
+            object: workload,
+            path: component.path.clone(),
+            defined: true,
+            inputs: component.flow.inputs.clone(),
+            outputs: component.flow.outputs.clone(),
+            unsatisfied: false,
+        },
         traits,
         scopes: scopes.collect(),
     })

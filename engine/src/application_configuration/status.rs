@@ -4,17 +4,18 @@ use serde_json::{Value as Json, json};
 use vela_crds::annotations;
 
 use super::graph::Graph;
+use super::render::RenderedObject;
 use super::text;
 use crate::diagnostic::Diagnostics;
-use crate::observed::{ObjectKey, Observed};
+use crate::observed::Observed;
 
 /// The status of a lap whose objects were applied. `previous` is the status written before.
 pub fn status(graph: &Graph, observed: &Observed, previous: Option<&Json>, now: &str) -> Json {
     let mut workloads = Vec::new();
     let mut errors = Vec::new();
     for component in graph.components() {
-        let mut problem = |object: &Json| {
-            let key = ObjectKey::of(object);
+        let mut problem = |object: &RenderedObject| {
+            let key = object.key();
             if let Some(error) = observed.error(&key) {
                 errors.push(format!("cannot apply {key}: {error}"));
             }
@@ -29,19 +30,16 @@ pub fn status(graph: &Graph, observed: &Observed, previous: Option<&Json>, now: 
             entry["appliedComponentRevision"] = json!(component.revision);
         }
         let mut traits = Vec::new();
-        for (object, defined) in &component.traits {
-            let mut trait_ = json!({"traitRef": {
-                "apiVersion": text(object, &["apiVersion"]),
-                "kind": text(object, &["kind"]),
-                "name": text(object, &["metadata", "name"]),
-            }});
+        for object in &component.traits {
+            let mut trait_ = json!({"traitRef": object.reference()});
             if problem(object) {
-                let generation = text(object, &["metadata", "annotations", annotations::APP_GENERATION]);
+                let generation =
+                    text(&object.object, &["metadata", "annotations", annotations::APP_GENERATION]);
                 if let Ok(generation) = generation.parse::<i64>() {
                     trait_["appliedGeneration"] = json!(generation);
                 }
             }
-            if !defined {
+            if !object.defined {
                 trait_["message"] =
                     json!("No TraitDefinition found, all framework capabilities will work as default");
             }
@@ -68,7 +66,7 @@ pub fn status(graph: &Graph, observed: &Observed, previous: Option<&Json>, now: 
     let mut status = json!({
         "conditions": [timed(condition, previous, now)],
         "workloads": workloads,
-        "dependency": {},
+        "dependency": dependency(graph),
     });
     observe_generation(&mut status, graph.rendered().document.value());
     status
@@ -83,6 +81,14 @@ pub fn failed(configuration: &Json, error: &Diagnostics, previous: Option<&Json>
     status["conditions"] = json!([timed(condition, previous, now)]);
     observe_generation(&mut status, configuration);
     status
+}
+
+/// What waits for what; nothing is an empty object.
+fn dependency(graph: &Graph) -> Json {
+    match graph.rendered().unsatisfied() {
+        [] => json!({}),
+        unsatisfied => json!({"unsatisfied": unsatisfied}),
+    }
 }
 
 fn observe_generation(status: &mut Json, configuration: &Json) {

@@ -75,7 +75,7 @@ fn the_containerized_example_gives_the_objects_of_the_real_controller() {
     let expected = read("expected/objects.yaml");
     let expected =
         |kind: &str| expected.iter().find(|document| document.kind() == kind).unwrap().value().clone();
-    for object in graph.objects() {
+    for object in graph.objects().map(|object| &object.object) {
         let expected = expected(object["kind"].as_str().unwrap());
         assert_eq!(object["spec"], expected["spec"]);
         assert_eq!(object["metadata"]["labels"], expected["metadata"]["labels"]);
@@ -117,7 +117,7 @@ fn all_mistakes_are_told_together() {
     let configuration = configuration(json!([
         {"componentName": "web", "parameterValues": [{"name": "imgae", "value": "x"}, {"name": "odd", "value": 1}],
          "scopes": [{"scopeRef": {"apiVersion": "core.oam.dev/v1alpha2", "kind": "HealthScope", "name": "none"}}],
-         "dataOutputs": [{"name": "x"}]},
+         "dataOutputs": [{"name": 3}]},
         {"componentName": "missing"},
     ]));
     let errors = ac::parse(&configuration, &snapshot).unwrap_err().to_string();
@@ -127,7 +127,7 @@ fn all_mistakes_are_told_together() {
         "required parameter \"image\" not specified",
         "parameter \"odd\" cannot be written: spec.replicas: expected an object, found a number",
         "scope HealthScope ns/none does not exist",
-        "dataOutputs (values between components) is not supported yet",
+        "invalid type: integer `3`, expected a string\n  field: spec.components[0].dataOutputs[0]",
         "Component ns/missing does not exist",
     ] {
         assert!(errors.contains(part), "{part} is not in:\n{errors}");
@@ -149,19 +149,19 @@ fn names_follow_revisions_only_when_a_trait_asks() {
         |snapshot: &Snapshot| ac::render(&ac::parse(&configuration, snapshot).unwrap(), snapshot).unwrap();
     let rendered = render(&snapshot);
     let web = &rendered.components()[0];
-    assert_eq!(web.workload["metadata"]["name"], "web");
-    assert_eq!(web.workload["metadata"]["labels"]["team"], "a", "the configuration's label wins");
-    let name = web.traits[0].0["metadata"]["name"].as_str().unwrap();
+    assert_eq!(web.workload.object["metadata"]["name"], "web");
+    assert_eq!(web.workload.object["metadata"]["labels"]["team"], "a", "the configuration's label wins");
+    let name = web.traits[0].object["metadata"]["name"].as_str().unwrap();
     assert!(name.starts_with("web-trait-"), "{name}");
-    assert_eq!(web.traits[1].0["metadata"]["name"], "given");
-    assert!(!web.traits[0].1, "nobody defined it");
+    assert_eq!(web.traits[1].object["metadata"]["name"], "given");
+    assert!(!web.traits[0].defined, "nobody defined it");
 
     snapshot.insert_resource("x/v1", "Versions", resource("versions"));
     snapshot
         .insert_definition_object(json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "TraitDefinition",
             "metadata": {"name": "versions.x"}, "spec": {"revisionEnabled": true}}))
         .unwrap();
-    assert_eq!(render(&snapshot).components()[0].workload["metadata"]["name"], "web-v1");
+    assert_eq!(render(&snapshot).components()[0].workload.object["metadata"]["name"], "web-v1");
 }
 
 #[test]
@@ -236,9 +236,10 @@ fn the_settings_example_becomes_a_configuration_and_components() {
     let configuration = Document::from_object(composed.configuration);
     let parsed = ac::parse(&configuration, &snapshot).unwrap();
     let rendered = ac::render(&parsed, &snapshot).unwrap();
-    let names: Vec<&Json> = rendered.components().iter().map(|c| &c.workload["metadata"]["name"]).collect();
+    let names: Vec<&Json> =
+        rendered.components().iter().map(|c| &c.workload.object["metadata"]["name"]).collect();
     assert_eq!(names, ["cart", "mailer"]);
-    let labels = &rendered.components()[0].workload["metadata"]["labels"];
+    let labels = &rendered.components()[0].workload.object["metadata"]["labels"];
     assert_eq!(labels["app.oam.dev/name"], "shop");
     assert_eq!(labels["app.oam.dev/revision"], "cart-v1");
     assert_eq!(labels["workload.oam.dev/type"], "webservice");
