@@ -9,6 +9,7 @@ use vela_crds::{Condition, Conditioned as _, ContainerizedWorkload};
 use vela_engine::containerized_workload as rendering;
 use vela_runtime::apply::Conflicts;
 use vela_runtime::cache::Watch;
+use vela_runtime::owner::controlled_by;
 use vela_runtime::{Action, Applier, Controller, Failure, Informer, Key, Reconciler, events};
 
 use crate::context::Context;
@@ -129,16 +130,6 @@ impl Workloads {
             Ok(_) | Err(vela_runtime::apply::Error::Foreign { .. }) => Ok(()),
             Err(error) => Err(Failure::retry(error)),
         }
-    }
-}
-
-/// An object that exists may only be changed by its controller.
-fn controlled_by(live: &DynamicObject, uid: &str) -> Result<(), String> {
-    let owners = live.metadata.owner_references.as_deref().unwrap_or_default();
-    match owners.iter().find(|owner| owner.controller == Some(true)) {
-        Some(owner) if owner.uid == uid => Ok(()),
-        Some(owner) => Err(format!("it is controlled by {} {}", owner.kind, owner.name)),
-        None => Err("it exists and nothing controls it; delete it or rename the workload".to_owned()),
     }
 }
 

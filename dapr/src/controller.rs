@@ -8,6 +8,7 @@ use serde_json::Value;
 use vela_runtime::apply::{self, Conflicts};
 use vela_runtime::cache::Watch;
 use vela_runtime::events::{self, Events};
+use vela_runtime::owner;
 use vela_runtime::{Action, Applier, Cache, Controller, Discovery, Failure, Informer, Key, Reconciler};
 
 use crate::{annotations, service};
@@ -103,14 +104,8 @@ impl Sidecars {
 
 /// Only a Service that the Deployment controls may be changed or removed.
 fn controlled_by(service: &DynamicObject, deployment: &DynamicObject) -> Result<(), String> {
-    let owners = service.metadata.owner_references.as_deref().unwrap_or_default();
-    match owners.iter().find(|owner| owner.controller == Some(true)) {
-        Some(owner) if Some(&owner.uid) == deployment.metadata.uid.as_ref() => Ok(()),
-        Some(owner) => {
-            Err(format!("it belongs to {} {}; give one of them another app-id", owner.kind, owner.name))
-        }
-        None => Err("it exists and belongs to nobody here; rename it or choose another app-id".to_owned()),
-    }
+    owner::controlled_by(service, deployment.metadata.uid.as_deref().unwrap_or_default())
+        .map_err(|reason| format!("{reason}, or choose another app-id"))
 }
 
 fn template_annotations(deployment: &Value) -> BTreeMap<String, String> {

@@ -12,6 +12,8 @@
 //! | [`manager`] | controllers → a process with lease, health and metrics |
 //! | [`apply`] | desired objects → writes, only where the live object differs |
 //! | [`readiness`] | a live object → ready or not, and why |
+//! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
+//! | [`owner`] | an object → who controls it |
 //! | [`discovery`] | group, version, kind → resource |
 //! | [`conditions`], [`events`] | outcomes → what a user sees on the object |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
@@ -23,9 +25,11 @@ pub mod controller;
 pub mod discovery;
 pub mod events;
 pub mod fault;
+pub mod interest;
 pub mod lease;
 pub mod manager;
 pub mod metrics;
+pub mod owner;
 pub mod queue;
 pub mod readiness;
 mod server;
@@ -35,4 +39,5 @@ pub use apply::{Applied, Applier, Outcome};
 pub use cache::{Cache, Change, Informer, Key, Watch};
 pub use controller::{Action, Controller, Failure, Reconciler};
 pub use discovery::{Discovery, Kind};
+pub use interest::Interests;
 pub use manager::Manager;
