@@ -31,7 +31,7 @@ impl Asker {
 
     async fn woken(&self) {
         let item = tokio::time::timeout(DEADLINE, self.queue.next()).await;
-        let item = item.expect("never woken").unwrap();
+        let Ok(Some(item)) = item else { panic!("never woken") };
         assert_eq!(item.key, self.key);
         self.queue.done(&item.key, Verdict::Forget);
     }
