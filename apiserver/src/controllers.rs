@@ -80,7 +80,7 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-struct Driver {
+pub(crate) struct Driver {
     core: Arc<Core>,
     /// How far the events of each resource have been read; a resource that is not here is read as a whole first.
     seen: HashMap<Arc<str>, u64>,
@@ -91,7 +91,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
         Self {
             core,
             seen: HashMap::new(),
@@ -103,7 +103,7 @@ impl Driver {
     }
 
     /// Reads all news, does what is due, and says when to come back.
-    fn turn(&mut self) -> Option<Instant> {
+    pub(crate) fn turn(&mut self) -> Option<Instant> {
         self.read_news();
         let now = Instant::now();
         let ready: Vec<Item> = self

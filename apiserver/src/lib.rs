@@ -37,4 +37,4 @@ mod write;
 pub use cause::{Cause, CauseReason};
 pub use http::{ApiService, ResponseBody};
 pub use serve::{ServeError, Served};
-pub use server::{ApiServer, BuildError, Builder, Clock, Controllers};
+pub use server::{ApiServer, BuildError, Builder, ByHand, Clock, Controllers};

@@ -170,6 +170,13 @@ impl Registry {
         Self { state: RwLock::new(State { definitions, catalog }) }
     }
 
+    /// Another registry that knows the same now and goes its own way.
+    pub(crate) fn fork(&self) -> Self {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let copy = State { definitions: state.definitions.clone(), catalog: state.catalog.clone() };
+        Self { state: RwLock::new(copy) }
+    }
+
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).catalog.clone()
     }

@@ -122,6 +122,22 @@ impl ApiServer {
         ApiService::new(self.core.clone(), false)
     }
 
+    /// Another server in memory with the same objects, kinds and options, which goes its own way from here: many
+    /// runs from one prepared beginning, without preparing it again. `clock` is the time of the new one.
+    #[must_use]
+    pub fn fork(&self, clock: Clock) -> Self {
+        let core = Core {
+            store: self.core.store.fork(),
+            registry: self.core.registry.fork(),
+            clock,
+            token: self.core.token.clone(),
+            openapi: crate::openapi::Cache::default(),
+            closing: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        };
+        Self { core: Arc::new(core) }
+    }
+
     /// The objects.
     pub fn store(&self) -> &Store {
         &self.core.store
@@ -133,6 +149,11 @@ impl ApiServer {
         let stop = self.core.closing.child_token();
         crate::controllers::start(&self.core, &stop);
         Controllers { stop }
+    }
+
+    /// The same, done only when the caller says so: one turn at a time, for simulations.
+    pub fn controllers_by_hand(&self) -> ByHand {
+        ByHand { driver: crate::controllers::Driver::new(self.core.clone()) }
     }
 
     /// Ends watches, controllers and the network door, and waits for them.
@@ -160,6 +181,24 @@ impl Controllers {
 impl Drop for Controllers {
     fn drop(&mut self) {
         self.stop.cancel();
+    }
+}
+
+/// Controllers that work when they are told to; made by [`ApiServer::controllers_by_hand`].
+pub struct ByHand {
+    driver: crate::controllers::Driver,
+}
+
+impl std::fmt::Debug for ByHand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ByHand")
+    }
+}
+
+impl ByHand {
+    /// Reads what changed, does what is due by now, and says when there will be more to do. Needs a tokio runtime.
+    pub fn turn(&mut self) -> Option<tokio::time::Instant> {
+        self.driver.turn()
     }
 }
 

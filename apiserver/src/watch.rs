@@ -161,6 +161,7 @@ impl Watching {
             }
             let wake = if self.bookmarks { quiet_until.min(self.end) } else { self.end };
             tokio::select! {
+                biased;
                 changed = self.bell.changed() => if changed.is_err() { return None },
                 () = self.core.closing.cancelled() => return None,
                 () = tokio::time::sleep_until(wake) => {

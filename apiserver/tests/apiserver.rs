@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod custom;
+mod fork;
 mod kubectl;
 mod latency;
 mod network;

@@ -1,6 +1,6 @@
 //! A watched kind in → a local, trimmed copy that can be read without a request, and its changes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -118,8 +118,9 @@ pub struct Informer {
 
 #[derive(Default)]
 struct State {
-    objects: HashMap<Key, Arc<DynamicObject>>,
-    listing: Option<HashMap<Key, Arc<DynamicObject>>>,
+    /// Ordered, so that handlers hear of a list in the same order every time.
+    objects: BTreeMap<Key, Arc<DynamicObject>>,
+    listing: Option<BTreeMap<Key, Arc<DynamicObject>>>,
     handlers: Vec<Handler>,
     /// The newest version the watch has passed: a write's answer older than this is no news.
     passed: u64,
@@ -214,7 +215,7 @@ impl Informer {
     }
 
     pub(crate) fn list_started(&self) {
-        self.lock().listing = Some(HashMap::new());
+        self.lock().listing = Some(BTreeMap::new());
     }
 
     pub(crate) fn listed(&self, mut object: DynamicObject) {

@@ -56,6 +56,7 @@ impl Elector {
                 Err(error) => tracing::warn!(%error, lease = %self.config.name, "cannot ask for the lease"),
             }
             tokio::select! {
+                biased;
                 () = stop.cancelled() => return false,
                 () = tokio::time::sleep(RETRY_PERIOD) => {}
             }
@@ -67,6 +68,7 @@ impl Elector {
         let mut renewed = Instant::now();
         loop {
             tokio::select! {
+                biased;
                 () = stop.cancelled() => return false,
                 () = tokio::time::sleep(RETRY_PERIOD) => {}
             }

@@ -139,6 +139,7 @@ impl Manager {
             }
         }
         tokio::select! {
+            biased;
             () = stop.cancelled() => { self.cache.stop().await; return Ok(()) }
             synced = self.cache.synced() => if let Err(error) = synced { self.cache.stop().await; return Err(error.into()) },
         }

@@ -139,7 +139,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
             };
             match due {
                 Some(at) => {
-                    tokio::select! { () = notified => {}, () = tokio::time::sleep_until(at) => {} }
+                    tokio::select! { biased; () = notified => {}, () = tokio::time::sleep_until(at) => {} }
                 }
                 None => notified.await,
             }

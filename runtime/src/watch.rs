@@ -1,10 +1,12 @@
 //! One watch of a kind → the store and the handlers of its informer; reconnects by itself, never gives up.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::api::{Api, DynamicObject};
 use kube::core::PartialObjectMeta;
+use kube::runtime::utils::{Backoff, ResetTimerBackoff};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use tokio_util::sync::CancellationToken;
 
@@ -12,6 +14,12 @@ use crate::cache::{Depth, Informer};
 
 /// Objects per page of an initial list: bounded answers, few round trips.
 const PAGE_SIZE: u32 = 500;
+/// Pause after the first failure of a watch.
+const PAUSE_FIRST: Duration = Duration::from_millis(800);
+/// Longest pause while the server stays away.
+const PAUSE_LAST: Duration = Duration::from_secs(30);
+/// A watch that held this long starts with the first pause again.
+const PAUSE_FORGOTTEN: Duration = Duration::from_secs(120);
 
 /// Follow the informer's kind until cancelled.
 pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: CancellationToken) {
@@ -23,13 +31,15 @@ pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: Can
     match watch.depth {
         Depth::Full => {
             let api: Api<DynamicObject> = api(client, watch.namespace.as_deref(), &watch.resource);
-            let events = watcher(api, config).default_backoff();
+            let events =
+                watcher(api, config).backoff(ResetTimerBackoff::new(Pause::default(), PAUSE_FORGOTTEN));
             follow(events, &informer, stop, |object| object).await;
         }
         Depth::Metadata => {
             let api: Api<PartialObjectMeta<DynamicObject>> =
                 api(client, watch.namespace.as_deref(), &watch.resource);
-            let events = watcher(api, config).default_backoff();
+            let events =
+                watcher(api, config).backoff(ResetTimerBackoff::new(Pause::default(), PAUSE_FORGOTTEN));
             follow(events, &informer, stop, |object| DynamicObject {
                 types: None,
                 metadata: object.metadata,
@@ -37,6 +47,31 @@ pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: Can
             })
             .await;
         }
+    }
+}
+
+/// The pauses between attempts: chance would help a fleet, but two replicas need none and a run must be repeatable.
+struct Pause(Duration);
+
+impl Default for Pause {
+    fn default() -> Self {
+        Self(PAUSE_FIRST)
+    }
+}
+
+impl Iterator for Pause {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let now = self.0;
+        self.0 = (now * 2).min(PAUSE_LAST);
+        Some(now)
+    }
+}
+
+impl Backoff for Pause {
+    fn reset(&mut self) {
+        *self = Self::default();
     }
 }
 
@@ -59,6 +94,7 @@ async fn follow<K>(
     let mut events = std::pin::pin!(events);
     loop {
         let event = tokio::select! {
+            biased;
             () = stop.cancelled() => return,
             event = events.next() => event,
         };

@@ -100,6 +100,20 @@ impl Store {
         Self { shared: Arc::new(Shared { index: RwLock::new(index), writer: Mutex::new(()), file }) }
     }
 
+    /// Another store in memory that holds the same objects at the same versions and goes its own way. Objects are
+    /// shared until one of the two changes them; the history before now is not copied.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        let index = self.index();
+        let revision = index.revision;
+        let mut copy = Index { revision, floor: revision, objects: index.objects, ..Index::default() };
+        for (resource, shelf) in &index.shelves {
+            let shelf = Shelf { rows: shelf.rows.clone(), ..Shelf::new(revision) };
+            copy.shelves.insert(resource.clone(), shelf);
+        }
+        Self::with(copy, None)
+    }
+
     // A panic while the lock was held cannot leave the index half-written: each write ends in one call of `publish`.
     fn index(&self) -> RwLockReadGuard<'_, Index> {
         self.shared.index.read().unwrap_or_else(PoisonError::into_inner)

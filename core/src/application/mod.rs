@@ -16,6 +16,7 @@ use std::time::Duration;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use vela_crds::{Application, ApplicationConfiguration, finalizers, labels};
 use vela_engine::parse::Era;
 use vela_engine::revision::Previous;
@@ -208,7 +209,7 @@ impl Hands {
         previous: Option<Previous>,
     ) -> Result<Graph, Stopped> {
         let templates = self.templates.clone();
-        let meant = tokio::task::spawn_blocking(move || {
+        let mean = move || {
             let app_file =
                 parse::parse(&document, &snapshot).map_err(|e| Stopped::wrong(ConditionType::Parsed, e))?;
             let revision = revision::revision(app_file, previous.as_ref());
@@ -217,7 +218,12 @@ impl Hands {
             let rendered = render::render(&plan, &templates, &inputs);
             let rendered = rendered.map_err(|e| Stopped::wrong(ConditionType::Render, e))?;
             graph::graph(rendered).map_err(|e| Stopped::wrong(ConditionType::Render, e))
-        });
+        };
+        // A runtime of one thread has no other requests to keep going, and a run of it can be repeated exactly.
+        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+            return mean();
+        }
+        let meant = tokio::task::spawn_blocking(mean);
         meant.await.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?
     }
 
