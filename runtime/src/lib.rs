@@ -11,6 +11,7 @@
 //! | [`controller`] | changes → calls of a [`controller::Reconciler`] |
 //! | [`manager`] | controllers → a process with lease, health and metrics |
 //! | [`apply`] | desired objects → writes, only where the live object differs |
+//! | [`confirm`] | objects as cached → proof by fresh reads that they still ask for the same |
 //! | [`readiness`] | a live object → ready or not, and why |
 //! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
 //! | [`owner`] | an object → who controls it |
@@ -21,6 +22,7 @@
 pub mod apply;
 pub mod cache;
 pub mod conditions;
+pub mod confirm;
 pub mod controller;
 pub mod discovery;
 pub mod events;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use tower::Layer;
 use vela_apiserver::ApiServer;
 use vela_runtime::Key;
 use vela_runtime::apply::{Applier, Conflicts, Deletion, Error, Outcome};
+use vela_runtime::confirm::{Seen, confirm};
 use vela_runtime::discovery::{self, Discovery};
 use vela_runtime::fault::Faults;
 
@@ -85,6 +86,41 @@ async fn a_delete_spares_a_namesake_that_came_later() {
         applier.delete("v1", "ConfigMap", &Key::new("default", "none"), None, &anybody).await.unwrap(),
         Deletion::Gone
     );
+}
+
+#[tokio::test]
+async fn a_delete_judges_anew_what_changed_meanwhile() {
+    let client = client();
+    let applier = applier(&client);
+    let old = Arc::new(create(&client, &config_map("a", json!({"text": "old"}))).await);
+    let key = Key::new("default", "a");
+    let keep_it = json!({"data": {"text": "keep"}});
+    api(&client).patch("a", &PatchParams::default(), &Patch::Merge(&keep_it)).await.unwrap();
+    let only_old = |live: &DynamicObject| match live.data["data"]["text"].as_str() {
+        Some("old") => Ok(()),
+        _ => Err("it says keep".to_owned()),
+    };
+    let kept = applier.delete("v1", "ConfigMap", &key, Some(old.clone()), &only_old).await;
+    assert!(matches!(kept, Err(Error::Foreign { .. })), "{kept:?}");
+    assert!(api(&client).get_opt("a").await.unwrap().is_some());
+    let gone = applier.delete("v1", "ConfigMap", &key, Some(old), &anybody).await.unwrap();
+    assert_eq!(gone, Deletion::Gone, "a change that does not matter holds nothing up");
+}
+
+#[tokio::test]
+async fn what_changed_meanwhile_is_not_confirmed() {
+    let client = client();
+    let seen = create(&client, &config_map("a", json!({}))).await;
+    let other = create(&client, &config_map("b", json!({}))).await;
+    let kind = kube::api::ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&());
+    let both = [Seen { resource: &kind, object: &seen }, Seen { resource: &kind, object: &other }];
+    assert!(confirm(&client, &both).await.unwrap().is_some());
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    api(&client).patch("b", &PatchParams::default(), &Patch::Merge(&label)).await.unwrap();
+    assert!(confirm(&client, &both).await.unwrap().is_none());
+    assert!(confirm(&client, &both[..1]).await.unwrap().is_some());
+    api(&client).delete("a", &Default::default()).await.unwrap();
+    assert!(confirm(&client, &both[..1]).await.unwrap().is_none());
 }
 
 #[tokio::test]

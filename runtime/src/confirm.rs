@@ -1,0 +1,80 @@
+//! Objects as the cache has them → proof, from reads past every cache, that what they ask for still stands.
+//!
+//! A cache may be behind: whoever deletes because of what an object no longer names asks here first. The proof holds
+//! for the moment of the reads only, so it is asked for directly before the deletion.
+
+use futures::future::try_join_all;
+use kube::api::{Api, ApiResource, DynamicObject};
+
+use crate::cache::Key;
+
+/// Proof that the objects were read anew and still ask for the same; made nowhere else.
+#[derive(Debug)]
+pub struct Confirmed {
+    _proof: (),
+}
+
+/// One object as a decision was made from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Its kind.
+    pub resource: &'a ApiResource,
+    /// What the decision was made from.
+    pub object: &'a DynamicObject,
+}
+
+/// Read each object anew. Nothing when one of them is gone, is being deleted, or asks for something else meanwhile: its
+/// watch will tell, and the decision is made anew.
+pub async fn confirm(client: &kube::Client, seen: &[Seen<'_>]) -> Result<Option<Confirmed>, kube::Error> {
+    let reads = seen.iter().map(|seen| async move {
+        let key = Key::of(seen.object);
+        let api: Api<DynamicObject> = match key.namespace.as_str() {
+            "" => Api::all_with(client.clone(), seen.resource),
+            namespace => Api::namespaced_with(client.clone(), namespace, seen.resource),
+        };
+        let live = api.get_opt(&key.name).await?;
+        Ok::<bool, kube::Error>(live.is_some_and(|live| asks_the_same(seen.object, &live)))
+    });
+    let stand: Vec<bool> = try_join_all(reads).await?;
+    Ok(stand.into_iter().all(|stands| stands).then_some(Confirmed { _proof: () }))
+}
+
+/// Labels and annotations count, for controllers are steered by them; the status does not.
+fn asks_the_same(seen: &DynamicObject, live: &DynamicObject) -> bool {
+    let (seen, live) = (&seen.metadata, &live.metadata);
+    live.deletion_timestamp.is_none()
+        && seen.uid == live.uid
+        && seen.generation == live.generation
+        && seen.labels == live.labels
+        && seen.annotations == live.annotations
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_asks_for_something_else_is_not_the_same() {
+        let object = |changed: Value| -> DynamicObject {
+            let mut object =
+                json!({"metadata": {"name": "web", "uid": "1", "generation": 2, "labels": {"a": "b"}}});
+            for (field, value) in changed.as_object().into_iter().flatten() {
+                object["metadata"][field] = value.clone();
+            }
+            serde_json::from_value(object).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let seen = object(json!({}));
+        assert!(asks_the_same(&seen, &object(json!({"resourceVersion": "7"}))));
+        for changed in [
+            json!({"uid": "2"}),
+            json!({"generation": 3}),
+            json!({"labels": {"a": "c"}}),
+            json!({"annotations": {"a": "c"}}),
+            json!({"deletionTimestamp": "2026-11-21T10:00:00Z"}),
+        ] {
+            assert!(!asks_the_same(&seen, &object(changed.clone())), "{changed}");
+        }
+    }
+}
