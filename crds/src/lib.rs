@@ -4,13 +4,16 @@
 //! Free-form parts are [`Raw`]: the API server keeps their unknown fields. Nothing here acts.
 
 pub mod annotations;
+pub mod app_rollout;
 pub mod application;
 pub mod application_configuration;
+pub mod application_context;
 pub mod application_revision;
 pub mod component;
 pub mod component_definition;
 pub mod condition;
 pub mod containerized_workload;
+pub mod definition_revision;
 pub mod finalizers;
 pub mod generate;
 pub mod health_scope;
@@ -20,22 +23,27 @@ pub mod policy_definition;
 pub mod raw;
 pub mod reference;
 pub mod resource_tracker;
+pub mod rollout_plan;
 pub mod schematic;
 pub mod scope_definition;
+pub mod standard;
 pub mod trait_definition;
 pub mod workflow_step_definition;
 pub mod workload_definition;
 
+pub use app_rollout::{AppRollout, AppRolloutSpec, AppRolloutStatus};
 pub use application::{
     Application, ApplicationComponent, ApplicationPolicy, ApplicationSpec, ApplicationStatus,
     ApplicationTrait,
 };
 pub use application_configuration::{ApplicationConfiguration, ApplicationConfigurationSpec};
+pub use application_context::{ApplicationContext, ApplicationContextSpec};
 pub use application_revision::{ApplicationRevision, ApplicationRevisionSpec};
 pub use component::{Component, ComponentSpec};
 pub use component_definition::{ComponentDefinition, ComponentDefinitionSpec};
 pub use condition::{Condition, Conditioned};
 pub use containerized_workload::{ContainerizedWorkload, ContainerizedWorkloadSpec};
+pub use definition_revision::{DefinitionRevision, DefinitionRevisionSpec, DefinitionType};
 pub use generate::{CrdFile, GenerateError, crd_files, crd_yaml, crds};
 pub use health_scope::{HealthScope, HealthScopeSpec};
 pub use manual_scaler_trait::{ManualScalerTrait, ManualScalerTraitSpec};
@@ -46,11 +54,13 @@ pub use reference::{
     TypedReference, WorkloadGvk,
 };
 pub use resource_tracker::{ManagedResource, ResourceTracker, ResourceTrackerSpec};
+pub use rollout_plan::{RolloutBatch, RolloutPlan, RolloutStatus, RolloutWebhook};
 pub use schematic::{DefinitionStatus, DefinitionStatusTexts, Schematic};
 pub use scope_definition::{ScopeDefinition, ScopeDefinitionSpec};
+pub use standard::{Autoscaler, MetricsTrait, PodSpecWorkload, RolloutTrait, Route};
 pub use trait_definition::{TraitDefinition, TraitDefinitionSpec};
 pub use workflow_step_definition::{WorkflowStepDefinition, WorkflowStepDefinitionSpec};
 pub use workload_definition::{WorkloadDefinition, WorkloadDefinitionSpec};
 
-/// API group of every kind here.
+/// API group of the core kinds; [`standard::GROUP`] is the other one.
 pub const GROUP: &str = "core.oam.dev";

@@ -1,7 +1,9 @@
 //! Types read what users and other writers store.
 
 use serde_json::{Value, json};
-use vela_crds::{Application, HealthScope, ResourceTracker};
+use vela_crds::rollout_plan::RollingState;
+use vela_crds::standard::RouteSpec;
+use vela_crds::{AppRolloutStatus, Application, HealthScope, ResourceTracker};
 
 #[test]
 fn application_reads_both_spellings_and_writes_the_new_one() {
@@ -46,4 +48,20 @@ fn health_scope_leaves_zero_counts_out() {
         serde_json::to_value(scope.status.unwrap()).unwrap(),
         json!({"scopeHealthCondition": {"healthStatus": "HEALTHY", "total": 1, "healthyWorkloads": 1}})
     );
+}
+
+#[test]
+fn rollout_status_stands_beside_the_names_of_its_revisions() {
+    let status = json!({"rollingState": "rollingInBatches", "currentBatch": 1, "upgradedReplicas": 2,
+        "upgradedReadyReplicas": 2, "lastTargetAppRevision": "a-v2", "LastSourceAppRevision": "a-v1"});
+    let read: AppRolloutStatus = serde_json::from_value(status.clone()).unwrap();
+    assert_eq!(read.rollout.current_batch, 1);
+    assert_eq!(serde_json::to_value(read).unwrap(), status);
+    assert_eq!(serde_json::to_value(RollingState::RolloutDeleting).unwrap(), "RolloutDeletingState");
+}
+
+#[test]
+fn route_names_its_kind_of_issuer() {
+    let route: RouteSpec = serde_json::from_value(json!({"host": "", "tls": {"issuerName": "i"}})).unwrap();
+    assert_eq!(route.tls.unwrap().issuer_type, "Issuer");
 }

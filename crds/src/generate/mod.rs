@@ -4,6 +4,8 @@
 //! version of kinds whose versions share a schema, both spellings of Application, and the status
 //! of kinds that keep it outside a subresource.
 
+mod pod_spec;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresources, JSONSchemaProps,
 };
@@ -11,8 +13,9 @@ use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
 use crate::{
-    Application, ApplicationConfiguration, ApplicationRevision, Component, ComponentDefinition,
-    ContainerizedWorkload, HealthScope, ManualScalerTrait, PolicyDefinition, ResourceTracker,
+    AppRollout, Application, ApplicationConfiguration, ApplicationContext, ApplicationRevision, Autoscaler,
+    Component, ComponentDefinition, ContainerizedWorkload, DefinitionRevision, HealthScope,
+    ManualScalerTrait, MetricsTrait, PodSpecWorkload, PolicyDefinition, ResourceTracker, RolloutTrait, Route,
     ScopeDefinition, TraitDefinition, WorkflowStepDefinition, WorkloadDefinition,
 };
 
@@ -54,15 +57,18 @@ pub struct CrdFile {
     pub yaml: String,
 }
 
-/// Every CRD of core.oam.dev, generated from the types.
+/// Every CRD of core.oam.dev and standard.oam.dev, generated from the types.
 pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
     let mut crds = vec![
+        also_v1alpha2(AppRollout::crd())?,
         application()?,
         ApplicationConfiguration::crd(),
+        ApplicationContext::crd(),
         also_v1alpha2(without_required_spec(ApplicationRevision::crd())?)?,
         Component::crd(),
         also_v1alpha2(ComponentDefinition::crd())?,
         ContainerizedWorkload::crd(),
+        DefinitionRevision::crd(),
         HealthScope::crd(),
         ManualScalerTrait::crd(),
         PolicyDefinition::crd(),
@@ -71,13 +77,25 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
         also_v1alpha2(TraitDefinition::crd())?,
         WorkflowStepDefinition::crd(),
         also_v1alpha2(with_plain_status(WorkloadDefinition::crd())?)?,
+        without_status_subresource(Autoscaler::crd()),
+        MetricsTrait::crd(),
+        pod_spec_workload()?,
+        RolloutTrait::crd(),
+        Route::crd(),
     ];
     for crd in &mut crds {
         // API servers fill this in; said here, an applied CRD is equal to the stored one.
         let names = &mut crd.spec.names;
         names.list_kind.get_or_insert_with(|| format!("{}List", names.kind));
     }
-    Ok(crds)
+    crds.into_iter()
+        .map(|crd| {
+            change_schema(crd, |_, schema| {
+                not_nullable(schema);
+                Ok(())
+            })
+        })
+        .collect()
 }
 
 /// Every CRD as YAML documents in one text.
@@ -112,7 +130,6 @@ fn application() -> Result<CustomResourceDefinition, GenerateError> {
         component["properties"]["settings"] = json!({
             "description": "The parameters in the spelling of v1alpha2.",
             "type": "object",
-            "nullable": true,
             "x-kubernetes-preserve-unknown-fields": true,
         });
         component["not"] = json!({ "required": ["properties", "settings"] });
@@ -126,6 +143,15 @@ fn application() -> Result<CustomResourceDefinition, GenerateError> {
         Ok(())
     })?;
     also_v1alpha2(crd)
+}
+
+/// PodSpecWorkload: the pod spec as its CRD spells it.
+fn pod_spec_workload() -> Result<CustomResourceDefinition, GenerateError> {
+    const POD_SPEC: &str = "/properties/spec/properties/podSpec";
+    change_schema(PodSpecWorkload::crd(), |crd, schema| {
+        pod_spec::loosen(place(crd, schema, POD_SPEC)?);
+        Ok(())
+    })
 }
 
 /// Serves v1alpha2 with the schema of the stored version.
@@ -161,7 +187,6 @@ fn with_plain_status(mut crd: CustomResourceDefinition) -> Result<CustomResource
         return Err(GenerateError::NoSuchPlace { crd: name_of(&crd), path: "/properties/status" });
     };
     for version in &mut crd.spec.versions {
-        version.subresources = Some(CustomResourceSubresources::default());
         let properties = version
             .schema
             .as_mut()
@@ -171,7 +196,30 @@ fn with_plain_status(mut crd: CustomResourceDefinition) -> Result<CustomResource
             properties.insert("status".to_owned(), status.clone());
         }
     }
-    Ok(crd)
+    Ok(without_status_subresource(crd))
+}
+
+/// Lets a normal update write the status.
+fn without_status_subresource(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        version.subresources = Some(CustomResourceSubresources::default());
+    }
+    crd
+}
+
+/// Takes `nullable` out: a null then counts as absent and is not stored, as the other writers of these kinds expect.
+fn not_nullable(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            // Where a property has this name, a schema stands behind it and not a flag.
+            if map.get("nullable").is_some_and(Value::is_boolean) {
+                map.remove("nullable");
+            }
+            map.values_mut().for_each(not_nullable);
+        }
+        Value::Array(list) => list.iter_mut().for_each(not_nullable),
+        _ => {}
+    }
 }
 
 /// Changes the schema of every version as JSON.

@@ -1,0 +1,202 @@
+//! RolloutPlan: in which batches pods are replaced; and the status of such a rollout.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::raw::is_false;
+use crate::{Condition, Conditioned, TypedReference};
+
+/// In which batches pods are replaced.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutPlan {
+    /// `IncreaseFirst` (the meaning when absent) or `DecreaseFirst`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout_strategy: Option<String>,
+    /// Number of pods in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_size: Option<i32>,
+    /// Number of batches, for whoever leaves the batches out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub num_batches: Option<i32>,
+    /// The batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout_batches: Option<Vec<RolloutBatch>>,
+    /// Index of the last batch that may run; absent means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_partition: Option<i32>,
+    /// Stops between two steps.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub paused: bool,
+    /// Called at the begin and the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rollout_webhooks: Vec<RolloutWebhook>,
+    /// Metrics to judge by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub canary_metric: Vec<CanaryMetric>,
+}
+
+/// Pods that are replaced together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutBatch {
+    /// Number or percentage of pods; absent is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<IntOrString>,
+    /// Names of the pods.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pod_list: Vec<String>,
+    /// Number or percentage of pods that need not be ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<IntOrString>,
+    /// Seconds between pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_interval: Option<i32>,
+    /// Called before and after the batch.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batch_rollout_webhooks: Vec<RolloutWebhook>,
+    /// Metrics to judge by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub canary_metric: Vec<CanaryMetric>,
+}
+
+/// An HTTP service that is asked during a rollout.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutWebhook {
+    /// When: `initialize-rollout`, `pre-batch-rollout`, `post-batch-rollout` or `finalize-rollout`.
+    #[serde(rename = "type")]
+    pub hook_type: String,
+    /// Name for people.
+    pub name: String,
+    /// Where.
+    pub url: String,
+    /// HTTP method; `POST` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Status codes that mean yes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected_status: Vec<i64>,
+    /// What the service is told besides.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// A metric to judge by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CanaryMetric {
+    /// Name of the metric.
+    pub name: String,
+    /// How often it is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<String>,
+    /// Where it should lie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics_range: Option<MetricsRange>,
+    /// How it is computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template_ref: Option<TypedReference>,
+}
+
+/// Where a metric should lie.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricsRange {
+    /// At least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<IntOrString>,
+    /// At most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<IntOrString>,
+}
+
+/// Where a rollout stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutStatus {
+    /// Conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// Number of pods before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout_original_size: Option<i32>,
+    /// Number of pods in the end; -1 while it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout_target_size: Option<i32>,
+    /// Identifies the pod template that is rolled out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_generation: Option<String>,
+    /// Identifies the pod template that was rolled out last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_applied_pod_template_identifier: Option<String>,
+    /// The state, see [`RollingState`]; a text, because other writers know other states.
+    pub rolling_state: String,
+    /// The state of the batch, see [`BatchRollingState`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_rolling_state: Option<String>,
+    /// Index of the batch.
+    pub current_batch: i32,
+    /// Pods that were replaced.
+    pub upgraded_replicas: i32,
+    /// Replaced pods that are ready.
+    pub upgraded_ready_replicas: i32,
+}
+
+impl Conditioned for RolloutStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    fn conditions_mut(&mut self) -> &mut Vec<Condition> {
+        &mut self.conditions
+    }
+}
+
+/// States of a rollout, as `rollingState` spells them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RollingState {
+    /// The target is looked for.
+    LocatingTargetApp,
+    /// The plan is checked against the workloads.
+    VerifyingSpec,
+    /// The workloads are claimed.
+    Initializing,
+    /// Batch after batch.
+    RollingInBatches,
+    /// The workloads are let go.
+    Finalising,
+    /// It failed; the workloads are let go.
+    RolloutFailing,
+    /// The plan changed on the way; the workloads are let go.
+    RolloutAbandoning,
+    /// The object goes away; the workloads are let go.
+    #[serde(rename = "RolloutDeletingState")]
+    RolloutDeleting,
+    /// Done.
+    RolloutSucceed,
+    /// Failed.
+    RolloutFailed,
+}
+
+/// States of one batch, as `batchRollingState` spells them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BatchRollingState {
+    /// Before it starts.
+    BatchInitializing,
+    /// Pods are replaced.
+    BatchInRolling,
+    /// Pods get ready.
+    BatchVerifying,
+    /// The batch is closed.
+    BatchFinalizing,
+    /// Done.
+    BatchReady,
+    /// Failed.
+    BatchVerifyFailed,
+}
