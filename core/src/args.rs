@@ -1,49 +1,90 @@
-//! The flags of `vela-core`, as typed.
+//! The flags of `vela-core`, as typed, and what they mean; the seed's and v1.0's flags are all among them.
 
-use std::net::SocketAddr;
+mod spelling;
+mod values;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use vela_core::options::{ApplyOnce, Capability, Generations, Hook};
+use vela_core::{LeaseConfig, Options, Process};
+
+use values::{Listen, boolean, duration};
+
+/// The namespace of the pod we run in, if we run in one.
+const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// The controller of vela: brings Applications to life in a cluster.
 #[derive(Debug, Parser)]
-#[command(name = "vela-core", version, about)]
+#[command(name = "vela-core", version, about, after_help = spelling::HELP)]
 pub(crate) struct Args {
     /// Cluster to work in; by default the KUBECONFIG variable, then ~/.kube/config, then the pod's own account.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Cluster")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     pub(crate) context: Option<String>,
-    /// Objects of one kind reconciled at the same time.
-    #[arg(long, alias = "concurrent-reconciles", default_value_t = 4, value_name = "N")]
-    pub(crate) workers: usize,
+
+    /// Serve /metrics here; 0 or nothing serves none.
+    #[arg(long, alias = "metrics-address", default_value = ":8080", value_name = "ADDRESS")]
+    pub(crate) metrics_addr: Listen,
+    /// Serve /healthz and /readyz here; 0 or nothing serves none.
+    #[arg(long, alias = "health-address", default_value = ":9440", value_name = "ADDRESS")]
+    pub(crate) health_addr: Listen,
+
     /// Reconcile only while holding a lease, so that several processes can run.
-    #[arg(long, alias = "enable-leader-election")]
-    pub(crate) leader_elect: bool,
-    /// Namespace of the lease.
-    #[arg(long, default_value = "vela-system", value_name = "NAMESPACE")]
+    #[arg(long, alias = "leader-elect", value_parser = boolean, action = ArgAction::Set, num_args = 0..=1,
+          require_equals = true, default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    pub(crate) enable_leader_election: bool,
+    /// Namespace of the lease; nothing means the pod's own namespace, outside a pod vela-system.
+    #[arg(long, default_value = "", value_name = "NAMESPACE")]
     pub(crate) leader_election_namespace: String,
     /// Name of the lease.
     #[arg(long, default_value = "vela-core", value_name = "NAME")]
     pub(crate) leader_election_id: String,
-    /// Serve /healthz and /readyz here, for example 0.0.0.0:9440.
-    #[arg(long, alias = "health-addr", value_name = "ADDRESS")]
-    pub(crate) health_address: Option<SocketAddr>,
-    /// Serve /metrics here, for example 0.0.0.0:8080.
-    #[arg(long, alias = "metrics-addr", value_name = "ADDRESS")]
-    pub(crate) metrics_address: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+    #[command(flatten)]
+    behaviour: BehaviourArgs,
+    #[command(flatten)]
+    later: LaterArgs,
+}
+
+/// Where log lines go and how they look.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Log")]
+pub(crate) struct LogArgs {
     /// error, warn, info, debug, trace, or a filter such as info,vela_core=debug.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(crate) log_level: String,
+    /// Log everything that helps to find a mistake; the same as --log-level=debug.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    pub(crate) log_debug: bool,
     /// How log lines look.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
+    /// Write the log into this file, which is rotated; nothing means standard error.
+    #[arg(long, default_value = "", value_name = "FILE")]
+    pub(crate) log_file_path: String,
+    /// Days a rotated log file is kept; 0 keeps it for ever.
+    #[arg(long, default_value_t = 7, value_name = "DAYS")]
+    pub(crate) log_retain_date: u32,
+    /// Compress rotated log files with gzip.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "true", default_missing_value = "true", value_name = "BOOL")]
+    pub(crate) log_compress: bool,
+    /// Megabytes after which the log file is rotated; 0 never rotates it.
+    #[arg(long, default_value_t = 1024, value_name = "MB")]
+    pub(crate) log_file_max_size: u32,
 }
 
 /// How log lines look.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     /// For people.
     Text,
@@ -51,7 +92,85 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// What the controllers do.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Behaviour")]
+struct BehaviourArgs {
+    /// Objects of one kind reconciled at the same time.
+    #[arg(long, alias = "workers", default_value_t = 4, value_parser = workers, value_name = "N")]
+    concurrent_reconciles: usize,
+    /// Revisions of a Component kept beside the pinned ones.
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    revision_limit: usize,
+    /// Revisions of an Application kept.
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    application_revision_limit: usize,
+    /// Revisions of a definition kept.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    definition_revision_limit: usize,
+    /// Whether what was applied once is applied again: off, on or force.
+    #[arg(long, num_args = 0..=1, require_equals = false, default_value = "false", default_missing_value = "true", value_name = "MODE")]
+    apply_once_only: ApplyOnce,
+    /// Ask this address before a component revision is cut.
+    #[arg(long, default_value = "", value_name = "URL")]
+    custom_revision_hook_url: String,
+    /// Standard controllers that do not run: all, or some of metrics,podspecworkload,route,autoscale.
+    #[arg(long, default_value = "", value_name = "LIST")]
+    disable_caps: String,
+    /// Where the command line keeps what it remembers: Local or ConfigMap; the controllers keep nothing of the kind.
+    #[arg(long, default_value = "Local", value_name = "NAME")]
+    storage_driver: String,
+    /// Time between two looks at every object; 0 looks only at what changes.
+    #[arg(long, default_value = "60m", value_parser = duration, value_name = "DURATION")]
+    informer_re_sync_interval: Duration,
+    /// Time after which an unmet dependency is looked at again.
+    #[arg(long, default_value = "30s", value_parser = duration, value_name = "DURATION")]
+    depend_check_wait: Duration,
+    /// Where definitions that everybody may use live.
+    #[arg(long, default_value = "vela-system", value_name = "NAMESPACE")]
+    system_definition_namespace: String,
+    /// Reconcile ApplicationConfigurations and Components.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "true", default_missing_value = "true", value_name = "BOOL")]
+    app_config_installed: bool,
+    /// The generation of the API to reconcile: v0.2 (ApplicationConfigurations), v0.3 (Applications) or all.
+    #[arg(long, default_value = "all", value_name = "VERSION")]
+    oam_spec_ver: Generations,
+}
+
+/// Flags whose behaviour does not exist yet; they are accepted so that old manifests start, and said aloud.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Accepted without effect, with a warning")]
+struct LaterArgs {
+    /// Serve admission webhooks.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    use_webhook: bool,
+    /// Inject service bindings into workloads.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    use_trait_injector: bool,
+    /// Folder of the webhook server's certificate.
+    #[arg(long, default_value = "/k8s-webhook-server/serving-certs", value_name = "FOLDER")]
+    webhook_cert_dir: PathBuf,
+    /// Port of the webhook server.
+    #[arg(long, default_value_t = 9443, value_name = "PORT")]
+    webhook_port: u16,
+}
+
+fn workers(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("write a number from 1".into()),
+        Ok(workers) => Ok(workers),
+    }
+}
+
 impl Args {
+    /// Read the command line, as Go or as GNU programs spell it.
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        Self::try_parse_from(spelling::normal(arguments))
+    }
+
     /// The cluster the flags mean.
     pub(crate) async fn config(&self) -> Result<kube::Config, Box<dyn std::error::Error>> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
@@ -66,11 +185,94 @@ impl Args {
         };
         Ok(config)
     }
+
+    /// How the flags want the controllers to run; the first wrong value stops the start.
+    pub(crate) fn process(&self) -> Result<Process, String> {
+        Ok(Process {
+            options: self.behaviour.options()?,
+            health: self.health_addr.address(),
+            metrics: self.metrics_addr.address(),
+            lease: self.enable_leader_election.then(|| LeaseConfig {
+                namespace: lease_namespace(&self.leader_election_namespace),
+                name: self.leader_election_id.clone(),
+                identity: identity(),
+            }),
+            ..Process::default()
+        })
+    }
+
+    /// What the flags ask for and will not get, one sentence each.
+    pub(crate) fn without_effect(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if self.later.use_webhook {
+            sentences.push(format!(
+                "--use-webhook does nothing yet: no webhook is served on port {} with the certificates in {}; objects are \
+                 checked when they are reconciled. Remove webhook configurations that point here, or writes will fail",
+                self.later.webhook_port,
+                self.later.webhook_cert_dir.display()
+            ));
+        }
+        if self.later.use_trait_injector {
+            sentences
+                .push("--use-trait-injector does nothing yet: no service binding is injected".to_owned());
+        }
+        let driver = &self.behaviour.storage_driver;
+        if driver != "Local" {
+            sentences.push(format!(
+                "--storage-driver={driver} changes nothing: the controllers keep no local state"
+            ));
+        }
+        sentences
+    }
+}
+
+impl BehaviourArgs {
+    fn options(&self) -> Result<Options, String> {
+        let hook = match self.custom_revision_hook_url.as_str() {
+            "" => None,
+            url => Some(
+                url.parse::<Hook>()
+                    .map_err(|error| format!("invalid value for --custom-revision-hook-url: {error}"))?,
+            ),
+        };
+        let disabled = Capability::disabled(&self.disable_caps)
+            .map_err(|error| format!("invalid value for --disable-caps: {error}"))?;
+        let resync = self.informer_re_sync_interval;
+        let mut generations = self.oam_spec_ver;
+        generations.application_configurations &= self.app_config_installed;
+        Ok(Options {
+            concurrent_reconciles: self.concurrent_reconciles,
+            resync: (!resync.is_zero()).then_some(resync),
+            dependency_wait: self.depend_check_wait,
+            apply_once: self.apply_once_only,
+            component_revision_limit: self.revision_limit,
+            application_revision_limit: self.application_revision_limit,
+            definition_revision_limit: self.definition_revision_limit,
+            custom_revision_hook: hook,
+            disabled,
+            system_namespace: self.system_definition_namespace.clone(),
+            generations,
+        })
+    }
+}
+
+fn lease_namespace(given: &str) -> String {
+    if !given.is_empty() {
+        return given.to_owned();
+    }
+    let own = std::fs::read_to_string(POD_NAMESPACE).unwrap_or_default();
+    match own.trim() {
+        "" => Options::default().system_namespace,
+        own => own.to_owned(),
+    }
 }
 
 /// An identity no other process has: host, process and start time.
-pub(crate) fn identity() -> String {
+fn identity() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let started = jiff::Timestamp::now().as_nanosecond();
     format!("{}_{}-{started:x}", host.trim(), std::process::id())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,11 @@
-//! What every controller of this room is given: client, caches, applier, events.
+//! What every controller of this room is given: client, caches, applier, events, and the operator's choices.
+
+use std::sync::Arc;
 
 use vela_runtime::events::Events;
 use vela_runtime::{Applier, Cache, Discovery};
+
+use crate::options::Options;
 
 /// Field manager of everything this controller owns on objects.
 pub(crate) const FIELD_MANAGER: &str = "vela-core";
@@ -19,6 +23,8 @@ pub struct Context {
     pub applier: Applier,
     /// Events signed `vela-core`.
     pub events: Events,
+    /// What the operator chose.
+    pub options: Arc<Options>,
 }
 
 impl std::fmt::Debug for Context {
@@ -28,13 +34,14 @@ impl std::fmt::Debug for Context {
 }
 
 impl Context {
-    /// Tools that work through this client.
-    pub fn new(client: kube::Client) -> Self {
+    /// Tools that work through this client, with these choices.
+    pub fn new(client: kube::Client, options: Options) -> Self {
         let discovery = Discovery::new(client.clone());
         Self {
             cache: Cache::new(client.clone()),
             applier: Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER),
             events: Events::new(client.clone(), FIELD_MANAGER),
+            options: Arc::new(options),
             discovery,
             client,
         }

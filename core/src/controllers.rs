@@ -1,27 +1,25 @@
-//! Options in → every controller of this room running until stopped; the one door of `vela-core` and the sandbox.
+//! How to run in → every controller of this room running until stopped; the one door of `vela-core` and the sandbox.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vela_runtime::lease;
 use vela_runtime::manager::{GRACE, Manager};
 use vela_runtime::metrics::Metrics;
+use vela_runtime::{Controller, lease};
 
 use crate::context::Context;
+use crate::options::Options;
 use crate::{
     application, application_configuration, component, containerized_workload, health_scope,
     manual_scaler_trait,
 };
 
-/// Applications reconciled at the same time unless told otherwise.
-pub(crate) const WORKERS: usize = 4;
-
-/// How to run.
+/// How a process runs the controllers.
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// Objects of one kind reconciled at the same time.
-    pub workers: usize,
+pub struct Process {
+    /// What the controllers do.
+    pub options: Options,
     /// Where to serve `/healthz` and `/readyz`; nowhere in a sandbox.
     pub health: Option<SocketAddr>,
     /// Where to serve `/metrics`; nowhere in a sandbox.
@@ -36,10 +34,10 @@ pub struct Options {
     pub stop: crate::Stop,
 }
 
-impl Default for Options {
+impl Default for Process {
     fn default() -> Self {
         Self {
-            workers: WORKERS,
+            options: Options::default(),
             health: None,
             metrics: None,
             lease: None,
@@ -63,23 +61,37 @@ pub enum Error {
 pub struct Controllers;
 
 impl Controllers {
-    /// Run until [`Options::stop`] is cancelled or something essential fails. The CRDs must be installed before.
-    pub async fn run(client: kube::Client, options: Options) -> Result<(), Error> {
-        let context = Context::new(client);
-        let Options { workers, health, metrics, lease, grace, counts, stop } = options;
-        let manager = Manager::new(context.client.clone(), context.cache.clone())
+    /// Run until [`Process::stop`] is cancelled or something essential fails. The CRDs must be installed before.
+    pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
+        let Process { options, health, metrics, lease, grace, counts, stop } = process;
+        let context = Context::new(client, options);
+        let mut manager = Manager::new(context.client.clone(), context.cache.clone())
             .health(health)
             .metrics_address(metrics)
             .lease(lease)
             .grace(grace)
-            .metrics(counts)
-            .with(application::controller(&context, workers))
-            .with(application_configuration::controller(&context, workers))
-            .with(component::controller(&context, workers))
-            .with(containerized_workload::controller(&context, workers))
-            .with(manual_scaler_trait::controller(&context, workers))
-            .with(health_scope::controller(&context, workers));
+            .metrics(counts);
+        for controller in controllers(&context) {
+            manager = manager.with(controller);
+        }
         manager.run(stop).await?;
         Ok(())
     }
+}
+
+/// The controllers that the operator's choices leave, in the order they start.
+fn controllers(context: &Context) -> Vec<Controller> {
+    let workers = context.options.concurrent_reconciles;
+    let mut controllers = Vec::new();
+    if context.options.generations.application_configurations {
+        controllers.push(application_configuration::controller(context, workers));
+        controllers.push(component::controller(context, workers));
+    }
+    if context.options.generations.applications {
+        controllers.push(application::controller(context, workers));
+    }
+    controllers.push(containerized_workload::controller(context, workers));
+    controllers.push(manual_scaler_trait::controller(context, workers));
+    controllers.push(health_scope::controller(context, workers));
+    controllers
 }

@@ -11,9 +11,11 @@ mod context;
 mod controllers;
 mod health_scope;
 mod manual_scaler_trait;
+pub mod options;
 mod status;
 
 pub use context::Context;
-pub use controllers::{Controllers, Error, Options};
+pub use controllers::{Controllers, Error, Process};
+pub use options::Options;
 pub use tokio_util::sync::CancellationToken as Stop;
 pub use vela_runtime::lease::Config as LeaseConfig;

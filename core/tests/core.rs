@@ -11,5 +11,6 @@ mod scenarios {
     pub(crate) mod examples;
     pub(crate) mod faults;
     pub(crate) mod lifecycle;
+    mod process;
     pub(crate) mod world;
 }

@@ -202,6 +202,8 @@ impl Controller {
         let child = clean(&doors()?.core, self.home.path())
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
+            // Several runs may share this machine, and nobody asks the endpoints.
+            .args(["--metrics-addr=0", "--health-addr=0"])
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()?;

@@ -9,6 +9,7 @@
 //! Values that flow between components (`dataInputs`, `dataOutputs`) are written into the rendered objects between
 //! render and graph; an object whose input is not there yet is marked and not applied.
 
+pub mod apply_once;
 pub mod compose;
 pub mod graph;
 pub mod parse;
@@ -16,6 +17,7 @@ pub mod render;
 pub mod revision;
 pub mod status;
 
+pub use apply_once::ApplyOnce;
 pub use compose::{Composed, compose};
 pub use graph::{Graph, graph};
 pub use parse::{Parsed, parse, references};

@@ -1,7 +1,7 @@
 //! An address in → an HTTP server for health and metrics, in plain text, until stopped.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) async fn serve(
     state: Arc<State>,
     stop: CancellationToken,
 ) -> std::io::Result<(SocketAddr, tokio::task::JoinHandle<()>)> {
-    let listener = TcpListener::bind(address).await?;
+    let listener = bind(address).await?;
     let bound = listener.local_addr()?;
     let task = tokio::spawn(async move {
         let free = Arc::new(Semaphore::new(CONNECTIONS_AT_MOST));
@@ -61,6 +61,18 @@ pub(crate) async fn serve(
         }
     });
     Ok((bound, task))
+}
+
+/// Every address of this machine means IPv4's where IPv6 is switched off.
+async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Err(error)
+            if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != std::io::ErrorKind::AddrInUse =>
+        {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        bound => bound,
+    }
 }
 
 fn answer(request: &Request<Incoming>, state: &State) -> Response<Full<Bytes>> {

@@ -76,7 +76,7 @@ pub(crate) fn controller(image: &str) -> Vec<Value> {
     let container = json!({
         "name": CONTROLLER,
         "image": image,
-        "args": [format!("--health-address=0.0.0.0:{HEALTH_PORT}"), format!("--metrics-address=0.0.0.0:{METRICS_PORT}")],
+        "args": [format!("--health-addr=:{HEALTH_PORT}"), format!("--metrics-addr=:{METRICS_PORT}")],
         "ports": [
             {"name": "health", "containerPort": HEALTH_PORT},
             {"name": "metrics", "containerPort": METRICS_PORT},

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tower::Layer;
 use vela_apiserver::ApiServer;
-use vela_core::{Controllers, Options, Stop};
+use vela_core::{Controllers, Process, Stop};
 use vela_runtime::discovery::Discovery;
 use vela_runtime::fault::{Entry, Faults};
 use vela_runtime::metrics::Metrics;
@@ -104,9 +104,9 @@ impl World {
     /// Start the controllers as a new process would: with empty caches and memory.
     pub(crate) fn start(&mut self) {
         assert!(self.running.is_none());
-        let options = Options::default();
-        let (stop, counts) = (options.stop.clone(), options.counts.clone());
-        let task = tokio::spawn(Controllers::run(self.controlled.clone(), options));
+        let process = Process::default();
+        let (stop, counts) = (process.stop.clone(), process.counts.clone());
+        let task = tokio::spawn(Controllers::run(self.controlled.clone(), process));
         self.running = Some(Running { stop, counts, task });
     }
 

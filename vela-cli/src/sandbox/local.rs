@@ -8,7 +8,7 @@ use kube::Client;
 use tokio::task::JoinHandle;
 use vela_apiserver::store::Store;
 use vela_apiserver::{ApiServer, Served};
-use vela_core::{Controllers, Options, Stop};
+use vela_core::{Controllers, Process, Stop};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
@@ -46,8 +46,8 @@ impl Local {
         }
         local.install().await?;
         if purpose == Purpose::Change {
-            let options = Options { stop, ..Options::default() };
-            local.controllers = Some(tokio::spawn(Controllers::run(local.client("default"), options)));
+            let process = Process { stop, ..Process::default() };
+            local.controllers = Some(tokio::spawn(Controllers::run(local.client("default"), process)));
         }
         Ok(local)
     }

@@ -57,6 +57,7 @@ pub(super) fn run(program: &Path, kubeconfig: &Path) -> Result<(), String> {
     vela.run(&["install"])?;
     let core = program.with_file_name(format!("vela-core{}", std::env::consts::EXE_SUFFIX));
     let child = Command::new(&core)
+        .args(["--metrics-addr=0", "--health-addr=0"])
         .env("KUBECONFIG", kubeconfig)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -1,0 +1,171 @@
+//! Every flag in the spelling of operators' manifests → the choice it makes.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::*;
+
+fn read(flags: &[&str]) -> Result<Args, String> {
+    let arguments = std::iter::once("vela-core").chain(flags.iter().copied());
+    Args::read(arguments.map(OsString::from)).map_err(|error| error.to_string())
+}
+
+fn process(flags: &[&str]) -> Result<Process, String> {
+    read(flags)?.process()
+}
+
+fn options(flags: &[&str]) -> Options {
+    process(flags).unwrap().options
+}
+
+#[test]
+fn without_flags_everything_is_as_documented() {
+    let process = process(&[]).unwrap();
+    assert_eq!(process.options, Options::default());
+    let any = |port| Some(SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, port)));
+    assert_eq!((process.metrics, process.health), (any(8080), any(9440)));
+    assert!(process.lease.is_none());
+    let args = read(&[]).unwrap();
+    assert!(args.without_effect().is_empty());
+    let log = args.log;
+    assert_eq!((log.log_file_path.as_str(), log.log_retain_date, log.log_file_max_size), ("", 7, 1024));
+    assert!(log.log_compress && !log.log_debug && log.log_format == LogFormat::Text);
+}
+
+#[test]
+fn endpoints_and_lease() {
+    let spellings: [&[&str]; 4] = [
+        &["--metrics-addr", ":1", "--health-addr", ":2"],
+        &["--metrics-addr=:1", "--health-addr=:2"],
+        &["-metrics-addr=:1", "-health-addr", ":2"],
+        &["--metrics-address=:1", "--health-address=:2"],
+    ];
+    for flags in spellings {
+        let process = process(flags).unwrap();
+        assert_eq!(process.metrics.unwrap().port(), 1, "{flags:?}");
+        assert_eq!(process.health.unwrap().port(), 2, "{flags:?}");
+    }
+    assert!(process(&["--metrics-addr=0"]).unwrap().metrics.is_none());
+    for flag in [
+        "--enable-leader-election",
+        "--enable-leader-election=true",
+        "-enable-leader-election=T",
+        "--leader-elect",
+    ] {
+        let process =
+            process(&[flag, "--leader-election-namespace", "ops", "--leader-election-id=x"]).unwrap();
+        let lease = process.lease.unwrap();
+        assert_eq!((lease.namespace.as_str(), lease.name.as_str()), ("ops", "x"), "{flag}");
+    }
+    assert!(process(&["--enable-leader-election=false"]).unwrap().lease.is_none());
+    let here = process(&["--enable-leader-election"]).unwrap().lease.unwrap();
+    assert!(!here.namespace.is_empty());
+}
+
+#[test]
+fn limits_waits_and_workers() {
+    let options = options(&[
+        "--revision-limit=3",
+        "--application-revision-limit",
+        "4",
+        "--definition-revision-limit=5",
+        "--concurrent-reconciles=6",
+        "--informer-re-sync-interval=1h30m",
+        "--depend-check-wait=10s",
+        "--system-definition-namespace=defs",
+    ]);
+    assert_eq!(options.component_revision_limit, 3);
+    assert_eq!(options.application_revision_limit, 4);
+    assert_eq!(options.definition_revision_limit, 5);
+    assert_eq!(options.concurrent_reconciles, 6);
+    assert_eq!(options.resync, Some(Duration::from_secs(5400)));
+    assert_eq!(options.dependency_wait, Duration::from_secs(10));
+    assert_eq!(options.system_namespace, "defs");
+    assert_eq!(self::options(&["--informer-re-sync-interval=0"]).resync, None);
+    assert_eq!(self::options(&["--workers=2"]).concurrent_reconciles, 2);
+}
+
+#[test]
+fn apply_once_in_each_spelling() {
+    let mode = |flags: &[&str]| options(flags).apply_once;
+    assert_eq!(mode(&["--apply-once-only=FORCE"]), ApplyOnce::Force);
+    assert_eq!(mode(&["--apply-once-only", "on"]), ApplyOnce::On);
+    assert_eq!(mode(&["--apply-once-only"]), ApplyOnce::On, "v0.3 had a switch");
+    assert_eq!(mode(&["--apply-once-only", "--log-debug"]), ApplyOnce::On);
+    assert_eq!(mode(&["-apply-once-only=false"]), ApplyOnce::Off);
+    assert_eq!(mode(&["--apply-once-only="]), ApplyOnce::Off);
+    assert!(
+        read(&["--apply-once-only=sometimes"]).unwrap_err().contains("off (or false), on (or true) or force")
+    );
+}
+
+#[test]
+fn capabilities_hook_and_generations() {
+    assert_eq!(options(&["--disable-caps=all"]).disabled.len(), 4);
+    assert_eq!(options(&["--disable-caps", "route"]).disabled, [Capability::Route].into());
+    let error = process(&["--disable-caps=route,foo"]).unwrap_err();
+    assert!(
+        error.contains("--disable-caps") && error.contains("\"foo\" in disable caps list is not built-in"),
+        "{error}"
+    );
+    let hook = options(&["--custom-revision-hook-url=https://hook.ns.svc/x"]).custom_revision_hook.unwrap();
+    assert_eq!(hook.to_string(), "https://hook.ns.svc/x");
+    let error = process(&["--custom-revision-hook-url=hook.ns"]).unwrap_err();
+    assert!(error.contains("--custom-revision-hook-url") && error.contains("http://"), "{error}");
+    assert!(!options(&["--app-config-installed=false"]).generations.application_configurations);
+    assert!(options(&["--app-config-installed"]).generations.application_configurations);
+    assert!(!options(&["--oam-spec-ver=v0.2"]).generations.applications);
+}
+
+#[test]
+fn log_flags() {
+    let log = read(&[
+        "--log-file-path=/tmp/x.log",
+        "--log-retain-date=3",
+        "--log-compress=false",
+        "--log-file-max-size",
+        "5",
+        "--log-debug",
+        "--log-format=json",
+    ]);
+    let log = log.unwrap().log;
+    assert_eq!(
+        (log.log_file_path.as_str(), log.log_retain_date, log.log_file_max_size),
+        ("/tmp/x.log", 3, 5)
+    );
+    assert!(!log.log_compress && log.log_debug && log.log_format == LogFormat::Json);
+}
+
+#[test]
+fn what_does_nothing_is_said() {
+    let said = |flags: &[&str]| read(flags).unwrap().without_effect();
+    let webhook = said(&["--use-webhook", "--webhook-port=1234", "--webhook-cert-dir=/certs"]);
+    assert!(
+        webhook.len() == 1 && webhook[0].contains("1234") && webhook[0].contains("/certs"),
+        "{webhook:?}"
+    );
+    assert!(said(&["--use-trait-injector=true"])[0].contains("--use-trait-injector does nothing yet"));
+    assert!(said(&["--storage-driver=ConfigMap"])[0].contains("--storage-driver=ConfigMap changes nothing"));
+    assert!(said(&["--use-webhook=false", "--storage-driver=Local"]).is_empty());
+}
+
+#[test]
+fn wrong_values_are_refused_with_the_flag_named() {
+    for (flag, expected) in [
+        ("--metrics-addr=8080", ":PORT"),
+        ("--health-addr=:x", ":PORT"),
+        ("--revision-limit=-1", "--revision-limit"),
+        ("--concurrent-reconciles=0", "from 1"),
+        ("--informer-re-sync-interval=5", "1h30m"),
+        ("--depend-check-wait=-1s", "1h30m"),
+        ("--enable-leader-election=yes", "true or false"),
+        ("--log-compress=2", "true or false"),
+        ("--log-retain-date=x", "--log-retain-date"),
+        ("--oam-spec-ver=v1", "v0.2, v0.3 or all"),
+        ("--webhook-port=70000", "--webhook-port"),
+    ] {
+        let error = read(&[flag]).unwrap_err();
+        let name = flag.split('=').next().unwrap();
+        assert!(error.contains(expected) && error.contains(name), "{flag}: {error}");
+    }
+}
