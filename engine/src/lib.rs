@@ -48,6 +48,7 @@ pub mod plan;
 pub mod render;
 pub mod revision;
 pub mod snapshot;
+pub mod standard;
 pub mod status;
 pub mod steps;
 
