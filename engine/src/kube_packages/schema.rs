@@ -42,10 +42,8 @@ pub(super) fn text(package: &str, api_version: &str, document: &Json) -> Result<
         let (kind, target) = (kind.as_str(), definition_name(name));
         let (version, word) = (quote_string(api_version), quote_string(kind));
         // Older templates name kinds without the mark of a definition.
-        let _ = write!(
-            text,
-            "\n#{kind}: {target} & {{apiVersion: {version}, kind: {word}}}\n{kind}: #{kind}\n"
-        );
+        let _ =
+            write!(text, "\n#{kind}: {target} & {{apiVersion: {version}, kind: {word}}}\n{kind}: #{kind}\n");
     }
     while let Some(name) = document.wanted.pop_first() {
         document.written.insert(name);

@@ -49,7 +49,9 @@ fn rendered(template: &str) -> Result<Json, vela_cue::Diagnostics> {
 
 #[test]
 fn a_kind_brings_its_version_and_checks_types() {
-    let box_ = rendered("output: b.#Box & {spec: {name: \"n\", size: 3, port: \"http\", inner: name: \"m\", \"any-thing\": [1]}}");
+    let box_ = rendered(
+        "output: b.#Box & {spec: {name: \"n\", size: 3, port: \"http\", inner: name: \"m\", \"any-thing\": [1]}}",
+    );
     assert_eq!(
         box_.unwrap(),
         json!({"apiVersion": "example.io/v1", "kind": "Box",
@@ -71,7 +73,8 @@ fn a_kind_brings_its_version_and_checks_types() {
 
 #[test]
 fn the_old_name_open_fields_and_nulls_are_accepted() {
-    let made = rendered("output: b.Box & {spec: {name: \"n\", unknown: 1, maybe: null, lost: {a: 1}}}").unwrap();
+    let made =
+        rendered("output: b.Box & {spec: {name: \"n\", unknown: 1, maybe: null, lost: {a: 1}}}").unwrap();
     assert_eq!(made["spec"]["unknown"], 1);
     assert_eq!(made["kind"], "Box");
 }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{
-    Era, FieldKind, FieldOptions, Input, Instance, Kind, Progress, Provider, Run, Source, Value,
-};
+use vela_cue::{Era, FieldKind, FieldOptions, Input, Instance, Kind, Progress, Provider, Run, Source, Value};
 
 use super::asked::Asked;
 use super::declared::{self, Declared};

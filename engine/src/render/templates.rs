@@ -83,7 +83,7 @@ fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
         Language::Cue(text) => {
             let template = cue::Template::compile_with(&title, text, definition.era(), definition.packages());
             Ok(Compiled::Cue(template.map_err(|found| without_packages(definition, found))?))
-        },
+        }
         Language::Handlebars(text) => Ok(Compiled::Handlebars(handlebars::Template::compile(&title, text)?)),
         Language::Kube { .. } => Ok(Compiled::Kube),
         Language::Terraform(_) => Ok(Compiled::Terraform),
