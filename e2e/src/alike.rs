@@ -193,7 +193,8 @@ impl Place<'_> {
     fn compare(&self, expected: &Value, live: &Value, path: &mut Vec<String>, found: &mut Vec<Difference>) {
         match (expected, live) {
             (Value::Object(expected), Value::Object(live)) => {
-                let fields: std::collections::BTreeSet<&String> = expected.keys().chain(live.keys()).collect();
+                let fields: std::collections::BTreeSet<&String> =
+                    expected.keys().chain(live.keys()).collect();
                 for field in fields {
                     path.push(field.clone());
                     self.either(expected.get(field), live.get(field), path, found);

@@ -27,7 +27,8 @@ impl Kinds {
         for group in discovery.groups() {
             for version in group.versions() {
                 for (resource, capabilities) in group.versioned_resources(version) {
-                    if capabilities.scope == Scope::Namespaced && capabilities.supports_operation(verbs::LIST) {
+                    if capabilities.scope == Scope::Namespaced && capabilities.supports_operation(verbs::LIST)
+                    {
                         kinds.all.insert((resource.api_version.clone(), resource.kind.clone()), resource);
                     }
                 }

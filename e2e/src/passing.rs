@@ -28,8 +28,11 @@ pub fn judge(file: &Path, set: &str, outcomes: &[Outcome]) -> Result<()> {
         println!("{set}: raise the number in {}", file.display());
     }
     if passed < recorded {
-        let failed: Vec<&str> =
-            outcomes.iter().filter(|outcome| !outcome.wrong.is_empty()).map(|outcome| outcome.name.as_str()).collect();
+        let failed: Vec<&str> = outcomes
+            .iter()
+            .filter(|outcome| !outcome.wrong.is_empty())
+            .map(|outcome| outcome.name.as_str())
+            .collect();
         return Err(format!("{set}: {passed} passed, {recorded} must; failed: {}", failed.join(" ")).into());
     }
     Ok(())

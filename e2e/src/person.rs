@@ -113,8 +113,7 @@ fn annotated(object: &Value, namespace: &str) -> Value {
 fn three_way(before: &Value, wanted: &Value, live: &Value) -> Value {
     let mut patch = Map::new();
     let empty = Map::new();
-    let (before, live) =
-        (before.as_object().unwrap_or(&empty), live.as_object().unwrap_or(&empty));
+    let (before, live) = (before.as_object().unwrap_or(&empty), live.as_object().unwrap_or(&empty));
     let wanted = wanted.as_object().unwrap_or(&empty);
     for (field, value) in wanted {
         match live.get(field) {
@@ -146,7 +145,8 @@ fn answer(outcome: kube::Result<()>, doing: &str) -> Result<Answer> {
                 let (reason, message) = (&status.reason, &status.message);
                 return Ok(Err(format!("Error from server ({reason}): {doing}{message}")));
             };
-            let cause = |cause: &kube::core::response::StatusCause| format!("{}: {}", cause.field, cause.message);
+            let cause =
+                |cause: &kube::core::response::StatusCause| format!("{}: {}", cause.field, cause.message);
             let causes: Vec<String> = details.causes.iter().map(cause).collect();
             let list = match causes.as_slice() {
                 [one] => one.clone(),
@@ -167,7 +167,10 @@ mod tests {
         let before = json!({"spec": {"a": 1, "b": {"c": 1, "d": 2}}});
         let wanted = json!({"spec": {"b": {"c": 2}}});
         let live = json!({"spec": {"a": 1, "b": {"c": 1, "d": 2}, "theirs": true}});
-        assert_eq!(three_way(&before, &wanted, &live), json!({"spec": {"a": null, "b": {"c": 2, "d": null}}}));
+        assert_eq!(
+            three_way(&before, &wanted, &live),
+            json!({"spec": {"a": null, "b": {"c": 2, "d": null}}})
+        );
         assert_eq!(three_way(&wanted, &wanted, &wanted), json!({}));
     }
 }

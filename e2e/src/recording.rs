@@ -130,14 +130,17 @@ mod tests {
 
     #[test]
     fn the_story_tells_who_was_refused_and_why() {
-        let told = story("step0 apply rc=0 x created \nstep0 apply rc=1  The X is invalid: \n* a: b\n* c: d\nstep0 settled 8 s\nstep1 ('delete') rc=0 gone");
+        let told = story(
+            "step0 apply rc=0 x created \nstep0 apply rc=1  The X is invalid: \n* a: b\n* c: d\nstep0 settled 8 s\nstep1 ('delete') rc=0 gone",
+        );
         assert_eq!(told[&0], [Ok(()), Err("The X is invalid: \n* a: b\n* c: d".to_owned())]);
         assert_eq!(told[&1], [Ok(())]);
     }
 
     #[test]
     fn commands_are_read() {
-        let request = parse_command("kubectl -n NS patch foo source --type=merge -p {\"a\": {\"b\": \"c d\"}}");
+        let request =
+            parse_command("kubectl -n NS patch foo source --type=merge -p {\"a\": {\"b\": \"c d\"}}");
         let named = Named { kind: "foo".to_owned(), name: "source".to_owned() };
         assert_eq!(request.ok(), Some(Request::Merge(named, json!({"a": {"b": "c d"}}))));
         assert!(parse_command("kubectl scale").is_err());

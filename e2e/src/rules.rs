@@ -54,7 +54,12 @@ impl Rules {
 
     /// The rules that nothing needed.
     pub fn idle(&self) -> Vec<&'static Rule> {
-        self.table.iter().enumerate().filter(|(number, _)| !self.used.contains(number)).map(|(_, rule)| rule).collect()
+        self.table
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| !self.used.contains(number))
+            .map(|(_, rule)| rule)
+            .collect()
     }
 
     /// The reasons that `document` does not give.
@@ -105,7 +110,8 @@ mod tests {
     #[test]
     fn a_rule_excuses_its_place_only_and_idle_ones_are_told() {
         let mut rules = Rules::new(&TABLE);
-        let found = vec![difference("Deployment", &["metadata", "labels"]), difference("Deployment", &["spec"])];
+        let found =
+            vec![difference("Deployment", &["metadata", "labels"]), difference("Deployment", &["spec"])];
         let (left, used) = rules.unexcused("app-1", found);
         assert_eq!(left.len(), 1);
         rules.needed(used);

@@ -29,6 +29,7 @@
 mod compute;
 mod control;
 mod expression;
+mod kube_kinds;
 mod packages;
 mod patching;
 
