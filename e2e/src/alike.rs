@@ -272,8 +272,10 @@ mod tests {
     fn less_more_and_other_are_differences() {
         let one = object("x1", json!({"a": 1, "b": 2, "list": [{"c": 1}, {"c": 2}]}));
         let two = object("x1", json!({"a": 2, "d": 3, "list": [{"c": 1}]}));
-        let paths: Vec<String> =
-            differences(&[one.clone()], &[two]).iter().map(|found| found.path.join(".")).collect();
+        let paths: Vec<String> = differences(std::slice::from_ref(&one), &[two])
+            .iter()
+            .map(|found| found.path.join("."))
+            .collect();
         assert_eq!(paths, ["spec.a", "spec.b", "spec.d", "spec.list.[01]"]);
         assert_eq!(differences(&[one], &[]).len(), 1);
     }
