@@ -29,7 +29,6 @@
 mod compute;
 mod control;
 mod expression;
-mod kube_kinds;
 mod packages;
 mod patching;
 

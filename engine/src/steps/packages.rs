@@ -2,7 +2,7 @@
 
 use vela_cue::{Answer, Call, Provider, Source};
 
-use super::{compute, kube_kinds};
+use super::compute;
 
 type Compute = fn(&Call) -> Option<Result<Answer, String>>;
 
@@ -82,14 +82,4 @@ static WORKLOAD: &[&dyn Provider] = &[
     package!("vela/cue", compute::cue, "workload/cue.cue"),
     package!("vela/config", compute::nothing, "workload/config.cue"),
     package!("vela/helm", compute::nothing, "workload/helm.cue"),
-    &kube_kinds::CORE,
-    &kube_kinds::APPS,
-    &kube_kinds::BATCH,
-    &kube_kinds::BATCH_V1BETA1,
-    &kube_kinds::NETWORKING,
-    &kube_kinds::NETWORKING_V1BETA1,
-    &kube_kinds::AUTOSCALING,
-    &kube_kinds::AUTOSCALING_V2,
-    &kube_kinds::POLICY,
-    &kube_kinds::RBAC,
 ];
