@@ -12,5 +12,6 @@ mod scenarios {
     pub(crate) mod faults;
     pub(crate) mod lifecycle;
     mod process;
+    mod scale;
     pub(crate) mod world;
 }
