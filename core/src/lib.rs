@@ -12,6 +12,7 @@ mod controllers;
 mod health_scope;
 mod manual_scaler_trait;
 pub mod options;
+mod prune;
 mod status;
 
 pub use context::Context;

@@ -11,7 +11,6 @@
 
 pub mod apply_once;
 pub mod compose;
-pub mod data;
 pub mod graph;
 pub mod parse;
 pub mod render;

@@ -1,9 +1,11 @@
 //! Desired objects in → server-side apply writes, only for objects that differ; and deletes that are checked first.
 
+mod delete;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -52,6 +54,8 @@ pub enum Conflicts {
 
 /// Says whether an object that already exists may be changed or deleted; the error tells whose it is.
 pub type Guard<'a> = &'a (dyn Fn(&DynamicObject) -> Result<(), String> + Send + Sync);
+
+pub use delete::Confirm;
 
 /// Why an object was not applied or deleted.
 #[derive(Debug, thiserror::Error)]
@@ -131,10 +135,6 @@ struct Written {
 
 /// Objects remembered at most; beyond it the memory starts anew, at the price of one needless write each.
 const MEMORY_AT_MOST: usize = 50_000;
-
-/// How often a deletion is judged anew when its object changes in between: a busy status writer must not hold it up,
-/// and a lap must end.
-const DELETE_TRIES: usize = 4;
 
 impl std::fmt::Debug for Applier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -218,68 +218,8 @@ impl Applier {
         Ok(Applied { object: Arc::new(written), kind, outcome })
     }
 
-    /// Delete one object if it exists and the guard allows it. `live` is what the cache knows; with nothing known the
-    /// server is asked. The delete is bound to the identity and the version that the guard saw: a namesake created
-    /// meanwhile survives, and an object that changed meanwhile is read anew and judged again.
-    pub async fn delete(
-        &self,
-        api_version: &str,
-        kind: &str,
-        key: &Key,
-        live: Option<Arc<DynamicObject>>,
-        guard: Guard<'_>,
-    ) -> Result<Deletion, Error> {
-        let object = format!("{kind} {key}");
-        let kind = match self.discovery.resolve(api_version, kind).await {
-            Ok(kind) => kind,
-            // With its kind gone from the server the object is gone too.
-            Err(discovery::Error::Unknown { .. }) => return Ok(Deletion::Gone),
-            Err(source) => return Err(Error::Kind { object, source }),
-        };
-        let api: Api<DynamicObject> = kind.api(self.client.clone(), &key.namespace);
-        let failed = |source| Error::Client { object: object.clone(), source };
-        let mut judged = live;
-        let mut last = None;
-        for _ in 0..DELETE_TRIES {
-            let live = match judged.take() {
-                Some(live) => live,
-                None => match api.get_opt(&key.name).await.map_err(failed)? {
-                    Some(live) => Arc::new(live),
-                    None => return Ok(Deletion::Gone),
-                },
-            };
-            guard(&live).map_err(|reason| Error::Foreign { object: object.clone(), reason })?;
-            if live.metadata.deletion_timestamp.is_some() {
-                return Ok(Deletion::Going);
-            }
-            self.memory
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .remove(&(format!("{api_version}/{}", kind.resource.kind), key.clone()));
-            match api.delete(&key.name, &bound_to(&live)).await {
-                // The server answers with the object while finalizers hold it, and with a status once it is gone.
-                Ok(answer) => {
-                    let held = answer.left().and_then(|object| object.metadata.finalizers);
-                    let going = held.is_some_and(|held| !held.is_empty());
-                    return Ok(if going { Deletion::Going } else { Deletion::Gone });
-                }
-                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Deletion::Gone),
-                Err(kube::Error::Api(status)) if status.code == 409 => {
-                    let now = api.get_opt(&key.name).await.map_err(failed)?;
-                    let Some(now) = now else { return Ok(Deletion::Gone) };
-                    last = Some(kube::Error::Api(status));
-                    if now.metadata.uid != live.metadata.uid {
-                        break;
-                    }
-                    judged = Some(Arc::new(now));
-                }
-                Err(source) => return Err(failed(source)),
-            }
-        }
-        match last {
-            Some(source) => Err(failed(source)),
-            None => Ok(Deletion::Going),
-        }
+    fn forget(&self, key: &(String, Key)) {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
     fn remembers(&self, key: &(String, Key), now: &Written) -> bool {
@@ -292,18 +232,6 @@ impl Applier {
             memory.clear();
         }
         memory.insert(key, written);
-    }
-}
-
-/// Only the object that was judged, in the version that was judged.
-fn bound_to(live: &DynamicObject) -> DeleteParams {
-    DeleteParams {
-        propagation_policy: Some(PropagationPolicy::Background),
-        preconditions: Some(Preconditions {
-            uid: live.metadata.uid.clone(),
-            resource_version: live.metadata.resource_version.clone(),
-        }),
-        ..DeleteParams::default()
     }
 }
 

@@ -6,15 +6,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::api::DynamicObject;
-use vela_engine::ObjectKey;
-use vela_runtime::Key;
+use vela_crds::labels;
+use vela_engine::{Definition, ObjectKey};
 use vela_runtime::apply::{self as runtime_apply, Conflicts, Deletion, Outcome};
+use vela_runtime::confirm::Seen;
 
 use super::Hands;
-use super::owned::{may_change, may_delete};
+use super::owned::{Application, may_change, may_delete};
 use super::record::{Entry, Owned, Record};
+use crate::prune::{self, Pruned};
 
 /// The desired set, as plain data.
 #[derive(Clone, Debug)]
@@ -23,6 +26,8 @@ pub(crate) struct Desired {
     pub(crate) identity: String,
     /// Generation of the Application.
     pub(crate) generation: Option<i64>,
+    /// What it was rendered from, beside the Application.
+    pub(crate) definitions: Vec<Arc<Definition>>,
     /// Components in the order written.
     pub(crate) nodes: Vec<Node>,
 }
@@ -56,6 +61,8 @@ pub(crate) struct Applied {
     pub(crate) configured: usize,
     pub(crate) pruned: usize,
     pub(crate) complete: bool,
+    /// When to come again although nothing changes: something unwanted waits for its quiet time.
+    pub(crate) again: Option<Duration>,
 }
 
 /// Proof that the whole set with one identity was applied by this lap; made nowhere else.
@@ -85,14 +92,15 @@ impl Error {
 /// again until it names nothing new.
 pub(crate) async fn apply(
     hands: &Hands,
-    application: &Key,
+    application: &Application<'_>,
     desired: &Desired,
     due: &(dyn Fn(&Applied) -> Vec<usize> + Send + Sync),
 ) -> Result<Applied, Error> {
-    let (mut record, stored) = hands.records.read(application)?;
+    let key = &application.key;
+    let (mut record, stored) = hands.records.read(key)?;
     let before = record.clone();
     begin(&mut record, desired);
-    let stored = hands.records.write(application, &record, stored).await.map_err(Error::Record)?;
+    let stored = hands.records.write(key, &record, stored).await.map_err(Error::Record)?;
     let mut applied = Applied::default();
     let mut done = BTreeSet::new();
     loop {
@@ -107,13 +115,26 @@ pub(crate) async fn apply(
     applied.waiting = desired.nodes.len().saturating_sub(done.len());
     if applied.errors.is_empty() && applied.waiting == 0 {
         let proof = Complete { desired };
-        prune(hands, application, &proof, &mut record, &mut applied).await?;
-        // Objects that are still going away stay in the record until a later lap sees them gone.
-        record.complete = record.entries.len() == count(desired);
+        settle(&mut record, &proof);
+        let stored = hands.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
+        let pruned = prune(hands, application, &proof, &mut record, &mut applied).await;
+        // What is gone is gone, also when a later one could not be deleted.
+        settle(&mut record, &proof);
+        hands.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
+        pruned?;
         applied.complete = true;
-        hands.records.write(application, &record, Some(stored)).await.map_err(Error::Record)?;
     }
     Ok(applied)
+}
+
+/// The record of a completely applied set: what else is in it is marked as unwanted, and it is complete without that.
+fn settle(record: &mut Record, proof: &Complete<'_>) {
+    let wanted: BTreeSet<Owned> =
+        pieces(proof.desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect();
+    for (owned, entry) in &mut record.entries {
+        entry.unwanted = !wanted.contains(owned);
+    }
+    record.complete = record.entries.len() == wanted.len();
 }
 
 /// The record before the first write: what was owned and what will be. A finished record of the same set stays as it is.
@@ -123,7 +144,7 @@ fn begin(record: &mut Record, desired: &Desired) {
         && record.entries.len() == count(desired)
         && pieces(desired).all(|(_, _, piece)| {
             let known = record.entries.get(&Owned::of(&piece.object));
-            known.is_some_and(|entry| entry.hash.as_deref() == Some(&runtime_apply::hash(&piece.object)))
+            known.is_some_and(|entry| entry.hash.as_deref() == Some(&content(&piece.object)))
         });
     if unchanged {
         return;
@@ -134,13 +155,41 @@ fn begin(record: &mut Record, desired: &Desired) {
     for (wave, node, piece) in pieces(desired) {
         let entry = record.entries.entry(Owned::of(&piece.object)).or_default();
         *entry = Entry {
-            hash: Some(runtime_apply::hash(&piece.object)),
+            hash: Some(content(&piece.object)),
             uid: entry.uid.take(),
             wave: Some(wave),
             component: Some(node.component.clone()),
             trait_type: piece.trait_type.clone(),
+            // Taking the mark off is a write of the record, and [`apply_node`] writes the object.
+            unwanted: false,
         };
     }
+}
+
+/// Hash of an object without the name of the revision it is made by: what it means does not depend on that.
+fn content(object: &DynamicObject) -> String {
+    let mut object = object.clone();
+    if let Some(labels) = &mut object.metadata.labels {
+        labels.remove(labels::APP_REVISION);
+    }
+    runtime_apply::hash(&object)
+}
+
+/// The desired object, as it is written now. One that was applied with the same content before keeps the name of the
+/// revision that did it: a new revision writes what it changes and nothing else.
+fn as_written(desired: &DynamicObject, live: Option<&DynamicObject>, recorded: bool) -> DynamicObject {
+    let mut object = desired.clone();
+    let named = |object: &DynamicObject| {
+        let labels = object.metadata.labels.as_ref()?;
+        labels.get(labels::APP_REVISION).cloned()
+    };
+    if let (true, Some(before)) = (recorded, live.and_then(named))
+        && let Some(labels) =
+            object.metadata.labels.as_mut().filter(|all| all.contains_key(labels::APP_REVISION))
+    {
+        labels.insert(labels::APP_REVISION.to_owned(), before);
+    }
+    object
 }
 
 fn pieces(desired: &Desired) -> impl Iterator<Item = (i32, &Node, &Piece)> {
@@ -154,7 +203,7 @@ fn count(desired: &Desired) -> usize {
 /// Apply one component; its first failure leaves the rest of it alone.
 async fn apply_node(
     hands: &Hands,
-    application: &Key,
+    application: &Application<'_>,
     node: &Node,
     before: &Record,
     record: &mut Record,
@@ -165,9 +214,11 @@ async fn apply_node(
         let known = before.entries.get(&owned);
         // Only a complete record tells what is on the live object; an interrupted lap wrote who knows what.
         let recorded = before.complete
-            && known.is_some_and(|entry| entry.hash.as_deref() == Some(&runtime_apply::hash(&piece.object)));
+            && known.is_some_and(|entry| {
+                !entry.unwanted && entry.hash.as_deref() == Some(&content(&piece.object))
+            });
         let uid = known.and_then(|entry| entry.uid.clone());
-        let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), live);
+        let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), &piece.object, live);
         let result = async {
             let kind =
                 hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.map_err(|source| {
@@ -175,8 +226,8 @@ async fn apply_node(
                 })?;
             let informer = hands.owned.informer(&kind).await.ok();
             let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-            let done =
-                hands.context.applier.apply(&piece.object, live, recorded, Conflicts::Force, &guard).await?;
+            let object = as_written(&piece.object, live.as_deref(), recorded);
+            let done = hands.context.applier.apply(&object, live, recorded, Conflicts::Force, &guard).await?;
             if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
                 informer.observe((*done.object).clone());
             }
@@ -203,26 +254,60 @@ async fn apply_node(
     }
 }
 
-/// Delete what the record has and the applied set has not; only an object of this application is deleted.
+/// Delete what the record has and the applied set has not; only an object of this application is deleted, and only
+/// through the one door that looks at the application again.
 async fn prune(
     hands: &Hands,
-    application: &Key,
+    owner: &Application<'_>,
     proof: &Complete<'_>,
     record: &mut Record,
     applied: &mut Applied,
 ) -> Result<(), Error> {
-    let wanted: BTreeSet<Owned> =
-        pieces(proof.desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect();
-    let gone: Vec<(Owned, Entry)> = record
+    let key = &owner.key;
+    if record.entries.values().all(|entry| !entry.unwanted) {
+        hands.quiet.forget(key);
+        return Ok(());
+    }
+    if let Some(left) = hands.quiet.left(key, &proof.desired.identity) {
+        applied.again = Some(left);
+        return Ok(());
+    }
+    let definitions = hands.world.confirm(&key.namespace, &proof.desired.definitions).await;
+    if !definitions.map_err(Error::Record)? {
+        applied.again = Some(super::CONFLICT_WAIT);
+        return Ok(());
+    }
+    let unwanted: Vec<(Owned, Entry)> = record
         .entries
         .iter()
-        .filter(|(owned, _)| !wanted.contains(owned))
+        .filter(|(_, entry)| entry.unwanted)
         .map(|(owned, entry)| (owned.clone(), entry.clone()))
         .collect();
-    for (owned, entry) in gone {
-        if delete(hands, application, &owned, &entry).await? == Deletion::Gone {
-            applied.pruned += 1;
-            record.entries.remove(&owned);
+    let application = Seen { resource: &hands.applications.watch().resource, object: owner.object };
+    let decision = prune::Decision { context: &hands.context, seen: vec![application] };
+    for (owned, entry) in unwanted {
+        let guard = |live: &DynamicObject| may_delete(owner, entry.uid.as_deref(), live);
+        let identity = (owned.api_version.as_str(), owned.kind.as_str(), &owned.key);
+        match prune::delete(&decision, identity, &guard).await? {
+            Pruned::Gone => {
+                if let Ok(kind) = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await
+                    && let Ok(informer) = hands.owned.informer(&kind).await
+                {
+                    informer.forget(&owned.key);
+                }
+                applied.pruned += 1;
+                record.entries.remove(&owned);
+            }
+            // It stays in the record until a later lap sees it gone; its end wakes us.
+            Pruned::Going => {}
+            Pruned::Foreign(reason) => {
+                tracing::info!(application = %key, object = ?owned, reason, "an object of the record is not ours; it is left alone");
+                record.entries.remove(&owned);
+            }
+            Pruned::Changed => {
+                applied.again = Some(super::CONFLICT_WAIT);
+                return Ok(());
+            }
         }
     }
     Ok(())
@@ -231,7 +316,7 @@ async fn prune(
 /// Delete one recorded object; one that turned out to be somebody else's counts as gone from our record.
 pub(crate) async fn delete(
     hands: &Hands,
-    application: &Key,
+    application: &Application<'_>,
     owned: &Owned,
     entry: &Entry,
 ) -> Result<Deletion, runtime_apply::Error> {
@@ -242,8 +327,14 @@ pub(crate) async fn delete(
         None => None,
     };
     let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-    let result =
-        hands.context.applier.delete(&owned.api_version, &owned.kind, &owned.key, live, &guard).await;
+    let delete =
+        |live| hands.context.applier.delete(&owned.api_version, &owned.kind, &owned.key, live, &guard);
+    let cached = live.is_some();
+    let mut result = delete(live).await;
+    if cached && matches!(result, Err(runtime_apply::Error::Foreign { .. })) {
+        // The cache may have shown a former object of that name.
+        result = delete(None).await;
+    }
     match result {
         Ok(deletion) => {
             if let Some(informer) = informer.filter(|_| deletion == Deletion::Gone) {
@@ -252,7 +343,7 @@ pub(crate) async fn delete(
             Ok(deletion)
         }
         Err(runtime_apply::Error::Foreign { object, reason }) => {
-            tracing::info!(%application, object, reason, "an object of the record is not ours; it is left alone");
+            tracing::info!(application = %application.key, object, reason, "an object of the record is not ours; it is left alone");
             Ok(Deletion::Gone)
         }
         Err(error) => Err(error),

@@ -26,7 +26,12 @@ pub(super) fn desired(graph: &Graph, generation: Option<i64>) -> Result<Desired,
         nodes.push(node(&name, 0, component)?);
     }
     nodes.push(node("", 1, composed.configuration)?);
-    Ok(Desired { identity: graph.identity().hash().to_owned(), generation, nodes })
+    Ok(Desired {
+        identity: graph.identity().hash().to_owned(),
+        generation,
+        definitions: super::definitions(graph),
+        nodes,
+    })
 }
 
 /// What became of the workloads and traits, as far as the configuration has applied them.

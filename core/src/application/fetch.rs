@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -14,7 +15,6 @@ use vela_engine::parse::References;
 use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostics, ObjectKey, Snapshot};
 use vela_runtime::Key;
 use vela_runtime::cache::{Informer, Watch};
-use vela_webhooks::kinds::with_kinds;
 
 use crate::context::Context;
 
@@ -27,8 +27,6 @@ pub(crate) enum Error {
     Object(#[from] vela_runtime::cache::NotSynced),
     #[error(transparent)]
     Kind(#[from] vela_runtime::discovery::Error),
-    #[error("cannot read the schemas that a definition imports: {0}")]
-    Schemas(#[source] kube::Error),
     #[error("{0}")]
     Definition(Diagnostics),
 }
@@ -74,7 +72,7 @@ impl World {
         for (kind, name) in &references.definitions {
             // The application's own namespace wins over the shared one.
             if let Some(object) = self.find(*kind, namespace, name) {
-                snapshot.insert_definition(self.definition(*kind, &object).await?);
+                snapshot.insert_definition(self.definition(*kind, &object)?);
             }
         }
         for (api_version, kind) in &references.kinds {
@@ -125,33 +123,54 @@ impl World {
         name: &str,
     ) -> Option<Arc<DynamicObject>> {
         let informer = self.definitions.get(&kind)?;
-        [namespace, SYSTEM_NAMESPACE]
-            .into_iter()
-            .find_map(|namespace| informer.get(&Key::new(namespace, name)))
+        self.namespaces(namespace).find_map(|namespace| informer.get(&Key::new(namespace, name)))
     }
 
-    async fn definition(
+    /// Where definitions are looked for, in this order.
+    fn namespaces<'n>(&self, namespace: &'n str) -> impl Iterator<Item = &'n str> {
+        [namespace, SYSTEM_NAMESPACE].into_iter()
+    }
+
+    /// Does the server still have these definitions, as they were read? Asked before anything is deleted because of
+    /// them: a cache may be behind.
+    pub(crate) async fn confirm(
         &self,
-        kind: DefinitionKind,
-        object: &DynamicObject,
-    ) -> Result<Arc<Definition>, Error> {
+        namespace: &str,
+        definitions: &[Arc<Definition>],
+    ) -> Result<bool, kube::Error> {
+        for definition in definitions {
+            let Some(informer) = self.definitions.get(&definition.kind()) else { continue };
+            let mut fresh = None;
+            for namespace in self.namespaces(namespace) {
+                let resource = &informer.watch().resource;
+                let api: Api<DynamicObject> =
+                    Api::namespaced_with(self.context.client.clone(), namespace, resource);
+                fresh = api.get_opt(definition.name()).await?;
+                if fresh.is_some() {
+                    break;
+                }
+            }
+            let same = fresh.is_some_and(|fresh| fresh.data.get("spec") == Some(definition.spec()));
+            if !same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn definition(&self, kind: DefinitionKind, object: &DynamicObject) -> Result<Arc<Definition>, Error> {
         let key = (kind, Key::of(object));
         let version = object.metadata.resource_version.clone().unwrap_or_default();
-        let lock = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, definition)) = lock().get(&key)
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, definition)) = read.get(&key)
             && *known == version
         {
             return Ok(definition.clone());
         }
         let definition =
             Definition::from_object(json(object)).map_err(|error| Error::Definition(error.into()))?;
-        let definition = with_kinds(&self.context.client, definition).await.map_err(Error::Schemas)?;
-        // Kinds that are not served yet may be later: then the definition is read again.
-        let complete = definition.imports().len() == definition.packages().len();
         let definition = Arc::new(definition);
-        if complete {
-            lock().insert(key, (version, definition.clone()));
-        }
+        read.insert(key, (version, definition.clone()));
         Ok(definition)
     }
 

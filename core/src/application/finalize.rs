@@ -1,10 +1,10 @@
 //! A deleted Application → every recorded object gone, then the record, then the finalizer; never parses or renders.
 
-use vela_runtime::Key;
 use vela_runtime::apply::{self as runtime_apply, Deletion};
 
 use super::Hands;
 use super::apply::delete;
+use super::owned::Application;
 use super::record::{Entry, Owned};
 
 /// Why the deletion cannot go on.
@@ -14,14 +14,20 @@ pub(crate) enum Error {
     Unreadable(#[from] serde_json::Error),
     #[error(transparent)]
     Delete(#[from] runtime_apply::Error),
+    #[error("cannot read the application: {}", runtime_apply::explain(.0))]
+    Read(#[source] kube::Error),
     #[error("cannot remove the record of owned objects: {}", runtime_apply::explain(.0))]
     Record(#[source] kube::Error),
 }
 
 /// Delete everything recorded, last wave first; true when all of it is gone. What is still going away wakes the
 /// application again when it is gone.
-pub(crate) async fn finalize(hands: &Hands, application: &Key) -> Result<bool, Error> {
-    let (record, stored) = hands.records.read(application)?;
+pub(crate) async fn finalize(hands: &Hands, application: &Application<'_>) -> Result<bool, Error> {
+    if !is_still_deleted(hands, application).await.map_err(Error::Read)? {
+        // Another one took its name, or nothing is left to do: what comes next wakes us.
+        return Ok(false);
+    }
+    let (record, stored) = hands.records.read(&application.key)?;
     let mut entries: Vec<(&Owned, &Entry)> = record.entries.iter().collect();
     entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.wave));
     let mut all_gone = true;
@@ -37,8 +43,16 @@ pub(crate) async fn finalize(hands: &Hands, application: &Key) -> Result<bool, E
     if let Some(error) = first_error {
         return Err(error.into());
     }
-    if all_gone && stored.is_some() {
-        hands.records.remove(application).await.map_err(Error::Record)?;
+    if all_gone && let Some(stored) = stored {
+        hands.records.remove(&stored).await.map_err(Error::Record)?;
     }
     Ok(all_gone)
+}
+
+/// The cache may be behind: an application of that name that was created since is not to be touched.
+async fn is_still_deleted(hands: &Hands, application: &Application<'_>) -> Result<bool, kube::Error> {
+    let fresh = hands.api(&application.key).get_opt(&application.key.name).await?;
+    Ok(fresh.is_some_and(|fresh| {
+        fresh.metadata.uid == application.object.metadata.uid && fresh.metadata.deletion_timestamp.is_some()
+    }))
 }

@@ -22,12 +22,14 @@ use vela_engine::parse::Era;
 use vela_engine::revision::Previous;
 use vela_engine::status::{ConditionType, Status, status};
 use vela_engine::{
-    Code, Diagnostic, Diagnostics, Document, Graph, Snapshot, Templates, graph, parse, plan, render, revision,
+    Code, Definition, Diagnostic, Diagnostics, Document, Graph, Snapshot, Templates, graph, parse, plan,
+    render, revision,
 };
 use vela_runtime::cache::{Change, Informer, Watch};
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
 use crate::context::Context;
+use crate::prune::Quiet;
 use apply::{Applied, Desired, Node, Piece};
 use fetch::{World, json as to_json};
 use observe::observe;
@@ -48,6 +50,7 @@ pub(crate) struct Hands {
     owned: OwnedKinds,
     configurations: Arc<Informer>,
     templates: Arc<Templates>,
+    quiet: Quiet,
 }
 
 /// A lap that ended early: in which phase, with what, and what to do about it.
@@ -100,6 +103,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
             .cache
             .informer(Watch::full(ApiResource::erase::<ApplicationConfiguration>(&()))),
         templates: Arc::new(Templates::default()),
+        quiet: Quiet::default(),
     };
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
     let mut controller = Controller::new("application", hands).for_kind(&applications).workers(workers);
@@ -125,7 +129,10 @@ fn users_of(change: &Change, applications: &Informer) -> Vec<Key> {
 
 impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(application) = self.applications.get(&key) else { return Ok(Action::Done) };
+        let Some(application) = self.applications.get(&key) else {
+            self.quiet.forget(&key);
+            return Ok(Action::Done);
+        };
         let paused = application.metadata.labels.as_ref().and_then(|labels| labels.get(labels::PAUSE));
         if paused.is_some_and(|paused| paused == "true") {
             return Ok(Action::Done);
@@ -135,12 +142,12 @@ impl Reconciler for Hands {
         }
         let document = Document::from_object(to_json(&application));
         let old = document.value().get("status").cloned();
-        let (status, retry, complete) = match self.lap(&key, &application, &document).await {
-            Ok((status, applied)) => (status, !applied.errors.is_empty(), applied.complete),
+        let (status, retry, complete, again) = match self.lap(&key, &application, &document).await {
+            Ok((status, applied)) => (status, !applied.errors.is_empty(), applied.complete, applied.again),
             Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
             Err(stopped) => {
                 let status = Status::failed(&document, stopped.phase, &stopped.error);
-                (status, stopped.then == Then::Retry, false)
+                (status, stopped.then == Then::Retry, false, None)
             }
         };
         let status = status.to_json(old.as_ref(), &conditions::now());
@@ -153,7 +160,7 @@ impl Reconciler for Hands {
         if retry {
             return Err(Failure::retry(format!("application {key} is not applied; see its conditions")));
         }
-        Ok(Action::Done)
+        Ok(again.map_or(Action::Done, Action::RequeueAfter))
     }
 }
 
@@ -189,7 +196,8 @@ impl Hands {
             true => (0..desired.nodes.len()).collect(),
             false => graph.due(&observe(applied), &self.templates),
         };
-        let applied = apply::apply(self, key, &desired, &due).await;
+        let owner = owned::Application::of(application);
+        let applied = apply::apply(self, &owner, &desired, &due).await;
         let applied = applied.map_err(|error| Stopped::write(Workflow, &error, error.source()))?;
         let observed = if by_configuration {
             composed::observe(self, key, &graph, &applied)
@@ -246,7 +254,7 @@ impl Hands {
         if others.len() == held.len() {
             return Ok(Action::Done);
         }
-        let finalized = finalize::finalize(self, key).await;
+        let finalized = finalize::finalize(self, &owned::Application::of(application)).await;
         if matches!(finalized, Ok(true)) {
             return match self.set_finalizers(key, application, &others).await {
                 Err(kube::Error::Api(status)) if status.code == 404 => Ok(Action::Done),
@@ -292,6 +300,11 @@ impl Hands {
     }
 }
 
+/// Every definition that the application was rendered from.
+fn definitions(graph: &Graph) -> Vec<Arc<Definition>> {
+    graph.app_file().definitions().into_iter().cloned().collect()
+}
+
 /// The graph as the hands need it: objects of kinds without namespaces lose theirs.
 async fn desired(
     discovery: &Discovery,
@@ -317,5 +330,10 @@ async fn desired(
         let component = graph.component(index).map(|component| component.name.clone()).unwrap_or_default();
         nodes.push(Node { component, wave: i32::try_from(wave).unwrap_or(i32::MAX), pieces });
     }
-    Ok(Desired { identity: graph.identity().hash().to_owned(), generation, nodes })
+    Ok(Desired {
+        identity: graph.identity().hash().to_owned(),
+        generation,
+        definitions: definitions(graph),
+        nodes,
+    })
 }

@@ -65,32 +65,73 @@ pub(crate) fn application_of(object: &DynamicObject) -> Option<Key> {
     Some(Key::new(namespace.clone(), name.clone()))
 }
 
+/// An application as the owner of objects.
+#[derive(Clone, Debug)]
+pub(crate) struct Application<'a> {
+    pub(crate) key: Key,
+    /// As the lap read it.
+    pub(crate) object: &'a DynamicObject,
+}
+
+impl<'a> Application<'a> {
+    pub(crate) fn of(object: &'a DynamicObject) -> Self {
+        Self { key: Key::of(object), object }
+    }
+
+    /// The controller that an object names, if it is neither this application nor its record.
+    fn other_controller(&self, object: &DynamicObject, desired: Option<&DynamicObject>) -> Option<String> {
+        let owners = object.metadata.owner_references.as_deref().unwrap_or_default();
+        let controller = owners.iter().find(|owner| owner.controller == Some(true))?;
+        // A template may name a controller itself.
+        let wanted = desired.and_then(|desired| desired.metadata.owner_references.as_deref());
+        if wanted.is_some_and(|wanted| wanted.iter().any(|owner| owner.uid == controller.uid)) {
+            return None;
+        }
+        let ours = self.object.metadata.uid.as_deref() == Some(&controller.uid)
+            || controller.kind == "ResourceTracker" && self.may_be_recorded_in(&controller.name);
+        (!ours).then(|| format!("{} {}", controller.kind, controller.name))
+    }
+
+    /// The names that release 1.0 and we give to the record of this application.
+    fn may_be_recorded_in(&self, tracker: &str) -> bool {
+        let Key { namespace, name } = &self.key;
+        tracker == format!("{namespace}-{name}") || tracker == super::record::name(&self.key)
+    }
+}
+
 /// May this application change the object? The error names whose it is.
 pub(crate) fn may_change(
-    application: &Key,
+    application: &Application<'_>,
     recorded_uid: Option<&str>,
+    desired: &DynamicObject,
     object: &DynamicObject,
 ) -> Result<(), String> {
+    if let Some(controller) = application.other_controller(object, Some(desired)) {
+        return Err(format!(
+            "it exists and is controlled by {controller}; rename the component, or delete the object there"
+        ));
+    }
     if recorded_uid.is_some() && object.metadata.uid.as_deref() == recorded_uid {
         return Ok(());
     }
+    let key = &application.key;
     match application_of(object) {
-        Some(owner) if owner == *application => Ok(()),
+        Some(owner) if owner == *key => Ok(()),
         Some(owner) => Err(format!(
             "it exists and belongs to application {owner}; rename one of the two, or delete it there first"
         )),
         None => Err(format!(
-            "it exists and was not made by application {application}; rename the component, delete the object, or hand \
+            "it exists and was not made by application {key}; rename the component, delete the object, or hand \
              it over with the label {}={}",
             labels::APP_NAME,
-            application.name
+            key.name
         )),
     }
 }
 
 /// May this application delete the object? Stricter than a change: record and label must both say so.
 pub(crate) fn may_delete(
-    application: &Key,
+    application: &Application<'_>,
     recorded_uid: Option<&str>,
     object: &DynamicObject,
 ) -> Result<(), String> {
@@ -99,8 +140,11 @@ pub(crate) fn may_delete(
     {
         return Err("another object took its name since; that one is kept".to_owned());
     }
+    if let Some(controller) = application.other_controller(object, None) {
+        return Err(format!("it is controlled by {controller}; it is kept"));
+    }
     match application_of(object) {
-        Some(owner) if owner == *application => Ok(()),
-        _ => Err(format!("it no longer carries the label of application {application}; it is kept")),
+        Some(owner) if owner == application.key => Ok(()),
+        _ => Err(format!("it no longer carries the label of application {}; it is kept", application.key)),
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::{Api, ResourceExt as _};
 use vela_crds::{ManagedResource, ResourceTracker, ResourceTrackerSpec, labels};
 use vela_runtime::Key;
@@ -41,6 +41,8 @@ pub(crate) struct Entry {
     pub(crate) wave: Option<i32>,
     pub(crate) component: Option<String>,
     pub(crate) trait_type: Option<String>,
+    /// The last complete set does not name it: it is to be deleted.
+    pub(crate) unwanted: bool,
 }
 
 /// The record of one application.
@@ -125,11 +127,18 @@ impl Records {
         Ok(written)
     }
 
-    /// Forget the record; only after everything in it is gone.
-    pub(crate) async fn remove(&self, application: &Key) -> Result<(), kube::Error> {
-        let name = name(application);
+    /// Forget the record, exactly as it was read; only after everything in it is gone.
+    pub(crate) async fn remove(&self, stored: &ResourceTracker) -> Result<(), kube::Error> {
+        let name = stored.name_any();
         let api: Api<ResourceTracker> = Api::all(self.context.client.clone());
-        match api.delete(&name, &DeleteParams::default()).await {
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: stored.metadata.uid.clone(),
+                resource_version: stored.metadata.resource_version.clone(),
+            }),
+            ..DeleteParams::default()
+        };
+        match api.delete(&name, &params).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(error) => return Err(error),
@@ -140,7 +149,7 @@ impl Records {
 }
 
 /// A namespace has no dot, so the last dot parts the two and no two applications share a record.
-fn name(application: &Key) -> String {
+pub(crate) fn name(application: &Key) -> String {
     let name = format!("{}.{}", application.name, application.namespace);
     if name.len() <= NAME_BYTES_AT_MOST {
         return name;
@@ -164,6 +173,7 @@ fn entry(managed: &ManagedResource) -> (Owned, Entry) {
         wave: managed.wave,
         component: managed.component.clone(),
         trait_type: managed.trait_type.clone(),
+        unwanted: managed.deleted,
     };
     (owned, entry)
 }
@@ -179,7 +189,30 @@ fn managed((owned, entry): (&Owned, &Entry)) -> ManagedResource {
         wave: entry.wave,
         component: entry.component.clone(),
         trait_type: entry.trait_type.clone(),
+        deleted: entry.unwanted,
         creator: Some("workflow".to_owned()),
         ..ManagedResource::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_applications_share_a_record() {
+        let long = |end: char| Key::new("ns", "a".repeat(NAME_BYTES_AT_MOST - 1) + &end.to_string());
+        let keys = [
+            Key::new("c", "a-b"),
+            Key::new("b-c", "a"),
+            Key::new("c", "a.b"),
+            Key::new("b", "a.c"),
+            Key::new("", "a"),
+            long('x'),
+            long('y'),
+        ];
+        let names: std::collections::BTreeSet<String> = keys.iter().map(name).collect();
+        assert_eq!(names.len(), keys.len(), "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= NAME_BYTES_AT_MOST));
     }
 }

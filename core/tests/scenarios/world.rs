@@ -92,6 +92,12 @@ impl World {
         Self { client, faults, namespace, controlled, discovery, running: None, _server: server }
     }
 
+    /// The same cluster seen from another namespace; its controllers are those of the first.
+    pub(crate) fn in_namespace(world: &Self, namespace: &str) -> Self {
+        let (client, controlled) = (world.client.clone(), world.controlled.clone());
+        Self::over(client, controlled, world.faults.clone(), namespace.to_owned(), None)
+    }
+
     async fn install(&self) {
         for crd in vela_crds::crds().unwrap() {
             self.create(serde_json::to_value(crd).unwrap()).await;

@@ -1,0 +1,122 @@
+//! What an owner no longer names → deleted, after a quiet time and a fresh look at the owner; the only door for it.
+//!
+//! A delete cannot be undone, and what decides it may be out of date: a cache lags, a user goes back to the former
+//! content, another process has become the leader. Therefore, in this order:
+//!
+//! 1. the caller applied the whole set of the same content in the same lap, and its record, written against the
+//!    version it was read in, marks the object as unwanted;
+//! 2. the owner's content has been the same for [`QUIET`];
+//! 3. the object is read from the server, and the guard says that it is the owner's;
+//! 4. the owner, and what else decided, is read from the server and is what this lap rendered;
+//! 5. the delete names the uid and the version of the object that was read.
+//!
+//! Whoever wants a marked object again takes the mark off and writes the object, so its version moves, and a delete
+//! that was decided before, however late it is sent, fails.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vela_runtime::Key;
+use vela_runtime::apply::{self as runtime_apply, Deletion, Guard};
+use vela_runtime::confirm::{Seen, confirm};
+
+use crate::context::Context;
+
+/// How long an owner's content must have been the same before anything that it does not name is deleted. People and
+/// tools that go back to the former content right after a change do so within a second or two, and a rest that
+/// stays two seconds longer disturbs nobody.
+pub(crate) const QUIET: Duration = Duration::from_secs(2);
+
+/// Owners remembered at most; beyond it the memory starts anew, at the price of waiting once more.
+const OWNERS_AT_MOST: usize = 50_000;
+
+/// Since when each owner with something unwanted has had its present content, as this process saw it. The time is
+/// not stored: a restart waits anew, and no two clocks need to agree. What is unwanted is in the record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Quiet {
+    since: Arc<Mutex<BTreeMap<Key, (String, Instant)>>>,
+}
+
+impl Quiet {
+    /// What is left of the quiet time of this content; nothing when it is over.
+    pub(crate) fn left(&self, owner: &Key, content: &str) -> Option<Duration> {
+        let now = Instant::now();
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        if since.len() >= OWNERS_AT_MOST && !since.contains_key(owner) {
+            since.clear();
+        }
+        let known = since.entry(owner.clone()).or_insert_with(|| (content.to_owned(), now));
+        if known.0 != content {
+            *known = (content.to_owned(), now);
+        }
+        let left = QUIET.saturating_sub(now.duration_since(known.1));
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Nothing of this owner is unwanted, or it is gone.
+    pub(crate) fn forget(&self, owner: &Key) {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner).remove(owner);
+    }
+}
+
+/// What the decision that something is unwanted was made from, as the lap had it: the owner first.
+pub(crate) struct Decision<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) seen: Vec<Seen<'a>>,
+}
+
+/// What became of an unwanted object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Pruned {
+    /// It is not there any more.
+    Gone,
+    /// It is being deleted and waits for its finalizers.
+    Going,
+    /// It is not the owner's, for this reason, and was left alone.
+    Foreign(String),
+    /// The owner or the object was changed meanwhile: stop, and look again.
+    Changed,
+}
+
+/// Delete one object that its owner no longer names.
+pub(crate) async fn delete(
+    decision: &Decision<'_>,
+    (api_version, kind, key): (&str, &str, &Key),
+    guard: Guard<'_>,
+) -> Result<Pruned, runtime_apply::Error> {
+    let Decision { context, seen } = decision;
+    let confirm: runtime_apply::Confirm<'_> =
+        &|| Box::pin(async { Ok(confirm(&context.client, seen).await?.is_some()) });
+    let deleted = context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await;
+    match deleted {
+        Ok(Some(Deletion::Gone)) => Ok(Pruned::Gone),
+        Ok(Some(Deletion::Going)) => Ok(Pruned::Going),
+        Ok(None) => Ok(Pruned::Changed),
+        Err(runtime_apply::Error::Foreign { reason, .. }) => Ok(Pruned::Foreign(reason)),
+        Err(runtime_apply::Error::Client { source: kube::Error::Api(status), .. }) if status.code == 409 => {
+            Ok(Pruned::Changed)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_content_that_stays_is_quiet() {
+        let (quiet, key) = (Quiet::default(), Key::new("ns", "shop"));
+        assert_eq!(quiet.left(&key, "b"), Some(QUIET));
+        tokio::time::advance(QUIET / 2).await;
+        assert_eq!(quiet.left(&key, "b"), Some(QUIET / 2));
+        assert_eq!(quiet.left(&key, "a"), Some(QUIET), "another content waits anew");
+        tokio::time::advance(QUIET).await;
+        assert_eq!(quiet.left(&key, "a"), None);
+        assert_eq!(quiet.left(&key, "b"), Some(QUIET), "and so does the first one");
+        quiet.forget(&key);
+        assert_eq!(quiet.left(&key, "a"), Some(QUIET));
+    }
+}

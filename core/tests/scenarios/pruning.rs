@@ -1,0 +1,185 @@
+//! What is no longer named is deleted, and nothing else: whoever changes his mind, comes late or owns it otherwise.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vela_runtime::fault::{Entry, Fate};
+
+use super::world::{World, application, until, until_or, web};
+
+const OAM: &str = "core.oam.dev/v1beta1";
+
+/// Longest time a held request waits for the test.
+const HELD_AT_MOST: Duration = Duration::from_secs(20);
+
+fn uid(object: &Option<Value>) -> String {
+    object.as_ref().unwrap()["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+/// Holds the first request that matches: the first end tells that it is there, the second lets it go.
+fn hold(world: &World, matches: fn(&Entry) -> bool) -> (Receiver<()>, Sender<()>) {
+    let (there, told) = channel();
+    let (go, gone) = channel();
+    let gate = Mutex::new(Some((there, gone)));
+    world.faults.judge(move |entry| {
+        if matches(entry)
+            && let Some((there, gone)) = gate.lock().unwrap().take()
+        {
+            there.send(()).unwrap();
+            gone.recv_timeout(HELD_AT_MOST).unwrap();
+        }
+        Fate::Pass
+    });
+    (told, go)
+}
+
+async fn told(there: Receiver<()>) {
+    tokio::task::spawn_blocking(move || there.recv_timeout(HELD_AT_MOST).unwrap()).await.unwrap();
+}
+
+fn shop(components: &[Value]) -> Value {
+    json!({"spec": {"components": components}})
+}
+
+async fn running(world: &World) -> [Value; 2] {
+    let both = [web("front", "nginx:1"), web("back", "nginx:1")];
+    world.create(application("shop", &both)).await;
+    world.phase("shop", "running").await;
+    both
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lap_that_decided_before_the_user_went_back_deletes_nothing() {
+    let world = World::new().await;
+    let both = running(&world).await;
+    let before = uid(&world.deployment("back").await);
+    // The lap of the second wish reads the object it is about to delete; meanwhile the user goes back.
+    let (there, go) = hold(&world, |entry| entry.method == "GET" && entry.path.contains("/deployments/back"));
+    world.patch(OAM, "Application", "shop", shop(&[web("front", "nginx:2")])).await;
+    told(there).await;
+    world.faults.take();
+    world.patch(OAM, "Application", "shop", shop(&both)).await;
+    go.send(()).unwrap();
+    world.phase("shop", "running").await;
+    world.rested(1).await;
+    assert_eq!(uid(&world.deployment("back").await), before);
+    let deleted: Vec<Entry> = world.writes().into_iter().filter(|entry| entry.method == "DELETE").collect();
+    assert!(deleted.is_empty(), "{deleted:#?}");
+    let tracker = world.tracker("shop").await.unwrap();
+    assert_eq!(tracker["spec"]["complete"], true);
+    assert_eq!(tracker["spec"]["managedResources"].as_array().unwrap().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delete_sent_late_misses_an_object_that_was_written_since() {
+    let world = World::new().await;
+    running(&world).await;
+    let before = uid(&world.deployment("back").await);
+    let (there, go) =
+        hold(&world, |entry| entry.method == "DELETE" && entry.path.contains("/deployments/back"));
+    world.patch(OAM, "Application", "shop", shop(&[web("front", "nginx:2")])).await;
+    told(there).await;
+    // What another process does that wants the object again.
+    world.patch("apps/v1", "Deployment", "back", json!({"metadata": {"labels": {"wanted": "again"}}})).await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    world.faults.judge(move |entry| {
+        if entry.method == "DELETE" {
+            log.lock().unwrap().push(entry.path.clone());
+            return Fate::DropRequest;
+        }
+        Fate::Pass
+    });
+    go.send(()).unwrap();
+    until("the next lap decides anew", || async {
+        let seen = seen.lock().unwrap().clone();
+        seen.iter().any(|path| path.contains("/deployments/back"))
+    })
+    .await;
+    assert_eq!(uid(&world.deployment("back").await), before, "the late delete failed");
+    world.faults.heal();
+    world.gone("apps/v1", "Deployment", "back").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unwanted_object_is_marked_and_survives_a_restart_until_its_time_is_over() {
+    let mut world = World::new().await;
+    running(&world).await;
+    world.patch(OAM, "Application", "shop", shop(&[web("front", "nginx:1")])).await;
+    let tracker = until_or(
+        "the record tells",
+        || world.tracker("shop"),
+        |tracker| tracker.as_ref().unwrap().to_string().contains("\"deleted\":true"),
+    )
+    .await
+    .unwrap();
+    assert!(!tracker["spec"]["complete"].as_bool().unwrap_or(false));
+    assert!(world.deployment("back").await.is_some(), "not before the quiet time is over");
+    world.kill().await;
+    world.start();
+    world.gone("apps/v1", "Deployment", "back").await;
+    world.gone("v1", "Service", "back").await;
+    until_or(
+        "the record is complete again",
+        || world.tracker("shop"),
+        |tracker| tracker.as_ref().unwrap()["spec"]["complete"] == true,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_controller_took_over_is_neither_changed_nor_deleted() {
+    let world = World::new().await;
+    let both = running(&world).await;
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}});
+    let owner = world.create(owner).await.metadata.uid.unwrap();
+    let reference =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner, "controller": true});
+    let taken = json!({"metadata": {"ownerReferences": [reference]}, "spec": {"replicas": 7}});
+    world.patch("apps/v1", "Deployment", "back", taken).await;
+    until_or(
+        "the application says whose it is",
+        || world.application("shop"),
+        |application| application["status"].to_string().contains("is controlled by ConfigMap owner"),
+    )
+    .await;
+    assert_eq!(world.deployment("back").await.unwrap()["spec"]["replicas"], 7);
+    world.patch(OAM, "Application", "shop", shop(&both[..1])).await;
+    until_or(
+        "it is nobody's business any more",
+        || world.tracker("shop"),
+        |tracker| tracker.as_ref().unwrap()["spec"]["complete"] == true,
+    )
+    .await;
+    assert!(world.deployment("back").await.is_some());
+    world.delete(OAM, "Application", "shop").await;
+    world.gone(OAM, "Application", "shop").await;
+    assert!(world.deployment("back").await.unwrap()["metadata"]["deletionTimestamp"].is_null());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn applications_whose_names_meet_at_a_dash_do_not_share_a_record() {
+    let world = World::new().await;
+    // Joined by a dash both would be `a-b-<namespace>`.
+    let other = format!("b-{}", world.namespace);
+    world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": other}})).await;
+    let mut definition = world.get(OAM, "ComponentDefinition", "settings").await.unwrap();
+    definition["metadata"] = json!({"name": "settings", "namespace": other});
+    definition.as_object_mut().unwrap().remove("status");
+    world.create(definition).await;
+    let text = |name: &str| json!({"name": name, "type": "settings", "properties": {"text": "hello"}});
+    world.create(application("a-b", &[text("first")])).await;
+    let mut second = application("a", &[text("second")]);
+    second["metadata"]["namespace"] = json!(other);
+    world.create(second).await;
+    world.phase("a-b", "running").await;
+    let elsewhere = World::in_namespace(&world, &other);
+    elsewhere.phase("a", "running").await;
+    world.delete(OAM, "Application", "a-b").await;
+    world.gone(OAM, "Application", "a-b").await;
+    world.gone("v1", "ConfigMap", "first").await;
+    assert!(elsewhere.get("v1", "ConfigMap", "second").await.is_some());
+    assert!(elsewhere.tracker("a").await.is_some());
+}
