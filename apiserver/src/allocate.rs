@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::registry::{Resource, text};
 use crate::server::Core;
 use crate::status::{ApiError, ApiResult};
+use crate::store::Mark;
 
 /// Cluster addresses are 10.96.0.0/16, as most clusters have them; the first one is the API's.
 pub(crate) const FIRST_CLUSTER_IP: &str = "10.96.0.1";
@@ -36,10 +37,9 @@ impl Core {
 
     fn allocate_service(&self, resource: &Resource, service: &mut Value) -> ApiResult<()> {
         let kind = text(service, "/spec/type").to_owned();
-        let services = self.store.list("services", None).0;
         if kind != "ExternalName" {
             let asked = text(service, "/spec/clusterIP").to_owned();
-            let used: HashSet<&str> = services.iter().map(|s| text(s, "/spec/clusterIP")).collect();
+            let used = |address: &str| self.store.has("services", &Mark::ClusterIp(address.to_owned()));
             let address = if asked.is_empty() {
                 // Chosen by the name, so that the same service has the same address on every machine.
                 let seed = crate::object::name(service)
@@ -48,9 +48,9 @@ impl Core {
                 (0..CLUSTER_IPS_COUNT)
                     .map(|i| CLUSTER_IPS + 1 + (seed.wrapping_add(i)) % CLUSTER_IPS_COUNT)
                     .map(|bits| std::net::Ipv4Addr::from(bits).to_string())
-                    .find(|address| !used.contains(address.as_str()))
+                    .find(|address| !used(address))
                     .ok_or_else(|| ApiError::internal("no cluster address is left"))?
-            } else if asked != "None" && used.contains(asked.as_str()) {
+            } else if asked != "None" && used(&asked) {
                 let cause = crate::cause::Cause::invalid(
                     "spec.clusterIPs",
                     &json!([asked]),
@@ -64,18 +64,15 @@ impl Core {
             crate::object::set_at(service, "spec.clusterIPs", json!([address]));
         }
         if matches!(kind.as_str(), "NodePort" | "LoadBalancer") {
-            let mut used: HashSet<i64> = services
-                .iter()
-                .flat_map(|s| s["spec"]["ports"].as_array().into_iter().flatten())
-                .filter_map(|p| p["nodePort"].as_i64())
-                .collect();
+            let ports = service["spec"]["ports"].as_array().into_iter().flatten();
+            let mut taken: HashSet<i64> = ports.filter_map(|port| port["nodePort"].as_i64()).collect();
             let mut free = NODE_PORTS;
             for port in service["spec"]["ports"].as_array_mut().into_iter().flatten() {
                 if port["nodePort"].as_i64().unwrap_or(0) == 0 {
                     let chosen = free
-                        .find(|p| !used.contains(p))
+                        .find(|p| !taken.contains(p) && !self.store.has("services", &Mark::NodePort(*p)))
                         .ok_or_else(|| ApiError::internal("no node port is left"))?;
-                    used.insert(chosen);
+                    taken.insert(chosen);
                     port["nodePort"] = chosen.into();
                 }
             }

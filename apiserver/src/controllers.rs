@@ -17,7 +17,7 @@ use crate::registry::Resource;
 use crate::server::Core;
 use crate::simulate::{self, Action};
 use crate::status::{ApiError, ApiResult};
-use crate::store::{Event, EventKind, Store};
+use crate::store::{Entry, Event, EventKind, Mark, Store};
 use crate::write::WriteOptions;
 
 /// Events taken from one resource at once.
@@ -80,13 +80,64 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
+/// Where garbage may be.
+enum Garbage {
+    /// Anywhere: at the start, or after more changes than could be followed.
+    Everywhere,
+    /// At these objects and at what hangs together with them.
+    At(Vec<Arc<Entry>>),
+}
+
+impl Garbage {
+    fn look_at(&mut self, entry: &Arc<Entry>) {
+        if let Self::At(entries) = self {
+            entries.push(entry.clone());
+        }
+    }
+}
+
+/// Who is to be looked at, and when; an item waits once, and the first in time comes first.
+#[derive(Default)]
+struct Due {
+    at: BTreeMap<Item, Instant>,
+    order: BTreeSet<(Instant, Item)>,
+}
+
+impl Due {
+    /// The earlier of two times counts, so that an item which is told of again and again is not put off for ever.
+    fn insert(&mut self, item: Item, at: Instant) {
+        match self.at.get(&item) {
+            Some(old) if *old <= at => return,
+            Some(old) => self.order.remove(&(*old, item.clone())),
+            None => false,
+        };
+        self.at.insert(item.clone(), at);
+        self.order.insert((at, item));
+    }
+
+    /// Take the next item that is due.
+    fn pop(&mut self, now: Instant) -> Option<Item> {
+        let (at, _) = self.order.first()?;
+        if *at > now {
+            return None;
+        }
+        let (_, item) = self.order.pop_first()?;
+        self.at.remove(&item);
+        Some(item)
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.order.first().map(|(at, _)| *at)
+    }
+}
+
 pub(crate) struct Driver {
     core: Arc<Core>,
     /// How far the events of each resource have been read; a resource that is not here is read as a whole first.
     seen: HashMap<Arc<str>, u64>,
-    due: BTreeMap<Item, Instant>,
+    due: Due,
     terminating: BTreeSet<String>,
-    garbage: bool,
+    garbage: Garbage,
     next_sweep: Instant,
 }
 
@@ -95,9 +146,9 @@ impl Driver {
         Self {
             core,
             seen: HashMap::new(),
-            due: BTreeMap::new(),
+            due: Due::default(),
             terminating: BTreeSet::new(),
-            garbage: true,
+            garbage: Garbage::Everywhere,
             next_sweep: Instant::now(),
         }
     }
@@ -106,20 +157,12 @@ impl Driver {
     pub(crate) fn turn(&mut self) -> Option<Instant> {
         self.read_news();
         let now = Instant::now();
-        let ready: Vec<Item> = self
-            .due
-            .iter()
-            .filter(|(_, at)| **at <= now)
-            .map(|(item, _)| item.clone())
-            .take(TURN_MAX)
-            .collect();
+        // What becomes due by this turn's own work waits for the next one.
+        let ready: Vec<Item> = std::iter::from_fn(|| self.due.pop(now)).take(TURN_MAX).collect();
         for item in ready {
-            self.due.remove(&item);
             self.reconcile(item);
         }
-        if std::mem::take(&mut self.garbage) {
-            self.collect_garbage();
-        }
+        self.collect_garbage();
         for namespace in self.terminating.clone() {
             if let Err(error) = self.empty_namespace(&namespace) {
                 tracing::debug!(namespace, message = error.message, "namespace not emptied yet");
@@ -130,7 +173,7 @@ impl Driver {
             self.next_sweep = Instant::now() + EVENTS_SWEEP;
             self.forget_old_events();
         }
-        self.due.values().min().copied().into_iter().chain([self.next_sweep]).min()
+        self.due.next().into_iter().chain([self.next_sweep]).min()
     }
 
     /// Deletes Events that nobody will look for any more.
@@ -176,7 +219,7 @@ impl Driver {
                         self.hear(event);
                     }
                     if events.len() == BATCH_EVENTS {
-                        self.due.entry(Item::default()).or_insert_with(Instant::now);
+                        self.due.insert(Item::default(), Instant::now());
                     }
                 }
                 // Too many changes since the last turn: what is there now says enough.
@@ -188,7 +231,7 @@ impl Driver {
     fn read_all(&mut self, resource: &Arc<str>) {
         let (entries, revision) = self.core.store.list(resource, None);
         self.seen.insert(resource.clone(), revision);
-        self.garbage = true;
+        self.garbage = Garbage::Everywhere;
         for entry in entries {
             self.notice(resource, entry.value());
         }
@@ -200,11 +243,17 @@ impl Driver {
             // Who was concerned before the change (a selector, an owner) may be no longer.
             self.notice(&event.key.resource, before);
         }
+        let owners = |entry: &Entry| entry.pointer("/metadata/ownerReferences").cloned();
+        let others = event.previous.as_ref().is_none_or(|before| owners(before) != owners(&event.entry));
         if event.kind == EventKind::Deleted
             || object::is_deleting(&event.entry)
-            || event.kind == EventKind::Added && !self.owners_exist(&event.entry)
+            || others && !self.owners_exist(&event.entry)
         {
-            self.garbage = true;
+            self.garbage.look_at(&event.entry);
+        }
+        if let Some(before) = event.previous.as_ref().filter(|_| others) {
+            // An owner that waits for its dependents to go may have lost one.
+            self.garbage.look_at(before);
         }
     }
 
@@ -230,7 +279,7 @@ impl Driver {
             if object::is_deleting(object) {
                 self.terminating.insert(object::name(object).to_owned());
             }
-            self.due.entry(item.clone()).or_insert(now);
+            self.due.insert(item.clone(), now);
         }
         if simulate::RESOURCES.contains(&resource) {
             self.due.insert(item, now);
@@ -241,7 +290,7 @@ impl Driver {
     }
 
     fn come_back(&mut self, item: Item) {
-        self.due.entry(item).or_insert_with(|| Instant::now() + RETRY_AFTER);
+        self.due.insert(item, Instant::now() + RETRY_AFTER);
     }
 
     fn reconcile(&mut self, item: Item) {
@@ -281,6 +330,14 @@ impl Driver {
     }
 
     fn collect_garbage(&mut self) {
+        let changed: Vec<Option<Arc<Entry>>> =
+            match std::mem::replace(&mut self.garbage, Garbage::At(Vec::new())) {
+                Garbage::Everywhere => vec![None],
+                Garbage::At(entries) => entries.into_iter().map(Some).collect(),
+            };
+        if changed.is_empty() {
+            return;
+        }
         let stored = self.core.registry.catalog().stored();
         let resources: Vec<crate::gc::Resource<'_>> = stored
             .iter()
@@ -291,16 +348,21 @@ impl Driver {
                 namespaced: r.namespaced,
             })
             .collect();
-        let actions = crate::gc::step(&Seen(&self.core.store), &resources, None);
-        if !actions.is_empty() {
-            // What was done may free the next: an owner goes when its last dependent is gone or released.
-            self.garbage = true;
-            self.due.entry(Item::default()).or_insert_with(Instant::now);
-        }
-        for action in actions {
-            if let Err(error) = self.act(action)
-                && error.code != ::http::StatusCode::NOT_FOUND
-            {
+        for entry in changed {
+            let actions =
+                crate::gc::step(&Seen(&self.core.store), &resources, entry.as_deref().map(Entry::value));
+            let mut refused = false;
+            for action in actions {
+                if let Err(error) = self.act(action) {
+                    refused |= error.code != ::http::StatusCode::NOT_FOUND;
+                }
+            }
+            if refused {
+                // What was done is heard of as news; what was refused is not, so it is tried again.
+                match &entry {
+                    Some(entry) => self.garbage.look_at(entry),
+                    None => self.garbage = Garbage::Everywhere,
+                }
                 self.due.insert(Item::default(), Instant::now() + RETRY_AFTER);
             }
         }
@@ -440,5 +502,31 @@ impl simulate::View for Seen<'_> {
 
     fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>> {
         self.0.list(resource, namespace).0.iter().map(|entry| entry.shared()).collect()
+    }
+
+    fn marked(&self, resource: &str, mark: &Mark) -> Vec<Arc<Value>> {
+        self.0.marked(resource, mark).iter().map(|entry| entry.shared()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_in_time_comes_first_and_nobody_is_put_off() {
+        let now = Instant::now();
+        let later = now + RETRY_AFTER;
+        let item = |name: &str| (String::new(), String::new(), name.to_owned());
+        let mut due = Due::default();
+        due.insert(item("z"), now);
+        due.insert(item("z"), later);
+        due.insert(item("a"), later + RETRY_AFTER);
+        due.insert(item("a"), later);
+        assert_eq!(due.next(), Some(now));
+        assert_eq!(due.pop(now), Some(item("z")));
+        assert_eq!(due.pop(now), None);
+        assert_eq!(due.pop(later), Some(item("a")));
+        assert_eq!((due.next(), due.pop(later)), (None, None));
     }
 }

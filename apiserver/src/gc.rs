@@ -1,7 +1,10 @@
 //! Garbage collection: which objects go because the objects that own them are gone or are going.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use crate::simulate::{Action, Propagation, View};
+use crate::simulate::{Action, Mark, Propagation, View};
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
@@ -93,26 +96,50 @@ fn delete(resource: &Resource<'_>, object: &Value, propagation: Propagation) -> 
 /// * An owner that is deleted as `orphan` is struck from its dependents and goes.
 pub fn step(view: &dyn View, resources: &[Resource<'_>], changed: Option<&Value>) -> Vec<Action> {
     let mut out = Vec::new();
-    let changed_uid = changed.map(|o| text(o, "/metadata/uid").to_owned());
-    for resource in resources {
-        for object in view.list(resource.resource, None) {
-            let concerned = match &changed_uid {
-                None => true,
-                Some(uid) => {
-                    text(&object, "/metadata/uid") == uid
-                        || owners(&object).iter().any(|o| text(o, "/uid") == uid)
-                        || changed.is_some_and(|c| {
-                            owners(c).iter().any(|o| text(o, "/uid") == text(&object, "/metadata/uid"))
-                        })
-                }
-            };
-            if concerned {
-                dependent(view, resources, resource, &object, &mut out);
-                if is_going(&object) {
-                    owner(view, resources, resource, &object, &mut out);
-                }
-            }
+    let mut look = |resource: &Resource<'_>, object: &Value| {
+        dependent(view, resources, resource, object, &mut out);
+        if is_going(object) {
+            owner(view, resources, resource, object, &mut out);
         }
+    };
+    let Some(changed) = changed else {
+        for resource in resources {
+            view.list(resource.resource, None).iter().for_each(|object| look(resource, object));
+        }
+        return out;
+    };
+    let mut seen = BTreeSet::new();
+    for (resource, object) in concerned(view, resources, changed) {
+        if seen.insert(text(&object, "/metadata/uid").to_owned()) {
+            look(resource, &object);
+        }
+    }
+    out
+}
+
+/// The object itself as it is now, what it owns, and what owns it; found by names and marks, never by a look at all.
+fn concerned<'a>(
+    view: &dyn View,
+    resources: &'a [Resource<'a>],
+    changed: &Value,
+) -> Vec<(&'a Resource<'a>, Arc<Value>)> {
+    let mut out = Vec::new();
+    let mut named = |version: &str, kind: &str, name: &str, uid: &str| {
+        let group = version.rsplit_once('/').map_or("", |(group, _)| group);
+        let Some(resource) = resources.iter().find(|r| r.group == group && r.kind == kind) else { return };
+        let namespace = if resource.namespaced { text(changed, "/metadata/namespace") } else { "" };
+        let found = view.get(resource.resource, namespace, name);
+        out.extend(found.filter(|found| text(found, "/metadata/uid") == uid).map(|found| (resource, found)));
+    };
+    let uid = text(changed, "/metadata/uid");
+    named(text(changed, "/apiVersion"), text(changed, "/kind"), text(changed, "/metadata/name"), uid);
+    for reference in owners(changed) {
+        let field = |pointer| text(reference, pointer);
+        named(field("/apiVersion"), field("/kind"), field("/name"), field("/uid"));
+    }
+    let owned = Mark::Owner(uid.to_owned());
+    for resource in resources {
+        out.extend(view.marked(resource.resource, &owned).into_iter().map(|object| (resource, object)));
     }
     out
 }
@@ -171,11 +198,16 @@ fn owner(
         return;
     }
     let uid = text(object, "/metadata/uid");
-    let namespace = Some(text(object, "/metadata/namespace")).filter(|n| !n.is_empty());
+    let namespace = text(object, "/metadata/namespace");
+    let owned = Mark::Owner(uid.to_owned());
     let mut blocked = false;
     let mut struck = false;
     for other in resources {
-        for dependent in view.list(other.resource, namespace) {
+        for dependent in view.marked(other.resource, &owned) {
+            // A reference from another namespace is none: names do not reach across.
+            if !namespace.is_empty() && text(&dependent, "/metadata/namespace") != namespace {
+                continue;
+            }
             let Some(reference) = owners(&dependent).iter().find(|o| text(o, "/uid") == uid) else {
                 continue;
             };

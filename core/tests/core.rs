@@ -12,6 +12,7 @@ mod scenarios {
     pub(crate) mod faults;
     pub(crate) mod lifecycle;
     mod process;
+    mod scale;
     pub(crate) mod pruning;
     pub(crate) mod world;
 }

@@ -3,13 +3,21 @@
 //! * [`doors`] finds the programs `vela` and `vela-core`, and builds them where they are missing.
 //! * [`target`] opens a sandbox of its own, or the cluster of `E2E_KUBECONFIG` with one `vela-core` for all scenarios.
 //! * [`objects`] reads what is in a namespace and waits for conditions with a deadline.
-//! * [`expected`] compares live objects with those a file describes.
+//! * [`expected`] compares live objects with those a file describes, [`alike`] whole recorded namespaces with live ones.
+//! * [`person`] is somebody with kubectl, [`contents`] everything a namespace holds.
+//! * [`recording`] reads a recorded run, [`rules`] are the differences that are meant, [`passing`] the numbers that only rise.
 //!
 //! Nothing here knows a room of this repository: the scenarios could be run against any build of the programs.
 
+pub mod alike;
+pub mod contents;
 pub mod doors;
 pub mod expected;
 pub mod objects;
+pub mod passing;
+pub mod person;
+pub mod recording;
+pub mod rules;
 pub mod target;
 
 /// Why a scenario cannot go on, in words for the person who reads the test's output.

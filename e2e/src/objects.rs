@@ -45,7 +45,21 @@ impl Cluster {
         Self { client, namespace: namespace.to_owned() }
     }
 
-    async fn api(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
+    /// The same connection in another namespace.
+    pub fn within(&self, namespace: &str) -> Self {
+        Self { client: self.client.clone(), namespace: namespace.to_owned() }
+    }
+
+    /// The namespace it works in.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let gvk = GroupVersionKind::gvk(group, version, kind);
         let (resource, capabilities) = kube::discovery::pinned_kind(&self.client, &gvk).await?;
@@ -80,7 +94,7 @@ impl Cluster {
         let discovery = Discovery::new(self.client.clone()).run_aggregated().await?;
         let mut found = BTreeSet::new();
         for group in discovery.groups() {
-            for (resource, capabilities) in group.recommended_resources() {
+            for (resource, capabilities) in group.resources_by_stability() {
                 if !capabilities.supports_operation(verbs::LIST) || resource.kind == "Event" {
                     continue;
                 }

@@ -8,6 +8,10 @@ mod bad_input;
 mod changes;
 #[path = "scenarios/examples.rs"]
 mod examples;
+#[path = "scenarios/foreign.rs"]
+mod foreign;
+#[path = "scenarios/replay.rs"]
+mod replay;
 #[path = "scenarios/sandbox.rs"]
 mod sandbox;
 

@@ -11,6 +11,7 @@
 
 pub mod apply_once;
 pub mod compose;
+pub mod data;
 pub mod graph;
 pub mod parse;
 pub mod render;

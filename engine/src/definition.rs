@@ -11,6 +11,7 @@ use vela_crds::annotations;
 use vela_cue::Era;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::kube_packages::{self, KubePackage};
 use crate::manifest::Document;
 
 /// Larger templates are refused.
@@ -124,6 +125,7 @@ pub struct Definition {
     hash: String,
     language: Language,
     era: Era,
+    packages: Vec<Arc<KubePackage>>,
 }
 
 impl Definition {
@@ -163,12 +165,40 @@ impl Definition {
             hash: crate::revision::hex(&hasher.finalize()),
             language,
             era,
+            packages: Vec::new(),
         })
     }
 
     /// Reads a definition object that did not come from a text.
     pub fn from_object(object: Json) -> Result<Self, Diagnostic> {
         Self::from_document(&Document::from_object(object))
+    }
+
+    /// Import paths of the cluster's kinds that its template uses: `kube/apps/v1`.
+    pub fn imports(&self) -> Vec<String> {
+        match &self.language {
+            Language::Cue(text) => kube_packages::imported(text),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same with the packages that [`Definition::imports`] names. They belong to its content: when kinds change,
+    /// so does the hash.
+    #[must_use]
+    pub fn with_packages(mut self, packages: Vec<Arc<KubePackage>>) -> Self {
+        if !packages.is_empty() {
+            let mut hasher = Sha256::new();
+            hasher.update(&self.hash);
+            packages.iter().for_each(|package| hasher.update(package.hash()));
+            self.hash = crate::revision::hex(&hasher.finalize());
+        }
+        self.packages = packages;
+        self
+    }
+
+    /// The packages it was given.
+    pub fn packages(&self) -> &[Arc<KubePackage>] {
+        &self.packages
     }
 
     /// The release of CUE its template was written for.

@@ -152,7 +152,11 @@ pub fn format(segments: &[Segment]) -> String {
 
 /// The value at a path. The empty path reads as null; a scalar on the way is a [`Error::WrongType`].
 pub fn get<'a>(value: &'a Json, path: &str) -> Result<&'a Json, Error> {
-    let segments = parse(path)?;
+    get_at(value, &parse(path)?)
+}
+
+/// [`get`] with a path that is parsed already.
+pub(crate) fn get_at<'a>(value: &'a Json, segments: &[Segment]) -> Result<&'a Json, Error> {
     if segments.is_empty() {
         return Ok(&Json::Null);
     }
@@ -186,7 +190,11 @@ pub fn find<'a>(value: &'a Json, path: &str) -> Result<Option<&'a Json>, Error> 
 
 /// Writes `new` at a path, creating objects and arrays on the way; a scalar on the way is an error.
 pub fn set(value: &mut Json, path: &str, new: Json) -> Result<(), Error> {
-    let segments = parse(path)?;
+    set_at(value, &parse(path)?, new)
+}
+
+/// [`set`] with a path that is parsed already.
+pub(crate) fn set_at(value: &mut Json, segments: &[Segment], new: Json) -> Result<(), Error> {
     let mut value = value;
     for (depth, segment) in segments.iter().enumerate() {
         let here = || format(&segments[..depth]);

@@ -39,6 +39,7 @@ pub mod field_path;
 pub mod graph;
 pub mod health;
 pub mod health_scope;
+pub mod kube_packages;
 pub mod manifest;
 pub mod manual_scaler;
 
@@ -56,6 +57,7 @@ pub use check::check;
 pub use definition::{Definition, DefinitionKind};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
 pub use graph::Graph;
+pub use kube_packages::KubePackage;
 pub use manifest::{Document, Documents};
 pub use observed::{ObjectKey, Observed};
 pub use parse::AppFile;

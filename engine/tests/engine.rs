@@ -7,6 +7,8 @@
 mod application_configuration;
 #[path = "engine/conformance.rs"]
 mod conformance;
+#[path = "engine/data_flow.rs"]
+mod data_flow;
 #[path = "engine/dry_run.rs"]
 mod dry_run;
 #[path = "engine/manifest.rs"]

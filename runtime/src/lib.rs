@@ -16,6 +16,7 @@
 //! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
 //! | [`owner`] | an object → who controls it |
 //! | [`discovery`] | group, version, kind → resource |
+//! | [`openapi`] | a group version → its published schemas |
 //! | [`conditions`], [`events`] | outcomes → what a user sees on the object |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
 
@@ -31,6 +32,7 @@ pub mod interest;
 pub mod lease;
 pub mod manager;
 pub mod metrics;
+pub mod openapi;
 pub mod owner;
 pub mod queue;
 pub mod readiness;

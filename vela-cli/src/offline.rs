@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use vela_apiserver::ApiServer;
 use vela_engine::render::Rendered;
 use vela_engine::{
     ClusterVersion, Definition, DefinitionKind, Diagnostics, Document, Snapshot, Templates, dry_run,
 };
+use vela_webhooks::kinds::with_kinds;
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
@@ -24,14 +26,36 @@ const DEFINITION_KINDS: [&str; 5] = [
 ];
 
 /// What the built-in definitions and `more` allow, without any cluster.
-pub(crate) fn built_in_snapshot(more: &[&Document]) -> Result<Snapshot> {
+pub(crate) async fn built_in_snapshot(more: &[&Document]) -> Result<Snapshot> {
     let mut snapshot = Snapshot::new(ClusterVersion::default());
     for object in installation::definitions() {
         let broken = |error| Error::internal(format!("a built-in definition is broken: {error}"));
         snapshot.insert_definition_object(object).map_err(broken)?;
     }
     add_definitions(&mut snapshot, more)?;
+    if snapshot.definitions().any(|definition| imports(definition)) {
+        // Without a cluster the sandbox's own kinds are the kinds there are.
+        let server = ApiServer::builder().build();
+        let server = server.map_err(|e| Error::internal(format!("the sandbox does not start: {e}")))?;
+        let client = kube::Client::new(server.service(), "default");
+        add_kinds(&client, &mut snapshot).await.map_err(|e| Error::internal(e.to_string()))?;
+    }
     Ok(snapshot)
+}
+
+/// Does the template import kinds of the cluster that it was not given yet?
+fn imports(definition: &Definition) -> bool {
+    definition.packages().is_empty() && !definition.imports().is_empty()
+}
+
+/// Gives every definition the kinds that it imports.
+async fn add_kinds(client: &kube::Client, snapshot: &mut Snapshot) -> std::result::Result<(), kube::Error> {
+    let importing: Vec<Definition> =
+        snapshot.definitions().filter(|one| imports(one)).map(|one| Definition::clone(one)).collect();
+    for definition in importing {
+        snapshot.insert_definition(Arc::new(with_kinds(client, definition).await?));
+    }
+    Ok(())
 }
 
 /// What the definitions of the cluster and `more` allow. Those of the namespace win over those of the system.
@@ -57,6 +81,8 @@ pub(crate) async fn cluster_snapshot(
         }
     }
     add_definitions(&mut snapshot, more)?;
+    let added = add_kinds(cluster.client(), &mut snapshot).await;
+    added.map_err(|error| cluster.failure("tell the schemas that definitions import", &error))?;
     Ok(snapshot)
 }
 

@@ -1,12 +1,16 @@
 //! An Application's references → a snapshot of the cluster; reads, never writes.
 
+use std::sync::Arc;
+
 use kube::api::{Api, ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt};
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
 use vela_engine::definition::DefinitionKind;
 use vela_engine::parse::References;
-use vela_engine::{ClusterVersion, Snapshot};
+use vela_engine::{ClusterVersion, Definition, Snapshot};
+
+use crate::kinds::with_kinds;
 
 /// Why the cluster could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -48,11 +52,17 @@ pub async fn snapshot(
         for place in [SYSTEM_NAMESPACE, namespace] {
             let Some(object) = definition(client, place, *kind, name).await? else { continue };
             let object = serde_json::to_value(object).unwrap_or_default();
-            snapshot.insert_definition_object(object).map_err(|diagnostic| FetchError::Definition {
-                kind: kind.kind(),
-                name: format!("{place}/{name}"),
-                message: diagnostic.message,
+            let definition =
+                Definition::from_object(object).map_err(|diagnostic| FetchError::Definition {
+                    kind: kind.kind(),
+                    name: format!("{place}/{name}"),
+                    message: diagnostic.message,
+                })?;
+            let definition = with_kinds(client, definition).await.map_err(|source| FetchError::Api {
+                what: format!("the schemas that {} {place}/{name} imports", kind.kind()),
+                source,
             })?;
+            snapshot.insert_definition(Arc::new(definition));
         }
     }
     Ok(snapshot)

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Judging is pure: a [`Review`] and a `Snapshot` in, a [`Verdict`] out, by the same engine that
-//! reconciles, so what is admitted here also renders there. Only [`fetch`] reads a cluster, and
+//! reconciles, so what is admitted here also renders there. Only [`fetch`] and [`kinds`] read a cluster, and
 //! nothing here writes to one. [`Webhooks::answer`] takes a path and bytes and gives status and
 //! body; the TLS listener with its own certificates that will call it is not built yet. Conversion between API versions is not here yet: both versions of
 //! Application accept both spellings until it is (see `vela_crds::application`).
@@ -13,6 +13,7 @@
 pub mod application;
 pub mod definition;
 pub mod fetch;
+pub mod kinds;
 pub mod review;
 pub mod serve;
 pub mod verdict;

@@ -26,12 +26,20 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+pub use crate::store::{Mark, marks};
+
 /// The present objects.
 pub trait View {
     /// One object; `resource` is `plural` or `plural.group`, the namespace is empty for cluster-wide kinds.
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
     /// All objects of a resource, of one namespace or of all.
     fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>>;
+    /// All objects of a resource with this mark, in name order; a view that can do so looks at no others.
+    fn marked(&self, resource: &str, mark: &Mark) -> Vec<Arc<Value>> {
+        let mut all = self.list(resource, None);
+        all.retain(|object| marks(resource, object).contains(mark));
+        all
+    }
 }
 
 /// What happens to the objects an object owns when it is deleted.
@@ -143,7 +151,7 @@ pub fn affected(view: &dyn View, resource: &str, object: &Value) -> Vec<Key> {
     }
     match resource {
         "pods" => {
-            for service in view.list("services", Some(&namespace)) {
+            for service in service::candidates(view, object) {
                 if service::selects(&service, object) {
                     out.push(key("services", object::name(&service)));
                 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::object::{self, set, text};
-use super::{Action, Outcome, View, template};
+use super::{Action, Mark, Outcome, View, template};
 
 const SLICES: &str = "endpointslices.discovery.k8s.io";
 
@@ -19,12 +19,32 @@ pub(super) fn selects(service: &Value, pod: &Value) -> bool {
     template::selects(&json!({ "matchLabels": selector }), pod.pointer("/metadata/labels"))
 }
 
+/// The services that may select this pod: every service that does, and few others.
+pub(super) fn candidates(view: &dyn View, pod: &Value) -> Vec<Arc<Value>> {
+    let labels = pod.pointer("/metadata/labels").and_then(Value::as_object);
+    let mark = |(name, value): (&String, &Value)| {
+        let value = value.as_str().unwrap_or_default().to_owned();
+        Mark::Selector(object::namespace(pod).to_owned(), name.clone(), value)
+    };
+    labels.into_iter().flatten().flat_map(|label| view.marked("services", &mark(label))).collect()
+}
+
+/// The pods with the rarest label that the selector asks for: every pod it selects is among them.
+fn pods_with(view: &dyn View, namespace: &str, selector: &Map<String, Value>) -> Vec<Arc<Value>> {
+    let mark = |(name, value): (&String, &Value)| {
+        let value = value.as_str().unwrap_or_default().to_owned();
+        Mark::Label(namespace.to_owned(), name.clone(), value)
+    };
+    let each = selector.iter().map(|label| view.marked("pods", &mark(label)));
+    each.min_by_key(Vec::len).unwrap_or_default()
+}
+
 pub(super) fn reconcile(view: &dyn View, service: &Value, _now: Timestamp, out: &mut Outcome) {
-    let selector = service.pointer("/spec/selector").and_then(Value::as_object);
-    if selector.is_none_or(Map::is_empty) || text(service, "/spec/type") == "ExternalName" {
+    let Some(selector) = service.pointer("/spec/selector").and_then(Value::as_object) else { return };
+    if selector.is_empty() || text(service, "/spec/type") == "ExternalName" {
         return;
     }
-    let mut pods: Vec<Arc<Value>> = view.list("pods", Some(object::namespace(service)));
+    let mut pods = pods_with(view, object::namespace(service), selector);
     pods.retain(|p| selects(service, p) && object::is_active(p) && !text(p, "/status/podIP").is_empty());
     pods.sort_by_key(|p| text(p, "/status/podIP").to_owned());
     endpoints(view, service, &pods, out);
@@ -111,7 +131,8 @@ fn endpoints(view: &dyn View, service: &Value, pods: &[Arc<Value>], out: &mut Ou
 
 fn slice(view: &dyn View, service: &Value, pods: &[Arc<Value>], out: &mut Outcome) {
     let name = object::name(service);
-    let old = view.list(SLICES, Some(object::namespace(service))).into_iter().find(|s| {
+    let owned = Mark::Owner(object::uid(service).to_owned());
+    let old = view.marked(SLICES, &owned).into_iter().find(|s| {
         object::is_controlled_by(s, object::uid(service))
             && text(s, "/metadata/labels/endpointslice.kubernetes.io~1managed-by")
                 == "endpointslice-controller.k8s.io"

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::object::{self, number, set, text};
-use super::{Action, Outcome, View, replica_set, template};
+use super::{Action, Mark, Outcome, View, replica_set, template};
 
 const REVISION: &str = "controller-revision-hash";
 const RESOURCE: &str = "statefulsets.apps";
@@ -86,7 +86,7 @@ fn ordinal_of(owner: &Value, pod: &Value) -> Option<i64> {
 /// Keeps the template under its revision name.
 fn record(view: &dyn View, owner: &Value, pattern: &Value, revision: &str, out: &mut Outcome) {
     const REVISIONS: &str = "controllerrevisions.apps";
-    let known = view.list(REVISIONS, Some(object::namespace(owner)));
+    let known = view.marked(REVISIONS, &Mark::Owner(object::uid(owner).to_owned()));
     let mine: Vec<&Arc<Value>> =
         known.iter().filter(|r| object::is_controlled_by(r, object::uid(owner))).collect();
     if mine.iter().any(|r| object::name(r) == revision) {

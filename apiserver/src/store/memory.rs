@@ -1,13 +1,13 @@
 //! The index: all objects in order, a bounded history per resource, and a bell per resource for watchers.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 use tokio::sync::watch;
 
 use super::file::File;
-use super::{Entry, Error, Event, EventKind, Key, View};
+use super::{Entry, Error, Event, EventKind, Key, Mark, View, marks};
 
 /// Events kept per resource: enough for a client that reconnects after a short break; older ones cost a relist.
 const HISTORY_EVENTS: usize = 4096;
@@ -32,11 +32,16 @@ pub enum Precondition {
     Revision(u64),
 }
 
-type Rows = BTreeMap<(String, String), Arc<Entry>>;
+/// Namespace and name.
+type Place = (String, String);
+type Rows = BTreeMap<Place, Arc<Entry>>;
+type Marked = HashMap<Mark, BTreeSet<Place>>;
 
 #[derive(Debug)]
 struct Shelf {
     rows: Rows,
+    /// Where the objects with a mark lie.
+    marked: Marked,
     events: VecDeque<Event>,
     /// Watches may start at this revision or later.
     compacted: u64,
@@ -45,7 +50,42 @@ struct Shelf {
 
 impl Shelf {
     fn new(compacted: u64) -> Self {
-        Self { rows: Rows::new(), events: VecDeque::new(), compacted, bell: watch::Sender::new(compacted) }
+        Self {
+            rows: Rows::new(),
+            marked: Marked::new(),
+            events: VecDeque::new(),
+            compacted,
+            bell: watch::Sender::new(compacted),
+        }
+    }
+
+    fn insert(&mut self, resource: &str, place: Place, entry: Arc<Entry>) {
+        let new = marks(resource, &entry);
+        let old = self.rows.get(&place).map(|old| marks(resource, old)).unwrap_or_default();
+        if old != new {
+            self.unmark(&place, old);
+            for mark in new {
+                self.marked.entry(mark).or_default().insert(place.clone());
+            }
+        }
+        self.rows.insert(place, entry);
+    }
+
+    fn remove(&mut self, resource: &str, place: &Place) {
+        if let Some(old) = self.rows.remove(place) {
+            self.unmark(place, marks(resource, &old));
+        }
+    }
+
+    fn unmark(&mut self, place: &Place, marks: Vec<Mark>) {
+        for mark in marks {
+            if let Some(places) = self.marked.get_mut(&mark) {
+                places.remove(place);
+                if places.is_empty() {
+                    self.marked.remove(&mark);
+                }
+            }
+        }
     }
 }
 
@@ -90,8 +130,8 @@ impl Store {
         let mut index = Index { revision, floor: revision, ..Index::default() };
         for (key, entry) in loaded.objects {
             index.objects += 1;
-            let shelf = index.shelves.entry(key.resource).or_insert_with(|| Shelf::new(revision));
-            shelf.rows.insert((key.namespace, key.name), Arc::new(entry));
+            let shelf = index.shelves.entry(key.resource.clone()).or_insert_with(|| Shelf::new(revision));
+            shelf.insert(&key.resource, (key.namespace, key.name), Arc::new(entry));
         }
         Ok(Self::with(index, Some(file)))
     }
@@ -108,7 +148,8 @@ impl Store {
         let revision = index.revision;
         let mut copy = Index { revision, floor: revision, objects: index.objects, ..Index::default() };
         for (resource, shelf) in &index.shelves {
-            let shelf = Shelf { rows: shelf.rows.clone(), ..Shelf::new(revision) };
+            let shelf =
+                Shelf { rows: shelf.rows.clone(), marked: shelf.marked.clone(), ..Shelf::new(revision) };
             copy.shelves.insert(resource.clone(), shelf);
         }
         Self::with(copy, None)
@@ -157,6 +198,19 @@ impl Store {
         let index = self.index();
         let rows = index.shelves.get(resource).map(|s| select(&s.rows, namespace)).unwrap_or_default();
         (rows, index.revision)
+    }
+
+    /// The objects of a resource that have this mark, in name order.
+    pub fn marked(&self, resource: &str, mark: &Mark) -> Vec<Arc<Entry>> {
+        let index = self.index();
+        let Some(shelf) = index.shelves.get(resource) else { return Vec::new() };
+        let places = shelf.marked.get(mark).into_iter().flatten();
+        places.filter_map(|place| shelf.rows.get(place).cloned()).collect()
+    }
+
+    /// Whether any object of a resource has this mark.
+    pub fn has(&self, resource: &str, mark: &Mark) -> bool {
+        self.index().shelves.get(resource).is_some_and(|shelf| shelf.marked.contains_key(mark))
     }
 
     /// The objects of a resource as they were at `revision`.
@@ -301,8 +355,10 @@ impl Store {
         let shelf = index.shelves.entry(event.key.resource.clone()).or_insert_with(|| Shelf::new(floor));
         let place = (event.key.namespace.clone(), event.key.name.clone());
         match event.kind {
-            EventKind::Deleted => shelf.rows.remove(&place),
-            EventKind::Added | EventKind::Modified => shelf.rows.insert(place, event.entry.clone()),
+            EventKind::Deleted => shelf.remove(&event.key.resource, &place),
+            EventKind::Added | EventKind::Modified => {
+                shelf.insert(&event.key.resource, place, event.entry.clone());
+            }
         };
         let revision = event.revision;
         shelf.events.push_back(event);

@@ -4,6 +4,7 @@
 //! file before it is acknowledged ([`file`]). Watchers pull events from a bounded history; who falls behind is told so.
 
 pub mod file;
+mod marks;
 mod memory;
 
 use std::ops::Deref;
@@ -12,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use serde_json::Value;
 
+pub use marks::{Mark, marks};
 pub use memory::{Change, Precondition, Store};
 
 /// One stored object at one resource version, with its JSON text made at most once.

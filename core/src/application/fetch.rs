@@ -15,6 +15,7 @@ use vela_engine::parse::References;
 use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostics, ObjectKey, Snapshot};
 use vela_runtime::Key;
 use vela_runtime::cache::{Informer, Watch};
+use vela_webhooks::kinds::with_kinds;
 
 use crate::context::Context;
 
@@ -27,6 +28,8 @@ pub(crate) enum Error {
     Object(#[from] vela_runtime::cache::NotSynced),
     #[error(transparent)]
     Kind(#[from] vela_runtime::discovery::Error),
+    #[error("cannot read the schemas that a definition imports: {0}")]
+    Schemas(#[source] kube::Error),
     #[error("{0}")]
     Definition(Diagnostics),
 }
@@ -72,7 +75,7 @@ impl World {
         for (kind, name) in &references.definitions {
             // The application's own namespace wins over the shared one.
             if let Some(object) = self.find(*kind, namespace, name) {
-                snapshot.insert_definition(self.definition(*kind, &object)?);
+                snapshot.insert_definition(self.definition(*kind, &object).await?);
             }
         }
         for (api_version, kind) in &references.kinds {
@@ -158,19 +161,28 @@ impl World {
         Ok(true)
     }
 
-    fn definition(&self, kind: DefinitionKind, object: &DynamicObject) -> Result<Arc<Definition>, Error> {
+    async fn definition(
+        &self,
+        kind: DefinitionKind,
+        object: &DynamicObject,
+    ) -> Result<Arc<Definition>, Error> {
         let key = (kind, Key::of(object));
         let version = object.metadata.resource_version.clone().unwrap_or_default();
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, definition)) = read.get(&key)
+        let lock = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, definition)) = lock().get(&key)
             && *known == version
         {
             return Ok(definition.clone());
         }
         let definition =
             Definition::from_object(json(object)).map_err(|error| Error::Definition(error.into()))?;
+        let definition = with_kinds(&self.context.client, definition).await.map_err(Error::Schemas)?;
+        // Kinds that are not served yet may be later: then the definition is read again.
+        let complete = definition.imports().len() == definition.packages().len();
         let definition = Arc::new(definition);
-        read.insert(key, (version, definition.clone()));
+        if complete {
+            lock().insert(key, (version, definition.clone()));
+        }
         Ok(definition)
     }
 

@@ -1,12 +1,12 @@
 //! (ApplicationConfiguration, Snapshot) → Parsed: components, parameters, traits and scopes found, or all diagnostics.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use vela_crds::application_configuration::{DataInput, DataOutput};
 use vela_crds::labels;
 
+use super::data::{self, Flow};
 use super::revision::{component_of, latest};
 use super::{API_VERSION, KIND, items, text};
 use crate::definition::{Definition, DefinitionKind};
@@ -38,13 +38,6 @@ pub(super) struct Component {
     pub(super) scopes: Vec<Scope>,
     pub(super) path: String,
     pub(super) flow: Flow,
-}
-
-/// What an object takes from others and gives to others, as written in the configuration.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Flow {
-    pub(super) inputs: Vec<DataInput>,
-    pub(super) outputs: Vec<DataOutput>,
 }
 
 #[derive(Debug, Clone)]
@@ -174,7 +167,8 @@ pub fn parse(document: &Document, snapshot: &Snapshot) -> Result<Parsed, Diagnos
         return Err(Diagnostic::error(Code::WrongKind, message).at(document, "kind").into());
     }
     let namespace = namespace(document).to_owned();
-    let mut parser = Parser { document, snapshot, namespace: &namespace, found: Diagnostics::new() };
+    let (flows, found) = data::flows(document, &namespace);
+    let mut parser = Parser { document, snapshot, namespace: &namespace, flows, found };
     let mut components = Vec::new();
     for (index, entry) in items(document.value(), &["spec", "components"]).iter().enumerate() {
         components.extend(parser.component(format!("spec.components[{index}]"), entry));
@@ -187,6 +181,7 @@ struct Parser<'a> {
     document: &'a Document,
     snapshot: &'a Snapshot,
     namespace: &'a str,
+    flows: BTreeMap<String, Flow>,
     found: Diagnostics,
 }
 
@@ -202,7 +197,7 @@ impl Parser<'_> {
     }
 
     fn component(&mut self, path: String, entry: &Json) -> Option<Component> {
-        let flow = self.flow(&path, entry);
+        let flow = self.flow(&path);
         let Some(key) = component_key(entry, self.namespace) else {
             self.error(Code::MissingField, path, "a component needs componentName or revisionName", None);
             return None;
@@ -245,22 +240,9 @@ impl Parser<'_> {
         })
     }
 
-    fn flow(&mut self, path: &str, entry: &Json) -> Flow {
-        Flow { inputs: self.list(path, entry, "dataInputs"), outputs: self.list(path, entry, "dataOutputs") }
-    }
-
-    /// A list of the configuration as its type; the entries that are not as they should be are told.
-    fn list<T: DeserializeOwned>(&mut self, path: &str, entry: &Json, field: &str) -> Vec<T> {
-        let mut list = Vec::new();
-        for (index, item) in items(entry, &[field]).iter().enumerate() {
-            match serde_json::from_value(item.clone()) {
-                Ok(item) => list.push(item),
-                Err(error) => {
-                    self.error(Code::WrongType, format!("{path}.{field}[{index}]"), error.to_string(), None)
-                }
-            }
-        }
-        list
+    /// The data flow of an entry; it was read, and checked as a whole, before.
+    fn flow(&mut self, path: &str) -> Flow {
+        self.flows.remove(path).unwrap_or_default()
     }
 
     /// Writes the parameter values into the workload; the last value of a name counts.
@@ -300,7 +282,7 @@ impl Parser<'_> {
         let mut traits = Vec::new();
         for (index, entry) in items(entry, &["traits"]).iter().enumerate() {
             let path = format!("{path}.traits[{index}]");
-            let flow = self.flow(&path, entry);
+            let flow = self.flow(&path);
             let object = entry.get("trait").cloned().unwrap_or(Json::Null);
             if text(&object, &["kind"]).is_empty() || text(&object, &["apiVersion"]).is_empty() {
                 self.error(

@@ -1,10 +1,11 @@
 //! Parsed → Rendered: workloads and traits with their names, labels, owner and references to each other.
 
 use serde_json::{Map, Value as Json, json};
-use vela_crds::application_configuration::{DataInput, DataOutput, UnsatisfiedDependency};
+use vela_crds::application_configuration::UnsatisfiedDependency;
 use vela_crds::{annotations, labels};
 
 use super::compose::owner_reference;
+use super::data::Flow;
 use super::parse::{Component, Parsed, Scope, Trait};
 use super::{items, text};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -58,10 +59,8 @@ pub struct RenderedObject {
     pub path: String,
     /// Is a definition of it known? (Of a workload always said to be.)
     pub defined: bool,
-    /// What it takes from other objects.
-    pub inputs: Vec<DataInput>,
-    /// What it gives to other objects.
-    pub outputs: Vec<DataOutput>,
+    /// What it takes from other objects and gives to them.
+    pub flow: Flow,
     /// An input is not there yet: the object is wanted, but may not be applied in this lap.
     pub unsatisfied: bool,
 }
@@ -184,9 +183,9 @@ fn component_objects(
                 (trait_.path.clone(), format!("workloadRefPath {path:?} cannot be written: {error}"))
             })?;
         }
-        let (inputs, outputs) = (trait_.flow.inputs.clone(), trait_.flow.outputs.clone());
+        let flow = trait_.flow.clone();
         let (path, defined) = (trait_.path.clone(), trait_.definition.is_some());
-        traits.push(RenderedObject { object, path, defined, inputs, outputs, unsatisfied: false });
+        traits.push(RenderedObject { object, path, defined, flow, unsatisfied: false });
     }
     let scopes = component
         .scopes
@@ -200,8 +199,7 @@ fn component_objects(
             object: workload,
             path: component.path.clone(),
             defined: true,
-            inputs: component.flow.inputs.clone(),
-            outputs: component.flow.outputs.clone(),
+            flow: component.flow.clone(),
             unsatisfied: false,
         },
         traits,

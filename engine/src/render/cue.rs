@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Era, FieldKind, FieldOptions, Input, Instance, Kind, Progress, Run, Source, Value};
+use vela_cue::{Era, FieldKind, FieldOptions, Input, Instance, Kind, Progress, Provider, Run, Source, Value};
 
 use super::asked::Asked;
 use super::declared::{self, Declared};
@@ -14,6 +14,7 @@ use super::tree::{DEPTH_LIMIT, Shape, kind_name, shape};
 pub(crate) use super::tree::{Use, markers, tree};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Place};
 use crate::field_path;
+use crate::kube_packages::KubePackage;
 use crate::steps;
 
 /// What every template may name without declaring it.
@@ -92,9 +93,21 @@ impl Patch {
 impl Template {
     /// Compiles the text as its era reads it; `title` is what diagnostics call it.
     pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
+        Self::compile_with(title, text, era, &[])
+    }
+
+    /// The same for a text that imports kinds of the cluster.
+    pub fn compile_with(
+        title: &str,
+        text: &str,
+        era: Era,
+        packages: &[Arc<KubePackage>],
+    ) -> Result<Self, Diagnostics> {
         // After the text, so that places in the text stay what they are.
         let source = Source::new(title, format!("{text}{SURROUNDINGS}")).with_era(era);
-        let template = vela_cue::Template::compile_with(&[source], steps::workload()).map_err(|found| {
+        let kinds = packages.iter().map(|package| &**package as &dyn Provider);
+        let providers: Vec<&dyn Provider> = steps::workload().iter().copied().chain(kinds).collect();
+        let template = vela_cue::Template::compile_with(&[source], &providers).map_err(|found| {
             let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
             findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
         })?;

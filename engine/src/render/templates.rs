@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use vela_cue::Provider as _;
+
 use super::{cue, handlebars};
 use crate::definition::{DEFAULT_ERA, Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::kube_packages;
 
 /// More compiled definitions than this are not kept: the cache is emptied and fills again.
 const CACHE_LIMIT: usize = 4096;
@@ -77,7 +80,10 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
     let title = definition.title();
     match definition.language() {
-        Language::Cue(text) => Ok(Compiled::Cue(cue::Template::compile(&title, text, definition.era())?)),
+        Language::Cue(text) => {
+            let template = cue::Template::compile_with(&title, text, definition.era(), definition.packages());
+            Ok(Compiled::Cue(template.map_err(|found| without_packages(definition, found))?))
+        }
         Language::Handlebars(text) => Ok(Compiled::Handlebars(handlebars::Template::compile(&title, text)?)),
         Language::Kube { .. } => Ok(Compiled::Kube),
         Language::Terraform(_) => Ok(Compiled::Terraform),
@@ -89,4 +95,22 @@ fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
         }
         Language::None => Ok(Compiled::Nothing),
     }
+}
+
+/// Says of an import that nobody gave which kinds it wants.
+fn without_packages(definition: &Definition, found: Diagnostics) -> Diagnostics {
+    let known = |path: &String| definition.packages().iter().any(|package| package.path() == path);
+    let missing: Vec<String> = definition.imports().into_iter().filter(|path| !known(path)).collect();
+    let hint = |finding: &Diagnostic| {
+        let path = missing.iter().find(|path| finding.message.contains(*path))?;
+        let versions = kube_packages::api_versions(path).join(" or ");
+        Some(format!("{path} holds the kinds of {versions}, which is not served: import a version that is"))
+    };
+    found
+        .into_iter()
+        .map(|finding| match hint(&finding) {
+            Some(hint) => finding.hint(hint),
+            None => finding,
+        })
+        .collect()
 }

@@ -127,7 +127,7 @@ fn all_mistakes_are_told_together() {
         "required parameter \"image\" not specified",
         "parameter \"odd\" cannot be written: spec.replicas: expected an object, found a number",
         "scope HealthScope ns/none does not exist",
-        "invalid type: integer `3`, expected a string\n  field: spec.components[0].dataOutputs[0]",
+        "expected a string, found a number\n  field: spec.components[0].dataOutputs[0].name",
         "Component ns/missing does not exist",
     ] {
         assert!(errors.contains(part), "{part} is not in:\n{errors}");

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
     let definitions: Vec<&Document> = definitions.iter().collect();
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
-        let snapshot = offline::built_in_snapshot(&definitions)?;
+        let snapshot = block_on(offline::built_in_snapshot(&definitions))?;
         return show(&applications, namespace, &snapshot, args.output, screen);
     }
     block_on(async {

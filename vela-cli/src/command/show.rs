@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<(
     let documents: Vec<&Document> =
         documents.iter().filter(|document| offline::is_definition(document)).collect();
     if args.offline {
-        return show(&offline::built_in_snapshot(&documents)?, args, screen);
+        return show(&block_on(offline::built_in_snapshot(&documents))?, args, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;

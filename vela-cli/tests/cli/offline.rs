@@ -56,6 +56,28 @@ template: {
 }
 
 #[test]
+fn templates_may_import_the_kinds_of_the_cluster() {
+    let definition = |package: &str, image: &str| {
+        format!(
+            "apiVersion: core.oam.dev/v1beta1\nkind: ComponentDefinition\nmetadata: {{name: plain}}\nspec:\n  workload: {{definition: {{apiVersion: apps/v1, kind: Deployment}}}}\n  schematic:\n    cue:\n      template: |\n        import apps \"{package}\"\n        output: apps.#Deployment & {{\n          spec: {{\n            selector: matchLabels: a: \"b\"\n            template: spec: containers: [{{name: context.name, image: {image}}}]\n          }}\n        }}\n        parameter: image: string\n"
+        )
+    };
+    let app = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  - {name: c, type: plain, properties: {image: nginx}}\n";
+    let person = Person::new();
+    let app = person.write("app.yaml", app);
+    let dry_run = |package: &str, image: &str| {
+        let file = person.write("plain.yaml", definition(package, image));
+        person.types(&["dry-run", "--offline", "-f", &app, "-d", &file])
+    };
+    for package in ["kube/apps/v1", "k8s.io/apps/v1"] {
+        let out = dry_run(package, "parameter.image").ok().out;
+        assert!(out.contains("kind: Deployment") && out.contains("image: nginx"), "{out}");
+    }
+    dry_run("kube/apps/v1", "5").fails(1, &["containers", "image", "conflicting values 5 and string"]);
+    dry_run("kube/apps/v7", "parameter.image").fails(1, &["kube/apps/v7", "not known", "apps/v7"]);
+}
+
+#[test]
 fn dry_run_of_the_built_in_types() {
     let person = Person::new();
     let app = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/first-app.yaml");

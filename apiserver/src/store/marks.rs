@@ -1,0 +1,111 @@
+//! An object in → the marks by which it is found again without a look at all others.
+
+use serde_json::Value;
+
+/// What an object can be found by beside its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mark {
+    /// It names the object of this uid among its owners.
+    Owner(String),
+    /// A pod of this namespace with this label.
+    Label(String, String, String),
+    /// A service of this namespace whose selector begins with this label; a pod has the first label of every
+    /// selector that matches it.
+    Selector(String, String, String),
+    /// A service with this cluster address.
+    ClusterIp(String),
+    /// A service with this port on every node.
+    NodePort(i64),
+}
+
+/// Every mark of an object of `resource`.
+pub fn marks(resource: &str, object: &Value) -> Vec<Mark> {
+    let mut out: Vec<Mark> = list(object, "/metadata/ownerReferences")
+        .filter_map(|owner| owner["uid"].as_str())
+        .map(|uid| Mark::Owner(uid.to_owned()))
+        .collect();
+    let namespace = || text(object, "/metadata/namespace").to_owned();
+    match resource {
+        "pods" => {
+            let labels = pairs(object, "/metadata/labels");
+            out.extend(labels.map(|(name, value)| Mark::Label(namespace(), name, value)));
+        }
+        "services" => {
+            let first = pairs(object, "/spec/selector").next();
+            out.extend(first.map(|(name, value)| Mark::Selector(namespace(), name, value)));
+            let address = text(object, "/spec/clusterIP");
+            out.extend(
+                Some(address).filter(|address| !address.is_empty()).map(|a| Mark::ClusterIp(a.to_owned())),
+            );
+            out.extend(
+                list(object, "/spec/ports").filter_map(|port| port["nodePort"].as_i64()).map(Mark::NodePort),
+            );
+        }
+        _ => {}
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
+    object.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn pairs<'a>(object: &'a Value, pointer: &str) -> impl Iterator<Item = (String, String)> + 'a {
+    let map = object.pointer(pointer).and_then(Value::as_object).into_iter().flatten();
+    map.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_kind_has_the_marks_it_is_looked_up_by() {
+        let owned = json!({"metadata": {"namespace": "a", "labels": {"x": "y"}, "ownerReferences": [{"uid": "u"}, {"uid": "u"}]}});
+        let owner = Mark::Owner("u".into());
+        assert_eq!(marks("secrets", &owned), std::slice::from_ref(&owner));
+        assert_eq!(marks("pods", &owned), [owner, Mark::Label("a".into(), "x".into(), "y".into())]);
+        let service = json!({"metadata": {"namespace": "a"}, "spec": {
+            "selector": {"b": "2", "a": "1"}, "clusterIP": "10.0.0.1", "ports": [{"nodePort": 30000}, {"port": 1}],
+        }});
+        let expected = [
+            Mark::Selector("a".into(), "a".into(), "1".into()),
+            Mark::ClusterIp("10.0.0.1".into()),
+            Mark::NodePort(30000),
+        ];
+        assert_eq!(marks("services", &service), expected);
+    }
+
+    #[test]
+    fn a_store_finds_by_marks_what_is_there_now() {
+        use crate::store::{Change, Key, Precondition, Store};
+        let store = Store::memory();
+        let key = |name: &str| Key { resource: "pods".into(), namespace: "a".into(), name: name.into() };
+        let pod = |label: &str| json!({"metadata": {"namespace": "a", "labels": {"app": label}}});
+        let found = |store: &Store, label: &str| {
+            let mark = Mark::Label("a".into(), "app".into(), label.into());
+            let revisions =
+                store.marked("pods", &mark).iter().map(|entry| entry.revision()).collect::<Vec<_>>();
+            assert_eq!(store.has("pods", &mark), !revisions.is_empty());
+            revisions
+        };
+        let one = store.write(&key("one"), Precondition::Absent, Change::Put(pod("x"))).unwrap().revision();
+        let two = store.write(&key("two"), Precondition::Absent, Change::Put(pod("x"))).unwrap().revision();
+        assert_eq!(found(&store, "x"), [one, two]);
+        let fork = store.fork();
+        let moved =
+            store.write(&key("one"), Precondition::Revision(one), Change::Put(pod("y"))).unwrap().revision();
+        assert_eq!((found(&store, "x"), found(&store, "y")), (vec![two], vec![moved]));
+        store.write(&key("two"), Precondition::Revision(two), Change::Delete).unwrap();
+        assert!(found(&store, "x").is_empty());
+        assert_eq!(found(&fork, "x"), [one, two]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Runs recorded with the real 1.0.7, replayed step by step: the same requests, the same answers, and equal objects once settled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vela_e2e::Result;
+use vela_e2e::alike::{Difference, comparable, differences};
+use vela_e2e::contents::Kinds;
+use vela_e2e::objects::{Cluster, text};
+use vela_e2e::passing::{Outcome, judge};
+use vela_e2e::person::{Request, ask};
+use vela_e2e::recording::{Recording, Step, recordings};
+use vela_e2e::rules::Rules;
+use vela_e2e::target::{Target, is_real};
+
+use crate::foreign::{accepted, install, namespace};
+use crate::{repository, scenario};
+
+#[path = "replay/rules.rs"]
+mod rules;
+
+/// How long a step may take to settle. The recorder waited 8 to 20 seconds.
+const SETTLE_DEADLINE: Duration = Duration::from_secs(20);
+/// After a step that failed the next ones hardly get well: they are still looked at, but not for long.
+const AFTER_FAILURE: Duration = Duration::from_secs(4);
+/// How often is looked, and how long a state has to last to count as settled.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+/// More differences of one step help nobody.
+const SHOWN: usize = 40;
+
+/// What the recorder did not write down: what the cluster makes by itself, and what belongs to no run.
+const NOT_RECORDED: [&str; 14] = [
+    "Pod",
+    "ReplicaSet",
+    "Event",
+    "Endpoints",
+    "EndpointSlice",
+    "ServiceAccount",
+    "Secret",
+    "ComponentDefinition",
+    "TraitDefinition",
+    "WorkloadDefinition",
+    "ScopeDefinition",
+    "PolicyDefinition",
+    "WorkflowStepDefinition",
+    "DefinitionRevision",
+];
+
+#[test]
+fn recorded_runs_end_in_equal_objects() {
+    let folder = repository("../shared/conformance/runs-v1.0");
+    if !folder.exists() {
+        println!("skipped: ../shared/conformance/runs-v1.0 is not there");
+        return;
+    }
+    scenario(replay(&folder));
+}
+
+async fn replay(folder: &Path) -> Result<()> {
+    let target = Target::open("replay").await?;
+    let kinds = install(&target).await?;
+    let mut rules = Rules::new(rules::TABLE);
+    let recordings = recordings(folder)?;
+    let runs = recordings.iter().map(|recording| run(&target, &kinds, recording, &rules));
+    let mut whole = Vec::new();
+    let mut before_rollout = Vec::new();
+    let mut used = BTreeSet::new();
+    for done in futures::future::join_all(runs).await {
+        let done = done?;
+        used.extend(done.used);
+        if done.left == 0 { &mut whole } else { &mut before_rollout }.push(done.outcome);
+    }
+    println!("cli: holds output of commands and no run");
+    rules.needed(used);
+    let file = repository("e2e/expected/passing.txt");
+    judge(&file, "runs", &whole)?;
+    judge(&file, "runs-before-rollout", &before_rollout)?;
+    let all_pass = whole.iter().chain(&before_rollout).all(|outcome| outcome.wrong.is_empty());
+    let idle: Vec<_> = rules.idle().iter().map(|rule| format!("{rule:?}")).collect();
+    for rule in &idle {
+        println!("no run needs {rule}");
+    }
+    // The rules of a step that was not reached are not idle.
+    if all_pass && !idle.is_empty() {
+        return Err("rules that no run needs have to go".into());
+    }
+    Ok(())
+}
+
+/// What became of a run, how many of its steps were left to the rollout issue, and which rules it needed.
+struct Done {
+    outcome: Outcome,
+    left: usize,
+    used: BTreeSet<usize>,
+}
+
+async fn run(target: &Target, kinds: &Kinds, recording: &Recording, rules: &Rules) -> Result<Done> {
+    let cluster = namespace(target, &recording.name).await?;
+    for object in definitions(recording).iter().chain(left_over(recording)) {
+        accepted(&cluster, object).await?;
+    }
+    let scene = Scene { cluster: &cluster, kinds, recording, rules };
+    let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
+    let rollout = |step: &Step| {
+        step.requests
+            .iter()
+            .any(|(request, _)| matches!(request, Request::Apply(object) if object["kind"] == "AppRollout"))
+    };
+    let replayed = recording.steps.iter().position(rollout).unwrap_or(recording.steps.len());
+    for (number, step) in recording.steps[..replayed].iter().enumerate() {
+        let deadline = if wrong.is_empty() { SETTLE_DEADLINE } else { AFTER_FAILURE };
+        let (lines, needed) = scene.step(step, deadline).await?;
+        wrong.extend(lines.into_iter().map(|line| format!("step{number}: {line}")));
+        used.extend(needed);
+    }
+    let left = recording.steps.len() - replayed;
+    let name = match left {
+        0 => recording.name.clone(),
+        _ => format!("{} (the {left} steps from step{replayed} on wait for rollouts)", recording.name),
+    };
+    Ok(Done { outcome: Outcome { name, wrong }, left, used })
+}
+
+/// The definitions that were installed where it was recorded: the revisions of applications hold them.
+fn definitions(recording: &Recording) -> Vec<Value> {
+    let mut found: BTreeMap<(String, String), Value> = BTreeMap::new();
+    let objects = recording.steps.iter().flat_map(|step| &step.objects);
+    for revision in objects.filter(|object| object["kind"] == "ApplicationRevision") {
+        for field in ["componentDefinitions", "workloadDefinitions", "traitDefinitions", "scopeDefinitions"] {
+            for (name, definition) in revision["spec"][field].as_object().into_iter().flatten() {
+                let mut definition = definition.clone();
+                definition["metadata"] = json!({"name": name});
+                if let Some(map) = definition.as_object_mut() {
+                    map.remove("status");
+                }
+                found.insert((field.to_owned(), name.clone()), definition);
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+/// What an earlier recording had left where this one began: objects that are there before the step that makes them.
+fn left_over(recording: &Recording) -> impl Iterator<Item = &Value> {
+    let identity = |object: &Value| (object["kind"].clone(), object["metadata"]["name"].clone());
+    let (first, later) = recording.steps.split_at(recording.steps.len().min(1));
+    let there: Vec<_> = first.iter().flat_map(|step| &step.objects).map(identity).collect();
+    later.iter().flat_map(|step| &step.requests).filter_map(move |(request, _)| match request {
+        Request::Apply(object) if there.contains(&identity(object)) => Some(object),
+        _ => None,
+    })
+}
+
+struct Scene<'a> {
+    cluster: &'a Cluster,
+    kinds: &'a Kinds,
+    recording: &'a Recording,
+    rules: &'a Rules,
+}
+
+impl Scene<'_> {
+    /// Asks what was asked and waits until the objects are those that were there.
+    async fn step(&self, step: &Step, deadline: Duration) -> Result<(Vec<String>, BTreeSet<usize>)> {
+        let mut wrong = Vec::new();
+        for (request, answer) in &step.requests {
+            let said = ask(self.cluster, self.kinds, request).await?;
+            if said != *answer {
+                wrong.push(format!("the API server's answer: expected {answer:?}, found {said:?}"));
+            }
+        }
+        let expected: Vec<Value> =
+            step.objects.iter().map(|object| comparable(object, &self.recording.name)).collect();
+        let end = Instant::now() + deadline;
+        let mut equal_before = false;
+        loop {
+            let (left, used) = self.look(&expected, equal_before).await?;
+            match left.is_empty() {
+                true if equal_before => return Ok((wrong, used)),
+                equal => equal_before = equal,
+            }
+            if Instant::now() > end && !equal_before {
+                let (left, _) = self.look(&expected, true).await?;
+                wrong.extend(left.iter().take(SHOWN).map(ToString::to_string));
+                if left.len() > SHOWN {
+                    wrong.push(format!("and {} more", left.len() - SHOWN));
+                }
+                return Ok((wrong, used));
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The differences now: cheaply among the kinds of the run, and at last among all there are.
+    async fn look(&self, expected: &[Value], all: bool) -> Result<(Vec<Difference>, BTreeSet<usize>)> {
+        let live = match all {
+            true => self.kinds.everything(self.cluster, &NOT_RECORDED).await?,
+            false => self.kinds.list(self.cluster, &self.kinds_of_the_run()).await?,
+        };
+        let usual = |object: &Value| text(object, "/metadata/name") == "kube-root-ca.crt";
+        let live: Vec<Value> = live
+            .iter()
+            .filter(|object| !usual(object))
+            .map(|object| comparable(object, self.cluster.namespace()))
+            .collect();
+        Ok(self.rules.unexcused(&self.recording.name, differences(expected, &live)))
+    }
+
+    fn kinds_of_the_run(&self) -> Vec<(String, String)> {
+        let objects = self.recording.steps.iter().flat_map(|step| &step.objects);
+        let kind =
+            |object: &Value| (text(object, "/apiVersion").to_owned(), text(object, "/kind").to_owned());
+        objects.map(kind).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+#[test]
+fn every_rule_is_told_to_the_reader() {
+    let document = std::fs::read_to_string(repository("docs/differences.md")).unwrap_or_default();
+    assert_eq!(Rules::new(rules::TABLE).untold(&document), Vec::<&str>::new());
+    assert!(is_real() || !rules::TABLE.is_empty());
+}
