@@ -1,11 +1,12 @@
 //! Desired objects in → server-side apply writes, only for objects that differ; and deletes that are checked first.
 
 mod delete;
+mod undeclared;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, PatchParams};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -206,7 +207,7 @@ impl Applier {
             // The object we looked at, or none: never one that took its name meanwhile.
             patch["metadata"]["uid"] = Value::String(uid);
         }
-        let written = api.patch(&key.name, &params, &Patch::Apply(&patch)).await.map_err(failed)?;
+        let written = undeclared::patch(&api, &key, &params, &patch).await.map_err(failed)?;
         self.remember(memory_key, Written { desired: digest, live: fingerprint(&written, &patch) });
         let outcome = match &live {
             None => Outcome::Created,

@@ -57,6 +57,24 @@ async fn an_object_is_created_changed_and_then_left_alone() {
 }
 
 #[tokio::test]
+async fn fields_that_a_kind_does_not_declare_are_left_out_once() {
+    let server = ApiServer::builder().build().unwrap();
+    let faults = Faults::new();
+    let client = kube::Client::new(faults.layer(server.service()), "default");
+    let applier = applier(&client);
+    let mut wanted = config_map("a", json!({"text": "one"}));
+    wanted.data["misspelt"] = json!({"x": 1});
+    wanted.data["other"] = json!(2);
+    let done = applier.apply(&wanted, None, false, Conflicts::Refuse, &anybody).await.unwrap();
+    assert_eq!(done.object.data["data"]["text"], "one");
+    assert!(done.object.data.get("misspelt").is_none());
+    faults.take();
+    let same = applier.apply(&wanted, Some(done.object), true, Conflicts::Refuse, &anybody).await.unwrap();
+    assert_eq!(same.outcome, Outcome::Unchanged);
+    assert_eq!(faults.take(), [], "what was left out is not tried again and again");
+}
+
+#[tokio::test]
 async fn somebody_elses_object_is_neither_changed_nor_deleted() {
     let client = client();
     create(&client, &config_map("a", json!({"text": "theirs"}))).await;
