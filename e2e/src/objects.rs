@@ -83,6 +83,14 @@ impl Cluster {
         Ok(json!(api.patch(text(object, "/metadata/name"), &params, &Patch::Apply(object)).await?))
     }
 
+    /// Gives an object another spec, whatever it had, as one write.
+    pub async fn replace_spec(&self, api_version: &str, kind: &str, name: &str, spec: &Value) -> Result<()> {
+        let patch: Patch<Value> =
+            Patch::Json(serde_json::from_value(json!([{"op": "replace", "path": "/spec", "value": spec}]))?);
+        self.api(api_version, kind).await?.patch(name, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
     /// One object.
     pub async fn get(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<Value>> {
         Ok(self.api(api_version, kind).await?.get_opt(name).await?.map(|object| json!(object)))

@@ -14,6 +14,8 @@ mod foreign;
 mod replay;
 #[path = "scenarios/sandbox.rs"]
 mod sandbox;
+#[path = "scenarios/there_and_back.rs"]
+mod there_and_back;
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -1,0 +1,283 @@
+//! A running application is changed to something else and back within milliseconds, fifty times: it keeps its workload and its data.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vela_e2e::Result;
+use vela_e2e::objects::{Cluster, until};
+use vela_e2e::passing::{Outcome, judge};
+use vela_e2e::target::Target;
+
+use crate::foreign::{accepted, namespace};
+use crate::{CONVERGE_DEADLINE, repository, scenario};
+
+/// How often there and back.
+const TIMES: usize = 50;
+/// How long B lasts: from shorter than any reconcile to longer than one, so that A comes back before, while and after
+/// the controller acts on B.
+const LASTS: [Duration; 5] = [
+    Duration::ZERO,
+    Duration::from_millis(2),
+    Duration::from_millis(8),
+    Duration::from_millis(25),
+    Duration::from_millis(60),
+];
+
+/// An application that is changed: how it is named, what it is at first, and what it is in between.
+struct Story {
+    api_version: &'static str,
+    kind: &'static str,
+    a: Value,
+    others: Vec<Value>,
+}
+
+impl Story {
+    async fn object(&self, cluster: &Cluster) -> Result<Value> {
+        let found = cluster.get(self.api_version, self.kind, "app").await?;
+        found.ok_or_else(|| format!("{} app is gone", self.kind).into())
+    }
+
+    /// Applied and healthy for the spec it has now.
+    async fn settles(&self, cluster: &Cluster) -> Result<()> {
+        until("the application runs as it is now", CONVERGE_DEADLINE, async || {
+            let object = self.object(cluster).await.map_err(|error| error.to_string())?;
+            let current = object["status"]["observedGeneration"] == object["metadata"]["generation"];
+            let synced = object["status"]["conditions"][0]["status"] == "True"
+                && object["status"]["conditions"][0]["type"] == "Synced";
+            let well = match self.kind {
+                "Application" => object["status"]["status"] == "running",
+                _ => synced,
+            };
+            if current && well { Ok(()) } else { Err(format!("its status is {}", object["status"])) }
+        })
+        .await
+    }
+
+    async fn becomes(&self, cluster: &Cluster, spec: &Value) -> Result<()> {
+        cluster.replace_spec(self.api_version, self.kind, "app", spec).await
+    }
+
+    async fn holds(&self, cluster: &Cluster) -> Result<()> {
+        accepted(
+            cluster,
+            &json!({
+                "apiVersion": self.api_version, "kind": self.kind, "metadata": {"name": "app"}, "spec": self.a,
+            }),
+        )
+        .await?;
+        self.settles(cluster).await?;
+        let before = kept(cluster).await?;
+        for turn in 0..TIMES {
+            self.becomes(cluster, &self.others[turn % self.others.len()]).await?;
+            tokio::time::sleep(LASTS[(turn / self.others.len()) % LASTS.len()]).await;
+            self.becomes(cluster, &self.a).await?;
+            self.settles(cluster).await?;
+            let after = kept(cluster).await.map_err(|error| format!("turn {turn}: {error}"))?;
+            if after != before {
+                return Err(format!("turn {turn}: the objects were {before:?}, now {after:?}").into());
+            }
+        }
+        // What B brought has to go, and what A needs stays also then.
+        until("nothing of B is left", CONVERGE_DEADLINE, async || {
+            match cluster.get("apps/v1", "Deployment", "other").await {
+                Ok(None) => Ok(()),
+                Ok(Some(_)) => Err("Deployment other is still there".to_owned()),
+                Err(error) => Err(error.to_string()),
+            }
+        })
+        .await?;
+        self.settles(cluster).await?;
+        match kept(cluster).await? {
+            after if after == before => Ok(()),
+            after => Err(format!("at the end: the objects were {before:?}, now {after:?}").into()),
+        }
+    }
+}
+
+/// The identities of the workload and of its claim.
+async fn kept(cluster: &Cluster) -> Result<[Value; 2]> {
+    let mut found = [Value::Null, Value::Null];
+    let objects = [("apps/v1", "Deployment", "web"), ("v1", "PersistentVolumeClaim", "web-data")];
+    for ((api_version, kind, name), uid) in objects.into_iter().zip(&mut found) {
+        let object = cluster.get(api_version, kind, name).await?;
+        let object = object.ok_or_else(|| format!("{kind} {name} was deleted"))?;
+        if !object["metadata"]["deletionTimestamp"].is_null() {
+            return Err(format!("{kind} {name} is being deleted").into());
+        }
+        *uid = object["metadata"]["uid"].clone();
+    }
+    Ok(found)
+}
+
+const SERVICE: &str = r#"
+output: {
+	apiVersion: "apps/v1"
+	kind:       "Deployment"
+	spec: {
+		selector: matchLabels: app: context.name
+		template: {
+			metadata: labels: app: context.name
+			spec: containers: [{name: "main", image: parameter.image}]
+		}
+	}
+}
+outputs: data: {
+	apiVersion: "v1"
+	kind:       "PersistentVolumeClaim"
+	metadata: name: context.name + "-data"
+	spec: {
+		accessModes: ["ReadWriteOnce"]
+		resources: requests: storage: "1Gi"
+	}
+}
+parameter: image: string
+"#;
+
+const NOTE: &str = r#"
+outputs: note: {
+	apiVersion: "v1"
+	kind:       "ConfigMap"
+	metadata: name: context.name + "-note"
+	data: text: parameter.text
+}
+parameter: text: string
+"#;
+
+/// Definitions of this scenario, in its namespace.
+async fn definitions(cluster: &Cluster) -> Result<()> {
+    let schematic = |text: &str| json!({"cue": {"template": text}});
+    let service = json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": {"name": "kept-service"},
+        "spec": {
+            "workload": {"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}},
+            "schematic": schematic(SERVICE),
+        },
+    });
+    let note = json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "TraitDefinition", "metadata": {"name": "note"},
+        "spec": {"appliesToWorkloads": ["*"], "schematic": schematic(NOTE)},
+    });
+    accepted(cluster, &service).await?;
+    accepted(cluster, &note).await
+}
+
+/// An Application: A, and B with the component renamed, changed, without its trait, and gone for another.
+fn application(api_version: &'static str) -> Story {
+    let (properties, type_) = match api_version {
+        "core.oam.dev/v1alpha2" => ("settings", "name"),
+        _ => ("properties", "type"),
+    };
+    let component = |name: &str, image: &str, noted: bool| {
+        let mut component = json!({"name": name, "type": "kept-service"});
+        component[properties] = json!({"image": image});
+        if noted {
+            let mut note = json!({});
+            note[type_] = json!("note");
+            note["properties"] = json!({"text": name});
+            component["traits"] = json!([note]);
+        }
+        component
+    };
+    let spec = |components: &[Value]| json!({"components": components});
+    Story {
+        api_version,
+        kind: "Application",
+        a: spec(&[component("web", "busybox:1", true), component("side", "busybox:1", false)]),
+        others: vec![
+            spec(&[component("other", "busybox:1", true), component("side", "busybox:1", false)]),
+            spec(&[component("side", "busybox:1", false)]),
+            spec(&[component("web", "busybox:2", true), component("side", "busybox:1", false)]),
+            spec(&[component("web", "busybox:1", false), component("side", "busybox:1", false)]),
+            spec(&[component("other", "busybox:2", false)]),
+        ],
+    }
+}
+
+/// Components for an ApplicationConfiguration: two services, and a claim that is a component of its own.
+async fn components(cluster: &Cluster) -> Result<()> {
+    let component = |name: &str, workload: Value| {
+        json!({
+            "apiVersion": "core.oam.dev/v1alpha2", "kind": "Component", "metadata": {"name": name},
+            "spec": {
+                "workload": workload,
+                "parameters": [{"name": "image", "fieldPaths": ["spec.template.spec.containers[0].image"]}],
+            },
+        })
+    };
+    let deployment = |name: &str| {
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "spec": {
+                "selector": {"matchLabels": {"app": name}},
+                "template": {
+                    "metadata": {"labels": {"app": name}},
+                    "spec": {"containers": [{"name": "main", "image": "busybox:1"}]},
+                },
+            },
+        })
+    };
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    });
+    for (name, workload) in [("web", deployment("web")), ("other", deployment("other")), ("web-data", claim)]
+    {
+        accepted(cluster, &component(name, workload)).await?;
+    }
+    Ok(())
+}
+
+/// A configuration: A, and B with the component replaced, gone, changed, and without its trait.
+fn configuration() -> Story {
+    let note = |name: &str| {
+        json!({"trait": {
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("{name}-note")},
+            "data": {"text": name},
+        }})
+    };
+    let noted = |name: &str| json!({"componentName": name, "traits": [note(name)]});
+    let plain = |name: &str| json!({"componentName": name});
+    let image = json!([{"name": "image", "value": "busybox:2"}]);
+    let changed = json!({"componentName": "web", "parameterValues": image, "traits": [note("web")]});
+    let spec = |components: &[Value]| json!({"components": components});
+    Story {
+        api_version: "core.oam.dev/v1alpha2",
+        kind: "ApplicationConfiguration",
+        a: spec(&[noted("web"), plain("web-data")]),
+        others: vec![
+            spec(&[noted("other"), plain("web-data")]),
+            spec(&[plain("web-data")]),
+            spec(&[changed, plain("web-data")]),
+            spec(&[plain("web"), plain("web-data")]),
+            spec(&[plain("other")]),
+        ],
+    }
+}
+
+#[test]
+fn whoever_comes_back_finds_everything() {
+    scenario(async {
+        let target = Target::open("back").await?;
+        let tell = |name: &'static str, outcome: Result<()>| Outcome {
+            name: name.to_owned(),
+            wrong: outcome.err().iter().map(ToString::to_string).collect(),
+        };
+        let application = async |name: &'static str, api_version: &'static str| {
+            let cluster = namespace(&target, name).await?;
+            definitions(&cluster).await?;
+            Ok(tell(name, application(api_version).holds(&cluster).await))
+        };
+        let configuration = async {
+            let cluster = namespace(&target, "configuration").await?;
+            components(&cluster).await?;
+            Ok(tell("configuration", configuration().holds(&cluster).await))
+        };
+        let outcomes: (Result<Outcome>, Result<Outcome>, Result<Outcome>) = futures::join!(
+            application("v1beta1", "core.oam.dev/v1beta1"),
+            application("v1alpha2", "core.oam.dev/v1alpha2"),
+            configuration,
+        );
+        let outcomes = [outcomes.0?, outcomes.1?, outcomes.2?];
+        judge(&repository("e2e/expected/passing.txt"), "there-and-back", &outcomes)
+    });
+}
