@@ -13,9 +13,6 @@ const WRITES: &str = "a generation counts writes, and vela writes only what chan
 const WOKEN: &str =
     "a changed Component wakes the configurations that name it, where 1.0.7 waited for its timer";
 const WORDS: &str = "messages name the object and the place, and what to do";
-const UNDECLARED: &str = "a field that a kind does not declare is left out, as the API server does; \
-                          the recorder's Canary had no schema, flagger's own has";
-
 /// The runs with v1beta1 Applications begin with these letters.
 const APPLICATIONS: &str = "app";
 
@@ -84,12 +81,6 @@ pub(crate) static TABLE: &[Rule] = &[
     woken("Bar", &[]),
     woken("Bar", &["metadata", "**"]),
     woken("ApplicationConfiguration", &["status", "workloads", "[00]", "**"]),
-    Rule {
-        runs: "rollout-demo",
-        kind: "Canary",
-        path: &["spec", "analysis", "maxReplicas"],
-        reason: UNDECLARED,
-    },
     Rule {
         runs: "typed",
         kind: "ApplicationConfiguration",
