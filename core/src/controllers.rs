@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::options::Options;
 use crate::{
     application, application_configuration, component, containerized_workload, health_scope,
-    manual_scaler_trait,
+    manual_scaler_trait, standard,
 };
 
 /// How a process runs the controllers.
@@ -93,5 +93,6 @@ fn controllers(context: &Context) -> Vec<Controller> {
     controllers.push(containerized_workload::controller(context, workers));
     controllers.push(manual_scaler_trait::controller(context, workers));
     controllers.push(health_scope::controller(context, workers));
+    controllers.extend(standard::controllers(context, workers));
     controllers
 }

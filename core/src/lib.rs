@@ -13,6 +13,7 @@ mod health_scope;
 mod manual_scaler_trait;
 pub mod options;
 mod prune;
+mod standard;
 mod status;
 
 pub use context::Context;

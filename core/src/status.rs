@@ -22,6 +22,19 @@ pub(crate) async fn write_typed(
     Ok(write(&api, informer, live, &status).await?)
 }
 
+/// [`write_typed`] for a kind whose status is no subresource: a write of the object itself carries it.
+pub(crate) async fn write_whole(
+    context: &Context,
+    informer: &Informer,
+    live: &DynamicObject,
+    status: &impl Serialize,
+) -> Result<bool, Failure> {
+    let status = serde_json::to_value(status).map_err(Failure::terminal)?;
+    let resource = &informer.watch().resource;
+    let api = Api::namespaced_with(context.client.clone(), &Key::of(live).namespace, resource);
+    Ok(patch(&api, informer, live, &status, Part::Whole).await?)
+}
+
 /// Write the status if it differs; gives the answer to the cache, so that the next lap starts from it.
 pub(crate) async fn write(
     api: &Api<DynamicObject>,
@@ -29,13 +42,35 @@ pub(crate) async fn write(
     object: &DynamicObject,
     status: &Value,
 ) -> Result<bool, kube::Error> {
+    patch(api, informer, object, status, Part::Status).await
+}
+
+/// Through which door a status is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Status,
+    Whole,
+}
+
+async fn patch(
+    api: &Api<DynamicObject>,
+    informer: &Informer,
+    object: &DynamicObject,
+    status: &Value,
+    part: Part,
+) -> Result<bool, kube::Error> {
     let name = object.metadata.name.clone().unwrap_or_default();
     let old = object.data.get("status").cloned().unwrap_or_else(|| json!({}));
     let Some(patch) = difference(&old, status) else { return Ok(false) };
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..Default::default() };
     // The uid makes sure that a namesake created meanwhile does not get this status.
     let patch = json!({"metadata": {"uid": object.metadata.uid}, "status": patch});
-    match api.patch_status(&name, &params, &Patch::Merge(&patch)).await {
+    let patch = Patch::Merge(&patch);
+    let written = match part {
+        Part::Status => api.patch_status(&name, &params, &patch).await,
+        Part::Whole => api.patch(&name, &params, &patch).await,
+    };
+    match written {
         Ok(written) => {
             informer.observe(written);
             Ok(true)

@@ -10,9 +10,11 @@ mod scenarios {
     pub(crate) mod counts;
     pub(crate) mod examples;
     pub(crate) mod faults;
+    pub(crate) mod foreign;
     pub(crate) mod lifecycle;
     mod process;
     mod scale;
     pub(crate) mod pruning;
+    pub(crate) mod standard;
     pub(crate) mod world;
 }

@@ -84,6 +84,8 @@ struct State {
     askers: BTreeMap<Place, BTreeSet<Key>>,
     /// What an asker looked at last time.
     looks: BTreeMap<Key, BTreeSet<Place>>,
+    /// Kinds whose first list is in the index.
+    indexed: BTreeSet<Arc<str>>,
     /// When a CRD of an API group last changed.
     crds: BTreeMap<String, Instant>,
     queue: Option<Arc<Queue<Key>>>,
@@ -160,6 +162,18 @@ impl Interests {
         informer
     }
 
+    /// A kind's first list is readable a moment before the handlers have seen it: whoever comes first puts it into the
+    /// index.
+    fn index_once(&self, name: &Arc<str>, informer: &Informer) {
+        if lock(&self.state).indexed.contains(name) {
+            return;
+        }
+        let objects = informer.list();
+        let mut state = lock(&self.state);
+        objects.iter().for_each(|object| state.add(name, &Key::of(object), &handles(object, self.labels)));
+        state.indexed.insert(name.clone());
+    }
+
     fn watch_crds(&self) {
         let mut watched = self.crds.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::replace(&mut *watched, true) {
@@ -189,9 +203,7 @@ fn object_changed(state: &Shared, kind: &Arc<str>, labels: &'static [&'static st
             }
         }
     }
-    for handle in new.iter().filter(|handle| !matches!(handle, Handle::Name(_))) {
-        state.index.entry((kind.clone(), handle.clone())).or_default().insert(key.clone());
-    }
+    state.add(kind, &key, &new);
     // Whoever started the watch waits for the first list and reads it.
     if !change.initial {
         let places = old.union(&new).map(|handle| (kind.clone(), handle.clone()));
@@ -235,6 +247,12 @@ fn handles(object: &DynamicObject, labels: &'static [&'static str]) -> BTreeSet<
 }
 
 impl State {
+    fn add(&mut self, kind: &Arc<str>, key: &Key, handles: &BTreeSet<Handle>) {
+        for handle in handles.iter().filter(|handle| !matches!(handle, Handle::Name(_))) {
+            self.index.entry((kind.clone(), handle.clone())).or_default().insert(key.clone());
+        }
+    }
+
     fn wake<'a>(&self, places: impl Iterator<Item = &'a Place>) {
         let Some(queue) = &self.queue else { return };
         let keys: BTreeSet<&Key> = places.filter_map(|place| self.askers.get(place)).flatten().collect();
@@ -266,12 +284,9 @@ impl Look {
         kind: &str,
         key: &Key,
     ) -> Result<Option<Arc<DynamicObject>>, Error> {
-        let (name, resolved, informer) = self.kind(api_version, kind).await?;
-        let namespace = if resolved.namespaced { key.namespace.clone() } else { String::new() };
-        let key = Key::new(namespace, key.name.clone());
-        self.note((name, Handle::Name(key.clone())));
-        if let Some(object) = informer.get(&key) {
-            return Ok(Some(object));
+        let (resolved, key, found) = self.find(api_version, kind, key).await?;
+        if found.is_some() {
+            return Ok(found);
         }
         // The copy may be a moment behind a writer who was waited for; only a miss costs this request.
         let api = resolved.api(self.interests.client.clone(), &key.namespace);
@@ -284,6 +299,52 @@ impl Look {
             });
             Arc::new(object)
         }))
+    }
+
+    /// The same without asking the server for what the copy does not have: for what is usually not there.
+    ///
+    /// # Errors
+    /// A kind that is not served or cannot be listed.
+    pub async fn known(
+        &self,
+        api_version: &str,
+        kind: &str,
+        key: &Key,
+    ) -> Result<Option<Arc<DynamicObject>>, Error> {
+        Ok(self.find(api_version, kind, key).await?.2)
+    }
+
+    async fn find(
+        &self,
+        api_version: &str,
+        kind: &str,
+        key: &Key,
+    ) -> Result<(Kind, Key, Option<Arc<DynamicObject>>), Error> {
+        let (name, resolved, informer) = self.kind(api_version, kind).await?;
+        let namespace = if resolved.namespaced { key.namespace.clone() } else { String::new() };
+        let key = Key::new(namespace, key.name.clone());
+        self.note((name, Handle::Name(key.clone())));
+        let found = informer.get(&key);
+        Ok((resolved, key, found))
+    }
+
+    /// Put the answer of a write into the copy of its kind, so that the next look sees it.
+    pub fn observe(&self, object: &DynamicObject) {
+        let Some(types) = &object.types else { return };
+        let name = format!("{} {}", types.api_version, types.kind);
+        let kinds = self.interests.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(informer) = kinds.get(name.as_str()) {
+            informer.observe(object.clone());
+        }
+    }
+
+    /// The same for what was deleted and is gone.
+    pub fn forget(&self, api_version: &str, kind: &str, key: &Key) {
+        let name = format!("{api_version} {kind}");
+        let kinds = self.interests.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(informer) = kinds.get(name.as_str()) {
+            informer.forget(key);
+        }
     }
 
     /// The objects of a kind in a namespace that name this uid as an owner, ordered by name.
@@ -349,7 +410,10 @@ impl Look {
         let name: Arc<str> = format!("{api_version} {kind}").into();
         let informer = self.interests.informer(&name, &resolved);
         match tokio::time::timeout(LIST_TIMEOUT, informer.synced()).await {
-            Ok(Ok(())) => Ok((name, resolved, informer)),
+            Ok(Ok(())) => {
+                self.interests.index_once(&name, &informer);
+                Ok((name, resolved, informer))
+            }
             _ => Err(Error::NotListed { api_version: api_version.into(), kind: kind.into() }),
         }
     }

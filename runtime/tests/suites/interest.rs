@@ -87,6 +87,17 @@ async fn children_are_found_by_their_owner_and_by_a_label() {
 }
 
 #[tokio::test]
+async fn what_was_there_before_the_first_look_is_found_by_it() {
+    let asker = Asker::new();
+    for number in 0..50 {
+        create(&asker.client, &owned(&format!("child-{number}"), "parent")).await;
+    }
+    let look = asker.interests.look(&asker.key);
+    let found = look.owned_by("v1", "ConfigMap", "default", "parent").await.unwrap();
+    assert_eq!(found.len(), 50);
+}
+
+#[tokio::test]
 async fn a_kind_that_is_installed_later_wakes_whoever_missed_it() {
     let asker = Asker::new();
     let at = Key::new("default", "one");

@@ -1,0 +1,275 @@
+//! The tools of one controller of workloads or traits: objects of its kind in; what they control applied, removed and
+//! told about out.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::{ApiResource, DynamicObject};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use vela_crds::{ApplicationConfiguration, Condition, Conditioned};
+use vela_runtime::apply::{self, Applied, Conflicts, Deletion, Guard, Outcome};
+use vela_runtime::cache::Watch;
+use vela_runtime::confirm::{Seen, confirm};
+use vela_runtime::interest::{Interests, Look};
+use vela_runtime::owner::{controlled_by, controller_of};
+use vela_runtime::{Action, Applier, Controller, Failure, Informer, Key, Reconciler, events};
+
+use super::trouble::Trouble;
+use crate::context::Context;
+use crate::status;
+
+/// The tools; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Hands {
+    pub(crate) context: Context,
+    /// The objects this controller reconciles.
+    pub(crate) objects: Arc<Informer>,
+    pub(crate) interests: Interests,
+    applier: Applier,
+    configurations: Arc<Informer>,
+    /// The kind's status is no subresource.
+    whole: bool,
+}
+
+/// Something that went well and changed something; becomes an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) reason: &'static str,
+    pub(crate) text: String,
+}
+
+impl Note {
+    /// What a write did, unless it did nothing.
+    pub(crate) fn of(applied: &Applied, reason: &'static str) -> Option<Self> {
+        let done = match applied.outcome {
+            Outcome::Created => "created",
+            Outcome::Configured => "changed",
+            Outcome::Unchanged => return None,
+        };
+        Some(Self { reason, text: format!("{} {done}", apply::describe(&applied.object)) })
+    }
+}
+
+impl Hands {
+    /// Tools for objects of kind `K`. `manager` signs the fields of what is made for them: one name for all objects of a
+    /// kind, so that the applier remembers what it wrote. Objects can be looked up by `labels`.
+    pub(crate) fn new<K>(context: &Context, manager: &str, labels: &'static [&'static str]) -> Self
+    where
+        K: kube::Resource<DynamicType = ()>,
+    {
+        let watch = |resource| context.cache.informer(Watch::full(resource));
+        let (client, discovery) = (context.client.clone(), &context.discovery);
+        Self {
+            context: context.clone(),
+            objects: watch(ApiResource::erase::<K>(&())),
+            interests: Interests::new(client.clone(), &context.cache, discovery, labels),
+            applier: Applier::new(client, discovery.clone(), manager),
+            configurations: watch(ApiResource::erase::<ApplicationConfiguration>(&())),
+            whole: false,
+        }
+    }
+
+    /// The same for a kind whose status is no subresource.
+    pub(crate) fn whole(self) -> Self {
+        Self { whole: true, ..self }
+    }
+
+    /// The controller: wakes for its objects and for whatever they looked at.
+    pub(crate) fn controller<R: Reconciler>(&self, name: &str, reconciler: R, workers: usize) -> Controller {
+        let controller = Controller::new(name, reconciler).for_kind(&self.objects).workers(workers);
+        self.interests.wake(controller.queue());
+        controller
+    }
+
+    /// The object of a key, unless it is gone or goes: everything it controls goes with it.
+    pub(crate) fn live(&self, key: &Key) -> Option<Arc<DynamicObject>> {
+        let live = self.objects.get(key).filter(|live| live.metadata.deletion_timestamp.is_none());
+        if live.is_none() {
+            self.interests.forget(key);
+        }
+        live
+    }
+
+    /// Brings an object that `owner` controls to the desired state; what somebody else controls is left alone.
+    pub(crate) async fn apply(
+        &self,
+        look: &Look,
+        owner: &DynamicObject,
+        desired: Value,
+        reason: &'static str,
+    ) -> Result<Applied, Trouble> {
+        let uid = owner.metadata.uid.clone().unwrap_or_default();
+        self.apply_guarded(look, desired, reason, &|live| controlled_by(live, &uid)).await
+    }
+
+    /// The same with a guard of the caller's own.
+    pub(crate) async fn apply_guarded(
+        &self,
+        look: &Look,
+        desired: Value,
+        reason: &'static str,
+        guard: Guard<'_>,
+    ) -> Result<Applied, Trouble> {
+        let desired: DynamicObject =
+            serde_json::from_value(desired).map_err(|error| Trouble::wrong(reason, error))?;
+        let types = desired.types.clone().unwrap_or_default();
+        let live = look.get(&types.api_version, &types.kind, &Key::of(&desired)).await;
+        let live = live.map_err(|error| Trouble::look(reason, &error))?;
+        let applied = self.applier.apply(&desired, live, false, Conflicts::Force, guard).await;
+        let applied = applied.map_err(|error| Trouble::apply(reason, &error))?;
+        if applied.outcome != Outcome::Unchanged {
+            look.observe(&applied.object);
+        }
+        Ok(applied)
+    }
+
+    /// Removes an object that `owner` controls and no longer wants; true when it was there and is gone or going. The
+    /// owner is read anew before: what it wants now is not removed because of what it wanted a moment ago.
+    pub(crate) async fn remove(
+        &self,
+        look: &Look,
+        owner: &DynamicObject,
+        object: &Arc<DynamicObject>,
+        reason: &'static str,
+    ) -> Result<bool, Trouble> {
+        let uid = owner.metadata.uid.clone().unwrap_or_default();
+        self.remove_guarded(look, owner, object, reason, &|live| controlled_by(live, &uid)).await
+    }
+
+    /// The same with a guard of the caller's own.
+    pub(crate) async fn remove_guarded(
+        &self,
+        look: &Look,
+        owner: &DynamicObject,
+        object: &Arc<DynamicObject>,
+        reason: &'static str,
+        guard: Guard<'_>,
+    ) -> Result<bool, Trouble> {
+        if guard(object).is_err() || object.metadata.deletion_timestamp.is_some() {
+            return Ok(false);
+        }
+        let seen = Seen { resource: &self.objects.watch().resource, object: owner };
+        match confirm(&self.context.client, &[seen]).await {
+            Ok(Some(_)) => self.delete(look, object, reason, guard).await,
+            Ok(None) => Err(Trouble::changed(reason)),
+            Err(error) => Err(Trouble::retry(reason, apply::explain(&error))),
+        }
+    }
+
+    /// Deletes an object that the guard allows; true when it was there.
+    pub(crate) async fn delete(
+        &self,
+        look: &Look,
+        object: &Arc<DynamicObject>,
+        reason: &'static str,
+        guard: Guard<'_>,
+    ) -> Result<bool, Trouble> {
+        let (types, key) = (object.types.clone().unwrap_or_default(), Key::of(object));
+        let deleted =
+            self.applier.delete(&types.api_version, &types.kind, &key, Some(object.clone()), guard).await;
+        match deleted {
+            Ok(Deletion::Gone) => {
+                look.forget(&types.api_version, &types.kind, &key);
+                Ok(true)
+            }
+            Ok(Deletion::Going) => Ok(true),
+            Err(apply::Error::Foreign { .. }) => Ok(false),
+            Err(error) => Err(Trouble::apply(reason, &error)),
+        }
+    }
+
+    /// Whom an event is about: the application the object belongs to, or the object where it belongs to none.
+    fn subject(&self, live: &DynamicObject) -> ObjectReference {
+        let namespace = live.metadata.namespace.clone().unwrap_or_default();
+        let parent = controller_of(live).filter(|owner| owner.api_version.starts_with("core.oam.dev/"));
+        match parent.map(|owner| (owner.kind.as_str(), owner)) {
+            Some(("ApplicationConfiguration", owner)) => {
+                let found = self.configurations.get(&Key::new(namespace, owner.name.clone()));
+                let found = found.filter(|found| found.metadata.uid.as_ref() == Some(&owner.uid));
+                found.map_or_else(|| events::reference(live), |found| events::reference(&found))
+            }
+            Some(("ApplicationContext", owner)) => ObjectReference {
+                api_version: Some(owner.api_version.clone()),
+                kind: Some(owner.kind.clone()),
+                name: Some(owner.name.clone()),
+                namespace: Some(namespace),
+                uid: Some(owner.uid.clone()),
+                ..ObjectReference::default()
+            },
+            _ => events::reference(live),
+        }
+    }
+
+    /// Ends a lap: `Synced` in the status, one event for each thing that changed, one warning for a new trouble.
+    pub(crate) async fn report<S>(
+        &self,
+        live: &DynamicObject,
+        mut status: S,
+        outcome: Result<Vec<Note>, Trouble>,
+    ) -> Result<Action, Failure>
+    where
+        S: Conditioned + Serialize,
+    {
+        match outcome {
+            Ok(notes) => {
+                status.set_condition(Condition::reconcile_success(status::now()));
+                self.write(live, &status).await?;
+                self.tell(live, &notes).await;
+                Ok(Action::Done)
+            }
+            Err(trouble) => self.report_trouble(live, status, trouble).await,
+        }
+    }
+
+    /// Ends a lap that failed.
+    pub(crate) async fn report_trouble<S>(
+        &self,
+        live: &DynamicObject,
+        mut status: S,
+        trouble: Trouble,
+    ) -> Result<Action, Failure>
+    where
+        S: Conditioned + Serialize,
+    {
+        if trouble.is_quiet() {
+            return trouble.end();
+        }
+        let sentence = trouble.sentence();
+        let news = status.set_condition(Condition::reconcile_error(sentence.clone(), status::now()));
+        self.write(live, &status).await?;
+        if news {
+            self.context.events.warning(&self.subject(live), trouble.reason, &sentence).await;
+        }
+        trouble.end()
+    }
+
+    /// One event for each thing that changed.
+    pub(crate) async fn tell(&self, live: &DynamicObject, notes: &[Note]) {
+        let subject = self.subject(live);
+        for note in notes {
+            self.context.events.normal(&subject, note.reason, &note.text).await;
+        }
+    }
+
+    /// Writes the status if it differs.
+    pub(crate) async fn write(&self, live: &DynamicObject, status: &impl Serialize) -> Result<bool, Failure> {
+        match self.whole {
+            true => status::write_whole(&self.context, &self.objects, live, status).await,
+            false => status::write_typed(&self.context, &self.objects, live, status).await,
+        }
+    }
+}
+
+/// An object with its type.
+pub(crate) fn typed<K: DeserializeOwned>(live: &DynamicObject) -> Result<K, Failure> {
+    let value = json_of(live);
+    serde_json::from_value(value).map_err(Failure::terminal)
+}
+
+/// An object as plain data.
+pub(crate) fn json_of(object: &DynamicObject) -> Value {
+    // An object that came as JSON can be written as JSON.
+    serde_json::to_value(object).unwrap_or_default()
+}

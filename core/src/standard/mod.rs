@@ -1,0 +1,35 @@
+//! The hands of workloads and traits: what they share, and the controllers of standard.oam.dev, each behind its switch.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`hands`] | watching one kind, applying and removing what it controls, telling people how it went |
+//! | [`trouble`] | why a lap ended early, and what happens then |
+//! | [`workload`] | the workload a trait belongs to, its definition and its children |
+
+pub(crate) mod autoscaler;
+pub(crate) mod hands;
+pub(crate) mod metrics_trait;
+mod monitors;
+pub(crate) mod pod_spec_workload;
+pub(crate) mod route;
+mod route_backend;
+pub(crate) mod trouble;
+pub(crate) mod workload;
+
+use vela_runtime::Controller;
+
+use crate::context::Context;
+use crate::options::Capability;
+
+/// The standard controllers that the operator left switched on.
+pub(crate) fn controllers(context: &Context, workers: usize) -> Vec<Controller> {
+    let enabled = Capability::ALL.into_iter().filter(|capability| context.options.enabled(*capability));
+    enabled
+        .map(|capability| match capability {
+            Capability::Metrics => metrics_trait::controller(context, workers),
+            Capability::PodSpecWorkload => pod_spec_workload::controller(context, workers),
+            Capability::Route => route::controller(context, workers),
+            Capability::Autoscale => autoscaler::controller(context, workers),
+        })
+        .collect()
+}

@@ -1,0 +1,118 @@
+//! An error of a lap in; what people are told and when the next lap comes out.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use vela_runtime::{Action, Failure, apply, interest};
+
+/// After a write that lost against another writer the caches need a moment to catch up.
+const CONFLICT_WAIT: Duration = Duration::from_millis(50);
+
+/// Why a lap ended early.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    /// What could not be done, in a few words: the event's reason and the beginning of the condition's message.
+    pub(crate) reason: &'static str,
+    message: String,
+    then: Then,
+}
+
+/// When the next lap comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// With the next change of the object or of anything it looked at.
+    Wait,
+    /// With it, or after this time.
+    Again(Duration),
+    /// After a back-off that grows.
+    Retry,
+    /// At once, and nobody needs to know: another writer was faster.
+    Quietly,
+}
+
+impl Trouble {
+    /// Only a change can help, and it wakes us.
+    pub(crate) fn wrong(reason: &'static str, error: impl Display) -> Self {
+        Self { reason, message: error.to_string(), then: Then::Wait }
+    }
+
+    /// Another try may help.
+    pub(crate) fn retry(reason: &'static str, error: impl Display) -> Self {
+        Self { reason, message: error.to_string(), then: Then::Retry }
+    }
+
+    /// What was seen is not what is; the next lap sees it.
+    pub(crate) fn changed(reason: &'static str) -> Self {
+        Self { reason, message: "it changed meanwhile".to_owned(), then: Then::Quietly }
+    }
+
+    /// Something could not be looked at.
+    pub(crate) fn look(reason: &'static str, error: &interest::Error) -> Self {
+        let then = match error {
+            interest::Error::Missing { again: Some(again), .. } => Then::Again(*again),
+            interest::Error::Missing { again: None, .. } => Then::Wait,
+            _ => Then::Retry,
+        };
+        Self { reason, message: error.to_string(), then }
+    }
+
+    /// Something could not be written.
+    pub(crate) fn apply(reason: &'static str, error: &apply::Error) -> Self {
+        let then = match error {
+            apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 409 => {
+                Then::Quietly
+            }
+            error if error.is_transient() => Then::Retry,
+            _ => Then::Wait,
+        };
+        Self { reason, message: error.to_string(), then }
+    }
+
+    /// True when nobody needs to be told.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.then == Then::Quietly
+    }
+
+    /// The sentence in the condition and the event.
+    pub(crate) fn sentence(&self) -> String {
+        format!("{}: {}", self.reason, self.message)
+    }
+
+    /// What the queue is told.
+    pub(crate) fn end(self) -> Result<Action, Failure> {
+        match self.then {
+            Then::Wait => Ok(Action::Done),
+            Then::Again(after) => Ok(Action::RequeueAfter(after)),
+            Then::Quietly => Ok(Action::RequeueAfter(CONFLICT_WAIT)),
+            Then::Retry => Err(Failure::retry(self.sentence())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing(again: Option<Duration>) -> interest::Error {
+        interest::Error::Missing { api_version: "a/v1".into(), kind: "A".into(), again }
+    }
+
+    #[test]
+    fn a_missing_kind_waits_for_its_definition() {
+        let waits = Trouble::look("cannot", &missing(None));
+        assert!(waits.sentence().starts_with("cannot: the cluster does not know kind A of a/v1"));
+        assert!(matches!(waits.end(), Ok(Action::Done)));
+        let soon = Duration::from_secs(3);
+        assert!(
+            matches!(Trouble::look("c", &missing(Some(soon))).end(), Ok(Action::RequeueAfter(s)) if s == soon)
+        );
+    }
+
+    #[test]
+    fn a_lost_race_is_told_to_nobody() {
+        let trouble = Trouble::changed("cannot");
+        assert!(trouble.is_quiet());
+        assert!(matches!(trouble.end(), Ok(Action::RequeueAfter(CONFLICT_WAIT))));
+        assert!(matches!(Trouble::retry("cannot", "x").end(), Err(Failure::Retry(_))));
+    }
+}

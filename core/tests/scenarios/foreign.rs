@@ -1,0 +1,77 @@
+//! Kinds of other projects: their CRDs, real ones where they lie beside the repository, small ones where any will do.
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use vela_runtime::discovery::Discovery;
+
+use super::world::{World, until};
+
+/// A CRD of the reference set; nothing, and that is told, where the set is absent.
+pub(crate) fn crd(file: &str) -> Option<Value> {
+    let Some(folder) = vela_testkit::conformance_dir() else {
+        vela_testkit::skipped(file, "no reference CRDs beside the repository");
+        return None;
+    };
+    let text = std::fs::read_to_string(folder.join("crds/foreign").join(file)).unwrap();
+    let documents = vela_engine::manifest::read(file, &text).unwrap();
+    documents.into_iter().map(|document| document.into_value()).find(|document| document["kind"].is_string())
+}
+
+/// True while the cluster does not serve the kind; a real control plane may have it from an earlier run.
+pub(crate) async fn is_absent(world: &World, api_version: &str, kind: &str) -> bool {
+    Discovery::new(world.client.clone()).resolve(api_version, kind).await.is_err()
+}
+
+/// Installs a CRD unless it is there, and waits until its kind is served.
+pub(crate) async fn install(world: &World, crd: Value, api_version: &str, kind: &str) {
+    if is_absent(world, api_version, kind).await {
+        world.create(crd).await;
+    }
+    until(&format!("{kind} is served"), || async { !is_absent(world, api_version, kind).await }).await;
+}
+
+/// Installs a CRD that takes any object.
+pub(crate) async fn small(world: &World, group: &str, version: &str, kind: &str, plural: &str) {
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {
+            "group": group, "scope": "Namespaced",
+            "names": {
+                "kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase(),
+            },
+            "versions": [{
+                "name": version, "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": any},
+            }],
+        },
+    });
+    install(world, crd, &format!("{group}/{version}"), kind).await;
+}
+
+/// An object of such a kind whose only condition holds.
+pub(crate) async fn holds(world: &World, api_version: &str, kind: &str, name: &str) {
+    let api = in_namespace(world, api_version, kind, &world.namespace).await;
+    let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": {}});
+    let object: DynamicObject = serde_json::from_value(object).unwrap();
+    api.create(&Default::default(), &object).await.unwrap();
+    let status = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+    api.patch_status(name, &PatchParams::default(), &Patch::Merge(&status)).await.unwrap();
+}
+
+/// The objects of a kind in a namespace.
+pub(crate) async fn in_namespace(
+    world: &World,
+    api_version: &str,
+    kind: &str,
+    namespace: &str,
+) -> Api<DynamicObject> {
+    let discovery = Discovery::new(world.client.clone());
+    discovery.resolve(api_version, kind).await.unwrap().api(world.client.clone(), namespace)
+}
+
+/// True when the namespace is there.
+pub(crate) async fn has_namespace(world: &World, name: &str) -> bool {
+    in_namespace(world, "v1", "Namespace", "").await.get_opt(name).await.unwrap().is_some()
+}

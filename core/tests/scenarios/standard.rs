@@ -1,0 +1,293 @@
+//! PodSpecWorkload, Route, Autoscaler and MetricsTrait: what each makes, whom it leaves alone, what wakes it.
+
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::foreign;
+use super::world::{World, until_or};
+
+const STANDARD: &str = "standard.oam.dev/v1alpha1";
+const INGRESS: &str = "networking.k8s.io/v1";
+const OAM: &str = "core.oam.dev/v1beta1";
+
+fn pod_spec_workload(name: &str, containers: Value) -> Value {
+    json!({
+        "apiVersion": STANDARD, "kind": "PodSpecWorkload", "metadata": {"name": name, "labels": {"app": name}},
+        "spec": {"replicas": 2, "podSpec": {"containers": containers}},
+    })
+}
+
+fn two_containers() -> Value {
+    json!([
+        {"name": "a", "image": "nginx", "ports": [{"containerPort": 80, "name": "http"}]},
+        {"name": "b", "image": "nginx", "ports": [{"containerPort": 90}]},
+    ])
+}
+
+fn deployment(name: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": {"app": name}}, "template": {
+            "metadata": {"labels": {"app": name}},
+            "spec": {"containers": [{"name": "a", "image": "nginx", "ports": [{"containerPort": 80}, {"containerPort": 90}]}]},
+        }},
+    })
+}
+
+fn workload_definition(name: &str, children: Value) -> Value {
+    json!({
+        "apiVersion": OAM, "kind": "WorkloadDefinition", "metadata": {"name": name},
+        "spec": {"definitionRef": {"name": name}, "childResourceKinds": children},
+    })
+}
+
+fn trait_of(kind: &str, name: &str, workload: (&str, &str, &str), mut spec: Value) -> Value {
+    let (api_version, workload_kind, workload) = workload;
+    spec["workloadRef"] = json!({"apiVersion": api_version, "kind": workload_kind, "name": workload});
+    json!({"apiVersion": STANDARD, "kind": kind, "metadata": {"name": name}, "spec": spec})
+}
+
+/// Waits until the first condition of an object has this status and a message with these words.
+async fn says(world: &World, kind: &str, name: &str, status: &str, words: &str) -> Value {
+    until_or(
+        &format!("{kind} {name} is {status} {words:?}"),
+        || async { world.get(STANDARD, kind, name).await.unwrap_or_default() },
+        |object| {
+            let condition = &object["status"]["conditions"][0];
+            condition["status"] == status && condition["message"].as_str().unwrap_or_default().contains(words)
+        },
+    )
+    .await
+}
+
+async fn exists(world: &World, api_version: &str, kind: &str, name: &str) -> Value {
+    let found = || world.get(api_version, kind, name);
+    until_or(&format!("{kind} {name} exists"), found, Option::is_some).await.unwrap()
+}
+
+async fn unchanged_world_costs_nothing(world: &World) {
+    world.quiet().await;
+    assert!(world.writes().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_run_behind_ports_from_8080_on() {
+    let world = World::new().await;
+    world.create(pod_spec_workload("shop", two_containers())).await;
+    let workload = says(&world, "PodSpecWorkload", "shop", "True", "").await;
+    let resources: Vec<&Value> =
+        workload["status"]["resources"].as_array().unwrap().iter().map(|r| &r["kind"]).collect();
+    assert_eq!(resources, ["Deployment", "Service"]);
+    let service = exists(&world, "v1", "Service", "shop").await;
+    let ports: Vec<&Value> =
+        service["spec"]["ports"].as_array().unwrap().iter().map(|p| &p["port"]).collect();
+    assert_eq!(ports, [8080, 8081]);
+    assert_eq!(world.deployment("shop").await.unwrap()["spec"]["replicas"], 2);
+    unchanged_world_costs_nothing(&world).await;
+
+    // Whoever scales the Deployment is not disturbed; a Deployment that vanished comes back.
+    world.patch("apps/v1", "Deployment", "shop", json!({"spec": {"replicas": 5}})).await;
+    world.quiet().await;
+    assert_eq!(world.deployment("shop").await.unwrap()["spec"]["replicas"], 5);
+    let uid = world.deployment("shop").await.unwrap()["metadata"]["uid"].clone();
+    world.delete("apps/v1", "Deployment", "shop").await;
+    until_or(
+        "a new Deployment",
+        || world.deployment("shop"),
+        |found| found.as_ref().is_some_and(|found| found["metadata"]["uid"] != uid),
+    )
+    .await;
+
+    // Without ports there is nothing for a Service to reach.
+    let bare = json!({"spec": {"podSpec": {"containers": [{"name": "a", "image": "nginx"}]}}});
+    world.patch(STANDARD, "PodSpecWorkload", "shop", bare).await;
+    world.gone("v1", "Service", "shop").await;
+    world.quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_else_controls_is_left_alone() {
+    let world = World::new().await;
+    world.create(deployment("taken")).await;
+    world.create(pod_spec_workload("taken", two_containers())).await;
+    says(&world, "PodSpecWorkload", "taken", "False", "cannot apply the deployment").await;
+    let found = world.deployment("taken").await.unwrap();
+    assert_eq!(found["spec"]["template"]["spec"]["containers"].as_array().unwrap().len(), 1);
+    assert!(found["metadata"]["ownerReferences"].is_null());
+    unchanged_world_costs_nothing(&world).await;
+    // The name becomes free, and that wakes the workload.
+    world.delete("apps/v1", "Deployment", "taken").await;
+    says(&world, "PodSpecWorkload", "taken", "True", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_without_a_host_has_a_service_and_is_ready() {
+    let world = World::new().await;
+    world.create(workload_definition("deployments.apps", json!([]))).await;
+    world.create(deployment("web")).await;
+    world.create(trait_of("Route", "r", ("apps/v1", "Deployment", "web"), json!({"host": ""}))).await;
+    let route = says(&world, "Route", "r", "True", "").await;
+    assert_eq!(
+        (&route["status"]["status"], &route["status"]["service"]["name"]),
+        (&json!("Ready"), &json!("r"))
+    );
+    let service = exists(&world, "v1", "Service", "r").await;
+    assert_eq!(service["spec"]["selector"], json!({"app": "web"}));
+    let names: Vec<&Value> =
+        service["spec"]["ports"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
+    assert_eq!(names, ["port-80", "port-90"]);
+    assert!(world.list(INGRESS, "Ingress").await.is_empty());
+    unchanged_world_costs_nothing(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_finds_the_service_of_its_workload_and_waits_for_an_address() {
+    let world = World::new().await;
+    let children = json!([{"apiVersion": "v1", "kind": "Service"}]);
+    world.create(workload_definition("podspecworkloads.standard.oam.dev", children)).await;
+    world.create(pod_spec_workload("web", two_containers())).await;
+    exists(&world, "v1", "Service", "web").await;
+    let rule = |name: &str, port: i64| json!({"name": name, "backend": {"backendService": {"port": port, "serviceName": ""}}});
+    let spec = json!({"host": "web.example", "rules": [rule("a", 80), rule("b", 90)]});
+    world.create(trait_of("Route", "r", (STANDARD, "PodSpecWorkload", "web"), spec)).await;
+    says(&world, "Route", "r", "False", "IP/Hostname of r-a ingress is generating").await;
+    for (name, port) in [("r-a", 8080), ("r-b", 8081)] {
+        let ingress = exists(&world, INGRESS, "Ingress", name).await;
+        let backend = &ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"];
+        assert_eq!(*backend, json!({"name": "web", "port": {"number": port}}));
+        address(&world, name).await;
+    }
+    let route = says(&world, "Route", "r", "True", "").await;
+    assert_eq!(route["status"]["conditions"].as_array().unwrap().len(), 1);
+    assert_eq!(route["status"]["ingresses"].as_array().unwrap().len(), 2);
+    assert!(world.get("v1", "Service", "r").await.is_none(), "the workload has a Service of its own");
+    unchanged_world_costs_nothing(&world).await;
+
+    // The Ingress of a rule that is gone goes too; one that vanished comes back.
+    world.patch(STANDARD, "Route", "r", json!({"spec": {"rules": [rule("b", 90)]}})).await;
+    world.gone(INGRESS, "Ingress", "r-a").await;
+    world.delete(INGRESS, "Ingress", "r-b").await;
+    exists(&world, INGRESS, "Ingress", "r-b").await;
+}
+
+async fn address(world: &World, ingress: &str) {
+    let api = world.api(INGRESS, "Ingress").await;
+    let status = json!({"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}});
+    api.patch_status(ingress, &PatchParams::default(), &Patch::Merge(&status)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_with_tls_waits_for_its_issuer_and_certificate() {
+    let world = World::new().await;
+    world.create(workload_definition("deployments.apps", json!([]))).await;
+    world.create(deployment("web")).await;
+    let spec = json!({"host": "web.example", "tls": {"issuerName": "i"}});
+    world.create(trait_of("Route", "r", ("apps/v1", "Deployment", "web"), spec)).await;
+    let ingress = exists(&world, INGRESS, "Ingress", "r-auto-created").await;
+    assert_eq!(ingress["spec"]["tls"][0]["secretName"], "r-auto-created-cert");
+    address(&world, "r-auto-created").await;
+    if foreign::is_absent(&world, "cert-manager.io/v1", "Issuer").await {
+        says(&world, "Route", "r", "False", "install cert-manager").await;
+    }
+    for (kind, plural) in [("Issuer", "issuers"), ("Certificate", "certificates")] {
+        foreign::small(&world, "cert-manager.io", "v1", kind, plural).await;
+    }
+    let route = says(&world, "Route", "r", "False", "does not exist").await;
+    assert_eq!(route["status"]["status"], "Synced");
+    foreign::holds(&world, "cert-manager.io/v1", "Issuer", "i").await;
+    says(&world, "Route", "r", "False", "Certificate").await;
+    foreign::holds(&world, "cert-manager.io/v1", "Certificate", "r-auto-created-cert").await;
+    says(&world, "Route", "r", "True", "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_autoscaler_alone_gives_keda_its_triggers() {
+    let Some(keda) = foreign::crd("keda.sh_scaledobjects.yaml") else { return };
+    let world = World::new().await;
+    let children = json!([{"apiVersion": "apps/v1", "kind": "Deployment"}]);
+    world.create(workload_definition("podspecworkloads.standard.oam.dev", children)).await;
+    world.create(pod_spec_workload("web", two_containers())).await;
+    world.quiet().await;
+    let cron =
+        json!({"startAt": "23:30", "duration": "2h", "days": "Saturday", "replicas": "3", "timezone": "UTC"});
+    let cpu = json!({"type": "cpu", "condition": {"type": "Utilization", "value": "80"}});
+    let spec = json!({
+        "minReplicas": 1, "maxReplicas": 4, "triggers": [cpu, {"name": "late", "type": "cron", "condition": cron}],
+    });
+    world.create(trait_of("Autoscaler", "scale", (STANDARD, "PodSpecWorkload", "web"), spec)).await;
+    if foreign::is_absent(&world, "keda.sh/v1alpha1", "ScaledObject").await {
+        says(&world, "Autoscaler", "scale", "False", "kind ScaledObject of keda.sh/v1alpha1").await;
+    }
+    foreign::install(&world, keda, "keda.sh/v1alpha1", "ScaledObject").await;
+    says(&world, "Autoscaler", "scale", "True", "").await;
+    let made = exists(&world, "keda.sh/v1alpha1", "ScaledObject", "scale").await;
+    let spec = &made["spec"];
+    assert_eq!(spec["scaleTargetRef"], json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}));
+    assert_eq!(spec["triggers"][0]["metadata"], json!({"type": "Utilization", "value": "80"}));
+    assert_eq!(
+        (&spec["triggers"][1]["name"], &spec["triggers"][1]["metadata"]["end"]),
+        (&json!("late-Saturday"), &json!("30 1 * * 0"))
+    );
+    unchanged_world_costs_nothing(&world).await;
+    let wrong = json!({"spec": {"triggers": [{"type": "cron", "condition": {"startAt": "8"}}]}});
+    world.patch(STANDARD, "Autoscaler", "scale", wrong).await;
+    says(&world, "Autoscaler", "scale", "False", "must look like 12:01").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_scraped_until_they_are_switched_off() {
+    let Some(monitors) = foreign::crd("monitoring.coreos.com_servicemonitors.yaml") else { return };
+    let mut world = World::new().await;
+    world.create(deployment("web")).await;
+    let name = format!("m-{}", world.namespace);
+    let metrics = |enabled: bool| {
+        trait_of(
+            "MetricsTrait",
+            &name,
+            ("apps/v1", "Deployment", "web"),
+            json!({"scrapeService": {"enabled": enabled}}),
+        )
+    };
+    world.create(metrics(true)).await;
+    let kind = ("monitoring.coreos.com/v1", "ServiceMonitor");
+    if foreign::is_absent(&world, kind.0, kind.1).await {
+        says(&world, "MetricsTrait", &name, "False", "kind ServiceMonitor").await;
+    }
+    foreign::install(&world, monitors, kind.0, kind.1).await;
+    if !foreign::has_namespace(&world, "monitoring").await {
+        says(&world, "MetricsTrait", &name, "False", "namespace monitoring").await;
+        world
+            .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}}))
+            .await;
+    }
+    let trait_ = says(&world, "MetricsTrait", &name, "True", "").await;
+    assert_eq!(
+        (&trait_["status"]["port"], &trait_["status"]["serviceMonitorName"]),
+        (&json!(80), &json!(name))
+    );
+    assert_eq!(trait_["status"]["selectorLabels"], json!({"app": "web"}));
+    exists(&world, "v1", "Service", "oam-web").await;
+    let all = foreign::in_namespace(&world, kind.0, kind.1, "monitoring").await;
+    let is_there = || async { all.get_opt(&name).await.unwrap().is_some() };
+    assert!(is_there().await);
+    unchanged_world_costs_nothing(&world).await;
+
+    let switch = |on: bool| json!({"spec": {"scrapeService": {"enabled": on}}});
+    world.patch(STANDARD, "MetricsTrait", &name, switch(false)).await;
+    until_or("the monitor is gone", is_there, |there| !*there).await;
+    world.gone("v1", "Service", "oam-web").await;
+    world.patch(STANDARD, "MetricsTrait", &name, switch(true)).await;
+    until_or("the monitor is back", is_there, |there| *there).await;
+
+    // A trait that goes takes its monitor along, also when nobody watched.
+    world.quiet().await;
+    world.delete(STANDARD, "MetricsTrait", &name).await;
+    until_or("the monitor went with its trait", is_there, |there| !*there).await;
+    world.create(metrics(true)).await;
+    until_or("the monitor of the new trait", is_there, |there| *there).await;
+    world.quiet().await;
+    world.stop().await;
+    world.delete(STANDARD, "MetricsTrait", &name).await;
+    world.start();
+    until_or("the next start removed the monitor", is_there, |there| !*there).await;
+}
