@@ -4,16 +4,21 @@ mod spelling;
 mod values;
 
 use std::ffi::OsString;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use vela_core::options::{ApplyOnce, Capability, Generations, Hook};
-use vela_core::{LeaseConfig, Options, Process};
+use vela_core::{Endpoint, LeaseConfig, Options, Process};
 
 use values::{Listen, boolean, duration};
 
+/// The usual port of `/metrics`.
+const METRICS_PORT: u16 = 8080;
+/// The usual port of `/healthz` and `/readyz`.
+const HEALTH_PORT: u16 = 9440;
 /// The namespace of the pod we run in, if we run in one.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
@@ -28,12 +33,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     pub(crate) context: Option<String>,
 
-    /// Serve /metrics here; 0 or nothing serves none.
-    #[arg(long, alias = "metrics-address", default_value = ":8080", value_name = "ADDRESS")]
-    pub(crate) metrics_addr: Listen,
-    /// Serve /healthz and /readyz here; 0 or nothing serves none.
-    #[arg(long, alias = "health-address", default_value = ":9440", value_name = "ADDRESS")]
-    pub(crate) health_addr: Listen,
+    /// Serve /metrics here; 0 or "" serves none. By default :8080, unless another process has it.
+    #[arg(long, alias = "metrics-address", value_name = "ADDRESS")]
+    metrics_addr: Option<Listen>,
+    /// Serve /healthz and /readyz here; 0 or "" serves none. By default :9440, unless another process has it.
+    #[arg(long, alias = "health-address", value_name = "ADDRESS")]
+    health_addr: Option<Listen>,
 
     /// Reconcile only while holding a lease, so that several processes can run.
     #[arg(long, alias = "leader-elect", value_parser = boolean, action = ArgAction::Set, num_args = 0..=1,
@@ -190,8 +195,8 @@ impl Args {
     pub(crate) fn process(&self) -> Result<Process, String> {
         Ok(Process {
             options: self.behaviour.options()?,
-            health: self.health_addr.address(),
-            metrics: self.metrics_addr.address(),
+            health: endpoint(self.health_addr, HEALTH_PORT),
+            metrics: endpoint(self.metrics_addr, METRICS_PORT),
             lease: self.enable_leader_election.then(|| LeaseConfig {
                 namespace: lease_namespace(&self.leader_election_namespace),
                 name: self.leader_election_id.clone(),
@@ -253,6 +258,14 @@ impl BehaviourArgs {
             system_namespace: self.system_definition_namespace.clone(),
             generations,
         })
+    }
+}
+
+/// What was asked for must be served; the usual address is one process's only, and a second one does without.
+fn endpoint(asked: Option<Listen>, usual: u16) -> Option<Endpoint> {
+    match asked {
+        Some(listen) => listen.address().map(Endpoint::from),
+        None => Some(Endpoint { address: SocketAddr::from((Ipv6Addr::UNSPECIFIED, usual)), optional: true }),
     }
 }
 

@@ -1,10 +1,9 @@
 //! How to run in → every controller of this room running until stopped; the one door of `vela-core` and the sandbox.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vela_runtime::manager::{GRACE, Manager};
+use vela_runtime::manager::{Endpoint, GRACE, Manager};
 use vela_runtime::metrics::Metrics;
 use vela_runtime::{Controller, lease};
 
@@ -21,9 +20,9 @@ pub struct Process {
     /// What the controllers do.
     pub options: Options,
     /// Where to serve `/healthz` and `/readyz`; nowhere in a sandbox.
-    pub health: Option<SocketAddr>,
+    pub health: Option<Endpoint>,
     /// Where to serve `/metrics`; nowhere in a sandbox.
-    pub metrics: Option<SocketAddr>,
+    pub metrics: Option<Endpoint>,
     /// The lease that decides which of several processes reconciles; none in a sandbox.
     pub lease: Option<lease::Config>,
     /// How long running reconciles may take to end.
@@ -70,7 +69,8 @@ impl Controllers {
             .metrics_address(metrics)
             .lease(lease)
             .grace(grace)
-            .metrics(counts);
+            .metrics(counts)
+            .resync(context.options.resync);
         for controller in controllers(&context) {
             manager = manager.with(controller);
         }

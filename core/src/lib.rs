@@ -21,3 +21,4 @@ pub use controllers::{Controllers, Error, Process};
 pub use options::Options;
 pub use tokio_util::sync::CancellationToken as Stop;
 pub use vela_runtime::lease::Config as LeaseConfig;
+pub use vela_runtime::manager::Endpoint;

@@ -157,6 +157,20 @@ impl Informer {
         self.lock().objects.values().cloned().collect()
     }
 
+    /// The key of every object, in order.
+    pub fn keys(&self) -> Vec<Key> {
+        self.lock().objects.keys().cloned().collect()
+    }
+
+    /// The objects of one namespace whose names begin like this, in order; no other object is looked at.
+    pub fn list_prefixed(&self, namespace: &str, prefix: &str) -> Vec<Arc<DynamicObject>> {
+        let first = Key::new(namespace, prefix);
+        let inside = |key: &Key| key.namespace == namespace && key.name.starts_with(prefix);
+        let state = self.lock();
+        let found = state.objects.range(first..).take_while(|(key, _)| inside(key));
+        found.map(|(_, object)| object.clone()).collect()
+    }
+
     /// Every object for which the predicate holds.
     pub fn list_where(&self, keep: impl Fn(&DynamicObject) -> bool) -> Vec<Arc<DynamicObject>> {
         self.lock().objects.values().filter(|object| keep(object)).cloned().collect()

@@ -69,6 +69,7 @@ pub struct Controller {
     name: String,
     queue: Arc<Queue<Key>>,
     reconcile: Reconcile,
+    kinds: Vec<Arc<Informer>>,
     workers: usize,
     timeout: Duration,
 }
@@ -90,6 +91,7 @@ impl Controller {
                 let reconciler = reconciler.clone();
                 async move { reconciler.reconcile(key).await }.boxed()
             }),
+            kinds: Vec::new(),
             workers: 1,
             timeout: RECONCILE_TIMEOUT,
         }
@@ -98,7 +100,8 @@ impl Controller {
     /// Reconcile each object of this kind. Changes of status or managed fields alone do not wake it when the
     /// kind counts generations; deletions, labels, annotations and finalizers do.
     #[must_use]
-    pub fn for_kind(self, informer: &Informer) -> Self {
+    pub fn for_kind(mut self, informer: &Arc<Informer>) -> Self {
+        self.kinds.push(informer.clone());
         let queue = self.queue.clone();
         informer.on_change(Arc::new(move |change| {
             if matters(change)
@@ -157,6 +160,11 @@ impl Controller {
     /// The queue, to wake the controller for reasons no watch of [`Controller::watches`] knows.
     pub fn queue(&self) -> Arc<Queue<Key>> {
         self.queue.clone()
+    }
+
+    /// The kinds whose objects are reconciled, as against those that only wake others.
+    pub(crate) fn kinds(&self) -> Vec<Arc<Informer>> {
+        self.kinds.clone()
     }
 
     /// Work until the queue is closed, then let the running reconciles end.

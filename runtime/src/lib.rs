@@ -36,6 +36,7 @@ pub mod openapi;
 pub mod owner;
 pub mod queue;
 pub mod readiness;
+mod resync;
 mod server;
 mod watch;
 

@@ -12,7 +12,7 @@ use crate::cache::{Cache, NotSynced};
 use crate::controller::Controller;
 use crate::lease::{self, Elector};
 use crate::metrics::Metrics;
-use crate::server;
+use crate::{resync, server};
 
 /// How long running reconciles may take to end after a stop was asked for.
 pub const GRACE: Duration = Duration::from_secs(30);
@@ -41,14 +41,30 @@ pub enum Error {
     LeaseLost(String),
 }
 
+/// Where an endpoint listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address.
+    pub address: SocketAddr,
+    /// Whether the process may go on without it when the address is taken: nobody asked for this one.
+    pub optional: bool,
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        Self { address, optional: false }
+    }
+}
+
 /// Runs controllers over one cache.
 pub struct Manager {
     client: kube::Client,
     cache: Cache,
     controllers: Vec<Controller>,
     lease: Option<lease::Config>,
-    health: Option<SocketAddr>,
-    metrics_address: Option<SocketAddr>,
+    health: Option<Endpoint>,
+    metrics_address: Option<Endpoint>,
+    resync: Option<Duration>,
     grace: Duration,
     metrics: Arc<Metrics>,
 }
@@ -69,6 +85,7 @@ impl Manager {
             lease: None,
             health: None,
             metrics_address: None,
+            resync: None,
             grace: GRACE,
             metrics: Arc::default(),
         }
@@ -90,15 +107,23 @@ impl Manager {
 
     /// Serve `/healthz` and `/readyz` here.
     #[must_use]
-    pub fn health(mut self, address: Option<SocketAddr>) -> Self {
-        self.health = address;
+    pub fn health(mut self, endpoint: Option<Endpoint>) -> Self {
+        self.health = endpoint;
         self
     }
 
     /// Serve `/metrics` here.
     #[must_use]
-    pub fn metrics_address(mut self, address: Option<SocketAddr>) -> Self {
-        self.metrics_address = address;
+    pub fn metrics_address(mut self, endpoint: Option<Endpoint>) -> Self {
+        self.metrics_address = endpoint;
+        self
+    }
+
+    /// Look at every object of every controller again this often, from the copies: without a request, and without a
+    /// write where nothing is amiss.
+    #[must_use]
+    pub fn resync(mut self, every: Option<Duration>) -> Self {
+        self.resync = every;
         self
     }
 
@@ -132,10 +157,13 @@ impl Manager {
     async fn run_inside(self, stop: &CancellationToken, endpoints: &CancellationToken) -> Result<(), Error> {
         let state = Arc::new(server::State { metrics: self.metrics.clone(), ..server::State::default() });
         for (address, purpose) in [(self.health, "health"), (self.metrics_address, "metrics")] {
-            if let Some(address) = address {
-                server::serve(address, state.clone(), endpoints.clone())
-                    .await
-                    .map_err(|source| Error::Listen { address, purpose, source })?;
+            let Some(Endpoint { address, optional }) = address else { continue };
+            match server::serve(address, state.clone(), endpoints.clone()).await {
+                Ok(_) => {}
+                Err(error) if optional && error.kind() == std::io::ErrorKind::AddrInUse => {
+                    tracing::warn!(%address, purpose, "the address is taken by another process; this endpoint is not served");
+                }
+                Err(source) => return Err(Error::Listen { address, purpose, source }),
             }
         }
         tokio::select! {
@@ -157,6 +185,9 @@ impl Manager {
         let queues: Vec<_> = self.controllers.iter().map(Controller::queue).collect();
         let mut running = JoinSet::new();
         for controller in self.controllers {
+            if let Some(every) = self.resync {
+                running.spawn(resync::run(controller.queue(), controller.kinds(), every));
+            }
             running.spawn(controller.run(self.metrics.clone()));
         }
         let lost = match &mut elector {

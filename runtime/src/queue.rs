@@ -50,6 +50,7 @@ pub enum Verdict {
 pub struct Queue<K> {
     state: Mutex<State<K>>,
     wake: Notify,
+    closing: Notify,
 }
 
 #[derive(Debug)]
@@ -91,6 +92,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
                 closed: false,
             }),
             wake: Notify::new(),
+            closing: Notify::new(),
         }
     }
 
@@ -113,6 +115,19 @@ impl<K: Clone + Eq + Hash> Queue<K> {
     pub fn add_after(&self, key: K, delay: Duration) {
         self.lock().delay(key, delay);
         self.wake.notify_one();
+    }
+
+    /// Wait until nothing is handed out any more.
+    pub async fn closed(&self) {
+        loop {
+            let notified = self.closing.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if self.lock().closed {
+                return;
+            }
+            notified.await;
+        }
     }
 
     /// The next due key, or nothing once the queue is closed.
@@ -175,6 +190,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
     /// Hand out nothing more; workers that wait are released.
     pub fn close(&self) {
         self.lock().closed = true;
+        self.closing.notify_waiters();
         self.wake.notify_waiters();
         self.wake.notify_one();
     }

@@ -1,6 +1,5 @@
 //! Every flag in the spelling of operators' manifests → the choice it makes.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::*;
@@ -22,7 +21,8 @@ fn options(flags: &[&str]) -> Options {
 fn without_flags_everything_is_as_documented() {
     let process = process(&[]).unwrap();
     assert_eq!(process.options, Options::default());
-    let any = |port| Some(SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, port)));
+    let any =
+        |port| Some(Endpoint { address: SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)), optional: true });
     assert_eq!((process.metrics, process.health), (any(8080), any(9440)));
     assert!(process.lease.is_none());
     let args = read(&[]).unwrap();
@@ -42,8 +42,9 @@ fn endpoints_and_lease() {
     ];
     for flags in spellings {
         let process = process(flags).unwrap();
-        assert_eq!(process.metrics.unwrap().port(), 1, "{flags:?}");
-        assert_eq!(process.health.unwrap().port(), 2, "{flags:?}");
+        let (metrics, health) = (process.metrics.unwrap(), process.health.unwrap());
+        assert_eq!((metrics.address.port(), health.address.port()), (1, 2), "{flags:?}");
+        assert!(!metrics.optional && !health.optional, "{flags:?}");
     }
     assert!(process(&["--metrics-addr=0"]).unwrap().metrics.is_none());
     for flag in [

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
+use tower::Layer as _;
 use vela_apiserver::ApiServer;
+use vela_runtime::fault::Faults;
 
 /// A wait that ends in failure, far beyond what a busy machine needs.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -13,6 +15,13 @@ pub(crate) fn client() -> kube::Client {
     let server = ApiServer::builder().build().unwrap();
     // The store lives as long as any service over it.
     kube::Client::new(server.service(), "default")
+}
+
+/// The same, with its requests on record.
+pub(crate) fn recorded() -> (kube::Client, Faults) {
+    let faults = Faults::new();
+    let server = ApiServer::builder().build().unwrap();
+    (kube::Client::new(faults.layer(server.service()), "default"), faults)
 }
 
 pub(crate) fn config_maps() -> ApiResource {

@@ -1,17 +1,18 @@
 //! Start and stop in order, and what the endpoints tell.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 use vela_runtime::cache::{Cache, Watch};
-use vela_runtime::manager::{Error, Manager};
+use vela_runtime::manager::{Endpoint, Error, Manager};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
-use super::cluster::{client, config_map, config_maps, create, until};
+use super::cluster::{client, config_map, config_maps, create, recorded, until};
 
 #[derive(Clone, Default)]
 struct Slow {
@@ -51,8 +52,10 @@ async fn a_stop_lets_the_running_reconcile_end_and_closes_the_endpoints() {
     let cache = Cache::new(client.clone());
     let controller =
         Controller::new("slow", slow.clone()).for_kind(&cache.informer(Watch::full(config_maps())));
-    let manager =
-        Manager::new(client, cache).with(controller).health(Some(health)).metrics_address(Some(metrics));
+    let manager = Manager::new(client, cache)
+        .with(controller)
+        .health(Some(health.into()))
+        .metrics_address(Some(metrics.into()));
     let stop = CancellationToken::new();
     let task = tokio::spawn(manager.run(stop.clone()));
     until("a reconcile began", || slow.began.load(Ordering::SeqCst)).await;
@@ -80,7 +83,60 @@ async fn two_controllers_of_one_name_are_refused() {
 async fn a_taken_address_is_told() {
     let client = client();
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let manager = Manager::new(client.clone(), Cache::new(client)).health(taken.local_addr().ok());
+    let manager =
+        Manager::new(client.clone(), Cache::new(client)).health(taken.local_addr().ok().map(Into::into));
     let error = manager.run(CancellationToken::new()).await.unwrap_err();
     assert!(error.to_string().contains("choose another address"), "{error}");
+}
+
+#[tokio::test]
+async fn a_taken_address_that_nobody_asked_for_is_done_without() {
+    let client = client();
+    let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = Endpoint { address: taken.local_addr().unwrap(), optional: true };
+    let stop = CancellationToken::new();
+    stop.cancel();
+    Manager::new(client.clone(), Cache::new(client)).health(Some(endpoint)).run(stop).await.unwrap();
+}
+
+/// Counts what it is asked for.
+#[derive(Clone, Default)]
+struct Counting(Arc<Mutex<BTreeMap<String, usize>>>);
+
+impl Reconciler for Counting {
+    async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
+        *self.0.lock().unwrap().entry(key.name).or_default() += 1;
+        Ok(Action::Done)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resync_delivers_each_object_once_a_period_and_asks_the_server_nothing() {
+    const OBJECTS: usize = 100;
+    const PERIOD: Duration = Duration::from_secs(3600);
+    let (client, faults) = recorded();
+    for number in 0..OBJECTS {
+        create(&client, &config_map(&format!("a{number}"), serde_json::json!({}))).await;
+    }
+    let (counting, cache) = (Counting::default(), Cache::new(client.clone()));
+    let controller =
+        Controller::new("counting", counting.clone()).for_kind(&cache.informer(Watch::full(config_maps())));
+    let manager = Manager::new(client, cache).with(controller).resync(Some(PERIOD));
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(manager.run(stop.clone()));
+    let total = || counting.0.lock().unwrap().values().sum::<usize>();
+    until("all were reconciled at the start", || total() == OBJECTS).await;
+    faults.take();
+    tokio::time::sleep(PERIOD / 2).await;
+    let half = total() - OBJECTS;
+    assert!(
+        (OBJECTS / 4..OBJECTS * 3 / 4).contains(&half),
+        "spread over the period, but {half} came in its half"
+    );
+    tokio::time::sleep(PERIOD / 2 + PERIOD / 32).await;
+    assert!(counting.0.lock().unwrap().values().all(|times| (2..=3).contains(times)), "{:?}", counting.0);
+    let requests: Vec<_> = faults.take().into_iter().filter(|entry| !entry.is_watch()).collect();
+    assert!(requests.is_empty(), "{requests:?}");
+    stop.cancel();
+    task.await.unwrap().unwrap();
 }
