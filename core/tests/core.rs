@@ -13,8 +13,8 @@ mod scenarios {
     pub(crate) mod foreign;
     pub(crate) mod lifecycle;
     mod process;
-    mod scale;
     pub(crate) mod pruning;
+    mod scale;
     pub(crate) mod standard;
     pub(crate) mod world;
 }

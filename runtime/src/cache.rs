@@ -10,6 +10,8 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::copies::Copies;
+
 /// Longest wait for a first list; after it the start fails and names the kind.
 pub const SYNC_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -118,8 +120,7 @@ pub struct Informer {
 
 #[derive(Default)]
 struct State {
-    /// Ordered, so that handlers hear of a list in the same order every time.
-    objects: BTreeMap<Key, Arc<DynamicObject>>,
+    objects: Copies,
     listing: Option<BTreeMap<Key, Arc<DynamicObject>>>,
     handlers: Vec<Handler>,
     /// The newest version the watch has passed: a write's answer older than this is no news.
@@ -154,12 +155,22 @@ impl Informer {
 
     /// Every object.
     pub fn list(&self) -> Vec<Arc<DynamicObject>> {
-        self.lock().objects.values().cloned().collect()
+        self.lock().objects.rows().values().cloned().collect()
     }
 
     /// The key of every object, in order.
     pub fn keys(&self) -> Vec<Key> {
-        self.lock().objects.keys().cloned().collect()
+        self.lock().objects.rows().keys().cloned().collect()
+    }
+
+    /// Find objects by terms from now on, without a look at all of them each time; `terms` names those of an object
+    /// and is asked at each change, so it must be quick.
+    pub fn index(
+        self: &Arc<Self>,
+        terms: impl Fn(&DynamicObject) -> Vec<String> + Send + Sync + 'static,
+    ) -> Index {
+        let number = self.lock().objects.index(Arc::new(terms));
+        Index { informer: self.clone(), number }
     }
 
     /// The objects of one namespace whose names begin like this, in order; no other object is looked at.
@@ -167,13 +178,13 @@ impl Informer {
         let first = Key::new(namespace, prefix);
         let inside = |key: &Key| key.namespace == namespace && key.name.starts_with(prefix);
         let state = self.lock();
-        let found = state.objects.range(first..).take_while(|(key, _)| inside(key));
+        let found = state.objects.rows().range(first..).take_while(|(key, _)| inside(key));
         found.map(|(_, object)| object.clone()).collect()
     }
 
     /// Every object for which the predicate holds.
     pub fn list_where(&self, keep: impl Fn(&DynamicObject) -> bool) -> Vec<Arc<DynamicObject>> {
-        self.lock().objects.values().filter(|object| keep(object)).cloned().collect()
+        self.lock().objects.rows().values().filter(|object| keep(object)).cloned().collect()
     }
 
     /// Call the handler for every object already known (as initial) and then for each change.
@@ -181,7 +192,7 @@ impl Informer {
         let known: Vec<_> = {
             let mut state = self.lock();
             state.handlers.push(handler.clone());
-            state.objects.values().cloned().collect()
+            state.objects.rows().values().cloned().collect()
         };
         for object in known {
             handler(&Change { old: None, new: Some(object), initial: true });
@@ -245,7 +256,7 @@ impl Informer {
         let (changes, handlers) = {
             let mut state = self.lock();
             let fresh = state.listing.take().unwrap_or_default();
-            let mut known = std::mem::replace(&mut state.objects, fresh.clone());
+            let mut known = state.objects.replace(fresh.clone());
             let mut changes = Vec::with_capacity(fresh.len());
             for (key, new) in fresh {
                 state.passed = state.passed.max(version_of(&new));
@@ -308,6 +319,20 @@ impl Informer {
             tracing::warn!(kind = %self.watch.resource.kind, error, "watch interrupted; trying again");
         }
         state.failure = Some(error.to_owned());
+    }
+}
+
+/// Objects of one informer by terms.
+#[derive(Clone, Debug)]
+pub struct Index {
+    informer: Arc<Informer>,
+    number: usize,
+}
+
+impl Index {
+    /// The objects with this term, in order.
+    pub fn find(&self, term: &str) -> Vec<Arc<DynamicObject>> {
+        self.informer.lock().objects.find(self.number, term)
     }
 }
 

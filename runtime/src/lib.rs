@@ -25,6 +25,7 @@ pub mod cache;
 pub mod conditions;
 pub mod confirm;
 pub mod controller;
+mod copies;
 pub mod discovery;
 pub mod events;
 pub mod fault;

@@ -108,4 +108,26 @@ mod tests {
         assert!(found(&store, "x").is_empty());
         assert_eq!(found(&fork, "x"), [one, two]);
     }
+
+    #[test]
+    fn old_states_are_kept_as_text_and_read_the_same() {
+        use crate::store::{Change, Key, Precondition, Store};
+        const WRITES: u64 = 600;
+        let store = Store::memory();
+        let key = Key { resource: "configmaps".into(), namespace: "a".into(), name: "one".into() };
+        let mut last = None;
+        for number in 0..WRITES {
+            let expect = last.map_or(Precondition::Absent, Precondition::Revision);
+            let change = Change::Put(json!({"metadata": {}, "data": {"number": number}}));
+            last = Some(store.write(&key, expect, change).unwrap().revision());
+        }
+        let (events, _) = store.events_after("configmaps", 1, 1000).unwrap();
+        for (number, event) in (0..WRITES).zip(&events) {
+            assert_eq!(event.entry["data"]["number"], number);
+            assert_eq!(event.entry["metadata"]["resourceVersion"], event.revision.to_string());
+            let before = event.previous.as_ref().map(|before| before["data"]["number"].clone());
+            assert_eq!(before, number.checked_sub(1).map(Into::into));
+        }
+        assert_eq!(events.len() as u64, WRITES);
+    }
 }

@@ -11,6 +11,8 @@ use super::{Entry, Error, Event, EventKind, Key, Mark, View, marks};
 
 /// Events kept per resource: enough for a client that reconnects after a short break; older ones cost a relist.
 const HISTORY_EVENTS: usize = 4096;
+/// Events whose states are kept as values for those who follow at once; older states are kept as text.
+const HISTORY_VALUES: usize = 256;
 /// Objects in the whole store: one person's cluster, and a bound on memory.
 const OBJECTS_MAX: usize = 500_000;
 
@@ -69,6 +71,24 @@ impl Shelf {
             }
         }
         self.rows.insert(place, entry);
+    }
+
+    /// Turn the state that the event at the edge of the newest ones has ended into text, here and where it began.
+    fn pack(&mut self) {
+        let Some(edge) = self.events.len().checked_sub(HISTORY_VALUES) else { return };
+        let Some(event) = self.events.get_mut(edge) else { return };
+        let deleted = event.kind == EventKind::Deleted;
+        if deleted {
+            event.entry = Arc::new(event.entry.packed());
+        }
+        let Some(ended) = &mut event.previous else { return };
+        let packed = Arc::new(ended.packed());
+        *ended = packed.clone();
+        let revision = packed.revision();
+        let began = self.events.partition_point(|event| event.revision < revision);
+        if let Some(event) = self.events.get_mut(began).filter(|event| event.revision == revision) {
+            event.entry = packed;
+        }
     }
 
     fn remove(&mut self, resource: &str, place: &Place) {
@@ -362,6 +382,7 @@ impl Store {
         };
         let revision = event.revision;
         shelf.events.push_back(event);
+        shelf.pack();
         if shelf.events.len() > HISTORY_EVENTS
             && let Some(dropped) = shelf.events.pop_front()
         {

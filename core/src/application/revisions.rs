@@ -137,14 +137,16 @@ impl Revisions {
     /// The revisions of an application, oldest first.
     fn of(&self, application: &Key) -> Vec<(u64, Arc<DynamicObject>)> {
         let belongs = |object: &DynamicObject| {
-            object.metadata.namespace.as_deref() == Some(&application.namespace)
-                && object.metadata.labels.as_ref().and_then(|labels| labels.get(labels::APP_NAME))
-                    == Some(&application.name)
+            object.metadata.labels.as_ref().and_then(|labels| labels.get(labels::APP_NAME))
+                == Some(&application.name)
         };
+        // Their names begin like the application's.
+        let prefix = format!("{}-v", application.name);
         let mut found: Vec<_> = self
             .known
-            .list_where(belongs)
+            .list_prefixed(&application.namespace, &prefix)
             .into_iter()
+            .filter(|object| belongs(object))
             .filter_map(|object| {
                 let number = object.metadata.name.as_ref()?.rsplit_once("-v")?.1.parse().ok()?;
                 Some((number, object))
