@@ -4,11 +4,14 @@
 //! Free-form parts are [`Raw`]: the API server keeps their unknown fields. Nothing here acts.
 
 pub mod annotations;
+pub mod app_deployment;
 pub mod app_rollout;
 pub mod application;
 pub mod application_configuration;
 pub mod application_context;
+pub mod application_deployment;
 pub mod application_revision;
+pub mod cluster;
 pub mod component;
 pub mod component_definition;
 pub mod condition;
@@ -19,6 +22,7 @@ pub mod generate;
 pub mod health_scope;
 pub mod labels;
 pub mod manual_scaler_trait;
+pub mod policy;
 pub mod policy_definition;
 pub mod raw;
 pub mod reference;
@@ -28,9 +32,11 @@ pub mod schematic;
 pub mod scope_definition;
 pub mod standard;
 pub mod trait_definition;
+pub mod workflow;
 pub mod workflow_step_definition;
 pub mod workload_definition;
 
+pub use app_deployment::{AppDeployment, AppDeploymentSpec};
 pub use app_rollout::{AppRollout, AppRolloutSpec, AppRolloutStatus};
 pub use application::{
     Application, ApplicationComponent, ApplicationPolicy, ApplicationSpec, ApplicationStatus,
@@ -38,7 +44,9 @@ pub use application::{
 };
 pub use application_configuration::{ApplicationConfiguration, ApplicationConfigurationSpec};
 pub use application_context::{ApplicationContext, ApplicationContextSpec};
+pub use application_deployment::ApplicationDeployment;
 pub use application_revision::{ApplicationRevision, ApplicationRevisionSpec};
+pub use cluster::{Cluster, ClusterSpec};
 pub use component::{Component, ComponentSpec};
 pub use component_definition::{ComponentDefinition, ComponentDefinitionSpec};
 pub use condition::{Condition, Conditioned};

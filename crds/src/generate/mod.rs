@@ -5,6 +5,7 @@
 //! of kinds that keep it outside a subresource.
 
 mod pod_spec;
+mod without_spec;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresources, JSONSchemaProps,
@@ -13,10 +14,11 @@ use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
 use crate::{
-    AppRollout, Application, ApplicationConfiguration, ApplicationContext, ApplicationRevision, Autoscaler,
-    Component, ComponentDefinition, ContainerizedWorkload, DefinitionRevision, HealthScope,
-    ManualScalerTrait, MetricsTrait, PodSpecWorkload, PolicyDefinition, ResourceTracker, RolloutTrait, Route,
-    ScopeDefinition, TraitDefinition, WorkflowStepDefinition, WorkloadDefinition,
+    AppDeployment, AppRollout, Application, ApplicationConfiguration, ApplicationContext,
+    ApplicationDeployment, ApplicationRevision, Autoscaler, Cluster, Component, ComponentDefinition,
+    ContainerizedWorkload, DefinitionRevision, HealthScope, ManualScalerTrait, MetricsTrait, PodSpecWorkload,
+    PolicyDefinition, ResourceTracker, RolloutTrait, Route, ScopeDefinition, TraitDefinition,
+    WorkflowStepDefinition, WorkloadDefinition,
 };
 
 /// Why CRDs could not be generated: always a mistake in this crate's types.
@@ -60,21 +62,26 @@ pub struct CrdFile {
 /// Every CRD of core.oam.dev and standard.oam.dev, generated from the types.
 pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
     let mut crds = vec![
+        AppDeployment::crd(),
         also_v1alpha2(AppRollout::crd())?,
         application()?,
         ApplicationConfiguration::crd(),
         ApplicationContext::crd(),
+        ApplicationDeployment::crd(),
         also_v1alpha2(without_required_spec(ApplicationRevision::crd())?)?,
+        without_status_subresource(Cluster::crd()),
         Component::crd(),
         also_v1alpha2(ComponentDefinition::crd())?,
         ContainerizedWorkload::crd(),
         DefinitionRevision::crd(),
         HealthScope::crd(),
         ManualScalerTrait::crd(),
+        without_spec::policy()?,
         PolicyDefinition::crd(),
         without_required_spec(ResourceTracker::crd())?,
         also_v1alpha2(ScopeDefinition::crd())?,
         also_v1alpha2(TraitDefinition::crd())?,
+        without_spec::workflow()?,
         WorkflowStepDefinition::crd(),
         also_v1alpha2(with_plain_status(WorkloadDefinition::crd())?)?,
         without_status_subresource(Autoscaler::crd()),
