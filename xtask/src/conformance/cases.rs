@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::json::Json;
 use super::process::{self, Finished};
 use super::session::Session;
-use super::{calls, definition, tree};
+use super::{calls, crd, definition, tree};
 use crate::command;
 
 /// Digits of the digest of a text that name it in the lists; enough to tell a few thousand texts apart.
@@ -42,7 +42,7 @@ impl Doors {
 /// One case.
 pub(crate) struct Case {
     /// Which door and comparison: `cue-export`, `cue-tree`, `cue-parse`, `cue-fmt`, `component`, `trait`, `patch`,
-    /// `health`, `step`, `component-calls`, `openapi`, `application`.
+    /// `health`, `step`, `component-calls`, `openapi`, `application`, `crd`.
     pub(crate) kind: &'static str,
     /// The peers' own word for how widely used the features are.
     pub(crate) scope: String,
@@ -64,6 +64,8 @@ enum Input {
     Definition { folder: PathBuf },
     /// A folder with `app.yaml`, perhaps definitions, and `output.yaml`.
     Application { folder: PathBuf },
+    /// Objects against the reference CRDs and ours.
+    Crd(crd::Input),
 }
 
 /// Every case below `directory`, whatever of the known formats lies there.
@@ -75,6 +77,11 @@ pub(crate) fn find(directory: &Path) -> Result<Vec<Case>, String> {
     }
     definitions(&directory.join("definitions"), &mut cases)?;
     applications(&directory.join("applications"), &mut cases);
+    for found in crd::find(directory)? {
+        let crd::Found { scope, name, input } = found;
+        let (id, input) = (format!("crd {scope} {name}"), Input::Crd(input));
+        cases.push(Case { kind: "crd", scope, name, id, must_fail: false, input });
+    }
     Ok(cases)
 }
 
@@ -184,6 +191,7 @@ impl Case {
             Input::Text { source, formatted } => self.read(doors, source, formatted.as_deref()),
             Input::Definition { folder } => self.render(doors, folder),
             Input::Application { folder } => self.dry_run(doors, folder),
+            Input::Crd(input) => input.run(),
         }
     }
 

@@ -7,6 +7,7 @@
 mod batch;
 mod calls;
 mod cases;
+mod crd;
 mod definition;
 mod json;
 mod listed;
@@ -52,12 +53,13 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     if cases.is_empty() {
         return Err(format!("no case of a known format in {}", options.directory.display()));
     }
-    let doors = build()?;
+    let doors = doors(cases.iter().any(|case| case.kind != "crd"))?;
     let outcomes = run_all(&cases, &doors, options.verbose);
     let counts = count(&cases, &outcomes);
-    // The lists lie in the room `cue` and speak of it: applications fail for reasons of other rooms.
+    // The lists lie in the room `cue` and speak of it: these kinds fail for reasons of other rooms.
+    let listed = |case: &Case| !matches!(case.kind, "application" | "crd");
     let outcomes: Vec<Outcome> =
-        cases.iter().zip(outcomes).filter(|(c, _)| c.kind != "application").map(|p| p.1).collect();
+        cases.iter().zip(outcomes).filter(|(case, _)| listed(case)).map(|pair| pair.1).collect();
     let (passed, failed) = print(&counts);
     let (recorded, listed) = (ratchet::read()?, listed::read());
     let mut wrong = ratchet::fallen(&recorded, &counts);
@@ -101,8 +103,18 @@ fn options(arguments: &[&str]) -> Result<Options, String> {
     Ok(options)
 }
 
-/// Builds the doors and asks cargo where it put them.
-fn build() -> Result<Doors, String> {
+/// The doors, built anew where a case goes through one.
+fn doors(used: bool) -> Result<Doors, String> {
+    if used {
+        build()?;
+    }
+    let me = std::env::current_exe().map_err(|e| e.to_string())?;
+    let folder = me.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let name = |stem: &str| folder.join(format!("{stem}{}", std::env::consts::EXE_SUFFIX));
+    Ok(Doors { cue_eval: name("cue-eval"), vela: name("vela"), xtask: me })
+}
+
+fn build() -> Result<(), String> {
     command::cargo(&[
         "build",
         "--quiet",
@@ -116,11 +128,7 @@ fn build() -> Result<Doors, String> {
         "vela-cli",
         "--bin",
         "vela",
-    ])?;
-    let me = std::env::current_exe().map_err(|e| e.to_string())?;
-    let folder = me.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-    let name = |stem: &str| folder.join(format!("{stem}{}", std::env::consts::EXE_SUFFIX));
-    Ok(Doors { cue_eval: name("cue-eval"), vela: name("vela"), xtask: me })
+    ])
 }
 
 /// The outcome of every case, in the order of the cases.
