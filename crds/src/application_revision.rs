@@ -6,12 +6,13 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::raw::Raw;
+use crate::application::WorkflowStatus;
+use crate::raw::{Embedded, Raw};
 
 /// An Application with everything it was rendered from.
 ///
-/// Whole objects are kept as they were, so their schema is free: a revision must be
-/// readable after the schema of what it froze has moved on.
+/// Whole objects are kept as they were: reading them is left to whoever thaws one, because a revision
+/// must be readable after the types of what it froze have moved on. The CRD describes them in full.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "core.oam.dev",
@@ -62,22 +63,57 @@ pub struct ApplicationRevisionSpec {
     pub policies: BTreeMap<String, Raw>,
     /// Versions of external policies by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub policy_versions: BTreeMap<String, Raw>,
+    pub policy_versions: BTreeMap<String, PolicyVersion>,
     /// External workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Raw>,
     /// Objects the components refer to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub referred_objects: Vec<Raw>,
+    pub referred_objects: Vec<Embedded>,
     /// Generated Components (v1alpha2 form).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub components: Vec<Raw>,
+    pub components: Vec<FrozenComponent>,
     /// Generated ApplicationConfiguration (v1alpha2 form).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub application_configuration: Option<Raw>,
+    pub application_configuration: Option<Embedded>,
     /// The same content, compressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compression: Option<Raw>,
+    pub compression: Option<Compression>,
+}
+
+/// A generated Component.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FrozenComponent {
+    /// The whole object.
+    pub raw: Embedded,
+}
+
+/// The revision of a policy's definition that was used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyVersion {
+    /// Name of the DefinitionRevision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition_revision_name: Option<String>,
+    /// Its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+    /// Its hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision_hash: Option<String>,
+}
+
+/// Compressed content.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Compression {
+    /// How: `gzip` or `zstd`.
+    #[serde(rename = "type")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression_type: Option<String>,
+    /// The content, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
 }
 
 /// What became of the revision.
@@ -89,7 +125,7 @@ pub struct ApplicationRevisionStatus {
     pub succeeded: bool,
     /// Workflow status of this revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workflow: Option<Raw>,
+    pub workflow: Option<WorkflowStatus>,
     /// Context of the workflow.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workflow_context: BTreeMap<String, String>,

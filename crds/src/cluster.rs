@@ -4,8 +4,6 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Raw;
-
 /// How to reach the cluster.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
@@ -14,7 +12,7 @@ use crate::Raw;
     kind = "Cluster",
     plural = "clusters",
     namespaced,
-    status = "Raw",
+    status = "ClusterStatus",
     derive = "PartialEq",
     derive = "Default",
     doc = "Another cluster and the Secret with its kubeconfig."
@@ -33,3 +31,7 @@ pub struct SecretReference {
     /// Name of the Secret.
     pub name: String,
 }
+
+/// Status of a Cluster: nothing, so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterStatus {}

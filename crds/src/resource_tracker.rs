@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::TypedReference;
+use crate::application_revision::Compression;
 use crate::raw::{Raw, is_false};
 
 /// What an application owns.
@@ -53,7 +54,7 @@ pub struct ResourceTrackerSpec {
     pub managed_resources: Vec<ManagedResource>,
     /// The same record, compressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compression: Option<Raw>,
+    pub compression: Option<Compression>,
 }
 
 /// One owned object.

@@ -23,6 +23,7 @@ pub struct Schematic {
     pub kube: Option<Kube>,
     /// Cloud resources described in Terraform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Terraform>")]
     pub terraform: Option<Raw>,
 }
 
@@ -85,6 +86,87 @@ pub enum ParameterType {
     Number,
     /// True or false.
     Boolean,
+}
+
+/// Cloud resources described in Terraform.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Terraform {
+    /// The configuration, or where it is.
+    pub configuration: String,
+    /// How the configuration is written.
+    #[serde(rename = "type", default)]
+    pub configuration_type: ConfigurationType,
+    /// Folder within a remote configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Secret with the credentials of a remote configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_credentials_secret_reference: Option<SecretReference>,
+    /// Who provides the resources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_ref: Option<ProviderReference>,
+    /// The resources go with the object that asked for them.
+    #[serde(default = "yes")]
+    pub delete_resource: bool,
+    /// Region, instead of the provider's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom_region: Option<String>,
+    /// Secret that gets the outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_connection_secret_to_ref: Option<ConnectionSecret>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How a Terraform configuration is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfigurationType {
+    /// In Terraform's language.
+    #[default]
+    Hcl,
+    /// In JSON.
+    Json,
+    /// In a repository.
+    Remote,
+}
+
+/// Names a Secret.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretReference {
+    /// Name of the Secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// Names a Terraform provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProviderReference {
+    /// Name of the provider.
+    pub name: String,
+    /// Its namespace.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+}
+
+fn default_namespace() -> String {
+    "default".to_owned()
+}
+
+/// Names the Secret that gets the outputs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectionSecret {
+    /// Name of the Secret.
+    pub name: String,
+    /// Its namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
 }
 
 /// CUE texts that read an object's state.

@@ -67,6 +67,7 @@ pub struct ApplicationSpec {
     pub workflow: Option<Workflow>,
     /// Plan of a rollout (v1alpha2 and release 1.0).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::RolloutPlan>")]
     pub rollout_plan: Option<Raw>,
 }
 

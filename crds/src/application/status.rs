@@ -101,6 +101,7 @@ pub struct ApplicationStatus {
     pub workflow_restart_scheduled_at: Option<Time>,
     /// Rollout (release 1.0).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::AppRolloutStatus>")]
     pub rollout: Option<Raw>,
     /// The record of owned objects (release 1.0).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,10 +220,10 @@ pub struct AppliedPolicy {
     pub has_context: bool,
     /// Labels it added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub labels_count: Option<i32>,
+    pub labels_count: Option<i64>,
     /// Annotations it added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub annotations_count: Option<i32>,
+    pub annotations_count: Option<i64>,
     /// Revision of its definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition_revision_name: Option<String>,

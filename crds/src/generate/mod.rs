@@ -4,7 +4,9 @@
 //! version of kinds whose versions share a schema, both spellings of Application, and the status
 //! of kinds that keep it outside a subresource.
 
+mod frozen;
 mod pod_spec;
+mod tidy;
 mod without_spec;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -15,10 +17,9 @@ use serde_json::{Value, json};
 
 use crate::{
     AppDeployment, AppRollout, Application, ApplicationConfiguration, ApplicationContext,
-    ApplicationDeployment, ApplicationRevision, Autoscaler, Cluster, Component, ComponentDefinition,
-    ContainerizedWorkload, DefinitionRevision, HealthScope, ManualScalerTrait, MetricsTrait, PodSpecWorkload,
-    PolicyDefinition, ResourceTracker, RolloutTrait, Route, ScopeDefinition, TraitDefinition,
-    WorkflowStepDefinition, WorkloadDefinition,
+    ApplicationDeployment, Autoscaler, Cluster, Component, ComponentDefinition, ContainerizedWorkload,
+    HealthScope, ManualScalerTrait, MetricsTrait, PodSpecWorkload, PolicyDefinition, ResourceTracker,
+    RolloutTrait, Route, ScopeDefinition, TraitDefinition, WorkflowStepDefinition, WorkloadDefinition,
 };
 
 /// Why CRDs could not be generated: always a mistake in this crate's types.
@@ -59,26 +60,40 @@ pub struct CrdFile {
     pub yaml: String,
 }
 
+/// Kinds whose objects must have a spec; of all others an empty one may be stored, and their controllers say what it lacks.
+const NEEDS_SPEC: &[&str] = &["Autoscaler", "MetricsTrait"];
+
+/// What the status of a workflow always says; the types read it also where it is missing.
+const WORKFLOW_STATUS: [&str; 4] = ["finished", "mode", "suspend", "terminated"];
+/// What a reference to an object of the own namespace always says.
+const REFERENCE: [&str; 3] = ["apiVersion", "kind", "name"];
+
 /// Every CRD of core.oam.dev and standard.oam.dev, generated from the types.
 pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
     let mut crds = vec![
         AppDeployment::crd(),
         also_v1alpha2(AppRollout::crd())?,
-        application()?,
+        stricter_v1alpha2(
+            application()?,
+            &[
+                ("/properties/status/properties/components/items", &REFERENCE),
+                ("/properties/status/properties/services/items/properties/scopes/items", &REFERENCE),
+            ],
+        )?,
         ApplicationConfiguration::crd(),
         ApplicationContext::crd(),
         ApplicationDeployment::crd(),
-        also_v1alpha2(without_required_spec(ApplicationRevision::crd())?)?,
+        frozen::application_revision()?,
         without_status_subresource(Cluster::crd()),
         Component::crd(),
         also_v1alpha2(ComponentDefinition::crd())?,
         ContainerizedWorkload::crd(),
-        DefinitionRevision::crd(),
+        frozen::definition_revision()?,
         HealthScope::crd(),
         ManualScalerTrait::crd(),
         without_spec::policy()?,
         PolicyDefinition::crd(),
-        without_required_spec(ResourceTracker::crd())?,
+        resource_tracker()?,
         also_v1alpha2(ScopeDefinition::crd())?,
         also_v1alpha2(TraitDefinition::crd())?,
         without_spec::workflow()?,
@@ -97,8 +112,12 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
     }
     crds.into_iter()
         .map(|crd| {
+            let needs_spec = NEEDS_SPEC.contains(&crd.spec.names.kind.as_str());
             change_schema(crd, |_, schema| {
-                not_nullable(schema);
+                tidy::tidy(schema);
+                if !needs_spec && let Some(required) = schema["required"].as_array_mut() {
+                    required.retain(|name| name != "spec");
+                }
                 Ok(())
             })
         })
@@ -132,7 +151,7 @@ pub fn crd_files() -> Result<Vec<CrdFile>, GenerateError> {
 fn application() -> Result<CustomResourceDefinition, GenerateError> {
     const COMPONENT: &str = "/properties/spec/properties/components/items";
     const TRAIT: &str = "/properties/spec/properties/components/items/properties/traits/items";
-    let crd = change_schema(Application::crd(), |crd, schema| {
+    change_schema(Application::crd(), |crd, schema| {
         let component = place(crd, schema, COMPONENT)?;
         component["properties"]["settings"] = json!({
             "description": "The parameters in the spelling of v1alpha2.",
@@ -147,9 +166,36 @@ fn application() -> Result<CustomResourceDefinition, GenerateError> {
         });
         one["required"] = Value::Null;
         one["oneOf"] = json!([{ "required": ["name"] }, { "required": ["type"] }]);
+        place(crd, schema, "/properties/status/properties/workflow")?["required"] = json!(WORKFLOW_STATUS);
+        let tracker = "/properties/status/properties/resourceTracker";
+        place(crd, schema, tracker)?["required"] = json!(REFERENCE);
+        Ok(())
+    })
+}
+
+/// Serves v1alpha2 with the schema of the stored version, and demands there what only that version demanded.
+fn stricter_v1alpha2(
+    crd: CustomResourceDefinition,
+    demands: &[(&'static str, &[&str])],
+) -> Result<CustomResourceDefinition, GenerateError> {
+    let mut both = also_v1alpha2(crd)?;
+    let later = both.spec.versions.split_off(1);
+    let mut both = change_schema(both, |crd, schema| {
+        for (path, names) in demands {
+            place(crd, schema, path)?["required"] = json!(names);
+        }
         Ok(())
     })?;
-    also_v1alpha2(crd)
+    both.spec.versions.extend(later);
+    Ok(both)
+}
+
+/// ResourceTracker: a record says of which generation it is.
+fn resource_tracker() -> Result<CustomResourceDefinition, GenerateError> {
+    change_schema(ResourceTracker::crd(), |crd, schema| {
+        place(crd, schema, "/properties/spec")?["required"] = json!(["applicationGeneration"]);
+        Ok(())
+    })
 }
 
 /// PodSpecWorkload: the pod spec as its CRD spells it.
@@ -174,15 +220,6 @@ fn also_v1alpha2(mut crd: CustomResourceDefinition) -> Result<CustomResourceDefi
     };
     crd.spec.versions.insert(0, old);
     Ok(crd)
-}
-
-/// Lets an object stand without a spec, as other writers of the kind leave it.
-fn without_required_spec(crd: CustomResourceDefinition) -> Result<CustomResourceDefinition, GenerateError> {
-    change_schema(crd, |crd, schema| {
-        place(crd, schema, "/required")?;
-        schema["required"] = Value::Null;
-        Ok(())
-    })
 }
 
 /// Gives a kind a `status` that a normal update writes.
@@ -212,21 +249,6 @@ fn without_status_subresource(mut crd: CustomResourceDefinition) -> CustomResour
         version.subresources = Some(CustomResourceSubresources::default());
     }
     crd
-}
-
-/// Takes `nullable` out: a null then counts as absent and is not stored, as the other writers of these kinds expect.
-fn not_nullable(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            // Where a property has this name, a schema stands behind it and not a flag.
-            if map.get("nullable").is_some_and(Value::is_boolean) {
-                map.remove("nullable");
-            }
-            map.values_mut().for_each(not_nullable);
-        }
-        Value::Array(list) => list.iter_mut().for_each(not_nullable),
-        _ => {}
-    }
 }
 
 /// Changes the schema of every version as JSON.

@@ -1,6 +1,6 @@
 //! Schema of a pod spec in; the same, as the CRDs that carry one spell it out.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What is written as a quantity; elsewhere a number or text is a port or a share of pods.
 const QUANTITIES: &[&str] = &["limits", "requests", "overhead", "divisor", "sizeLimit"];
@@ -8,8 +8,9 @@ const QUANTITIES: &[&str] = &["limits", "requests", "overhead", "divisor", "size
 /// References whose name may be left out: it then is the empty one.
 const NAMELESS: &[&str] = &["configMap", "secret", "imagePullSecrets"];
 
-/// Takes the texts out, which are Kubernetes' own and thousands of lines long, and loosens what its types are
-/// stricter about than its API.
+/// Takes the texts out, which are Kubernetes' own and thousands of lines long, loosens what its types are stricter
+/// about than its API, and adds what the
+/// API server would otherwise miss only in the pods.
 pub(super) fn loosen(schema: &mut Value) {
     visit("", schema);
 }
@@ -28,6 +29,14 @@ fn visit(name: &str, schema: &mut Value) {
     }
     if name == "hostAliases" {
         not_required(map, "ip");
+    }
+    if name == "ports"
+        && let Some(protocol) = map.get_mut("items").and_then(|i| i.pointer_mut("/properties/protocol"))
+    {
+        protocol["default"] = "TCP".into();
+    }
+    if name == "projected" {
+        map.insert("required".to_owned(), json!(["sources"]));
     }
     for part in ["items", "additionalProperties"] {
         if let Some(inner) = map.get_mut(part) {

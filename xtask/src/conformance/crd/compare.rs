@@ -4,6 +4,7 @@ use serde_json::Value;
 use vela_apiserver::schema::Structural;
 use vela_apiserver::{Cause, CauseReason};
 
+use super::known;
 use super::schemas::Kind;
 
 /// What an API server with one schema does with an object.
@@ -35,6 +36,10 @@ impl Verdict {
 
     fn knows(&self, cause: &Cause) -> bool {
         let mut place = cause.field.as_str();
+        if place == "<nil>" {
+            // Complaints without a field name it at their end.
+            place = cause.message.rsplit_once(" in ").map_or("", |(_, place)| place);
+        }
         if cause.reason == CauseReason::Required {
             // What is missing may be unknown; the object it is missing in must be known.
             place = place.rsplit_once('.').map_or("", |(object, _)| object);
@@ -53,24 +58,38 @@ pub(super) fn verdicts(kind: &Kind, object: &Value) -> Result<(), String> {
     let references: Vec<Verdict> =
         kind.references.iter().map(|reference| verdict(&reference.structural, object)).collect();
     let ours = verdict(ours, object);
-    let accepting: Vec<&Verdict> = references.iter().filter(|one| one.overrules(&references)).collect();
-    if accepting.is_empty() {
-        let why = references.iter().flat_map(|one| &one.causes).next();
-        let why = why.map(|c| format!("{}: {}", c.field, c.message)).unwrap_or_default();
-        return if ours.causes.is_empty() {
-            Err(format!("accepted, must be refused: {why}"))
-        } else {
-            Ok(())
-        };
+    let (accepting, others): (Vec<&Verdict>, Vec<&Verdict>) =
+        references.iter().partition(|one| one.overrules(&references));
+    let differences = if accepting.is_empty() {
+        let complaints = others.iter().filter_map(|one| one.causes.first());
+        let refused = !ours.causes.is_empty();
+        complaints
+            .filter(|_| !refused)
+            .map(|c| Difference::new(&c.field, format!("accepted, must be refused: {}", c.message)))
+            .collect()
+    } else if let Some(cause) = ours.causes.first() {
+        vec![Difference::new(&cause.field, format!("refused, must be accepted: {}", cause.message))]
+    } else {
+        let mut expected = Value::Null;
+        accepting.into_iter().chain(others).for_each(|one| merge(&mut expected, &one.stored));
+        let mut differences = Vec::new();
+        compare(&expected, &ours.stored, "", &mut differences);
+        differences
+    };
+    let unknown = differences.into_iter().find(|d| !known::is_known(&kind.kind, &kind.version, &d.place));
+    unknown.map_or(Ok(()), |d| Err(format!("{}: {}", d.place, d.words)))
+}
+
+/// One place where two verdicts differ.
+struct Difference {
+    place: String,
+    words: String,
+}
+
+impl Difference {
+    fn new(place: &str, words: String) -> Self {
+        Self { place: place.to_owned(), words }
     }
-    if let Some(cause) = ours.causes.first() {
-        return Err(format!("refused, must be accepted: {}: {}", cause.field, cause.message));
-    }
-    let mut expected = Value::Null;
-    for one in accepting {
-        merge(&mut expected, &one.stored);
-    }
-    difference(&expected, &ours.stored, "").map_or(Ok(()), Err)
 }
 
 /// Adds what another release keeps.
@@ -89,29 +108,28 @@ fn merge(kept: &mut Value, more: &Value) {
     }
 }
 
-/// The first place where two stored objects differ.
-fn difference(expected: &Value, ours: &Value, path: &str) -> Option<String> {
+/// Every place where two stored objects differ.
+fn compare(expected: &Value, ours: &Value, path: &str, found: &mut Vec<Difference>) {
     match (expected, ours) {
         (Value::Object(expected), Value::Object(ours)) => {
+            let inner = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
             for (name, value) in expected {
-                let path = format!("{path}.{name}");
                 match ours.get(name) {
-                    Some(other) => {
-                        if let Some(found) = difference(value, other, &path) {
-                            return Some(found);
-                        }
-                    }
-                    None => return Some(format!("{path}: dropped, must be {value}")),
+                    Some(other) => compare(value, other, &inner(name), found),
+                    None => found.push(Difference::new(&inner(name), format!("dropped, must be {value}"))),
                 }
             }
-            let extra = ours.iter().find(|(name, _)| !expected.contains_key(*name));
-            extra.map(|(name, value)| format!("{path}.{name}: {value} is kept, must be dropped"))
+            let extra = ours.iter().filter(|(name, _)| !expected.contains_key(*name));
+            found.extend(
+                extra.map(|(name, v)| Difference::new(&inner(name), format!("{v} is kept, must be dropped"))),
+            );
         }
         (Value::Array(expected), Value::Array(ours)) if expected.len() == ours.len() => {
-            let pairs = expected.iter().zip(ours).enumerate();
-            pairs.map(|(i, (e, o))| difference(e, o, &format!("{path}[{i}]"))).find_map(|found| found)
+            for (i, (expected, ours)) in expected.iter().zip(ours).enumerate() {
+                compare(expected, ours, &format!("{path}[{i}]"), found);
+            }
         }
-        _ if expected == ours => None,
-        _ => Some(format!("{path}: {ours}, must be {expected}")),
+        _ if expected == ours => {}
+        _ => found.push(Difference::new(path, format!("{ours}, must be {expected}"))),
     }
 }

@@ -5,6 +5,7 @@
 //! them keeps.
 
 mod compare;
+mod known;
 mod object;
 mod place;
 mod real;
