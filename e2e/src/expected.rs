@@ -6,8 +6,31 @@ use crate::Result;
 
 /// The documents of a YAML file; empty ones are left out.
 pub fn documents(text: &str) -> Result<Vec<Value>> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text)?;
+    let read = serde_saphyr::from_multiple(text);
+    // The error is told as the text was written.
+    let documents: Vec<Value> = match read {
+        Ok(documents) => documents,
+        Err(error) => serde_saphyr::from_multiple(&indented(text)).map_err(|_| error)?,
+    };
     Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
+}
+
+/// The text with the later lines of quoted values two columns further in. Go's parser, with which many files were
+/// written, takes them as deep as their field; YAML itself does not, and folds the spaces away.
+fn indented(text: &str) -> String {
+    let mut quoted: Option<char> = None;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let inside = quoted;
+        let odd = |quote: char| line.matches(quote).count() % 2 == 1;
+        quoted = match inside {
+            Some(quote) if odd(quote) => None,
+            Some(quote) => Some(quote),
+            None => ['\'', '"'].into_iter().find(|quote| odd(*quote) && line.contains(&format!(": {quote}"))),
+        };
+        lines.push(if inside.is_some() { format!("  {line}") } else { line.to_owned() });
+    }
+    lines.join("\n")
 }
 
 /// What `expected` says and `live` does not: a map may have more fields, a list must have as many items.
@@ -84,6 +107,16 @@ fn milli(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn quoted_lines_may_be_as_deep_as_their_field() {
+        let read = |text: &str| documents(text).map_err(|error| error.to_string());
+        assert_eq!(
+            read("a:\n  b: 'one\n  two'\n  c: \"x\n  y\"\n"),
+            Ok(vec![json!({"a": {"b": "one two", "c": "x y"}})])
+        );
+        assert!(read("a: [").is_err());
+    }
 
     #[test]
     fn more_is_fine_and_less_is_not() {

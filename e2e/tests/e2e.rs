@@ -14,6 +14,8 @@ mod foreign;
 mod replay;
 #[path = "scenarios/sandbox.rs"]
 mod sandbox;
+#[path = "scenarios/stories.rs"]
+mod stories;
 #[path = "scenarios/there_and_back.rs"]
 mod there_and_back;
 

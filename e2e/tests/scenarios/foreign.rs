@@ -19,7 +19,7 @@ const SERVED_DEADLINE: Duration = Duration::from_secs(60);
 pub(crate) async fn install(target: &Target) -> Result<Kinds> {
     let mut definitions = documents(&std::fs::read_to_string(repository("e2e/expected/test-kinds.yaml"))?)?;
     for entry in std::fs::read_dir(repository("../shared/conformance/crds/foreign"))? {
-        definitions.extend(documents(&indented(&std::fs::read_to_string(entry?.path())?))?);
+        definitions.extend(documents(&std::fs::read_to_string(entry?.path())?)?);
     }
     definitions.retain(|object| object["kind"] == "CustomResourceDefinition");
     for definition in &definitions {
@@ -40,22 +40,6 @@ pub(crate) async fn install(target: &Target) -> Result<Kinds> {
         }
     })
     .await
-}
-
-/// The text with the later lines of quoted values two columns further in. Go's parser, with which such files were
-/// written, takes them as deep as their field; YAML itself does not, and folds the spaces away.
-fn indented(text: &str) -> String {
-    let mut quoted = false;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let inside = quoted;
-        let odd = line.matches('\'').count() % 2 == 1;
-        if odd && (inside || line.contains(": '")) {
-            quoted = !inside;
-        }
-        lines.push(if inside { format!("  {line}") } else { line.to_owned() });
-    }
-    lines.join("\n")
 }
 
 /// Large definitions do not fit the annotation of kubectl apply; they are created once.

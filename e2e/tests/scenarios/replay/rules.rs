@@ -7,8 +7,7 @@ const DIRECT: &str = "a v1beta1 Application goes to its workloads directly, as K
 const TODAY: &str = "the status, finalizer and labels of a v1beta1 Application are those of KubeVela 1.11";
 const SNAPSHOT: &str =
     "an ApplicationRevision holds what was rendered from, as KubeVela 1.11 has it, and not what was rendered";
-const CHILDREN: &str =
-    "children of a ContainerizedWorkload do not inherit its last-applied-configuration annotation";
+const CHILDREN: &str = "children of a ContainerizedWorkload or PodSpecWorkload do not inherit its last-applied-configuration annotation";
 const WRITES: &str = "a generation counts writes, and vela writes only what changes";
 const WOKEN: &str =
     "a changed Component wakes the configurations that name it, where 1.0.7 waited for its timer";
@@ -72,6 +71,18 @@ pub(crate) static TABLE: &[Rule] = &[
         runs: "containerized",
         kind: "Deployment",
         path: &["metadata", "annotations", "app.oam.dev/last-applied-configuration"],
+        reason: CHILDREN,
+    },
+    Rule {
+        runs: "rollout-demo-podspec",
+        kind: "Deployment",
+        path: &["metadata", "annotations", "app.oam.dev/last-applied-configuration"],
+        reason: CHILDREN,
+    },
+    Rule {
+        runs: "rollout-demo-podspec",
+        kind: "Deployment",
+        path: &["spec", "template", "metadata", "annotations", "app.oam.dev/last-applied-configuration"],
         reason: CHILDREN,
     },
     writes("Deployment", &["metadata", "generation"]),
