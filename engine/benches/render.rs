@@ -6,6 +6,8 @@
 // A failed unwrap means that the benchmark itself is broken; an allocator that counts cannot be had without `unsafe`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, unsafe_code)]
 
+mod growth;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -150,6 +152,8 @@ fn main() {
         let text = std::fs::read_to_string(examples.join("first/web/app.yaml")).unwrap();
         lap("first/web, 3 traits", &text, &snapshot, &templates);
     }
+
+    growth::print(&snapshot, &templates);
 
     let webservice = webservice.unwrap();
     let text = |field: &str| webservice["spec"]["status"][field].as_str().unwrap_or("").to_owned();

@@ -1,9 +1,24 @@
 //! How many requests an application costs; printed, so that the figures can be recorded.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use vela_runtime::fault::Entry;
 
 use super::world::{World, application, web};
+
+/// What the controllers ask for until they ask for nothing any more.
+async fn all_requests(world: &World) -> Vec<Entry> {
+    let mut all = Vec::new();
+    loop {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let new = world.requests();
+        if new.is_empty() {
+            return all;
+        }
+        all.extend(new);
+    }
+}
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
@@ -60,4 +75,94 @@ async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
     world.gone(OAM, "Application", "shop").await;
     world.rested(1).await;
     print("delete (2 objects)", &world.requests());
+}
+
+const ALPHA: &str = "core.oam.dev/v1alpha2";
+
+fn component(name: &str, image: &str) -> Value {
+    json!({
+        "apiVersion": ALPHA, "kind": "Component", "metadata": {"name": name},
+        "spec": {"workload": {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "main", "image": image}]},
+            },
+        }}},
+    })
+}
+
+fn configuration(name: &str) -> Value {
+    let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}});
+    json!({
+        "apiVersion": ALPHA, "kind": "ApplicationConfiguration", "metadata": {"name": name},
+        "spec": {"components": [{"componentName": name, "traits": [{"trait": settings}]}]},
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_costs_few_requests_and_an_unchanged_one_no_write() {
+    let mut world = World::new().await;
+    for name in ["warm", "shop"] {
+        world.requests();
+        world.create(component(name, "nginx:1")).await;
+        world.create(configuration(name)).await;
+        let requests = all_requests(&world).await;
+        assert!(world.deployment(name).await.is_some());
+        if name == "shop" {
+            print("ApplicationConfiguration, create (workload and trait)", &requests);
+        }
+    }
+    let touched = json!({"metadata": {"annotations": {"touched": "yes"}}});
+    world.patch(ALPHA, "Component", "shop", touched).await;
+    let requests = all_requests(&world).await;
+    print("ApplicationConfiguration, no-change resync", &requests);
+    assert_eq!(requests.iter().filter(|entry| entry.writes()).count(), 0, "{requests:#?}");
+
+    world.patch(ALPHA, "Component", "shop", json!({"spec": component("shop", "nginx:2")["spec"]})).await;
+    let requests = all_requests(&world).await;
+    print("ApplicationConfiguration, one-field update", &requests);
+    let writes = requests.iter().filter(|entry| entry.writes() && entry.path.contains("/deployments/shop"));
+    assert_eq!(writes.count(), 1, "{requests:#?}");
+
+    world.stop().await;
+    world.requests();
+    world.start();
+    let restarted: Vec<_> = all_requests(&world).await.into_iter().filter(Entry::writes).collect();
+    assert!(restarted.is_empty(), "a restart writes nothing: {restarted:#?}");
+
+    world.delete(ALPHA, "ApplicationConfiguration", "shop").await;
+    let requests = all_requests(&world).await;
+    print("ApplicationConfiguration, delete", &requests);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_of_the_first_form_costs_few_requests() {
+    let world = World::new().await;
+    let application = |name: &str, image: &str| {
+        json!({
+            "apiVersion": ALPHA, "kind": "Application", "metadata": {"name": name},
+            "spec": {"components": [
+                {"name": name, "type": "web", "settings": {"image": image, "replicas": 2}, "traits": []},
+            ]},
+        })
+    };
+    for name in ["warm", "shop"] {
+        world.requests();
+        world.create(application(name, "nginx:1")).await;
+        world.phase(name, "running").await;
+        let requests = all_requests(&world).await;
+        if name == "shop" {
+            print("Application v1alpha2, create (2 objects)", &requests);
+        }
+    }
+    let touched = json!({"metadata": {"annotations": {"touched": "yes"}}});
+    world.patch(OAM, "ComponentDefinition", "web", touched).await;
+    let requests = all_requests(&world).await;
+    print("Application v1alpha2, no-change resync of two", &requests);
+    assert_eq!(requests.iter().filter(|entry| entry.writes()).count(), 0, "{requests:#?}");
+    world.patch(ALPHA, "Application", "shop", json!({"spec": application("shop", "nginx:2")["spec"]})).await;
+    print("Application v1alpha2, one-field update", &all_requests(&world).await);
+    world.delete(ALPHA, "Application", "shop").await;
+    print("Application v1alpha2, delete", &all_requests(&world).await);
 }

@@ -8,7 +8,7 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
 
-use super::world::{World, application};
+use super::world::{World, application, web};
 
 /// Requests of the person who creates the applications, at the same time.
 const AT_ONCE: usize = 8;
@@ -142,10 +142,31 @@ fn print(era: Era, count: usize, cost: &Cost) {
     );
 }
 
+/// One application of many components, on a cluster that has it once already: the whole lap with all its writes.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "prints figures; `cargo xtask bench` runs it"]
+async fn the_price_of_a_component_does_not_depend_on_how_many_there_are() {
+    let world = World::new().await;
+    let mut prices = Vec::new();
+    for count in [1, 10, 100] {
+        let components: Vec<Value> =
+            (0..count).map(|number| web(&format!("c{count}-{number}"), "nginx:1")).collect();
+        let name = format!("lap-{count}");
+        let (before, started) = (processor(), Instant::now());
+        world.create(application(&name, &components)).await;
+        world.phase(&name, "running").await;
+        let (took, each) = (started.elapsed(), (processor() - before) * 1e3 / f64::from(count));
+        println!("lap: {count} components: running after {took:.0?}, processor {each:.1} ms per component");
+        prices.push(each);
+    }
+    let (ten, hundred) = (prices[1], prices[2]);
+    assert!(hundred < ten * 3.0, "a component among 100 costs {hundred:.1} ms, among 10 {ten:.1} ms");
+}
+
 /// Twice as many cost twice as much: a scan of everything per application would double the price of each.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes; `cargo xtask bench` runs it"]
-async fn the_price_of_an_application_does_not_depend_on_how_many_there_are() {
+async fn the_price_of_an_application_does_not_depend_on_their_number() {
     let counts: Vec<usize> = std::env::var("SCALE")
         .map(|counts| counts.split(',').map(|count| count.parse().unwrap()).collect())
         .unwrap_or_else(|_| vec![250, 1000]);
