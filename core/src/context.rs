@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vela_runtime::events::Events;
 use vela_runtime::{Applier, Cache, Discovery};
 
+use crate::hooks::Hooks;
 use crate::options::Options;
 
 /// Field manager of everything this controller owns on objects.
@@ -25,6 +26,8 @@ pub struct Context {
     pub events: Events,
     /// What the operator chose.
     pub options: Arc<Options>,
+    /// Who takes part in the laps of ApplicationConfigurations.
+    pub hooks: Arc<Hooks>,
 }
 
 impl std::fmt::Debug for Context {
@@ -42,8 +45,16 @@ impl Context {
             applier: Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER),
             events: Events::new(client.clone(), FIELD_MANAGER),
             options: Arc::new(options),
+            hooks: Arc::default(),
             discovery,
             client,
         }
+    }
+
+    /// The same with hooks.
+    #[must_use]
+    pub fn with_hooks(mut self, hooks: Hooks) -> Self {
+        self.hooks = Arc::new(hooks);
+        self
     }
 }

@@ -19,6 +19,8 @@ use crate::{
 pub struct Process {
     /// What the controllers do.
     pub options: Options,
+    /// Who takes part in the laps of ApplicationConfigurations; nobody unless told otherwise.
+    pub hooks: crate::Hooks,
     /// Where to serve `/healthz` and `/readyz`; nowhere in a sandbox.
     pub health: Option<Endpoint>,
     /// Where to serve `/metrics`; nowhere in a sandbox.
@@ -37,6 +39,7 @@ impl Default for Process {
     fn default() -> Self {
         Self {
             options: Options::default(),
+            hooks: crate::Hooks::default(),
             health: None,
             metrics: None,
             lease: None,
@@ -62,8 +65,8 @@ pub struct Controllers;
 impl Controllers {
     /// Run until [`Process::stop`] is cancelled or something essential fails. The CRDs must be installed before.
     pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
-        let Process { options, health, metrics, lease, grace, counts, stop } = process;
-        let context = Context::new(client, options);
+        let Process { options, hooks, health, metrics, lease, grace, counts, stop } = process;
+        let context = Context::new(client, options).with_hooks(hooks);
         let mut manager = Manager::new(context.client.clone(), context.cache.clone())
             .health(health)
             .metrics_address(metrics)

@@ -10,6 +10,7 @@ mod containerized_workload;
 mod context;
 mod controllers;
 mod health_scope;
+pub mod hooks;
 mod manual_scaler_trait;
 pub mod options;
 mod prune;
@@ -18,6 +19,7 @@ mod status;
 
 pub use context::Context;
 pub use controllers::{Controllers, Error, Process};
+pub use hooks::Hooks;
 pub use options::Options;
 pub use tokio_util::sync::CancellationToken as Stop;
 pub use vela_runtime::lease::Config as LeaseConfig;

@@ -6,6 +6,8 @@ pub const APP_GENERATION: &str = "app.oam.dev/generation";
 pub const LAST_APPLIED_CONFIGURATION: &str = "app.oam.dev/last-applied-configuration";
 /// When the object was last applied.
 pub const LAST_APPLIED_TIME: &str = "app.oam.dev/last-applied-time";
+/// `off`, `on` or `force` on an ApplicationConfiguration: its own apply-once mode.
+pub const APPLY_ONCE_ONLY: &str = "app.oam.dev/apply-once-only";
 /// A rollout is in progress.
 pub const ROLLOUT_TEMPLATE: &str = "app.oam.dev/rollout-template";
 /// Components a rollout handles, separated by commas.

@@ -12,19 +12,38 @@
 pub mod apply_once;
 pub mod compose;
 pub mod data;
+pub mod garbage;
 pub mod graph;
+pub mod hook;
+mod metadata;
+mod naming;
 pub mod parse;
 pub mod render;
 pub mod revision;
+pub mod rolling;
 pub mod status;
+mod typed;
 
 pub use apply_once::ApplyOnce;
 pub use compose::{Composed, compose};
+pub use garbage::Garbage;
 pub use graph::{Graph, graph};
 pub use parse::{Parsed, parse, references};
 pub use render::{Rendered, render};
-pub use status::status;
+pub use rolling::is_passive;
 
+/// Whose rules hold where releases differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Release {
+    /// 0.3: an object's own labels and annotations win, and everything lives in the configuration's namespace.
+    V03,
+    /// After 0.3: the configuration's labels and annotations win.
+    #[default]
+    Seed,
+}
+
+/// API group of the objects of this era.
+const GROUP: &str = "core.oam.dev";
 /// API version of the objects of this era.
 pub const API_VERSION: &str = "core.oam.dev/v1alpha2";
 /// Kind of a configuration.

@@ -69,6 +69,7 @@ pub struct Snapshot {
     definitions: BTreeMap<(DefinitionKind, String), Arc<Definition>>,
     objects: BTreeMap<ObjectKey, Json>,
     resources: BTreeMap<(String, String), Resource>,
+    registered: BTreeMap<(String, String), (String, String)>,
     cluster_version: ClusterVersion,
 }
 
@@ -126,6 +127,16 @@ impl Snapshot {
     /// Which resource a kind is.
     pub fn resource(&self, api_version: &str, kind: &str) -> Option<&Resource> {
         self.resources.get(&(api_version.to_owned(), kind.to_owned()))
+    }
+
+    /// Says which kind (`apiVersion`, `kind`) a resource (`<plural>.<group>`) is, in a version or ("") in any.
+    pub fn insert_registered(&mut self, name: &str, version: &str, kind: (String, String)) {
+        self.registered.insert((name.to_owned(), version.to_owned()), kind);
+    }
+
+    /// Which kind (`apiVersion`, `kind`) a resource is.
+    pub fn registered(&self, name: &str, version: &str) -> Option<&(String, String)> {
+        self.registered.get(&(name.to_owned(), version.to_owned()))
     }
 
     /// The version objects are rendered for.

@@ -1,112 +1,126 @@
-//! Graph → Observed: writes workloads and traits in order, then removes what the last status names and nobody wants.
+//! Graph → Applied: writes workloads, traits and memberships in scopes, component by component.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::annotations::LAST_APPLIED_CONFIGURATION;
-use vela_engine::application_configuration::graph::Graph;
-use vela_engine::application_configuration::render::annotate_last_applied;
-use vela_engine::{Document, ObjectKey, Observed};
-use vela_runtime::apply::{Conflicts, Error, Outcome};
-use vela_runtime::{Failure, Key};
+use vela_engine::application_configuration::render::{
+    RenderedComponent, RenderedObject, annotate_last_applied,
+};
+use vela_engine::application_configuration::{ApplyOnce, Graph};
+use vela_runtime::Key;
+use vela_runtime::apply::{Conflicts, Error, Outcome, describe};
+use vela_runtime::owner::controller_of;
 
-use super::Hands;
+use super::{Hands, scopes};
+use crate::application::fetch::json;
 
-/// What was applied, and what was not.
+/// What a lap that applied everything knows.
+#[derive(Debug, Default)]
 pub(super) struct Applied {
-    pub(super) observed: Observed,
-    pub(super) failures: Vec<String>,
+    /// Objects that were created or changed, and scopes that were edited.
+    pub(super) written: usize,
+    /// Identities of the wanted objects that are there.
+    pub(super) uids: BTreeSet<String>,
 }
 
-/// Apply every object; the first failure leaves the later ones for another lap.
-pub(super) async fn apply(hands: &Hands, document: &Document, graph: &Graph) -> Applied {
-    let mut applied = Applied { observed: Observed::new(), failures: Vec::new() };
-    for object in graph.objects().filter(|object| !object.unsatisfied) {
-        let name = object.key();
-        match apply_one(hands, document, &object.object).await {
-            Ok(live) => applied.observed.insert(live),
-            Err(error) => {
-                applied.failures.push(error.to_string());
-                applied.observed.insert_error(name, error.to_string());
-                break;
-            }
-        }
+/// How to apply.
+pub(super) struct Order<'a> {
+    pub(super) graph: &'a Graph,
+    /// The uid of the configuration.
+    pub(super) uid: &'a str,
+    pub(super) mode: ApplyOnce,
+    /// The configuration's status before this lap.
+    pub(super) status: Option<&'a Value>,
+}
+
+/// Apply every component in the order written; the first failure leaves the later ones for another lap.
+pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, String> {
+    let mut applied = Applied::default();
+    for component in order.graph.components() {
+        apply_component(hands, order, component, &mut applied).await?;
     }
-    applied
+    Ok(applied)
 }
 
-async fn apply_one(hands: &Hands, document: &Document, object: &Value) -> Result<Value, Error> {
-    let mut object = object.clone();
+async fn apply_component(
+    hands: &Hands,
+    order: &Order<'_>,
+    component: &RenderedComponent,
+    applied: &mut Applied,
+) -> Result<(), String> {
+    for (index, object) in component.objects().enumerate() {
+        let done = apply_one(hands, order, object).await.map_err(|error| match index {
+            0 => format!("cannot apply workload {:?}: {error}", object.key().name),
+            _ => {
+                let key = object.key();
+                format!("cannot apply trait {:?} {:?} {:?}: {error}", key.api_version, key.kind, key.name)
+            }
+        })?;
+        let Some((live, outcome)) = done else { continue };
+        applied.written += usize::from(outcome != Outcome::Unchanged);
+        applied.uids.extend(live.metadata.uid.clone());
+    }
+    let joined = scopes::join(hands, component).await;
+    applied.written += joined.map_err(|error| format!("cannot apply scope: {error}"))?;
+    Ok(())
+}
+
+/// The live object afterwards, or nothing when it is not there and stays so.
+async fn apply_one(
+    hands: &Hands,
+    order: &Order<'_>,
+    rendered: &RenderedObject,
+) -> Result<Option<(Arc<DynamicObject>, Outcome)>, Error> {
+    let mut object = rendered.object.clone();
     // The era's other writers merge three ways and need the base of it on the object.
     annotate_last_applied(&mut object);
     let malformed = |error: serde_json::Error| Error::Malformed {
-        object: ObjectKey::of(&object).to_string(),
+        object: rendered.key().to_string(),
         reason: error.to_string(),
     };
     let desired: DynamicObject = serde_json::from_value(object.clone()).map_err(malformed)?;
     let kind = hands.context.discovery.resolve_object(&desired).await;
-    let kind =
-        kind.map_err(|source| Error::Kind { object: vela_runtime::apply::describe(&desired), source })?;
+    let kind = kind.map_err(|source| Error::Kind { object: describe(&desired), source })?;
     let informer = hands.owned.informer(&kind).await.ok();
-    let live = informer.as_ref().and_then(|informer| informer.get(&Key::of(&desired)));
+    let key = Key::of(&desired);
+    let mut live = informer.as_ref().and_then(|informer| informer.get(&key));
+    if rendered.unsatisfied || rendered.left {
+        return Ok(live.map(|live| (live, Outcome::Unchanged)));
+    }
+    if order.mode != ApplyOnce::Off && live.is_none() {
+        // Whether it is missing decides, so it is not left to the cache.
+        let api = kind.api(hands.context.client.clone(), &key.namespace);
+        let read = api.get_opt(&key.name).await;
+        let failed = |source| Error::Client { object: describe(&desired), source };
+        live = read.map_err(failed)?.map(Arc::new);
+    }
+    let seen = live.as_ref().map(|live| json(live));
+    if !order.mode.applies(&object, seen.as_ref(), order.status) {
+        return Ok(live.map(|live| (live, Outcome::Unchanged)));
+    }
     let base = |object: &DynamicObject| {
         let annotations = object.metadata.annotations.as_ref();
         annotations.and_then(|all| all.get(LAST_APPLIED_CONFIGURATION)).cloned()
     };
     let recorded = live.as_ref().is_some_and(|live| base(live) == base(&desired));
-    let uid = uid(document);
-    let guard = |live: &DynamicObject| controlled_by(live, &uid);
+    let guard = |live: &DynamicObject| may_apply(live, order.uid);
     let done = hands.context.applier.apply(&desired, live, recorded, Conflicts::Force, &guard).await?;
     if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
         informer.observe((*done.object).clone());
     }
-    Ok(crate::application::fetch::json(&done.object))
-}
-
-/// Delete what the previous status names and the graph does not; only objects this configuration controls.
-pub(super) async fn collect(hands: &Hands, document: &Document, graph: &Graph) -> Result<(), Failure> {
-    let uid = uid(document);
-    for garbage in graph.garbage() {
-        let guard = |live: &DynamicObject| match controller(live) {
-            Some(owner) if owner == uid => Ok(()),
-            _ => Err("it is not controlled by this configuration; it is kept".to_owned()),
-        };
-        let key = Key::new(garbage.namespace.clone(), garbage.name.clone());
-        match hands.context.applier.delete(&garbage.api_version, &garbage.kind, &key, None, &guard).await {
-            Ok(_) => {
-                let regarding = k8s_openapi::api::core::v1::ObjectReference {
-                    api_version: Some(document.api_version().to_owned()),
-                    kind: Some(document.kind().to_owned()),
-                    namespace: Some(document.namespace().to_owned()),
-                    name: Some(document.name().to_owned()),
-                    uid: Some(uid.clone()),
-                    ..Default::default()
-                };
-                hands
-                    .context
-                    .events
-                    .normal(&regarding, "GarbageCollectedComponent", &garbage.to_string())
-                    .await;
-            }
-            Err(Error::Foreign { object, reason }) => tracing::info!(object, reason, "not collected"),
-            Err(error) => return Err(Failure::retry(error)),
-        }
-    }
-    Ok(())
-}
-
-fn uid(document: &Document) -> String {
-    document.value()["metadata"]["uid"].as_str().unwrap_or_default().to_owned()
-}
-
-fn controller(live: &DynamicObject) -> Option<&str> {
-    let owners = live.metadata.owner_references.as_deref()?;
-    owners.iter().find(|owner| owner.controller == Some(true)).map(|owner| owner.uid.as_str())
+    Ok(Some((done.object, done.outcome)))
 }
 
 /// An object without a controller is adopted, as this era's objects always were; another's is left alone.
-fn controlled_by(live: &DynamicObject, uid: &str) -> Result<(), String> {
-    match controller(live) {
-        Some(owner) if owner != uid => Err(format!("existing object is not controlled by UID \"{uid}\"")),
+fn may_apply(live: &DynamicObject, uid: &str) -> Result<(), String> {
+    match controller_of(live) {
+        Some(owner) if owner.uid != uid => Err(format!(
+            "existing object is not controlled by UID {uid:?}: it belongs to {} {}; rename one of the two",
+            owner.kind, owner.name
+        )),
         _ => Ok(()),
     }
 }

@@ -5,6 +5,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_crds::finalizers;
 use vela_engine::ObjectKey;
+use vela_engine::application_configuration::status;
 use vela_runtime::{Action, Failure, Key};
 
 use super::{Hands, scopes};
@@ -33,11 +34,28 @@ pub(super) async fn finalize(
         }
     }
     if let Err(error) = scopes::leave(hands, &key.namespace, &dropped).await {
-        let regarding = vela_runtime::events::reference(configuration);
-        hands.context.events.warning(&regarding, "CannotFinalizeWorkloads", &error.to_string()).await;
-        return Err(error);
+        return tell(hands, key, configuration, error).await;
     }
     hands.set_finalizers(key, configuration, &others).await
+}
+
+/// The failure is told once and tried again.
+async fn tell(
+    hands: &Hands,
+    key: &Key,
+    configuration: &DynamicObject,
+    error: Failure,
+) -> Result<Action, Failure> {
+    let message = format!("failed to finalize workloads: {error}");
+    let old = configuration.data.get("status");
+    let now = vela_runtime::conditions::now();
+    let document = crate::application::fetch::json(configuration);
+    let status = status::failed(&document, &message, old, false, &now);
+    if crate::status::write(&hands.api(key), &hands.configurations, configuration, &status).await? {
+        let regarding = vela_runtime::events::reference(configuration);
+        hands.context.events.warning(&regarding, "CannotFinalizeWorkloads", &message).await;
+    }
+    Err(error)
 }
 
 fn scope_key(reference: &Value, namespace: &str) -> ObjectKey {

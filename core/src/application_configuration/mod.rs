@@ -1,9 +1,13 @@
-//! The lap of an ApplicationConfiguration (v1alpha2): fetch → parse → render → graph → apply → scopes → garbage → report.
+//! The controller of ApplicationConfigurations (v1alpha2): who wakes it, and each lap from its hooks to its status.
 
 mod apply;
+mod collect;
 mod fetch;
 mod finalize;
+mod lap;
+mod phase;
 mod scopes;
+mod tell;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +16,13 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_crds::{ApplicationConfiguration, Component, HealthScope, finalizers};
-use vela_engine::application_configuration::{graph, parse, render, status};
-use vela_engine::{Diagnostics, Document};
+use vela_engine::Document;
+use vela_engine::application_configuration::{is_passive, status};
 use vela_runtime::cache::{Change, Informer, Watch};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, conditions};
 
+use self::phase::{Phase, Stopped, Wrong};
 use crate::application::fetch::{World, json as to_json};
 use crate::application::owned::OwnedKinds;
 use crate::context::{Context, FIELD_MANAGER};
@@ -32,22 +37,8 @@ pub(crate) struct Hands {
     components: Arc<Informer>,
     world: World,
     owned: OwnedKinds,
-}
-
-/// A lap that ended early.
-enum Stopped {
-    /// The configuration or what it names must change; `error` says how.
-    Wrong(Diagnostics),
-    /// Another try may help.
-    Trouble(Failure),
-    /// A component's revision is not cut yet; it wakes us.
-    NotYet,
-}
-
-impl<E: std::error::Error + Send + Sync + 'static> From<E> for Stopped {
-    fn from(error: E) -> Self {
-        Self::Trouble(Failure::retry(error))
-    }
+    registered: fetch::Registered,
+    quiet: collect::Quiet,
 }
 
 /// The controller of ApplicationConfigurations.
@@ -61,6 +52,8 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         owned: OwnedKinds::new(context, |object| {
             controller_owner(object, vela_crds::GROUP, "ApplicationConfiguration")
         }),
+        registered: fetch::Registered::default(),
+        quiet: collect::Quiet::default(),
     };
     let configurations = hands.configurations.clone();
     let (components, owned, world) = (hands.components.clone(), hands.owned.clone(), hands.world.clone());
@@ -68,11 +61,30 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let mut controller =
         Controller::new("applicationconfiguration", hands).for_kind(&configurations).workers(workers);
     owned.wake(controller.queue());
-    // Components and scopes wake those that name them, definitions whoever is there: they change rarely.
+    // Components, their revisions and scopes wake those that name them, definitions whoever is there: they change
+    // rarely.
     let among = configurations.clone();
-    controller = controller.watches(&components, move |change| users_of(change, &among));
+    controller = controller.watches(&components, move |change| {
+        named(change, &among, |entry, name| {
+            is_text(&entry["revisionName"], "") && is_text(&entry["componentName"], name)
+        })
+    });
     let among = configurations.clone();
-    controller = controller.watches(&scopes, move |change| users_of(change, &among));
+    controller = controller.watches(&crate::component::revisions(context), move |change| {
+        named(change, &among, |entry, name| is_text(&entry["revisionName"], name))
+    });
+    let among = configurations.clone();
+    controller = controller.watches(&scopes, move |change| {
+        let wish = |object: &Arc<DynamicObject>| (object.metadata.uid.clone(), object.metadata.generation);
+        // Its health is none of our business.
+        if change.old.is_some() && change.old.as_ref().map(wish) == change.new.as_ref().map(wish) {
+            return Vec::new();
+        }
+        named(change, &among, |entry, name| {
+            let scopes = entry["scopes"].as_array();
+            scopes.is_some_and(|all| all.iter().any(|scope| is_text(&scope["scopeRef"]["name"], name)))
+        })
+    });
     for informer in world.definitions().values() {
         let among = configurations.clone();
         controller = controller.watches(informer, move |change| match change.initial {
@@ -83,124 +95,105 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     controller
 }
 
-/// The configurations that name a changed Component, one of its revisions, or a scope.
-fn users_of(change: &Change, configurations: &Informer) -> Vec<Key> {
+/// The configurations of the changed object's namespace with an entry that names it.
+fn named(change: &Change, among: &Informer, names: impl Fn(&Value, &str) -> bool) -> Vec<Key> {
     let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
     let name = object.metadata.name.clone().unwrap_or_default();
-    let names = |entry: &Value| {
-        let scopes = entry["scopes"].as_array();
-        entry["componentName"] == name.as_str()
-            || entry["revisionName"]
-                .as_str()
-                .is_some_and(|revision| revision.starts_with(&format!("{name}-")))
-            || scopes
-                .is_some_and(|scopes| scopes.iter().any(|scope| scope["scopeRef"]["name"] == name.as_str()))
-    };
     let uses = |configuration: &DynamicObject| {
+        let entries = configuration.data["spec"]["components"].as_array();
         configuration.metadata.namespace == object.metadata.namespace
-            && configuration.data["spec"]["components"].as_array().is_some_and(|all| all.iter().any(names))
+            && entries.is_some_and(|all| all.iter().any(|entry| names(entry, &name)))
     };
-    configurations.list_where(uses).iter().map(|configuration| Key::of(configuration)).collect()
+    among.list_where(uses).iter().map(|configuration| Key::of(configuration)).collect()
+}
+
+/// Nothing said counts as "".
+fn is_text(value: &Value, text: &str) -> bool {
+    value.as_str().unwrap_or_default() == text
 }
 
 impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(configuration) = self.configurations.get(&key) else { return Ok(Action::Done) };
+        let Some(configuration) = self.configurations.get(&key) else {
+            self.quiet.forget(&key);
+            return Ok(Action::Done);
+        };
         if configuration.metadata.deletion_timestamp.is_some() {
             return finalize::finalize(self, &key, &configuration).await;
         }
-        let has_scopes = configuration.data["spec"]["components"]
-            .as_array()
+        let document = Document::from_object(to_json(&configuration));
+        if is_passive(document.value()) {
+            return self.pass_over(&key, &configuration, &document).await;
+        }
+        let entries = configuration.data["spec"]["components"].as_array();
+        let has_scopes = entries
             .is_some_and(|all| all.iter().any(|c| c["scopes"].as_array().is_some_and(|s| !s.is_empty())));
-        let held = configuration.metadata.finalizers.clone().unwrap_or_default();
+        let mut held = configuration.metadata.finalizers.clone().unwrap_or_default();
         if has_scopes && !held.iter().any(|held| held == finalizers::SCOPE) {
-            let mut held = held;
             held.push(finalizers::SCOPE.to_owned());
             // The write wakes us again.
             return self.set_finalizers(&key, &configuration, &held).await;
         }
-        let document = Document::from_object(to_json(&configuration));
-        let old = document.value().get("status").cloned();
         let now = conditions::now();
-        let (status, failure) = match self.lap(&key, &document, old.as_ref(), &now).await {
-            Ok(done) => done,
-            Err(Stopped::NotYet) => return Ok(Action::Done),
-            Err(Stopped::Trouble(failure)) => return Err(failure),
-            Err(Stopped::Wrong(error)) => {
-                (status::failed(document.value(), &error, old.as_ref(), &now), None)
-            }
+        let lap = lap::run(self, &key, &configuration, &document, &now).await;
+        let lap = match crate::hooks::run(&self.context.hooks.after, document.value()).await {
+            Ok(()) => lap,
+            Err(error) => Err(Wrong::new(Phase::After, error.message).again(error.again).into()),
         };
-        if crate::status::write(&self.api(&key), &self.configurations, &configuration, &status).await? {
-            self.tell(&configuration, old.as_ref(), &status).await;
-        }
-        failure.map_or(Ok(Action::Done), Err)
+        self.report(&key, &configuration, &document, lap, &now).await
     }
 }
 
 impl Hands {
-    /// The lap up to the status, and what asks for another try.
-    async fn lap(
+    /// Write the status and tell what happened.
+    async fn report(
         &self,
         key: &Key,
+        seen: &DynamicObject,
         document: &Document,
-        old: Option<&Value>,
+        lap: Result<lap::Lap, Stopped>,
         now: &str,
-    ) -> Result<(Value, Option<Failure>), Stopped> {
-        if self.awaits_revision(document) {
-            return Err(Stopped::NotYet);
+    ) -> Result<Action, Failure> {
+        // The lap may have written what it was about to make.
+        let live = self.configurations.get(key).filter(|live| live.metadata.uid == seen.metadata.uid);
+        let Some(live) = live else { return Ok(Action::Done) };
+        let before = document.value().get("status");
+        let recorded = live.data.get("status");
+        match lap {
+            Ok(lap) => {
+                crate::status::write(&self.api(key), &self.configurations, &live, &lap.status).await?;
+                match &lap.wrong {
+                    Some(wrong) => tell::wrong(self, &live, before, wrong).await,
+                    None => tell::applied(self, &live, before, &lap.status, lap.changed).await,
+                }
+                lap.wrong.map_or(Ok(lap.action), |wrong| wrong.verdict())
+            }
+            Err(Stopped::NotYet) => Ok(Action::Done),
+            Err(Stopped::Trouble(failure)) => Err(failure),
+            Err(Stopped::Wrong(wrong)) => {
+                let message = wrong.message();
+                let status = status::failed(document.value(), &message, recorded, wrong.templating, now);
+                crate::status::write(&self.api(key), &self.configurations, &live, &status).await?;
+                tell::wrong(self, &live, before, &wrong).await;
+                wrong.verdict()
+            }
         }
-        let snapshot = fetch::fetch(&self.world, key, document).await?;
-        let parsed = parse::parse(document, &snapshot).map_err(Stopped::Wrong)?;
-        let rendered = render::render(&parsed, &snapshot).map_err(Stopped::Wrong)?;
-        let graph = graph::graph(rendered).map_err(Stopped::Wrong)?;
-        let observed = apply::apply(self, document, &graph).await;
-        let status = status::status(&graph, &observed.observed, old, now);
-        if observed.failures.is_empty() {
-            scopes::join(self, &graph).await.map_err(Stopped::Trouble)?;
-            scopes::leave(self, &key.namespace, &graph.dropped_memberships())
-                .await
-                .map_err(Stopped::Trouble)?;
-            apply::collect(self, document, &graph).await.map_err(Stopped::Trouble)?;
-            return Ok((status, None));
-        }
-        Ok((status, Some(Failure::retry(observed.failures.join("; ")))))
     }
 
-    /// Does a named component have content whose revision is not cut yet?
-    fn awaits_revision(&self, document: &Document) -> bool {
-        let entries = document.value()["spec"]["components"].as_array();
-        entries.into_iter().flatten().filter_map(|entry| entry["componentName"].as_str()).any(|name| {
-            let component = self.components.get(&Key::new(document.namespace(), name));
-            component.is_some_and(|component| {
-                component.metadata.generation != component.data["status"]["observedGeneration"].as_i64()
-            })
-        })
-    }
-
-    async fn tell(&self, configuration: &DynamicObject, old: Option<&Value>, status: &Value) {
-        let regarding = vela_runtime::events::reference(configuration);
-        let condition = &status["conditions"][0];
-        let before = old.map(|old| &old["conditions"][0]);
-        let same = before.is_some_and(|before| {
-            before["status"] == condition["status"] && before["message"] == condition["message"]
-        });
-        match condition["status"].as_str() {
-            Some("True") if !same || old.map(|old| &old["workloads"]) != Some(&status["workloads"]) => {
-                let workloads = status["workloads"].as_array().map_or(0, Vec::len);
-                self.context.events.normal(&regarding, "RenderedComponents", "").await;
-                let note = format!("workloads={workloads}");
-                self.context.events.normal(&regarding, "AppliedComponents", &note).await;
-            }
-            Some("False") if !same => {
-                let message = condition["message"].as_str().unwrap_or_default();
-                let reason = match message.starts_with("cannot render") {
-                    true => "CannotRenderComponents",
-                    false => "CannotApplyComponents",
-                };
-                self.context.events.warning(&regarding, reason, message).await;
-            }
-            _ => {}
+    /// The record of an old revision: nothing is rendered and nothing deleted.
+    async fn pass_over(
+        &self,
+        key: &Key,
+        configuration: &DynamicObject,
+        document: &Document,
+    ) -> Result<Action, Failure> {
+        let old = document.value().get("status");
+        let status = status::passive(document.value(), old, &conditions::now());
+        if crate::status::write(&self.api(key), &self.configurations, configuration, &status).await? {
+            let regarding = vela_runtime::events::reference(configuration);
+            self.context.events.normal(&regarding, "ACRevision", "the record of an old revision").await;
         }
+        Ok(Action::Done)
     }
 
     async fn set_finalizers(

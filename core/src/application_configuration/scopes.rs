@@ -2,26 +2,31 @@
 
 use kube::api::{Api, DynamicObject, PostParams};
 use serde_json::Value;
-use vela_engine::application_configuration::graph::{Graph, add_member, remove_member};
+use vela_engine::application_configuration::graph::{add_member, memberships, remove_member};
+use vela_engine::application_configuration::render::RenderedComponent;
 use vela_engine::{DefinitionKind, ObjectKey};
 use vela_runtime::Failure;
 
 use super::Hands;
+use super::fetch::scope;
 use crate::application::fetch::json;
 use crate::context::FIELD_MANAGER;
 
-/// Make every wanted membership true.
-pub(super) async fn join(hands: &Hands, graph: &Graph) -> Result<(), Failure> {
-    for change in graph.memberships() {
-        let Some(scope) = hands.world.object(&change.scope).await.map_err(Failure::retry)? else {
+/// Make every wanted membership of a component's workload true; tells how many scopes were edited.
+pub(super) async fn join(hands: &Hands, component: &RenderedComponent) -> Result<usize, Failure> {
+    let mut edited = 0;
+    for change in memberships(component) {
+        let Some(found) = scope(&hands.context, &change.scope).await.map_err(Failure::retry)? else {
             return Err(Failure::retry(format!("scope {} does not exist", change.scope)));
         };
-        let changed = add_member(&json(&scope), &change).map_err(Failure::terminal)?;
+        let changed = add_member(&json(&found), &change)
+            .map_err(|error| Failure::retry(format!("scope {}: {error}", change.scope)))?;
         if let Some(changed) = changed {
             write(hands, &change.scope, changed).await?;
+            edited += 1;
         }
     }
-    Ok(())
+    Ok(edited)
 }
 
 /// Take workloads out of scopes they do not belong to any more; a scope that is gone has no list.
@@ -29,15 +34,19 @@ pub(super) async fn leave(
     hands: &Hands,
     namespace: &str,
     dropped: &[(ObjectKey, Value)],
-) -> Result<(), Failure> {
+) -> Result<usize, Failure> {
+    let mut edited = 0;
     for (scope, workload) in dropped {
-        let Some(live) = hands.world.object(scope).await.map_err(Failure::retry)? else { continue };
+        let Some(live) = self::scope(&hands.context, scope).await.map_err(Failure::retry)? else { continue };
         let Some(path) = path(hands, namespace, scope).await? else { continue };
-        if let Some(changed) = remove_member(&json(&live), &path, workload).map_err(Failure::terminal)? {
+        let changed = remove_member(&json(&live), &path, workload)
+            .map_err(|error| Failure::retry(format!("scope {scope}: {error}")))?;
+        if let Some(changed) = changed {
             write(hands, scope, changed).await?;
+            edited += 1;
         }
     }
-    Ok(())
+    Ok(edited)
 }
 
 /// Where the scope's definition says its list is; nothing when the definition is gone or names no list.

@@ -2,6 +2,11 @@
 
 use std::str::FromStr;
 
+use serde_json::Value as Json;
+use vela_crds::{annotations, labels};
+
+use super::{items, text};
+
 /// When an object that was applied before is applied again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApplyOnce {
@@ -31,6 +36,67 @@ impl FromStr for ApplyOnce {
             _ => Err(UnknownMode(word.to_owned())),
         }
     }
+}
+
+impl ApplyOnce {
+    /// The mode of a configuration: its own annotation, or else the operator's choice.
+    pub fn of(configuration: &Json, operator: Self) -> Result<Self, UnknownMode> {
+        let all = configuration.get("metadata").and_then(|metadata| metadata.get("annotations"));
+        match all.and_then(|all| all.get(annotations::APPLY_ONCE_ONLY)).and_then(Json::as_str) {
+            Some(word) => word.parse(),
+            None => Ok(operator),
+        }
+    }
+
+    /// Is the object to be written in this lap? `status` is the configuration's, as the last lap left it.
+    pub fn applies(self, desired: &Json, live: Option<&Json>, status: Option<&Json>) -> bool {
+        let role = text(desired, &["metadata", "labels", labels::RESOURCE_TYPE]);
+        let is_ours = [labels::RESOURCE_TYPE_WORKLOAD, labels::RESOURCE_TYPE_TRAIT].contains(&role);
+        match (self, live) {
+            _ if !is_ours => true,
+            (Self::Off, _) | (Self::On, None) => true,
+            (Self::On | Self::Force, Some(live)) => !is_unchanged(desired, live),
+            (Self::Force, None) => !was_applied(desired, role, status),
+        }
+    }
+}
+
+fn generation(object: &Json) -> &str {
+    text(object, &["metadata", "annotations", annotations::APP_GENERATION])
+}
+
+fn revision(object: &Json) -> &str {
+    text(object, &["metadata", "labels", labels::APP_COMPONENT_REVISION])
+}
+
+/// The live object is of the wanted generation and revision; what else differs, somebody changed on purpose.
+fn is_unchanged(desired: &Json, live: &Json) -> bool {
+    generation(desired) == generation(live) && revision(desired) == revision(live)
+}
+
+/// Does the status say that exactly this was applied? Then somebody deleted it on purpose.
+fn was_applied(desired: &Json, role: &str, status: Option<&Json>) -> bool {
+    let same = |reference: Option<&Json>| {
+        reference.is_some_and(|reference| {
+            text(reference, &["apiVersion"]) == text(desired, &["apiVersion"])
+                && text(reference, &["kind"]) == text(desired, &["kind"])
+                && text(reference, &["name"]) == text(desired, &["metadata", "name"])
+        })
+    };
+    for entry in status.map_or(&[][..], |status| items(status, &["workloads"])) {
+        if same(entry.get("workloadRef")) {
+            return role == labels::RESOURCE_TYPE_WORKLOAD
+                && !text(entry, &["appliedComponentRevision"]).is_empty()
+                && text(entry, &["appliedComponentRevision"]) == revision(desired);
+        }
+        if let Some(trait_) = items(entry, &["traits"]).iter().find(|trait_| same(trait_.get("traitRef"))) {
+            let applied = trait_.get("appliedGeneration").and_then(Json::as_i64);
+            return role == labels::RESOURCE_TYPE_TRAIT
+                && text(entry, &["componentRevisionName"]) == revision(desired)
+                && applied.is_some_and(|applied| applied.to_string() == generation(desired));
+        }
+    }
+    false
 }
 
 #[cfg(test)]

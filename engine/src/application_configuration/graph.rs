@@ -45,14 +45,7 @@ impl Graph {
 
     /// Memberships in scopes that must exist.
     pub fn memberships(&self) -> Vec<ScopeChange> {
-        let mut all = Vec::new();
-        for component in self.components() {
-            for (scope, path) in component.scopes.iter().filter(|(_, path)| !path.is_empty()) {
-                let workload = component.workload_reference();
-                all.push(ScopeChange { scope: scope.clone(), path: path.clone(), workload });
-            }
-        }
-        all
+        self.components().iter().flat_map(memberships).collect()
     }
 
     /// Scopes the previous status names that a workload is not a member of any more: scope and workload.
@@ -76,32 +69,6 @@ impl Graph {
         }
         dropped
     }
-
-    /// Objects the previous status names that are not wanted any more. Workloads that carry a revision in
-    /// their name, or whose component keeps one workload per revision, stay: traits look after them.
-    pub fn garbage(&self) -> Vec<ObjectKey> {
-        let namespace = self.rendered.document.namespace();
-        let wanted: BTreeSet<ObjectKey> = self.objects().map(RenderedObject::key).collect();
-        let mut garbage = Vec::new();
-        for entry in items(self.rendered.document.value(), &["status", "workloads"]) {
-            let component = text(entry, &["componentName"]);
-            if let Some(workload) = entry.get("workloadRef") {
-                let key = reference_key(workload, namespace);
-                let revisioned = key.name.starts_with(&format!("{component}-"))
-                    || self.components().iter().any(|c| c.name == component && c.revision_enabled);
-                if !wanted.contains(&key) && !revisioned {
-                    garbage.push(key);
-                }
-            }
-            for trait_ in items(entry, &["traits"]).iter().filter_map(|trait_| trait_.get("traitRef")) {
-                let key = reference_key(trait_, namespace);
-                if !wanted.contains(&key) {
-                    garbage.push(key);
-                }
-            }
-        }
-        garbage
-    }
 }
 
 fn reference_key(reference: &Json, namespace: &str) -> ObjectKey {
@@ -112,6 +79,18 @@ fn reference_key(reference: &Json, namespace: &str) -> ObjectKey {
         namespace: namespace.to_owned(),
         name: part("name"),
     }
+}
+
+/// Memberships in scopes that a component's workload must have.
+pub fn memberships(component: &RenderedComponent) -> Vec<ScopeChange> {
+    let listed = component.scopes.iter().filter(|(_, path)| !path.is_empty());
+    listed
+        .map(|(scope, path)| ScopeChange {
+            scope: scope.clone(),
+            path: path.clone(),
+            workload: component.workload_reference(),
+        })
+        .collect()
 }
 
 /// Checks that no object is wanted twice.

@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 use vela_crds::labels;
 
 use super::data::{self, Flow};
+use super::naming::recorded_key;
 use super::revision::{component_of, latest};
-use super::{API_VERSION, KIND, items, text};
+use super::{API_VERSION, KIND, items, text, typed};
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path::{self, type_name};
@@ -33,6 +34,10 @@ pub(super) struct Component {
     pub(super) name: String,
     /// Name of the revision used; "" while none was cut.
     pub(super) revision: String,
+    /// The revision the configuration asks for; "" for the latest.
+    pub(super) pinned: String,
+    /// What the component, or the revision of it, calls its latest revision; "" while none was cut.
+    pub(super) latest: String,
     pub(super) workload: Json,
     pub(super) traits: Vec<Trait>,
     pub(super) scopes: Vec<Scope>,
@@ -98,45 +103,93 @@ fn key(api_version: &str, kind: &str, namespace: &str, name: &str) -> ObjectKey 
 /// What the configuration still needs, given what the snapshot has: fetch, add, ask again until nothing is
 /// asked that was not asked before.
 pub fn references(document: &Document, snapshot: &Snapshot) -> References {
-    let mut references = References::default();
-    let namespace = namespace(document);
-    let definition = |kind: DefinitionKind, label: &str, object: &Json, references: &mut References| {
-        let (api_version, object_kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
-        match definition_name(snapshot, label, object) {
-            Some(name) => drop(references.definitions.insert((kind, name))),
-            None if !object_kind.is_empty() => {
-                references.kinds.insert((api_version.to_owned(), object_kind.to_owned()));
-            }
-            None => {}
-        }
-    };
+    let mut asked =
+        Asked { document, snapshot, namespace: namespace(document), references: References::default() };
     for entry in items(document.value(), &["spec", "components"]) {
-        if let Some(key) = component_key(entry, namespace) {
-            if let Some(component) = snapshot.object(&key) {
-                let spec = component.get("data").unwrap_or(component).get("spec");
-                if let Some(workload) = spec.and_then(|spec| spec.get("workload")) {
-                    definition(DefinitionKind::Workload, labels::WORKLOAD_TYPE, workload, &mut references);
-                    let name = match text(workload, &["metadata", "name"]) {
-                        "" => text(entry, &["componentName"]),
-                        name => name,
-                    };
-                    let (api_version, kind) = (text(workload, &["apiVersion"]), text(workload, &["kind"]));
-                    references.objects.insert(self::key(api_version, kind, namespace, name));
-                }
-            }
-            references.objects.insert(key);
-        }
-        for trait_ in items(entry, &["traits"]) {
-            if let Some(object) = trait_.get("trait") {
-                definition(DefinitionKind::Trait, labels::TRAIT_TYPE, object, &mut references);
-            }
+        asked.component(entry);
+        for trait_ in items(entry, &["traits"]).iter().filter_map(|entry| entry.get("trait")) {
+            asked.trait_(trait_);
         }
         for scope in items(entry, &["scopes"]).iter().filter_map(|scope| scope.get("scopeRef")) {
-            references.objects.insert(scope_key(scope, namespace));
-            definition(DefinitionKind::Scope, "", scope, &mut references);
+            asked.references.objects.insert(scope_key(scope, asked.namespace));
+            asked.definition(DefinitionKind::Scope, "", scope);
         }
     }
-    references
+    asked.references
+}
+
+struct Asked<'a> {
+    document: &'a Document,
+    snapshot: &'a Snapshot,
+    namespace: &'a str,
+    references: References,
+}
+
+impl Asked<'_> {
+    fn component(&mut self, entry: &Json) {
+        let Some(key) = component_key(entry, self.namespace) else { return };
+        let found = self.snapshot.object(&key);
+        self.references.objects.insert(key);
+        let Some(component) = found.map(|found| found.get("data").unwrap_or(found)) else { return };
+        let name = typed::workload_type(
+            component.get("spec").and_then(|s| s.get("workload")).unwrap_or(&Json::Null),
+        );
+        self.typed(DefinitionKind::Workload, name);
+        let Some(workload) = workload_of(component, self.snapshot) else { return };
+        self.definition(DefinitionKind::Workload, labels::WORKLOAD_TYPE, &workload);
+        self.kind(&workload);
+        // The workload that an earlier lap made may keep its name.
+        let recorded = items(self.document.value(), &["status", "workloads"]);
+        for recorded in recorded.iter().filter_map(|entry| entry.get("workloadRef")) {
+            self.references.objects.extend(recorded_key(recorded, &workload, self.namespace));
+        }
+    }
+
+    fn trait_(&mut self, trait_: &Json) {
+        self.typed(DefinitionKind::Trait, typed::trait_type(trait_));
+        match typed::trait_object(trait_, self.snapshot) {
+            Ok(Some(object)) => self.kind(&object),
+            Ok(None) => {
+                self.definition(DefinitionKind::Trait, labels::TRAIT_TYPE, trait_);
+                self.kind(trait_);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// A definition by its own name, and the kind it registers.
+    fn typed(&mut self, kind: DefinitionKind, name: &str) {
+        if name.is_empty() {
+            return;
+        }
+        self.references.definitions.insert((kind, name.to_owned()));
+        if let Some(definition) = self.snapshot.definition(kind, name) {
+            self.references.registered.insert(typed::resource_of(definition));
+        }
+    }
+
+    fn definition(&mut self, kind: DefinitionKind, label: &str, object: &Json) {
+        match definition_name(self.snapshot, label, object) {
+            Some(name) => drop(self.references.definitions.insert((kind, name))),
+            None => self.kind(object),
+        }
+    }
+
+    fn kind(&mut self, object: &Json) {
+        let (api_version, kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
+        if !kind.is_empty() && self.snapshot.resource(api_version, kind).is_none() {
+            self.references.kinds.insert((api_version.to_owned(), kind.to_owned()));
+        }
+    }
+}
+
+/// The workload of a component, converted where it is written by type.
+fn workload_of(component: &Json, snapshot: &Snapshot) -> Option<Json> {
+    match typed::workload_object(component, snapshot) {
+        Ok(Some(workload)) => Some(workload),
+        Ok(None) => component.get("spec").and_then(|spec| spec.get("workload")).cloned(),
+        Err(_) => None,
+    }
 }
 
 fn scope_key(reference: &Json, namespace: &str) -> ObjectKey {
@@ -204,34 +257,45 @@ impl Parser<'_> {
         };
         let pinned = text(entry, &["revisionName"]);
         let Some(object) = self.snapshot.object(&key) else {
-            let field = if pinned.is_empty() { "componentName" } else { "revisionName" };
-            let message = format!("{key} does not exist");
-            self.error(
-                Code::UnknownReference,
-                format!("{path}.{field}"),
-                message,
-                Some("apply it as well".to_owned()),
-            );
+            let (field, noun, kind) = match pinned {
+                "" => ("componentName", "component", "Component.core.oam.dev"),
+                _ => ("revisionName", "component revision", "ControllerRevision.apps"),
+            };
+            let message = format!("cannot get {noun} {name:?}: {kind} {name:?} not found", name = key.name);
+            let hint = Some("apply it as well".to_owned());
+            self.error(Code::UnknownReference, format!("{path}.{field}"), message, hint);
             return None;
         };
         let component = if pinned.is_empty() { object } else { object.get("data").unwrap_or(object) };
+        let latest = latest(component).map_or("", |(name, _)| name);
         let (name, revision) = match pinned {
-            "" => (key.name.as_str(), latest(component).map_or("", |(name, _)| name)),
+            "" => (key.name.as_str(), latest),
             pinned => (component_of(pinned), pinned),
         };
-        let mut workload =
-            component.get("spec").and_then(|spec| spec.get("workload")).cloned().unwrap_or(Json::Null);
+        let mut workload = match typed::workload_object(component, self.snapshot) {
+            Ok(Some(workload)) => workload,
+            Ok(None) => {
+                component.get("spec").and_then(|spec| spec.get("workload")).cloned().unwrap_or(Json::Null)
+            }
+            Err(message) => {
+                let message = format!("cannot render the workload of component {name:?}: {message}");
+                self.error(Code::UnknownDefinition, path, message, None);
+                return None;
+            }
+        };
         if !workload.is_object() {
             let message = format!("{key} has no spec.workload (found {})", type_name(&workload));
             self.error(Code::MissingField, path, message, None);
             return None;
         }
-        self.parameters(&path, entry, component, &mut workload);
+        self.parameters(&path, entry, (name, component), &mut workload);
         let traits = self.traits(&path, entry);
         let scopes = self.scopes(&path, entry);
         Some(Component {
             name: name.to_owned(),
             revision: revision.to_owned(),
+            pinned: pinned.to_owned(),
+            latest: latest.to_owned(),
             workload,
             traits,
             scopes,
@@ -246,7 +310,14 @@ impl Parser<'_> {
     }
 
     /// Writes the parameter values into the workload; the last value of a name counts.
-    fn parameters(&mut self, path: &str, entry: &Json, component: &Json, workload: &mut Json) {
+    fn parameters(
+        &mut self,
+        path: &str,
+        entry: &Json,
+        (name, component): (&str, &Json),
+        workload: &mut Json,
+    ) {
+        let wrong = |what: String| format!("cannot resolve parameter values for component {name:?}: {what}");
         let declared = items(component, &["spec", "parameters"]);
         let values = items(entry, &["parameterValues"]);
         for (index, value) in values.iter().enumerate() {
@@ -255,7 +326,12 @@ impl Parser<'_> {
                 let known: Vec<&str> = declared.iter().map(|parameter| text(parameter, &["name"])).collect();
                 let hint = nearest::advice(name, "parameters", known.iter().copied());
                 let path = format!("{path}.parameterValues[{index}].name");
-                self.error(Code::UnknownParameter, path, format!("unsupported parameter {name:?}"), hint);
+                self.error(
+                    Code::UnknownParameter,
+                    path,
+                    wrong(format!("unsupported parameter {name:?}")),
+                    hint,
+                );
             }
         }
         for parameter in declared {
@@ -263,15 +339,15 @@ impl Parser<'_> {
             let given = values.iter().enumerate().rev().find(|(_, value)| text(value, &["name"]) == name);
             let Some((index, value)) = given else {
                 if parameter.get("required") == Some(&Json::Bool(true)) {
-                    let message = format!("required parameter {name:?} not specified");
-                    self.error(Code::Parameter, path, message, None);
+                    let message = wrong(format!("required parameter {name:?} not specified"));
+                    self.error(Code::Parameter, format!("{path}.parameterValues"), message, None);
                 }
                 continue;
             };
             let value = value.get("value").cloned().unwrap_or(Json::Null);
             for field in items(parameter, &["fieldPaths"]).iter().filter_map(Json::as_str) {
                 if let Err(error) = field_path::set(workload, field, value.clone()) {
-                    let message = format!("parameter {name:?} cannot be written: {error}");
+                    let message = wrong(format!("parameter {name:?} cannot be written: {error}"));
                     self.error(Code::Parameter, format!("{path}.parameterValues[{index}]"), message, None);
                 }
             }
@@ -283,14 +359,18 @@ impl Parser<'_> {
         for (index, entry) in items(entry, &["traits"]).iter().enumerate() {
             let path = format!("{path}.traits[{index}]");
             let flow = self.flow(&path);
-            let object = entry.get("trait").cloned().unwrap_or(Json::Null);
+            let written = entry.get("trait").unwrap_or(&Json::Null);
+            let object = match typed::trait_object(written, self.snapshot) {
+                Ok(Some(object)) => object,
+                Ok(None) => written.clone(),
+                Err(message) => {
+                    self.error(Code::UnknownDefinition, format!("{path}.trait.name"), message, None);
+                    continue;
+                }
+            };
             if text(&object, &["kind"]).is_empty() || text(&object, &["apiVersion"]).is_empty() {
-                self.error(
-                    Code::MissingField,
-                    format!("{path}.trait"),
-                    "a trait needs apiVersion and kind",
-                    None,
-                );
+                let message = "a trait needs apiVersion and kind, or the name of its definition";
+                self.error(Code::MissingField, format!("{path}.trait"), message, None);
                 continue;
             }
             // A trait nobody defined is applied as it is; its status says so.
@@ -309,13 +389,17 @@ impl Parser<'_> {
             let reference = entry.get("scopeRef").cloned().unwrap_or(Json::Null);
             let key = scope_key(&reference, self.namespace);
             if self.snapshot.object(&key).is_none() {
-                self.error(Code::UnknownReference, path, format!("scope {key} does not exist"), None);
+                let message = format!(
+                    "cannot get scope {} {:?}: not found in namespace {:?}",
+                    key.kind, key.name, key.namespace
+                );
+                self.error(Code::UnknownReference, path, message, None);
                 continue;
             }
             let name = definition_name(self.snapshot, "", &reference);
             let definition = name.and_then(|name| self.snapshot.definition(DefinitionKind::Scope, &name));
             let Some(definition) = definition else {
-                let message = format!("no ScopeDefinition for {} {}", key.api_version, key.kind);
+                let message = format!("cannot find scope definition of {} {}", key.api_version, key.kind);
                 self.error(Code::UnknownDefinition, path, message, None);
                 continue;
             };

@@ -1,28 +1,19 @@
 //! Parsed → Rendered: workloads and traits with their names, labels, owner and references to each other.
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use vela_crds::application_configuration::UnsatisfiedDependency;
 use vela_crds::{annotations, labels};
 
-use super::compose::owner_reference;
 use super::data::Flow;
-use super::parse::{Component, Parsed, Scope, Trait};
-use super::{items, text};
+use super::metadata::Source;
+use super::parse::{Component, Parsed, Scope};
+use super::rolling::Rolling;
+use super::{Release, naming, text};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::manifest::Document;
 use crate::observed::ObjectKey;
-use crate::render::short_hash;
 use crate::snapshot::Snapshot;
-
-/// Annotations of a configuration that are its own business.
-const NOT_PASSED: &[&str] = &[
-    annotations::ROLLOUT_TEMPLATE,
-    annotations::ROLLING_COMPONENTS,
-    annotations::INPLACE_UPGRADE,
-    annotations::LAST_APPLIED_CONFIGURATION,
-    "kubectl.kubernetes.io/last-applied-configuration",
-];
 
 /// A configuration's objects.
 #[derive(Debug, Clone)]
@@ -31,6 +22,9 @@ pub struct Rendered {
     pub(super) components: Vec<RenderedComponent>,
     pub(super) warnings: Diagnostics,
     pub(super) unsatisfied: Vec<UnsatisfiedDependency>,
+    pub(super) namespace: String,
+    /// Was the template of a rollout rendered?
+    pub(super) templated: bool,
 }
 
 /// One component's objects.
@@ -63,6 +57,8 @@ pub struct RenderedObject {
     pub flow: Flow,
     /// An input is not there yet: the object is wanted, but may not be applied in this lap.
     pub unsatisfied: bool,
+    /// A rollout owns it: the object is wanted, but applied by the rollout.
+    pub left: bool,
 }
 
 impl RenderedObject {
@@ -98,6 +94,16 @@ impl Rendered {
     /// The components in order.
     pub fn components(&self) -> &[RenderedComponent] {
         &self.components
+    }
+
+    /// Was the template of a rollout rendered?
+    pub fn templates(&self) -> bool {
+        self.templated
+    }
+
+    /// The namespace of the configuration.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
     }
 
     /// The configuration they were made from.
@@ -136,56 +142,75 @@ fn reference(object: &Json) -> Json {
 
 /// Names, labels and connects the objects. The snapshot holds workloads of revision-enabled components.
 pub fn render(parsed: &Parsed, snapshot: &Snapshot) -> Result<Rendered, Diagnostics> {
+    render_as(parsed, snapshot, Release::Seed)
+}
+
+/// [`render`] by the rules of a release.
+pub fn render_as(parsed: &Parsed, snapshot: &Snapshot, release: Release) -> Result<Rendered, Diagnostics> {
     let mut found = parsed.warnings.clone();
+    let source = Source { parsed, snapshot, release };
+    let rolling = Rolling::of(parsed.document.value());
     let mut components = Vec::with_capacity(parsed.components.len());
     for component in &parsed.components {
-        let document = &parsed.document;
-        match component_objects(parsed, component, snapshot) {
+        match component_objects(&source, component, &rolling) {
             Ok(rendered) => components.push(rendered),
             Err((path, message)) => {
-                found.push(Diagnostic::error(Code::Template, message).at(document, path));
+                found.push(Diagnostic::error(Code::Template, message).at(&parsed.document, path));
             }
         }
     }
+    let templated = parsed.components.iter().any(|component| rolling.templates(&component.name));
     let (components, warnings) = found.or(components)?;
-    Ok(Rendered { document: parsed.document.clone(), components, warnings, unsatisfied: Vec::new() })
+    let (document, namespace) = (parsed.document.clone(), parsed.namespace.clone());
+    Ok(Rendered { document, components, warnings, unsatisfied: Vec::new(), namespace, templated })
 }
 
 type Failure = (String, String);
 
 fn component_objects(
-    parsed: &Parsed,
+    source: &Source<'_>,
     component: &Component,
-    snapshot: &Snapshot,
+    rolling: &Rolling,
 ) -> Result<RenderedComponent, Failure> {
+    let Source { parsed, snapshot, release } = source;
+    let at = |message| (component.path.clone(), message);
     let revision_enabled = component
         .traits
         .iter()
         .filter_map(|trait_| trait_.definition.as_ref())
         .any(|definition| definition.spec().get("revisionEnabled") == Some(&Json::Bool(true)));
     let mut workload = component.workload.clone();
-    label(&mut workload, parsed, component, labels::RESOURCE_TYPE_WORKLOAD);
-    if text(&workload, &["metadata", "name"]).is_empty() {
-        let name = workload_name(parsed, component, &workload, revision_enabled, snapshot)?;
-        workload["metadata"]["name"] = json!(name);
-    }
-    let workload_reference = reference(&workload);
+    source.write(&mut workload, component, labels::RESOURCE_TYPE_WORKLOAD);
+    let name = naming::workload_name(parsed, component, &workload, revision_enabled, snapshot).map_err(at)?;
+    workload["metadata"]["name"] = json!(name);
+    rolling.prepare(&component.name, &mut workload).map_err(at)?;
+    let workload = RenderedObject {
+        object: workload,
+        path: component.path.clone(),
+        defined: true,
+        flow: component.flow.clone(),
+        unsatisfied: false,
+        left: rolling.leaves(&component.name),
+    };
     let mut traits = Vec::with_capacity(component.traits.len());
-    for trait_ in &component.traits {
+    for (trait_, name) in component.traits.iter().zip(naming::trait_names(parsed, component, *release)) {
         let mut object = trait_.object.clone();
-        label(&mut object, parsed, component, labels::RESOURCE_TYPE_TRAIT);
-        if text(&object, &["metadata", "name"]).is_empty() {
-            object["metadata"]["name"] = json!(trait_name(parsed, component, trait_));
-        }
+        source.write(&mut object, component, labels::RESOURCE_TYPE_TRAIT);
+        object["metadata"]["name"] = json!(name);
         let path = trait_.definition.as_ref().map_or("", |definition| definition.text(&["workloadRefPath"]));
         if !path.is_empty() {
-            field_path::set(&mut object, path, workload_reference.clone()).map_err(|error| {
+            field_path::set(&mut object, path, workload.reference()).map_err(|error| {
                 (trait_.path.clone(), format!("workloadRefPath {path:?} cannot be written: {error}"))
             })?;
         }
-        let flow = trait_.flow.clone();
-        let (path, defined) = (trait_.path.clone(), trait_.definition.is_some());
-        traits.push(RenderedObject { object, path, defined, flow, unsatisfied: false });
+        traits.push(RenderedObject {
+            object,
+            path: trait_.path.clone(),
+            defined: trait_.definition.is_some(),
+            flow: trait_.flow.clone(),
+            unsatisfied: false,
+            left: false,
+        });
     }
     let scopes = component
         .scopes
@@ -195,124 +220,10 @@ fn component_objects(
         name: component.name.clone(),
         revision: component.revision.clone(),
         revision_enabled,
-        workload: RenderedObject {
-            object: workload,
-            path: component.path.clone(),
-            defined: true,
-            flow: component.flow.clone(),
-            unsatisfied: false,
-        },
+        workload,
         traits,
         scopes: scopes.collect(),
     })
-}
-
-/// Own labels first, then the configuration's: those win.
-fn label(object: &mut Json, parsed: &Parsed, component: &Component, resource_type: &str) {
-    let configuration = parsed.document.value();
-    let source = configuration.get("metadata");
-    let passed = |field: &str| {
-        source.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default()
-    };
-    if !object.get("metadata").is_some_and(Json::is_object) {
-        object["metadata"] = json!({});
-    }
-    let metadata = &mut object["metadata"];
-    let own = |metadata: &Json, field: &str| {
-        metadata.get(field).and_then(Json::as_object).cloned().unwrap_or_default()
-    };
-    let mut all_labels: Map<String, Json> = own(metadata, "labels");
-    for (key, value) in [
-        (labels::APP_NAME, parsed.document.name()),
-        (labels::APP_COMPONENT, &component.name),
-        (labels::APP_COMPONENT_REVISION, &component.revision),
-        (labels::RESOURCE_TYPE, resource_type),
-    ] {
-        all_labels.insert(key.to_owned(), json!(value));
-    }
-    all_labels.extend(passed("labels"));
-    metadata["labels"] = Json::Object(all_labels);
-    let generation = source.and_then(|m| m.get("generation")).and_then(Json::as_i64).unwrap_or(0);
-    let mut all_annotations = own(metadata, "annotations");
-    all_annotations.insert(annotations::APP_GENERATION.to_owned(), json!(generation.to_string()));
-    all_annotations
-        .extend(passed("annotations").into_iter().filter(|(key, _)| !NOT_PASSED.contains(&key.as_str())));
-    metadata["annotations"] = Json::Object(all_annotations);
-    if text(metadata, &["namespace"]).is_empty() {
-        metadata["namespace"] = json!(parsed.namespace);
-    }
-    // An owner in another namespace would make the garbage collector delete the object.
-    if text(metadata, &["namespace"]) == parsed.namespace
-        && let Some(owner) = owner_reference(configuration)
-    {
-        metadata["ownerReferences"] = json!([owner]);
-    }
-}
-
-/// The component's name; with a revision-enabled trait the revision's, unless the workload recorded in the
-/// status already is of that revision.
-fn workload_name(
-    parsed: &Parsed,
-    component: &Component,
-    workload: &Json,
-    revision_enabled: bool,
-    snapshot: &Snapshot,
-) -> Result<String, Failure> {
-    if !revision_enabled {
-        return Ok(component.name.clone());
-    }
-    if component.revision.is_empty() {
-        let message = format!(
-            "component {:?} has no revision yet, and a trait asks for one workload per revision",
-            component.name
-        );
-        return Err((component.path.clone(), message));
-    }
-    let recorded = items(parsed.document.value(), &["status", "workloads"])
-        .iter()
-        .rfind(|entry| text(entry, &["componentName"]) == component.name)
-        .and_then(|entry| entry.get("workloadRef"));
-    if let Some(recorded) = recorded {
-        let key = ObjectKey {
-            api_version: text(workload, &["apiVersion"]).to_owned(),
-            kind: text(workload, &["kind"]).to_owned(),
-            namespace: parsed.namespace.clone(),
-            name: text(recorded, &["name"]).to_owned(),
-        };
-        let live = snapshot.object(&key).and_then(|live| live.get("metadata")).and_then(|m| m.get("labels"));
-        let revision =
-            live.and_then(|labels| labels.get(labels::APP_COMPONENT_REVISION)).and_then(Json::as_str);
-        if revision == Some(&component.revision) {
-            return Ok(key.name);
-        }
-    }
-    Ok(component.revision.clone())
-}
-
-/// The name used before for a trait of this kind; else one made from the entry.
-fn trait_name(parsed: &Parsed, component: &Component, trait_: &Trait) -> String {
-    let (api_version, kind) = (text(&trait_.object, &["apiVersion"]), text(&trait_.object, &["kind"]));
-    let recorded = items(parsed.document.value(), &["status", "workloads"])
-        .iter()
-        .filter(|entry| text(entry, &["componentName"]) == component.name)
-        .flat_map(|entry| items(entry, &["traits"]))
-        .filter_map(|entry| entry.get("traitRef"))
-        .rfind(|reference| {
-            text(reference, &["apiVersion"]) == api_version && text(reference, &["kind"]) == kind
-        });
-    match recorded.map(|reference| text(reference, &["name"])) {
-        Some(name) if !name.is_empty() => name.to_owned(),
-        _ => {
-            let middle =
-                trait_.definition.as_ref().map_or("trait", |d| d.name().split('.').next().unwrap_or("trait"));
-            format!(
-                "{}-{}-{}",
-                component.name,
-                middle.to_lowercase(),
-                short_hash(&[&trait_.entry.to_string()])
-            )
-        }
-    }
 }
 
 /// Writes the annotation that a three-way apply needs: the object as it is applied now.

@@ -50,12 +50,19 @@ pub fn revision(component: &Json, stored: Option<&Json>) -> Option<NewRevision> 
         metadata.remove("managedFields");
         metadata.remove("resourceVersion");
     }
+    // Readers know what is in it, and the era's own writer left it out.
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
     let mut metadata = json!({
         "name": name,
         "namespace": text(component, &["metadata", "namespace"]),
         "labels": {labels::CONTROLLER_REVISION_COMPONENT: component_name},
     });
-    if let Some(owner) = owner_reference(component) {
+    if let Some(mut owner) = owner_reference(component) {
+        // A component may go before its revisions are collected.
+        owner.as_object_mut().map(|owner| owner.remove("blockOwnerDeletion"));
         metadata["ownerReferences"] = json!([owner]);
     }
     let object = json!({
@@ -68,20 +75,27 @@ pub fn revision(component: &Json, stored: Option<&Json>) -> Option<NewRevision> 
     Some(NewRevision { name, number, object, status })
 }
 
-/// Names of the revisions to delete: the oldest beyond `limit` plus every pinned one; pinned ones stay.
-pub fn superfluous(revisions: &[Json], pinned: &BTreeSet<String>, limit: usize) -> Vec<String> {
+/// Names of the revisions to delete: the oldest beyond `limit` plus every pinned one; pinned ones stay, and so does
+/// the latest, which says whether the next one must be cut.
+pub fn superfluous(revisions: &[Json], pinned: &BTreeSet<String>, latest: &str, limit: usize) -> Vec<String> {
     let mut surplus = revisions.len().saturating_sub(limit.saturating_add(pinned.len()));
     let mut sorted: Vec<&Json> = revisions.iter().collect();
     sorted.sort_by_key(|revision| revision.get("revision").and_then(Json::as_i64));
     let mut names = Vec::new();
     for revision in sorted {
         let name = text(revision, &["metadata", "name"]);
-        if surplus > 0 && !pinned.contains(name) {
+        if surplus > 0 && !pinned.contains(name) && name != latest {
             names.push(name.to_owned());
             surplus -= 1;
         }
     }
     names
+}
+
+/// N of a revision name `<component>-vN`.
+pub fn number_of(revision: &str) -> Option<u64> {
+    let (component, last) = revision.rsplit_once('-')?;
+    last.strip_prefix('v')?.parse().ok().filter(|_| !component.is_empty())
 }
 
 /// The component a revision name belongs to: `<component>-vN` without its last part.

@@ -1,86 +1,234 @@
-//! (Graph, Observed) → status of an ApplicationConfiguration; the caller says what time it is.
+//! A lap's outcome → the status of an ApplicationConfiguration; the caller says what time it is.
+//!
+//! `status.workloads` is also the record of what was made: an object is in it before it is first written, and stays in
+//! it until it is gone. So a lap that is cut off, fails, or waits before it deletes loses track of nothing.
 
 use serde_json::{Value as Json, json};
-use vela_crds::annotations;
 
+use super::garbage::Garbage;
 use super::graph::Graph;
-use super::render::RenderedObject;
-use super::text;
+use super::render::{RenderedComponent, RenderedObject};
+use super::{items, rolling, text};
 use crate::diagnostic::Diagnostics;
-use crate::observed::Observed;
 
-/// The status of a lap whose objects were applied. `previous` is the status written before.
-pub fn status(graph: &Graph, observed: &Observed, previous: Option<&Json>, now: &str) -> Json {
-    let mut workloads = Vec::new();
-    let mut errors = Vec::new();
-    for component in graph.components() {
-        let mut problem = |object: &RenderedObject| {
-            let key = object.key();
-            if let Some(error) = observed.error(&key) {
-                errors.push(format!("cannot apply {key}: {error}"));
-            }
-            observed.error(&key).is_none()
-        };
-        let mut entry = json!({
-            "componentName": component.name,
-            "componentRevisionName": component.revision,
-            "workloadRef": component.workload_reference(),
-        });
-        if problem(&component.workload) {
+/// What a trait without a definition is told.
+const UNDEFINED: &str = "No TraitDefinition found, all framework capabilities will work as default";
+
+/// A lap that applied everything.
+#[derive(Debug)]
+pub struct Complete<'a> {
+    /// What was wanted.
+    pub graph: &'a Graph,
+    /// What is not wanted any more, and not gone yet.
+    pub left: &'a [Garbage],
+    /// Why some of it stays although nobody wants it.
+    pub trouble: Option<String>,
+    /// Workloads of earlier revisions that are still there.
+    pub history: Vec<Json>,
+    /// The status before.
+    pub previous: Option<&'a Json>,
+}
+
+/// The status after a lap that applied everything.
+pub fn status(lap: &Complete<'_>, now: &str) -> Json {
+    let configuration = lap.graph.rendered().document().value();
+    let generation = generation(configuration);
+    let mut status = base(lap.previous);
+    let mut workloads: Vec<Json> = lap.left.iter().map(left_entry).collect();
+    for component in lap.graph.components() {
+        let mut entry = entry(component, lap.previous);
+        if !component.workload.unsatisfied && !component.revision.is_empty() {
             entry["appliedComponentRevision"] = json!(component.revision);
         }
-        let mut traits = Vec::new();
-        for object in &component.traits {
-            let mut trait_ = json!({"traitRef": object.reference()});
-            if problem(object) {
-                let generation =
-                    text(&object.object, &["metadata", "annotations", annotations::APP_GENERATION]);
-                if let Ok(generation) = generation.parse::<i64>() {
-                    trait_["appliedGeneration"] = json!(generation);
-                }
+        let mut traits = take(&mut entry, "traits");
+        for (trait_, entry) in component.traits.iter().zip(&mut traits) {
+            if !trait_.unsatisfied {
+                entry["appliedGeneration"] = json!(generation);
             }
-            if !object.defined {
-                trait_["message"] =
-                    json!("No TraitDefinition found, all framework capabilities will work as default");
-            }
-            traits.push(trait_);
         }
-        if !traits.is_empty() {
-            entry["traits"] = Json::Array(traits);
-        }
-        if !component.scopes.is_empty() {
-            let scopes = component.scopes.iter().map(|(key, _)| {
-                json!({"scopeRef": {"apiVersion": key.api_version, "kind": key.kind, "name": key.name}})
-            });
-            entry["scopes"] = Json::Array(scopes.collect());
-        }
+        put(&mut entry, "traits", Json::Array(traits));
         workloads.push(entry);
     }
-    let condition = match errors.as_slice() {
-        [] => json!({"type": "Synced", "status": "True", "reason": "ReconcileSuccess"}),
-        errors => {
-            let message = format!("cannot apply components: {}", errors.join("; "));
-            json!({"type": "Synced", "status": "False", "reason": "ReconcileError", "message": message})
-        }
+    put(&mut status, "workloads", Json::Array(workloads));
+    put(&mut status, "historyWorkloads", Json::Array(lap.history.clone()));
+    status["dependency"] = dependency(lap.graph);
+    let templated = lap.graph.rendered().templated;
+    let waits = !lap.graph.rendered().unsatisfied().is_empty();
+    if let Some(state) = rolling::next(configuration, templated, !waits) {
+        status["rollingStatus"] = json!(state);
+    }
+    let synced = match &lap.trouble {
+        None => succeeded(),
+        Some(message) => failure(&format!("cannot garbage collect components: {message}")),
     };
-    let mut status = json!({
-        "conditions": [timed(condition, previous, now)],
-        "workloads": workloads,
-        "dependency": dependency(graph),
-    });
-    observe_generation(&mut status, graph.rendered().document.value());
+    finish(status, configuration, synced, now)
+}
+
+/// The status after a lap that failed: what is recorded stays, only the reason is new.
+pub fn failed(
+    configuration: &Json,
+    message: &str,
+    previous: Option<&Json>,
+    templating: bool,
+    now: &str,
+) -> Json {
+    let mut status = base(previous);
+    if let Some(state) = rolling::next(configuration, templating, false) {
+        status["rollingStatus"] = json!(state);
+    }
+    finish(status, configuration, failure(message), now)
+}
+
+/// The status of the record of an old revision.
+pub fn passive(configuration: &Json, previous: Option<&Json>, now: &str) -> Json {
+    let mut status = base(previous);
+    status["rollingStatus"] = json!(rolling::INACTIVE);
+    let ready = json!({"type": "Ready", "status": "False", "reason": "Unavailable"});
+    finish(status, configuration, ready, now)
+}
+
+/// The status with everything recorded that is about to be made; nothing when it is recorded already.
+pub fn intended(graph: &Graph, previous: Option<&Json>) -> Option<Json> {
+    let mut status = base(previous);
+    let mut workloads = items(&status, &["workloads"]).to_vec();
+    let before = workloads.clone();
+    for component in graph.components() {
+        let mut wanted = entry(component, previous);
+        let known = workloads.iter_mut().rfind(|entry| {
+            text(entry, &["componentName"]) == component.name
+                && is_reference(entry.get("workloadRef"), &component.workload)
+        });
+        let Some(known) = known else {
+            workloads.push(wanted);
+            continue;
+        };
+        let mut traits = take(known, "traits");
+        for (trait_, entry) in component.traits.iter().zip(take(&mut wanted, "traits")) {
+            if !traits.iter().any(|known| is_reference(known.get("traitRef"), trait_)) {
+                traits.push(entry);
+            }
+        }
+        put(known, "traits", Json::Array(traits));
+        let mut scopes = take(known, "scopes");
+        for scope in take(&mut wanted, "scopes") {
+            if !scopes.iter().any(|known| known.get("scopeRef") == scope.get("scopeRef")) {
+                scopes.push(scope);
+            }
+        }
+        put(known, "scopes", Json::Array(scopes));
+    }
+    if workloads == before {
+        return None;
+    }
+    status["workloads"] = Json::Array(workloads);
+    Some(status)
+}
+
+/// The messages of all findings with their places, for a condition.
+pub fn message(found: &Diagnostics) -> String {
+    let told: Vec<String> = found
+        .iter()
+        .filter(|diagnostic| diagnostic.is_error())
+        .map(|diagnostic| match diagnostic.path.as_str() {
+            "" => diagnostic.message.clone(),
+            path => format!("{} (at {path})", diagnostic.message),
+        })
+        .collect();
+    told.join("; ")
+}
+
+fn base(previous: Option<&Json>) -> Json {
+    let mut status = previous.filter(|status| status.is_object()).cloned().unwrap_or_else(|| json!({}));
+    if !status.get("dependency").is_some_and(Json::is_object) {
+        status["dependency"] = json!({});
+    }
     status
 }
 
-/// The status of a lap that failed before anything was applied: what was there stays.
-pub fn failed(configuration: &Json, error: &Diagnostics, previous: Option<&Json>, now: &str) -> Json {
-    let message = format!("cannot render components: {error}");
-    let condition =
-        json!({"type": "Synced", "status": "False", "reason": "ReconcileError", "message": message});
-    let mut status = previous.filter(|status| status.is_object()).cloned().unwrap_or_else(|| json!({}));
-    status["conditions"] = json!([timed(condition, previous, now)]);
-    observe_generation(&mut status, configuration);
-    status
+/// What is recorded of a component, with the words others wrote into the entry before.
+fn entry(component: &RenderedComponent, previous: Option<&Json>) -> Json {
+    let old = old_entry(component, previous);
+    let mut entry = json!({"componentName": component.name, "workloadRef": component.workload_reference()});
+    if !component.revision.is_empty() {
+        entry["componentRevisionName"] = json!(component.revision);
+    }
+    if let Some(words) = old.and_then(|old| old.get("status")) {
+        entry["status"] = words.clone();
+    }
+    if component.workload.unsatisfied {
+        entry["dependencyUnsatisfied"] = json!(true);
+    }
+    let traits: Vec<Json> = component.traits.iter().map(|trait_| trait_entry(trait_, old)).collect();
+    put(&mut entry, "traits", Json::Array(traits));
+    let scopes = component.scopes.iter().map(|(key, _)| {
+        let reference = json!({"apiVersion": key.api_version, "kind": key.kind, "name": key.name});
+        let known = old.map_or(&[][..], |old| items(old, &["scopes"]));
+        let mut scope = json!({"scopeRef": reference});
+        if let Some(words) = known
+            .iter()
+            .find(|known| known.get("scopeRef") == Some(&reference))
+            .and_then(|known| known.get("status"))
+        {
+            scope["status"] = words.clone();
+        }
+        scope
+    });
+    let scopes = Json::Array(scopes.collect());
+    put(&mut entry, "scopes", scopes);
+    entry
+}
+
+fn trait_entry(trait_: &RenderedObject, old: Option<&Json>) -> Json {
+    let known = old.map_or(&[][..], |old| items(old, &["traits"]));
+    let known = known.iter().find(|known| is_reference(known.get("traitRef"), trait_));
+    let mut entry = json!({"traitRef": trait_.reference()});
+    if let Some(words) = known.and_then(|known| known.get("status")) {
+        entry["status"] = words.clone();
+    }
+    if trait_.unsatisfied {
+        entry["dependencyUnsatisfied"] = json!(true);
+    }
+    if !trait_.defined {
+        entry["message"] = json!(UNDEFINED);
+    }
+    entry
+}
+
+/// The entry of the same revision of the component.
+fn old_entry<'a>(component: &RenderedComponent, previous: Option<&'a Json>) -> Option<&'a Json> {
+    items(previous?, &["workloads"]).iter().rfind(|entry| {
+        text(entry, &["componentName"]) == component.name
+            && text(entry, &["componentRevisionName"]) == component.revision
+    })
+}
+
+fn left_entry(garbage: &Garbage) -> Json {
+    let key = &garbage.key;
+    let reference = json!({"apiVersion": key.api_version, "kind": key.kind, "name": key.name});
+    let mut entry = json!({"componentName": garbage.component});
+    if !garbage.revision.is_empty() {
+        entry["componentRevisionName"] = json!(garbage.revision);
+    }
+    match garbage.workload {
+        true => entry["workloadRef"] = reference,
+        false => entry["traits"] = json!([{"traitRef": reference}]),
+    }
+    entry
+}
+
+fn is_reference(reference: Option<&Json>, object: &RenderedObject) -> bool {
+    reference.is_some_and(|reference| {
+        let wanted = object.reference();
+        ["apiVersion", "kind", "name"].iter().all(|field| reference.get(field) == wanted.get(field))
+    })
+}
+
+/// Takes the list of a field out.
+fn take(value: &mut Json, field: &str) -> Vec<Json> {
+    match value.as_object_mut().and_then(|fields| fields.remove(field)) {
+        Some(Json::Array(list)) => list,
+        _ => Vec::new(),
+    }
 }
 
 /// What waits for what; nothing is an empty object.
@@ -91,21 +239,44 @@ fn dependency(graph: &Graph) -> Json {
     }
 }
 
-fn observe_generation(status: &mut Json, configuration: &Json) {
-    if let Some(generation) = configuration.get("metadata").and_then(|metadata| metadata.get("generation")) {
-        status["observedGeneration"] = generation.clone();
+/// Sets a list, or leaves the field out for an empty one.
+fn put(value: &mut Json, field: &str, list: Json) {
+    if let Some(fields) = value.as_object_mut() {
+        match list.as_array().is_some_and(Vec::is_empty) {
+            true => fields.remove(field),
+            false => fields.insert(field.to_owned(), list),
+        };
     }
 }
 
-/// The condition with its time: the old one while nothing changed.
-fn timed(mut condition: Json, previous: Option<&Json>, now: &str) -> Json {
-    let old =
-        previous.and_then(|previous| previous.get("conditions")).and_then(Json::as_array).and_then(|all| {
-            all.iter().find(|old| {
-                ["type", "status", "reason", "message"].iter().all(|f| old.get(f) == condition.get(f))
-            })
-        });
-    let time = old.and_then(|old| old.get("lastTransitionTime")).cloned().unwrap_or_else(|| json!(now));
-    condition["lastTransitionTime"] = time;
-    condition
+fn generation(configuration: &Json) -> i64 {
+    let metadata = configuration.get("metadata");
+    metadata.and_then(|metadata| metadata.get("generation")).and_then(Json::as_i64).unwrap_or(0)
+}
+
+fn succeeded() -> Json {
+    json!({"type": "Synced", "status": "True", "reason": "ReconcileSuccess"})
+}
+
+fn failure(message: &str) -> Json {
+    json!({"type": "Synced", "status": "False", "reason": "ReconcileError", "message": message})
+}
+
+fn finish(mut status: Json, configuration: &Json, condition: Json, now: &str) -> Json {
+    set_condition(&mut status, condition, now);
+    status["observedGeneration"] = json!(generation(configuration));
+    status
+}
+
+/// One condition a type; an equal one keeps its time, a new one stands last.
+fn set_condition(status: &mut Json, mut condition: Json, now: &str) {
+    condition["lastTransitionTime"] = json!(now);
+    let mut conditions = items(status, &["conditions"]).to_vec();
+    let old = conditions.iter_mut().find(|old| old.get("type") == condition.get("type"));
+    match old {
+        Some(old) if ["status", "reason", "message"].iter().all(|f| old.get(f) == condition.get(f)) => {}
+        Some(old) => *old = condition,
+        None => conditions.push(condition),
+    }
+    status["conditions"] = Json::Array(conditions);
 }

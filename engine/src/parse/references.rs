@@ -18,6 +18,8 @@ pub struct References {
     pub objects: BTreeSet<ObjectKey>,
     /// Kinds (`apiVersion`, `kind`) whose resource name is needed from API discovery.
     pub kinds: BTreeSet<(String, String)>,
+    /// Resources (`<plural>.<group>`, version or "") whose kind is needed: definitions register their kind so.
+    pub registered: BTreeSet<(String, String)>,
 }
 
 /// What an Application needs. Never fails: what cannot be read is a matter for `parse`.

@@ -1,0 +1,157 @@
+//! One lap of a configuration: fetch → parse → render → graph → record → apply → scopes → collect → status.
+
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use vela_engine::Document;
+use vela_engine::application_configuration::render::Rendered;
+use vela_engine::application_configuration::status::{self, Complete};
+use vela_engine::application_configuration::{ApplyOnce, Graph, graph, parse, render};
+use vela_runtime::{Action, Key};
+
+use super::apply::{self, Order};
+use super::phase::{Phase, Stopped, Wrong};
+use super::{Hands, collect, fetch, scopes};
+use crate::application::fetch::json as to_json;
+
+/// A lap that came to its end.
+#[derive(Debug)]
+pub(super) struct Lap {
+    /// The new status.
+    pub(super) status: Value,
+    /// Was anything in the cluster changed?
+    pub(super) changed: bool,
+    /// Something that could not be collected, for the user.
+    pub(super) wrong: Option<Wrong>,
+    pub(super) action: Action,
+}
+
+/// Run the lap.
+pub(super) async fn run(
+    hands: &Hands,
+    key: &Key,
+    configuration: &DynamicObject,
+    document: &Document,
+    now: &str,
+) -> Result<Lap, Stopped> {
+    let before = crate::hooks::run(&hands.context.hooks.before, document.value()).await;
+    before.map_err(|error| Wrong::new(Phase::Before, error.message).again(error.again))?;
+    let mode = mode(hands, document)?;
+    let graph = meaning(hands, key, document).await?;
+    let status = record(hands, key, configuration, &graph).await?;
+    let uid = configuration.metadata.uid.clone().unwrap_or_default();
+    let order = Order { graph: &graph, uid: &uid, mode, status: status.as_ref() };
+    let templating = graph.rendered().templates();
+    let stopped = |phase, message: String| Wrong::new(phase, message).templating(templating);
+    let mut applied = apply::apply(hands, &order).await.map_err(|message| stopped(Phase::Apply, message))?;
+    let left = scopes::leave(hands, &key.namespace, &graph.dropped_memberships()).await;
+    applied.written += left.map_err(|error| stopped(Phase::Apply, error.to_string()))?;
+    let collected = collect::collect(hands, configuration, &order, &applied).await;
+    let collected =
+        collected.map_err(|error| stopped(Phase::Collect, vela_runtime::apply::explain(&error)))?;
+    let history = history(hands, &graph).await;
+    let wrong = collected.trouble.clone().map(|message| stopped(Phase::Collect, message));
+    let complete = Complete {
+        graph: &graph,
+        left: &collected.left,
+        trouble: collected.trouble,
+        history,
+        previous: status.as_ref(),
+    };
+    Ok(Lap {
+        status: status::status(&complete, now),
+        changed: applied.written > 0 || !collected.deleted.is_empty(),
+        wrong,
+        action: collected.again.map_or(Action::Done, Action::RequeueAfter),
+    })
+}
+
+fn mode(hands: &Hands, document: &Document) -> Result<ApplyOnce, Wrong> {
+    ApplyOnce::of(document.value(), hands.context.options.apply_once).map_err(|error| {
+        let annotation = vela_crds::annotations::APPLY_ONCE_ONLY;
+        Wrong::new(Phase::Render, format!("annotation {annotation}: {error}"))
+    })
+}
+
+/// What the configuration means at this moment.
+async fn meaning(hands: &Hands, key: &Key, document: &Document) -> Result<Graph, Stopped> {
+    await_revisions(hands, document)?;
+    let snapshot = fetch::fetch(hands, key, document).await?;
+    let wrong = |found| Wrong::new(Phase::Render, status::message(&found));
+    let parsed = parse::parse(document, &snapshot).map_err(wrong)?;
+    let rendered: Rendered = render::render(&parsed, &snapshot).map_err(wrong)?;
+    Ok(graph::graph(rendered).map_err(wrong)?)
+}
+
+/// A component whose content has no revision yet is waited for; where its hook refuses one, the user hears of it.
+fn await_revisions(hands: &Hands, document: &Document) -> Result<(), Stopped> {
+    let entries = document.value()["spec"]["components"].as_array();
+    let pinned = |entry: &Value| entry["revisionName"].as_str().is_some_and(|name| !name.is_empty());
+    let mut waits = false;
+    for (index, entry) in entries.into_iter().flatten().enumerate().filter(|(_, entry)| !pinned(entry)) {
+        let name = entry["componentName"].as_str().unwrap_or_default();
+        let Some(component) = hands.components.get(&Key::new(document.namespace(), name)) else { continue };
+        let status = &component.data["status"];
+        if component.metadata.generation == status["observedGeneration"].as_i64() {
+            continue;
+        }
+        waits = true;
+        let conditions = status["conditions"].as_array();
+        let refused = conditions
+            .into_iter()
+            .flatten()
+            .find(|condition| condition["type"] == "Synced" && condition["status"] == "False");
+        if let Some(why) = refused.and_then(|condition| condition["message"].as_str()) {
+            let place = format!("spec.components[{index}].componentName");
+            return Err(Wrong::new(Phase::Render, format!("component {name:?}: {why} (at {place})")).into());
+        }
+    }
+    if waits { Err(Stopped::NotYet) } else { Ok(()) }
+}
+
+/// Write down what is about to be made, before it is made: a lap that is cut off leaves nothing nobody knows of.
+async fn record(
+    hands: &Hands,
+    key: &Key,
+    configuration: &DynamicObject,
+    graph: &Graph,
+) -> Result<Option<Value>, Stopped> {
+    let before = configuration.data.get("status").cloned();
+    let Some(intended) = status::intended(graph, before.as_ref()) else { return Ok(before) };
+    crate::status::write(&hands.api(key), &hands.configurations, configuration, &intended).await?;
+    Ok(Some(intended))
+}
+
+/// Workloads of earlier revisions that are still there, for components that keep one workload per revision.
+async fn history(hands: &Hands, graph: &Graph) -> Vec<Value> {
+    let mut history = Vec::new();
+    for component in graph.components().iter().filter(|component| component.revision_enabled) {
+        let key = component.workload.key();
+        let Ok(kind) = hands.context.discovery.resolve(&key.api_version, &key.kind).await else { continue };
+        let Ok(informer) = hands.owned.informer(&kind).await else { continue };
+        let wanted = &component.workload.object["metadata"]["labels"];
+        let labels =
+            [vela_crds::labels::APP_NAME, vela_crds::labels::APP_COMPONENT, vela_crds::labels::RESOURCE_TYPE];
+        let mut found = informer.list_where(|object| {
+            let carried = object.metadata.labels.as_ref();
+            object.metadata.deletion_timestamp.is_none()
+                && object.metadata.namespace.as_deref() == Some(&key.namespace)
+                && object.metadata.name.as_deref() != Some(&component.revision)
+                && object.metadata.name.as_deref() != Some(&key.name)
+                && labels.iter().all(|label| {
+                    carried.and_then(|carried| carried.get(*label)).map(String::as_str)
+                        == wanted[*label].as_str()
+                })
+        });
+        found.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+        history.extend(found.iter().map(|object| {
+            let live = to_json(object);
+            json!({"revision": live["metadata"]["name"], "workloadRef": {
+                "apiVersion": live["apiVersion"],
+                "kind": live["kind"],
+                "name": live["metadata"]["name"],
+                "uid": live["metadata"]["uid"],
+            }})
+        }));
+    }
+    history
+}

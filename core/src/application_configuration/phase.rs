@@ -1,0 +1,113 @@
+//! Where a lap can stop, and in which words that is told.
+
+use std::time::Duration;
+
+use vela_runtime::{Action, Failure};
+
+/// A part of the lap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Before,
+    Render,
+    Apply,
+    Collect,
+    After,
+}
+
+impl Phase {
+    /// Reason of the event that tells a failure.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Before => "CannotExecutePrehooks",
+            Self::Render => "CannotRenderComponents",
+            Self::Apply => "CannotApplyComponents",
+            Self::Collect => "CannotGarbageCollectComponents",
+            Self::After => "CannotExecutePosthooks",
+        }
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Before => "failed to execute pre-hooks",
+            Self::Render => "cannot render components",
+            Self::Apply => "cannot apply components",
+            Self::Collect => "cannot garbage collect components",
+            Self::After => "failed to execute post-hooks",
+        }
+    }
+}
+
+/// Why a lap ended early.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    /// Something is wrong that the user must hear of.
+    Wrong(Wrong),
+    /// The cluster could not be asked; nothing is known to be wrong.
+    Trouble(Failure),
+    /// A component's revision is not cut yet; it wakes us.
+    NotYet,
+}
+
+/// What the user hears.
+#[derive(Clone, Debug)]
+pub(super) struct Wrong {
+    pub(super) phase: Phase,
+    message: String,
+    /// Come again after this time instead of the usual back-off.
+    again: Option<Duration>,
+    /// Was the template of a rollout on its way?
+    pub(super) templating: bool,
+}
+
+impl Wrong {
+    pub(super) fn new(phase: Phase, message: impl Into<String>) -> Self {
+        Self { phase, message: message.into(), again: None, templating: false }
+    }
+
+    pub(super) fn again(mut self, again: Option<Duration>) -> Self {
+        self.again = again;
+        self
+    }
+
+    pub(super) fn templating(mut self, templating: bool) -> Self {
+        self.templating = templating;
+        self
+    }
+
+    /// The message of the condition.
+    pub(super) fn message(&self) -> String {
+        format!("{}: {}", self.phase.prefix(), self.message)
+    }
+
+    /// What the queue is told: every failure is tried again.
+    pub(super) fn verdict(&self) -> Result<Action, Failure> {
+        match self.again {
+            Some(again) => Ok(Action::RequeueAfter(again)),
+            None => Err(Failure::retry(self.message())),
+        }
+    }
+}
+
+impl From<Wrong> for Stopped {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+impl From<crate::application::fetch::Error> for Stopped {
+    fn from(error: crate::application::fetch::Error) -> Self {
+        Self::Trouble(Failure::retry(error))
+    }
+}
+
+impl From<kube::Error> for Stopped {
+    fn from(error: kube::Error) -> Self {
+        Self::Trouble(Failure::retry(error))
+    }
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self::Trouble(failure)
+    }
+}

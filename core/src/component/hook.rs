@@ -1,0 +1,185 @@
+//! A Component → the custom revision hook's answer, asked in a task of its own: a slow hook holds up nobody else.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Limited};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use vela_runtime::Key;
+use vela_runtime::queue::{Queue, backoff};
+
+use crate::options;
+
+/// A hook that cannot be connected to in this time is down.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A hook that has not answered by then will not.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// A Component is stored in one object twice over; an API server takes one and a half MiB.
+const ANSWER_BYTES_AT_MOST: usize = 1 << 20;
+/// Requests at the same time; more wait for their turn, without holding a worker.
+const REQUESTS_AT_ONCE: usize = 32;
+/// Failures after which the delay of the queue's own series is long enough for a server across the network.
+const BACKOFF_OFFSET: u32 = 6;
+/// Longest delay: a hook that is back should not be waited for longer.
+const BACKOFF_LAST: Duration = Duration::from_secs(300);
+
+/// What came of asking.
+pub(super) enum Answer {
+    /// The request is on its way; its end wakes the component.
+    Pending,
+    /// The answer, as sent.
+    Bytes(Vec<u8>),
+    /// No answer that counts; ask again after this time.
+    Failed(String, Duration),
+}
+
+/// A content of a component: its uid and generation.
+pub(super) type Content = (String, i64);
+
+#[derive(Default)]
+struct Asked {
+    content: Content,
+    failures: u32,
+    outcome: Option<Result<Vec<u8>, String>>,
+    running: bool,
+}
+
+type State = Arc<Mutex<BTreeMap<Key, Asked>>>;
+
+fn lock(state: &State) -> MutexGuard<'_, BTreeMap<Key, Asked>> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The hook of a process.
+pub(super) struct RevisionHook {
+    client: kube::Client,
+    path: String,
+    state: State,
+    turns: Arc<Semaphore>,
+    tasks: Mutex<JoinSet<()>>,
+    queue: Mutex<Option<Arc<Queue<Key>>>>,
+}
+
+impl RevisionHook {
+    /// A hook at this address. The client follows no redirect, so nothing is ever sent to another host.
+    pub(super) fn new(hook: &options::Hook) -> Result<Self, kube::Error> {
+        let uri = hook.uri();
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = uri.scheme().cloned();
+        parts.authority = uri.authority().cloned();
+        parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
+        let server = http::Uri::from_parts(parts).map_err(|error| kube::Error::HttpError(error.into()))?;
+        let mut config = kube::Config::new(server);
+        config.connect_timeout = Some(CONNECT_TIMEOUT);
+        config.read_timeout = Some(TOTAL_TIMEOUT);
+        config.write_timeout = Some(TOTAL_TIMEOUT);
+        Ok(Self {
+            client: kube::Client::try_from(config)?,
+            path: uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str).to_owned(),
+            state: State::default(),
+            turns: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
+            tasks: Mutex::default(),
+            queue: Mutex::default(),
+        })
+    }
+
+    /// Wake components through this queue.
+    pub(super) fn wake(&self, queue: Arc<Queue<Key>>) {
+        *self.queue.lock().unwrap_or_else(PoisonError::into_inner) = Some(queue);
+    }
+
+    /// The component is settled or gone.
+    pub(super) fn forget(&self, key: &Key) {
+        lock(&self.state).remove(key);
+    }
+
+    /// The answer for this content, or a request for it.
+    pub(super) fn ask(&self, key: &Key, content: &Content, request: &Value) -> Answer {
+        let mut state = lock(&self.state);
+        let asked = state.entry(key.clone()).or_default();
+        if asked.content != *content {
+            *asked = Asked { content: content.clone(), ..Asked::default() };
+        }
+        match asked.outcome.take() {
+            Some(Ok(bytes)) => Answer::Bytes(bytes),
+            Some(Err(error)) => {
+                let delay = backoff(asked.failures.saturating_add(BACKOFF_OFFSET)).min(BACKOFF_LAST);
+                asked.failures = asked.failures.saturating_add(1);
+                Answer::Failed(error, delay)
+            }
+            None if asked.running => Answer::Pending,
+            None => {
+                asked.running = true;
+                drop(state);
+                self.send(key.clone(), content.clone(), request.to_string());
+                Answer::Pending
+            }
+        }
+    }
+
+    /// An answer that could not be used counts as a failure, too.
+    pub(super) fn refused(&self, key: &Key) -> Duration {
+        let mut state = lock(&self.state);
+        let asked = state.entry(key.clone()).or_default();
+        asked.failures = asked.failures.saturating_add(1);
+        backoff(asked.failures.saturating_add(BACKOFF_OFFSET)).min(BACKOFF_LAST)
+    }
+
+    fn send(&self, key: Key, content: Content, body: String) {
+        let (client, path, turns) = (self.client.clone(), self.path.clone(), self.turns.clone());
+        let state = self.state.clone();
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async move {
+            let turn = turns.acquire().await;
+            let outcome = match tokio::time::timeout(TOTAL_TIMEOUT, post(&client, &path, body)).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(format!("no answer within {} s", TOTAL_TIMEOUT.as_secs())),
+            };
+            drop(turn);
+            if let Some(asked) = lock(&state).get_mut(&key).filter(|asked| asked.content == content) {
+                asked.running = false;
+                asked.outcome = Some(outcome);
+            }
+            if let Some(queue) = queue {
+                queue.add(key);
+            }
+        });
+    }
+}
+
+async fn post(client: &kube::Client, path: &str, body: String) -> Result<Vec<u8>, String> {
+    let request = http::Request::post(path)
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(kube::client::Body::from(body.into_bytes()))
+        .map_err(|error| error.to_string())?;
+    let response = client.send(request).await.map_err(|error| explain(&error))?;
+    if response.status() != http::StatusCode::OK {
+        return Err(format!("it answered {}; only 200 counts", response.status().as_u16()));
+    }
+    let body = Limited::new(response.into_body(), ANSWER_BYTES_AT_MOST).collect().await;
+    let body = body.map_err(|error| match error.downcast_ref::<http_body_util::LengthLimitError>() {
+        Some(_) => format!("its answer is larger than {ANSWER_BYTES_AT_MOST} bytes"),
+        None => format!("its answer broke off: {error}"),
+    })?;
+    Ok(body.to_bytes().to_vec())
+}
+
+/// The error with what caused it: the client's own words only say that something failed.
+fn explain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        source = cause.source();
+    }
+    text
+}

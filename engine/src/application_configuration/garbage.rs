@@ -1,0 +1,119 @@
+//! What an earlier lap recorded and nobody wants any more, and whether it may be deleted.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+use vela_crds::labels;
+
+use super::apply_once::ApplyOnce;
+use super::graph::Graph;
+use super::render::RenderedObject;
+use super::{items, text};
+use crate::observed::ObjectKey;
+
+/// A recorded object that is not wanted any more.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Garbage {
+    /// The object; references name no namespace, so it is the configuration's.
+    pub key: ObjectKey,
+    /// The component it was made for.
+    pub component: String,
+    /// The revision it was made for.
+    pub revision: String,
+    /// Is it a workload, or a trait?
+    pub workload: bool,
+}
+
+/// What is compared: a reference names no namespace, so an object that moved to another one is not garbage here.
+type Reference = (String, String, String);
+
+fn reference(key: &ObjectKey) -> Reference {
+    (key.api_version.clone(), key.kind.clone(), key.name.clone())
+}
+
+impl Graph {
+    /// Objects the previous status names that are not wanted any more, each once. Workloads that carry a revision in
+    /// their name, or whose component keeps one workload per revision, stay: traits and rollouts look after them.
+    pub fn garbage(&self) -> Vec<Garbage> {
+        let configuration = self.rendered().document();
+        let wanted: BTreeSet<Reference> =
+            self.objects().map(RenderedObject::key).map(|key| reference(&key)).collect();
+        let mut garbage = Vec::new();
+        for entry in items(configuration.value(), &["status", "workloads"]) {
+            let component = text(entry, &["componentName"]);
+            let mut add = |recorded: &Json, workload: bool| {
+                let part = |field| text(recorded, &[field]).to_owned();
+                let key = ObjectKey {
+                    api_version: part("apiVersion"),
+                    kind: part("kind"),
+                    namespace: self.rendered().namespace().to_owned(),
+                    name: part("name"),
+                };
+                let kept = workload && self.is_of_a_revision(component, &key.name);
+                let revision = text(entry, &["componentRevisionName"]).to_owned();
+                let found = Garbage { key, component: component.to_owned(), revision, workload };
+                let known = garbage.iter().any(|other: &Garbage| other.key == found.key);
+                if !wanted.contains(&reference(&found.key)) && !kept && !known {
+                    garbage.push(found);
+                }
+            };
+            if let Some(recorded) = entry.get("workloadRef") {
+                add(recorded, true);
+            }
+            for recorded in items(entry, &["traits"]).iter().filter_map(|trait_| trait_.get("traitRef")) {
+                add(recorded, false);
+            }
+        }
+        garbage
+    }
+
+    fn is_of_a_revision(&self, component: &str, workload: &str) -> bool {
+        workload.strip_prefix(component).is_some_and(|rest| rest.starts_with('-'))
+            || self.components().iter().any(|other| other.name == component && other.revision_enabled)
+    }
+}
+
+/// Why an object that nobody wants stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// It is not this configuration's.
+    Foreign(String),
+    /// It still runs, and what was applied once is not taken away while it runs.
+    Running(i64),
+}
+
+impl std::fmt::Display for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Foreign(reason) => f.write_str(reason),
+            Self::Running(replicas) => {
+                write!(f, "can't delete workload with replicas {replicas} in apply once only mode")
+            }
+        }
+    }
+}
+
+/// May the configuration of this uid delete the live object? `applied` holds the uids of what this lap applied: an
+/// object can be read under an old and a new version of its kind, and is wanted then.
+pub fn deletable(live: &Json, uid: &str, applied: &BTreeSet<String>, mode: ApplyOnce) -> Result<(), Kept> {
+    let controlled = !uid.is_empty()
+        && items(live, &["metadata", "ownerReferences"])
+            .iter()
+            .any(|owner| owner.get("controller") == Some(&Json::Bool(true)) && text(owner, &["uid"]) == uid);
+    if !controlled {
+        return Err(Kept::Foreign("it is not controlled by this configuration".to_owned()));
+    }
+    if applied.contains(text(live, &["metadata", "uid"])) {
+        return Err(Kept::Foreign("it is wanted under another version of its kind".to_owned()));
+    }
+    let role = text(live, &["metadata", "labels", labels::RESOURCE_TYPE]);
+    let replicas = live.get("spec").and_then(|spec| spec.get("replicas")).and_then(Json::as_i64);
+    match replicas {
+        Some(replicas)
+            if replicas > 0 && mode != ApplyOnce::Off && role == labels::RESOURCE_TYPE_WORKLOAD =>
+        {
+            Err(Kept::Running(replicas))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,103 @@
+//! A rendered object → its labels, annotations, namespace and owner.
+
+use serde_json::{Map, Value as Json, json};
+use vela_crds::{annotations, labels};
+
+use super::compose::owner_reference;
+use super::parse::{Component, Parsed};
+use super::{Release, text};
+use crate::snapshot::Snapshot;
+
+/// Annotations of a configuration that are its own business.
+const NOT_PASSED: &[&str] = &[
+    annotations::ROLLOUT_TEMPLATE,
+    annotations::ROLLING_COMPONENTS,
+    annotations::INPLACE_UPGRADE,
+    annotations::APPLY_ONCE_ONLY,
+    annotations::LAST_APPLIED_CONFIGURATION,
+    "kubectl.kubernetes.io/last-applied-configuration",
+];
+
+/// Where the objects of a configuration get their metadata from.
+pub(super) struct Source<'a> {
+    pub(super) parsed: &'a Parsed,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) release: Release,
+}
+
+impl Source<'_> {
+    /// Writes labels, annotations, namespace and owner into the object.
+    pub(super) fn write(&self, object: &mut Json, component: &Component, role: &str) {
+        if !object.get("metadata").is_some_and(Json::is_object) {
+            object["metadata"] = json!({});
+        }
+        self.write_labels(object, component, role);
+        self.write_annotations(object);
+        self.write_owner(object);
+    }
+
+    fn passed(&self, field: &str) -> Map<String, Json> {
+        let metadata = self.parsed.document.value().get("metadata");
+        metadata.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default()
+    }
+
+    /// The configuration's own entry wins over the object's; until 0.3 it was the other way round.
+    fn merged(&self, own: Map<String, Json>, passed: Map<String, Json>) -> Json {
+        let (mut first, second) = match self.release {
+            Release::Seed => (own, passed),
+            Release::V03 => (passed, own),
+        };
+        first.extend(second);
+        Json::Object(first)
+    }
+
+    fn write_labels(&self, object: &mut Json, component: &Component, role: &str) {
+        let mut all = entries(object, "labels");
+        for (key, value) in [
+            (labels::APP_NAME, self.parsed.document.name()),
+            (labels::APP_COMPONENT, &component.name),
+            (labels::APP_COMPONENT_REVISION, &component.revision),
+            (labels::RESOURCE_TYPE, role),
+        ] {
+            all.insert(key.to_owned(), json!(value));
+        }
+        object["metadata"]["labels"] = self.merged(all, self.passed("labels"));
+    }
+
+    fn write_annotations(&self, object: &mut Json) {
+        let generation = self.parsed.document.value().get("metadata").and_then(|m| m.get("generation"));
+        let generation = generation.and_then(Json::as_i64).unwrap_or(0);
+        let mut all = entries(object, "annotations");
+        all.insert(annotations::APP_GENERATION.to_owned(), json!(generation.to_string()));
+        let mut passed = self.passed("annotations");
+        passed.retain(|key, _| !NOT_PASSED.contains(&key.as_str()));
+        object["metadata"]["annotations"] = self.merged(all, passed);
+    }
+
+    /// An owner must live in the object's namespace: the garbage collector deletes an object whose owner it cannot
+    /// find there. An object elsewhere has no owner.
+    fn write_owner(&self, object: &mut Json) {
+        let own = &self.parsed.namespace;
+        let resource = self.snapshot.resource(text(object, &["apiVersion"]), text(object, &["kind"]));
+        let metadata = &mut object["metadata"];
+        if resource.is_some_and(|resource| !resource.namespaced) {
+            if let Some(metadata) = metadata.as_object_mut() {
+                metadata.remove("namespace");
+            }
+            return;
+        }
+        if text(metadata, &["namespace"]).is_empty() || self.release == Release::V03 {
+            metadata["namespace"] = json!(own);
+        }
+        if text(metadata, &["namespace"]) == own
+            && let Some(owner) = owner_reference(self.parsed.document.value())
+        {
+            metadata["ownerReferences"] = json!([owner]);
+        }
+    }
+}
+
+fn entries(object: &Json, field: &str) -> Map<String, Json> {
+    let metadata = object.get("metadata");
+    metadata.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default()
+}
