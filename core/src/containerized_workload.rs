@@ -1,139 +1,108 @@
 //! A ContainerizedWorkload in; its Deployment, Service and ConfigMaps in the cluster, and its status, out.
 
-use std::sync::Arc;
-
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ApiResource, DynamicObject};
-use serde_json::Value;
-use vela_crds::{Condition, Conditioned as _, ContainerizedWorkload};
+use vela_crds::{ContainerizedWorkload, labels};
 use vela_engine::containerized_workload as rendering;
-use vela_runtime::apply::Conflicts;
-use vela_runtime::cache::Watch;
+use vela_runtime::cache::{Change, Watch};
+use vela_runtime::controller::controller_owner;
+use vela_runtime::interest::Look;
 use vela_runtime::owner::controlled_by;
-use vela_runtime::{Action, Applier, Controller, Failure, Informer, Key, Reconciler, events};
+use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use crate::context::Context;
-use crate::status;
+use crate::standard::hands::{Hands, Note, json_of, typed};
+use crate::standard::trouble::Trouble;
 
-/// Field manager of the objects made here; one for all workloads, so that what was written is remembered.
 const FIELD_MANAGER: &str = "vela-containerized-workload";
+const DEPLOYMENT: &str = "cannot apply the deployment";
+const CONFIG_MAP: &str = "cannot apply the configmap";
+const SERVICE: &str = "cannot apply the service";
 
-/// The controller of ContainerizedWorkloads; wakes for the Deployments it made, too.
+/// The controller of ContainerizedWorkloads; wakes for the Deployment, the Service and the ConfigMaps it made, too.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let workloads = context.cache.informer(Watch::full(ApiResource::erase::<ContainerizedWorkload>(&())));
-    let deployments = context.cache.informer(Watch::full(ApiResource::erase::<Deployment>(&())));
-    let applier = Applier::new(context.client.clone(), context.discovery.clone(), FIELD_MANAGER);
-    let reconciler = Workloads {
-        context: context.clone(),
-        workloads: workloads.clone(),
-        deployments: deployments.clone(),
-        applier,
-    };
-    Controller::new("containerizedworkload", reconciler)
-        .for_kind(&workloads)
-        .owns(&deployments, "core.oam.dev", rendering::KIND)
-        .workers(workers)
+    let hands = Hands::new::<ContainerizedWorkload>(context, FIELD_MANAGER, &[]);
+    let resource = ApiResource::erase::<ConfigMap>(&());
+    // A cluster has many ConfigMaps that are nobody's here; those of applications carry this label.
+    let maps = context.cache.informer(Watch::metadata(resource).labelled(labels::APP_COMPONENT));
+    let controller = hands.controller("containerizedworkload", Workloads { hands: hands.clone() }, workers);
+    controller.watches(&maps, owner_of_lost)
+}
+
+/// A ConfigMap that vanished wakes the workload of its Deployment, which has its name.
+fn owner_of_lost(change: &Change) -> Vec<Key> {
+    let lost = change.old.as_ref().filter(|_| change.new.is_none());
+    lost.and_then(|map| controller_owner(map, "apps", "Deployment")).into_iter().collect()
 }
 
 struct Workloads {
-    context: Context,
-    workloads: Arc<Informer>,
-    deployments: Arc<Informer>,
-    applier: Applier,
+    hands: Hands,
 }
 
 impl Reconciler for Workloads {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(live) = self.workloads.get(&key) else { return Ok(Action::Done) };
-        if live.metadata.deletion_timestamp.is_some() {
-            // Everything made from it is owned by it and goes with it.
-            return Ok(Action::Done);
-        }
-        let workload: ContainerizedWorkload = (*live).clone().try_parse().map_err(Failure::terminal)?;
-        let outcome = self.bring_about(&workload).await;
-        let mut new = workload.status.clone().unwrap_or_default();
-        match outcome {
-            Ok(objects) => {
-                let resources = rendering::resources(&objects);
-                let stale = new.resources.iter().filter(|old| !resources.iter().any(|new| same(old, new)));
-                for old in stale.cloned().collect::<Vec<_>>() {
-                    self.remove(&workload, &key, &old.api_version, &old.kind, &old.name).await?;
-                }
-                new.resources = resources;
-                new.set_condition(Condition::reconcile_success(status::now()));
-                status::write_typed(&self.context, &self.workloads, &live, &new).await?;
-                Ok(Action::Done)
-            }
-            Err(failure) => {
-                let message = failure.to_string();
-                new.set_condition(Condition::reconcile_error(message.clone(), status::now()));
-                if status::write_typed(&self.context, &self.workloads, &live, &new).await? {
-                    let reference = events::reference(&live);
-                    self.context.events.warning(&reference, "CannotReconcileWorkload", &message).await;
-                }
-                Err(failure)
-            }
-        }
+        let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
+        let workload: ContainerizedWorkload = typed(&live)?;
+        let mut status = workload.status.clone().unwrap_or_default();
+        let look = self.hands.interests.look(&key);
+        let outcome = self.bring_about(&look, &live, &workload).await;
+        let outcome = outcome.map(|(objects, notes)| {
+            status.resources = rendering::resources(&objects.iter().map(json_of).collect::<Vec<_>>());
+            notes
+        });
+        self.hands.report(&live, status, outcome).await
     }
-}
-
-fn same(a: &vela_crds::TypedReference, b: &vela_crds::TypedReference) -> bool {
-    a.api_version == b.api_version && a.kind == b.kind && a.name == b.name
 }
 
 impl Workloads {
-    /// Applies the Deployment, what its uid owns, and the Service; the Deployment and the Service as they are now.
-    async fn bring_about(&self, workload: &ContainerizedWorkload) -> Result<Vec<Value>, Failure> {
-        let render = |error| Failure::terminal(Prefixed("cannot render workload", error));
-        let deployment = rendering::deployment(workload).map_err(render)?;
-        let service = rendering::service(workload).map_err(render)?;
-        let uid = workload.metadata.uid.clone().unwrap_or_default();
-        let applied = self.apply("cannot apply the deployment", deployment, &uid).await?;
-        let deployment_uid = applied["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-        for map in rendering::config_maps(workload, &deployment_uid).map_err(render)? {
-            self.apply("cannot apply the configmap", map, &deployment_uid).await?;
-        }
-        let mut objects = vec![applied];
-        if let Some(service) = service {
-            objects.push(self.apply("cannot apply the service", service, &uid).await?);
-        }
-        Ok(objects)
-    }
-
-    async fn apply(&self, step: &'static str, object: Value, owner: &str) -> Result<Value, Failure> {
-        let desired: DynamicObject = serde_json::from_value(object).map_err(Failure::terminal)?;
-        let is_deployment = desired.types.as_ref().is_some_and(|types| types.kind == "Deployment");
-        let live = if is_deployment { self.deployments.get(&Key::of(&desired)) } else { None };
-        let guard = |live: &DynamicObject| controlled_by(live, owner);
-        let applied = self.applier.apply(&desired, live, false, Conflicts::Force, &guard).await;
-        let applied = applied.map_err(|error| {
-            let transient = error.is_transient();
-            let error = Prefixed(step, error);
-            if transient { Failure::retry(error) } else { Failure::terminal(error) }
-        })?;
-        serde_json::to_value(&*applied.object).map_err(Failure::terminal)
-    }
-
-    async fn remove(
+    /// Applies the Deployment, what its uid owns, and the Service; removes what is no longer wanted.
+    async fn bring_about(
         &self,
+        look: &Look,
+        live: &DynamicObject,
         workload: &ContainerizedWorkload,
-        key: &Key,
-        api_version: &str,
-        kind: &str,
-        name: &str,
-    ) -> Result<(), Failure> {
-        let uid = workload.metadata.uid.clone().unwrap_or_default();
-        let guard = |live: &DynamicObject| controlled_by(live, &uid);
-        let key = Key::new(key.namespace.clone(), name);
-        match self.applier.delete(api_version, kind, &key, None, &guard).await {
-            // Somebody else's object of that name is none of our business.
-            Ok(_) | Err(vela_runtime::apply::Error::Foreign { .. }) => Ok(()),
-            Err(error) => Err(Failure::retry(error)),
+    ) -> Result<(Vec<DynamicObject>, Vec<Note>), Trouble> {
+        let hands = &self.hands;
+        let render = |error| Trouble::wrong("cannot render workload", error);
+        let deployment = rendering::deployment(workload).map_err(render)?;
+        let service =
+            rendering::service(workload).map_err(|error| Trouble::wrong("cannot render service", error))?;
+        let applied = hands.apply(look, live, deployment, DEPLOYMENT).await?;
+        let mut notes: Vec<Note> = Note::of(&applied, "Deployment created").into_iter().collect();
+        let uid = applied.object.metadata.uid.clone().unwrap_or_default();
+        for map in rendering::config_maps(workload, &uid).map_err(render)? {
+            let guard = |live: &DynamicObject| controlled_by(live, &uid);
+            let applied = hands.apply_unwatched(map, CONFIG_MAP, &guard).await?;
+            notes.extend(Note::of(&applied, "ConfigMap created"));
         }
+        let mut objects = vec![(*applied.object).clone()];
+        if let Some(service) = service {
+            let applied = hands.apply(look, live, service, SERVICE).await?;
+            notes.extend(Note::of(&applied, "Service created"));
+            objects.push((*applied.object).clone());
+        }
+        self.remove_stale(look, live, &objects).await?;
+        Ok((objects, notes))
+    }
+
+    /// Removes Deployments and Services that this workload controls and no longer wants.
+    async fn remove_stale(
+        &self,
+        look: &Look,
+        live: &DynamicObject,
+        wanted: &[DynamicObject],
+    ) -> Result<(), Trouble> {
+        let uid = live.metadata.uid.clone().unwrap_or_default();
+        let namespace = Key::of(live).namespace;
+        for (api_version, kind, reason) in [("apps/v1", "Deployment", DEPLOYMENT), ("v1", "Service", SERVICE)]
+        {
+            let owned = look.owned_by(api_version, kind, &namespace, &uid).await;
+            for object in owned.map_err(|error| Trouble::look(reason, &error))? {
+                if !wanted.iter().any(|wanted| wanted.metadata.uid == object.metadata.uid) {
+                    self.hands.remove(look, live, &object, reason).await?;
+                }
+            }
+        }
+        Ok(())
     }
 }
-
-/// An error behind the words that say which step failed.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}: {1}")]
-struct Prefixed<E: std::error::Error + 'static>(&'static str, #[source] E);

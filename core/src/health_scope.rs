@@ -1,132 +1,197 @@
-//! A HealthScope in; the health of the workloads it names, read from the cluster, in its status out.
+//! A HealthScope in; the health of the workloads it names, read from watched copies, in its status out.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
-use k8s_openapi::api::apps::v1::Deployment;
-use kube::api::ApiResource;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, join_all};
+use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_crds::{Condition, Conditioned as _, HealthScope, TypedReference};
+use vela_crds::{Condition, Conditioned as _, HealthScope, TypedReference, condition, labels};
 use vela_engine::health_scope as health;
-use vela_runtime::cache::Watch;
-use vela_runtime::{Action, Controller, Failure, Informer, Key, Reconciler, events};
+use vela_runtime::interest::{Error, Look};
+use vela_runtime::{Action, Controller, Failure, Key, Reconciler, events};
 
 use crate::context::Context;
+use crate::standard::hands::{Hands, json_of, typed};
 use crate::status;
 
-/// How often and how long a scope is checked where it does not say so itself.
-const INTERVAL: Duration = Duration::from_secs(10);
+/// How long a workload may take to be read, and when one that could not be read is read again, unless the scope says so.
 const TIMEOUT: Duration = Duration::from_secs(10);
+const INTERVAL: Duration = Duration::from_secs(10);
 /// Workloads checked of one scope; more would hold up the others.
 const WORKLOADS_AT_MOST: usize = 500;
+/// Revisions of one workload that are looked at.
+const PEERS_AT_MOST: usize = 50;
 
-/// The controller of HealthScopes; a Deployment that changes wakes the scopes beside it before their interval is over.
+/// The controller of HealthScopes; a change of a workload, of its parts or of another revision of it wakes the scope.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let scopes = context.cache.informer(Watch::full(ApiResource::erase::<HealthScope>(&())));
-    let deployments = context.cache.informer(Watch::full(ApiResource::erase::<Deployment>(&())));
-    let reconciler = Scopes { context: context.clone(), scopes: scopes.clone() };
-    let beside = scopes.clone();
-    Controller::new("healthscope", reconciler)
-        .for_kind(&scopes)
-        .watches(&deployments, move |change| {
-            let namespace = change.object().and_then(|object| object.metadata.namespace.clone());
-            beside
-                .list_where(|scope| scope.metadata.namespace == namespace)
-                .iter()
-                .map(|s| Key::of(s))
-                .collect()
-        })
-        .workers(workers)
+    // The scope makes nothing, so the manager's name signs nothing.
+    let hands = Hands::new::<HealthScope>(context, "vela-health-scope", &[labels::APP_COMPONENT]);
+    hands.controller("healthscope", Scopes { hands: hands.clone() }, workers)
 }
 
 struct Scopes {
-    context: Context,
-    scopes: Arc<Informer>,
+    hands: Hands,
 }
 
 impl Reconciler for Scopes {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(live) = self.scopes.get(&key) else { return Ok(Action::Done) };
-        if live.metadata.deletion_timestamp.is_some() {
-            return Ok(Action::Done);
+        let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
+        let scope: HealthScope = typed(&live)?;
+        let count = scope.spec.workload_refs.len();
+        if count > WORKLOADS_AT_MOST {
+            let message = format!("spec.workloadRefs has {count} entries, {WORKLOADS_AT_MOST} at most");
+            return self.refuse(&live, &scope, message).await;
         }
-        let scope: HealthScope = (*live).clone().try_parse().map_err(Failure::terminal)?;
-        if scope.spec.workload_refs.len() > WORKLOADS_AT_MOST {
-            let count = scope.spec.workload_refs.len();
-            return self
-                .refuse(
-                    &live,
-                    &scope,
-                    format!("spec.workloadRefs has {count} entries, {WORKLOADS_AT_MOST} at most"),
-                )
-                .await;
-        }
-        let timeout = seconds(scope.spec.probe_timeout, TIMEOUT);
-        let checks =
-            scope.spec.workload_refs.iter().map(|reference| self.check(reference, &key.namespace, timeout));
-        let conditions: Vec<_> = join_all(checks).await.iter().map(health::workload).collect();
+        let timeout = seconds(scope.spec.probe_timeout).unwrap_or(TIMEOUT);
+        let look = self.hands.interests.look(&key);
+        let checks = scope.spec.workload_refs.iter().map(|reference| async {
+            let looked = tokio::time::timeout(timeout, check(&look, reference, &key.namespace, true)).await;
+            looked.unwrap_or_else(|_| unread(reference, format!("no answer within {timeout:?}")))
+        });
+        let checked = join_all(checks).await;
+        drop(look);
+        let unanswered = checked.iter().any(|checked| checked.unanswered);
+        let conditions: Vec<_> = checked.iter().map(|checked| health::workload(&checked.found)).collect();
+        self.report(&live, &scope, conditions).await?;
+        // What can be watched wakes the scope; the clock is for whoever asked for it, and for what gave no answer.
+        let interval = seconds(scope.spec.probe_interval).or_else(|| unanswered.then_some(INTERVAL));
+        Ok(interval.filter(|_| count > 0).map_or(Action::Done, Action::RequeueAfter))
+    }
+}
+
+/// A positive number of seconds.
+fn seconds(given: Option<i32>) -> Option<Duration> {
+    given.and_then(|seconds| u64::try_from(seconds).ok()).filter(|s| *s > 0).map(Duration::from_secs)
+}
+
+impl Scopes {
+    async fn report(
+        &self,
+        live: &DynamicObject,
+        scope: &HealthScope,
+        conditions: Vec<vela_crds::health_scope::WorkloadHealthCondition>,
+    ) -> Result<(), Failure> {
         let mut new = scope.status.clone().unwrap_or_default();
         let was = new.scope_health_condition.health_status;
         new.scope_health_condition = health::scope(&conditions);
         new.health_conditions = conditions;
-        let changed = status::write_typed(&self.context, &self.scopes, &live, &new).await?;
+        // A refusal of an earlier spec says nothing any more.
+        new.conditions.retain(|old| old.condition_type != condition::types::SYNCED);
+        let changed = self.hands.write(live, &new).await?;
         // Upstream writes an event at every look; one at every change says as much and costs nothing when idle.
         if changed && was != new.scope_health_condition.health_status {
             let note = format!("scope is {:?}", new.scope_health_condition.health_status).to_uppercase();
-            self.context.events.normal(&events::reference(&live), "HealthCheck", &note).await;
+            self.hands.context.events.normal(&events::reference(live), "HealthCheck", &note).await;
         }
-        if scope.spec.workload_refs.is_empty() {
-            return Ok(Action::Done);
-        }
-        Ok(Action::RequeueAfter(seconds(scope.spec.probe_interval, INTERVAL)))
+        Ok(())
     }
-}
 
-/// A positive number of seconds, or what stands where it is absent.
-fn seconds(given: Option<i32>, otherwise: Duration) -> Duration {
-    given
-        .and_then(|seconds| u64::try_from(seconds).ok())
-        .filter(|s| *s > 0)
-        .map_or(otherwise, Duration::from_secs)
-}
-
-impl Scopes {
     async fn refuse(
         &self,
-        live: &kube::api::DynamicObject,
+        live: &DynamicObject,
         scope: &HealthScope,
         message: String,
     ) -> Result<Action, Failure> {
         let mut new = scope.status.clone().unwrap_or_default();
         new.set_condition(Condition::reconcile_error(message.clone(), status::now()));
-        status::write_typed(&self.context, &self.scopes, live, &new).await?;
+        self.hands.write(live, &new).await?;
         Err(Failure::terminal(message))
     }
+}
 
-    async fn check(&self, reference: &TypedReference, namespace: &str, timeout: Duration) -> health::Checked {
-        let looked = tokio::time::timeout(timeout, async {
-            let workload = self.read(reference, namespace).await;
-            let mut children = Vec::new();
-            if let Ok(object) = &workload {
-                for child in references(&object["status"]["resources"]) {
-                    children.push(self.read(&child, namespace).await);
-                }
+/// What was read for one reference.
+struct Looked {
+    found: health::Checked,
+    /// Something gave no answer, which no watch will announce.
+    unanswered: bool,
+}
+
+fn unread(reference: &TypedReference, error: String) -> Looked {
+    let found = health::Checked {
+        reference: reference.clone(),
+        workload: Err(error),
+        children: Vec::new(),
+        peers: Ok(Vec::new()),
+    };
+    Looked { found, unanswered: true }
+}
+
+/// Reads a workload, the parts its status names and, once, its other revisions.
+fn check<'a>(
+    look: &'a Look,
+    reference: &'a TypedReference,
+    namespace: &'a str,
+    with_peers: bool,
+) -> BoxFuture<'a, Looked> {
+    async move {
+        let mut unanswered = false;
+        let workload = read(look, reference, namespace, &mut unanswered).await;
+        let mut children = Vec::new();
+        let mut peers = Ok(Vec::new());
+        if let Ok(object) = &workload {
+            for child in references(&object["status"]["resources"]) {
+                children.push(read(look, &child, namespace, &mut unanswered).await);
             }
-            (workload, children)
-        });
-        let (workload, children) =
-            looked.await.unwrap_or_else(|_| (Err(format!("no answer within {timeout:?}")), Vec::new()));
-        health::Checked { reference: reference.clone(), workload, children }
+            if let Some((application, component)) = health::family(object).filter(|_| with_peers) {
+                let found = revisions(look, reference, namespace, &application, &component).await;
+                peers = match found {
+                    Ok(references) => {
+                        let checks = references.iter().map(|peer| check(look, peer, namespace, false));
+                        Ok(join_all(checks).await.into_iter().map(|peer| peer.found).collect())
+                    }
+                    Err(error) => {
+                        unanswered = true;
+                        Err(error.to_string())
+                    }
+                };
+            }
+        }
+        let reference = reference.clone();
+        Looked { found: health::Checked { reference, workload, children, peers }, unanswered }
     }
+    .boxed()
+}
 
-    async fn read(&self, reference: &TypedReference, namespace: &str) -> Result<Value, String> {
-        let kind = self.context.discovery.resolve(&reference.api_version, &reference.kind).await;
-        let kind = kind.map_err(|error| error.to_string())?;
-        let found = kind.api(self.context.client.clone(), namespace).get_opt(&reference.name).await;
-        let object = found.map_err(|error| vela_runtime::apply::explain(&error))?;
-        let object = object.ok_or_else(|| format!("{} {} not found", reference.kind, reference.name))?;
-        serde_json::to_value(&object).map_err(|error| error.to_string())
+/// The other revisions of a workload: objects of its kind with the same application and component.
+async fn revisions(
+    look: &Look,
+    reference: &TypedReference,
+    namespace: &str,
+    application: &str,
+    component: &str,
+) -> Result<Vec<TypedReference>, Error> {
+    let TypedReference { api_version, kind, name, uid: _ } = reference;
+    let found = look.labelled(api_version, kind, namespace, labels::APP_COMPONENT, component).await?;
+    let others = found.iter().filter(|object| {
+        object.metadata.name.as_deref() != Some(name.as_str())
+            && object.metadata.labels.as_ref().and_then(|labels| labels.get(labels::APP_NAME))
+                == Some(&application.to_owned())
+    });
+    Ok(others
+        .take(PEERS_AT_MOST)
+        .map(|object| TypedReference {
+            name: object.metadata.name.clone().unwrap_or_default(),
+            uid: None,
+            ..reference.clone()
+        })
+        .collect())
+}
+
+async fn read(
+    look: &Look,
+    reference: &TypedReference,
+    namespace: &str,
+    unanswered: &mut bool,
+) -> Result<Value, String> {
+    let TypedReference { api_version, kind, name, uid: _ } = reference;
+    match look.get(api_version, kind, &Key::new(namespace, name.clone())).await {
+        Ok(Some(object)) => Ok(json_of(&object)),
+        Ok(None) => Err(format!("{kind} {name} not found")),
+        Err(error) => {
+            *unanswered |= !matches!(error, Error::Missing { again: None, .. });
+            Err(error.to_string())
+        }
     }
 }
 

@@ -13,14 +13,76 @@ pub struct Checked {
     pub workload: Result<Value, String>,
     /// The live objects of the workload's `status.resources`, in their order; the error of one that could not be read.
     pub children: Vec<Result<Value, String>>,
+    /// The same for other revisions of the workload, or why they could not be listed.
+    pub peers: Result<Vec<Checked>, String>,
+}
+
+/// The labels that all revisions of one workload share: application and component. Nothing where one of them is missing.
+#[must_use]
+pub fn family(workload: &Value) -> Option<(String, String)> {
+    let label = |key: &str| workload["metadata"]["labels"][key].as_str().filter(|value| !value.is_empty());
+    Some((label(labels::APP_NAME)?.to_owned(), label(labels::APP_COMPONENT)?.to_owned()))
 }
 
 /// How many objects a ContainerizedWorkload or PodSpecWorkload runs as: its Deployment and its Service.
 const CHILDREN: usize = 2;
 
-/// The health of one workload, by the rule of its kind.
+/// The health of one workload with all its revisions.
 #[must_use]
 pub fn workload(checked: &Checked) -> WorkloadHealthCondition {
+    let mut condition = one(checked);
+    match &checked.peers {
+        Ok(peers) if peers.is_empty() => condition,
+        Ok(peers) => merged(checked, condition, peers),
+        Err(error) => {
+            condition.health_status = HealthStatus::Unhealthy;
+            let says = condition.diagnosis.unwrap_or_default();
+            condition.diagnosis = Some(format!("{says}error occurs in health check : {error}"));
+            condition
+        }
+    }
+}
+
+/// Entries of a joint diagnosis that are told even when nothing runs there: the newest revision and the one before.
+const TOLD_ALWAYS: usize = 2;
+/// What a revision without replicas says.
+const NOTHING_RUNS: &str = "Ready:0/0 ";
+
+/// The newest revision speaks first; one that is not well makes all of them unwell.
+fn merged(
+    checked: &Checked,
+    condition: WorkloadHealthCondition,
+    peers: &[Checked],
+) -> WorkloadHealthCondition {
+    let mut all = vec![(checked.reference.name.clone(), condition.clone())];
+    all.extend(peers.iter().map(|peer| (peer.reference.name.clone(), one(peer))));
+    all.sort_by(|(a, _), (b, _)| revision(b).cmp(&revision(a)).then_with(|| a.cmp(b)));
+    let unwell = all.iter().any(|(_, c)| c.health_status == HealthStatus::Unhealthy);
+    let told = all
+        .iter()
+        .enumerate()
+        .filter(|(index, (_, c))| *index < TOLD_ALWAYS || c.diagnosis.as_deref() != Some(NOTHING_RUNS));
+    let diagnosis: Vec<String> =
+        told.map(|(_, (name, c))| format!("{name}:{}", c.diagnosis.as_deref().unwrap_or_default())).collect();
+    let statuses: Vec<String> = all
+        .iter()
+        .filter_map(|(name, c)| Some(format!("{name}:{}", c.workload_status.as_deref()?)))
+        .collect();
+    WorkloadHealthCondition {
+        health_status: if unwell { HealthStatus::Unhealthy } else { condition.health_status },
+        diagnosis: Some(diagnosis.join(" ")),
+        workload_status: (!statuses.is_empty()).then(|| statuses.join(" ")),
+        ..condition
+    }
+}
+
+/// The number behind the last `v` of a name; 0 where there is none.
+fn revision(name: &str) -> u64 {
+    name.rsplit_once('v').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+}
+
+/// The health of one revision of a workload, by the rule of its kind.
+fn one(checked: &Checked) -> WorkloadHealthCondition {
     let mut condition = WorkloadHealthCondition {
         target_workload: Some(checked.reference.clone()),
         ..WorkloadHealthCondition::default()
@@ -161,7 +223,7 @@ mod tests {
         workload_: Result<Value, String>,
         children: Vec<Result<Value, String>>,
     ) -> WorkloadHealthCondition {
-        workload(&Checked { reference: reference_, workload: workload_, children })
+        workload(&Checked { reference: reference_, workload: workload_, children, peers: Ok(Vec::new()) })
     }
 
     #[test]
@@ -195,6 +257,55 @@ mod tests {
         assert_eq!(one.diagnosis.as_deref(), Some("cannot get child resource references of workload w"));
         let broken = check(kind(), object(), vec![Ok(deployment(1, 1)), Err("gone".into())]);
         assert_eq!(broken.health_status, HealthStatus::Unhealthy);
+    }
+
+    fn revision_of(name: &str, ready: i64, want: i64) -> Checked {
+        let reference = TypedReference { name: name.into(), ..reference("apps/v1", "Deployment") };
+        Checked { reference, workload: Ok(deployment(ready, want)), children: vec![], peers: Ok(vec![]) }
+    }
+
+    #[test]
+    fn revisions_of_one_workload_are_judged_together_the_newest_first() {
+        let peers = vec![revision_of("w-v10", 2, 2), revision_of("w-v1", 0, 0), revision_of("w-v3", 1, 1)];
+        let all = workload(&Checked { peers: Ok(peers), ..revision_of("w-v2", 0, 0) });
+        assert_eq!(all.health_status, HealthStatus::Healthy);
+        assert_eq!(all.diagnosis.as_deref(), Some("w-v10:Ready:2/2  w-v3:Ready:1/1 "));
+        let peers = vec![revision_of("w-v2", 0, 3)];
+        let all = workload(&Checked { peers: Ok(peers), ..revision_of("w-v1", 0, 0) });
+        assert_eq!(all.health_status, HealthStatus::Unhealthy);
+        assert_eq!(all.diagnosis.as_deref(), Some("w-v2:Ready:0/3  w-v1:Ready:0/0 "));
+        let lost = workload(&Checked { peers: Err("no list".into()), ..revision_of("w-v1", 1, 1) });
+        assert_eq!(lost.health_status, HealthStatus::Unhealthy);
+        assert_eq!(lost.diagnosis.as_deref(), Some("Ready:1/1 error occurs in health check : no list"));
+    }
+
+    #[test]
+    fn revisions_of_an_unknown_kind_stay_unknown_and_show_each_status() {
+        let of = |name: &str, n: i64| Checked {
+            reference: TypedReference { name: name.into(), ..reference("v1", "Foo") },
+            workload: Ok(json!({"status": {"a": n}})),
+            children: vec![],
+            peers: Ok(vec![]),
+        };
+        let all = workload(&Checked { peers: Ok(vec![of("f-v2", 2)]), ..of("f-v1", 1) });
+        assert_eq!(all.health_status, HealthStatus::Unknown);
+        assert_eq!(all.workload_status.as_deref(), Some("f-v2:{\"a\":2} f-v1:{\"a\":1}"));
+    }
+
+    #[test]
+    fn a_daemon_set_is_healthy_when_none_of_its_pods_is_missing() {
+        let object = |missing: i64| {
+            json!({"kind": "DaemonSet", "metadata": {"labels": {labels::APP_NAME: "a", labels::APP_COMPONENT: "c"}},
+                   "status": {"numberUnavailable": missing, "numberReady": 2, "desiredNumberScheduled": 3}})
+        };
+        let of = |missing: i64| check(reference("apps/v1", "DaemonSet"), Ok(object(missing)), vec![]);
+        assert_eq!(of(0).health_status, HealthStatus::Healthy);
+        assert_eq!(
+            (of(1).health_status, of(1).diagnosis.as_deref()),
+            (HealthStatus::Unhealthy, Some("Ready:2/3 "))
+        );
+        assert_eq!(family(&object(0)), Some(("a".into(), "c".into())));
+        assert_eq!(family(&json!({})), None);
     }
 
     #[test]

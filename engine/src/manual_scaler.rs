@@ -16,6 +16,9 @@ pub fn is_scalable(object: &Value) -> bool {
     let built_in = matches!(
         (object["apiVersion"].as_str(), object["kind"].as_str()),
         (Some("apps/v1"), Some("Deployment" | "StatefulSet" | "ReplicaSet"))
+            | (Some("standard.oam.dev/v1alpha1"), Some("PodSpecWorkload"))
+            // Their schemas have replicas without a default.
+            | (Some("apps.kruise.io/v1alpha1" | "apps.kruise.io/v1beta1"), Some("CloneSet" | "StatefulSet"))
     );
     built_in || object["spec"]["replicas"].is_i64() || object["spec"]["replicas"].is_u64()
 }

@@ -125,6 +125,19 @@ impl Hands {
         Ok(applied)
     }
 
+    /// The same for a kind of which a cluster has too many objects to watch: the server is asked.
+    pub(crate) async fn apply_unwatched(
+        &self,
+        desired: Value,
+        reason: &'static str,
+        guard: Guard<'_>,
+    ) -> Result<Applied, Trouble> {
+        let desired: DynamicObject =
+            serde_json::from_value(desired).map_err(|error| Trouble::wrong(reason, error))?;
+        let applied = self.applier.apply(&desired, None, false, Conflicts::Force, guard).await;
+        applied.map_err(|error| Trouble::apply(reason, &error))
+    }
+
     /// Removes an object that `owner` controls and no longer wants; true when it was there and is gone or going. The
     /// owner is read anew before: what it wants now is not removed because of what it wanted a moment ago.
     pub(crate) async fn remove(
