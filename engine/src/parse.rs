@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
+use vela_crds::annotations;
 
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -84,6 +85,8 @@ pub struct Component {
     pub scopes: BTreeMap<String, String>,
     /// Field path of the component: `spec.components[0]`.
     pub path: String,
+    /// The definition is the version asked for, not the latest in place of one that is not known.
+    pub exact: bool,
 }
 
 /// One trait of a component.
@@ -97,6 +100,8 @@ pub struct Trait {
     pub properties: Json,
     /// Field path of the trait: `spec.components[0].traits[1]`.
     pub path: String,
+    /// The definition is the version asked for, not the latest in place of one that is not known.
+    pub exact: bool,
 }
 
 /// A value another component gives.
@@ -200,11 +205,21 @@ impl AppFile {
         &self.warnings
     }
 
+    /// What its annotations say about how far it goes: some only record a revision, for somebody else to deploy.
+    pub fn only_records(&self) -> bool {
+        let annotation =
+            |name: &str| self.document.value().pointer("/metadata/annotations")?.get(name)?.as_str();
+        // A rollout is meant by the annotation's presence, whatever its value.
+        annotation(annotations::ROLLOUT_TEMPLATE).is_some()
+            || annotation(annotations::APP_REVISION_ONLY) == Some("true")
+    }
+
     /// Every definition used, once, in the order of kind and name.
     pub fn definitions(&self) -> Vec<&Arc<Definition>> {
         let components = self.components.iter().map(|component| &component.definition);
         let traits = self.components.iter().flat_map(|c| c.traits.iter().map(|t| &t.definition));
-        let used: BTreeMap<_, _> = components.chain(traits).map(|d| ((d.kind(), d.name()), d)).collect();
+        let used: BTreeMap<_, _> =
+            components.chain(traits).map(|d| ((d.kind(), d.name(), d.hash()), d)).collect();
         used.into_values().collect()
     }
 }
@@ -230,8 +245,8 @@ pub(crate) fn resolve(
     parser.references_between(spec);
     let policies = parser.policies(spec);
     let workflow = parser.workflow(spec);
-    if spec.contains_key("rolloutPlan") {
-        parser.not_supported("spec.rolloutPlan", "a rollout plan");
+    if let Some(plan) = spec.get("rolloutPlan").filter(|plan| !plan.is_null()) {
+        parser.rollout_plan(plan);
     }
     let namespace = match application.namespace() {
         "" => DEFAULT_NAMESPACE.to_owned(),
@@ -285,6 +300,17 @@ impl<'a> Parser<'a> {
 
     fn not_supported(&mut self, path: &str, what: &str) {
         self.error(Code::NotSupported, path, format!("{what} is not supported yet"), None);
+    }
+
+    /// The plan must be right; that nobody rolls out by it yet is told.
+    fn rollout_plan(&mut self, plan: &Json) {
+        for (path, message) in crate::rollout_plan::check(plan) {
+            let path = format!("spec.rolloutPlan.{path}");
+            self.error(Code::WrongType, path.trim_end_matches('.'), message, None);
+        }
+        let message = "the rollout plan is not executed yet: all pods are replaced as their workloads do it";
+        let warning = Diagnostic::warning(Code::NotSupported, message);
+        self.found.push(warning.at(self.document, "spec.rolloutPlan"));
     }
 
     fn metadata(&mut self) {
@@ -341,7 +367,12 @@ impl<'a> Parser<'a> {
             .iter()
             .filter_map(|(kind, name)| Some((kind.clone(), name.as_str()?.to_owned())))
             .collect();
+        let exact = type_.as_deref().is_none_or(|type_| {
+            let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
+            kinds.iter().any(|kind| self.snapshot.is_exact(*kind, type_))
+        });
         Some(Component {
+            exact,
             name: name?,
             type_: type_?,
             definition: definition?,
@@ -408,7 +439,8 @@ impl<'a> Parser<'a> {
                 );
                 continue;
             }
-            traits.push(Trait { type_, definition, properties, path });
+            let exact = self.snapshot.is_exact(DefinitionKind::Trait, &type_);
+            traits.push(Trait { type_, definition, properties, path, exact });
         }
         traits
     }

@@ -84,15 +84,15 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
         );
     }
     for component in app.components() {
-        if component.definition.name() != component.type_ {
-            let message = format!(
-                "a definition version ({:?}) is not supported yet; the latest is used",
-                component.type_
-            );
-            found.push(
-                not_supported(Code::NotSupported, message)
-                    .at(app.document(), format!("{}.type", component.path)),
-            );
+        let traits = component.traits.iter().map(|t| (t.exact, &t.type_, &t.path));
+        for (_, type_, path) in traits
+            .chain([(component.exact, &component.type_, &component.path)])
+            .filter(|(exact, _, _)| !exact)
+        {
+            let message =
+                format!("there is no revision of the definition {type_:?}; the latest would be used");
+            let finding = not_supported(Code::UnknownDefinition, message);
+            found.push(finding.at(app.document(), format!("{path}.type")));
         }
         if !component.inputs.is_empty() {
             let message = "inputs from other components are not supported yet".to_owned();

@@ -85,6 +85,11 @@ impl Snapshot {
         self.definitions.insert((definition.kind(), definition.name().to_owned()), definition);
     }
 
+    /// Adds a definition under the name it was asked for, `name@vN`: a former version of it.
+    pub fn insert_definition_version(&mut self, asked: &str, definition: Arc<Definition>) {
+        self.definitions.insert((definition.kind(), asked.to_owned()), definition);
+    }
+
     /// Adds a definition given as object.
     pub fn insert_definition_object(&mut self, object: Json) -> Result<(), Diagnostic> {
         self.insert_definition(Arc::new(Definition::from_object(object)?));
@@ -97,6 +102,12 @@ impl Snapshot {
             let (latest, _) = name.split_once("@v")?;
             self.definitions.get(&(kind, latest.to_owned()))
         })
+    }
+
+    /// Is it there under exactly this name? `name@vN` falls back on the latest where the version is not known.
+    pub fn is_exact(&self, kind: DefinitionKind, name: &str) -> bool {
+        let is_version = name.split_once("@v").is_some_and(|(_, number)| number.parse::<u64>().is_ok());
+        !is_version || self.definitions.contains_key(&(kind, name.to_owned()))
     }
 
     /// Names of all definitions of a kind.

@@ -181,6 +181,33 @@ impl Status {
         }
     }
 
+    /// The status of an application that is only recorded: somebody else deploys its revision.
+    pub fn recorded(graph: &Graph) -> Self {
+        let identity = graph.identity();
+        let service = |index: usize| Service {
+            name: graph.component(index).map_or_else(String::new, |component| component.name.clone()),
+            workload: graph.objects_of(index).first().map(|object| object.key()),
+            health: ComponentHealth {
+                healthy: true,
+                workload: health::Health {
+                    healthy: true,
+                    message: "only the revision is recorded".to_owned(),
+                },
+                traits: Vec::new(),
+            },
+            applied: false,
+        };
+        Self {
+            phase: Phase::Running,
+            conditions: ConditionType::ORDER.into_iter().map(Condition::good).collect(),
+            services: (0..graph.len()).map(service).collect(),
+            revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),
+            applied: Vec::new(),
+            finished: true,
+            generation: generation(graph.app_file().document()),
+        }
+    }
+
     /// The status while its objects are being removed.
     pub fn deleting(application: &Document) -> Self {
         Self {

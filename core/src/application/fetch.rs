@@ -8,8 +8,7 @@ use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use vela_crds::{
-    ComponentDefinition, ScopeDefinition, TraitDefinition, WorkloadDefinition, finalizers::SYSTEM_NAMESPACE,
-    labels,
+    ComponentDefinition, DefinitionRevision, ScopeDefinition, TraitDefinition, WorkloadDefinition, labels,
 };
 use vela_engine::parse::References;
 use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostics, ObjectKey, Snapshot};
@@ -42,6 +41,7 @@ type Read = HashMap<(DefinitionKind, Key), (String, Arc<Definition>)>;
 pub(crate) struct World {
     context: Context,
     definitions: Arc<HashMap<DefinitionKind, Arc<Informer>>>,
+    revisions: Arc<Informer>,
     read: Arc<Mutex<Read>>,
     version: Arc<OnceCell<ClusterVersion>>,
 }
@@ -59,6 +59,7 @@ impl World {
         Self {
             context: context.clone(),
             definitions: Arc::new(definitions),
+            revisions: watch(ApiResource::erase::<DefinitionRevision>(&())),
             read: Arc::default(),
             version: Arc::default(),
         }
@@ -76,6 +77,8 @@ impl World {
             // The application's own namespace wins over the shared one.
             if let Some(object) = self.find(*kind, namespace, name) {
                 snapshot.insert_definition(self.definition(*kind, &object).await?);
+            } else if let Some(object) = self.version_of(*kind, namespace, name) {
+                snapshot.insert_definition_version(name, self.definition(*kind, &object).await?);
             }
         }
         for (api_version, kind) in &references.kinds {
@@ -129,9 +132,35 @@ impl World {
         self.namespaces(namespace).find_map(|namespace| informer.get(&Key::new(namespace, name)))
     }
 
+    /// The definition that `name@vN` means, as its DefinitionRevision `name-vN` keeps it.
+    fn version_of(&self, kind: DefinitionKind, namespace: &str, name: &str) -> Option<DynamicObject> {
+        let (definition, number) = name.split_once("@v")?;
+        number.parse::<u64>().ok()?;
+        let field = match kind {
+            DefinitionKind::Component => "componentDefinition",
+            DefinitionKind::Trait => "traitDefinition",
+            _ => return None,
+        };
+        let name = format!("{definition}-v{number}");
+        let found = self
+            .namespaces(namespace)
+            .find_map(|namespace| self.revisions.get(&Key::new(namespace, &name)))?;
+        let mut frozen = found.data.get("spec")?.get(field)?.clone();
+        // What is kept in the cache is told apart by the object that keeps it.
+        frozen["metadata"]["namespace"] = found.metadata.namespace.clone().into();
+        frozen["metadata"]["resourceVersion"] =
+            format!("{name}/{}", found.metadata.resource_version.clone()?).into();
+        serde_json::from_value(frozen).ok()
+    }
+
+    /// The watch of all revisions of definitions.
+    pub(crate) fn revisions(&self) -> &Arc<Informer> {
+        &self.revisions
+    }
+
     /// Where definitions are looked for, in this order.
-    fn namespaces<'n>(&self, namespace: &'n str) -> impl Iterator<Item = &'n str> {
-        [namespace, SYSTEM_NAMESPACE].into_iter()
+    fn namespaces<'n>(&'n self, namespace: &'n str) -> impl Iterator<Item = &'n str> {
+        [namespace, self.context.options.system_namespace.as_str()].into_iter()
     }
 
     /// Does the server still have these definitions, as they were read? Asked before anything is deleted because of
@@ -154,7 +183,8 @@ impl World {
                 }
             }
             let same = fresh.is_some_and(|fresh| fresh.data.get("spec") == Some(definition.spec()));
-            if !same {
+            // A version is frozen: it means what it meant.
+            if !same && !is_frozen(definition) {
                 return Ok(false);
             }
         }
@@ -193,6 +223,12 @@ impl World {
         };
         self.version.get_or_try_init(ask).await.cloned()
     }
+}
+
+/// Was the definition read from a revision of it?
+fn is_frozen(definition: &Definition) -> bool {
+    let version = definition.object().pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    version.is_some_and(|version| version.contains('/'))
 }
 
 /// An object as plain JSON. Objects come from JSON, so the way back cannot fail.

@@ -108,7 +108,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
     let mut controller = Controller::new("application", hands).for_kind(&applications).workers(workers);
     owned.wake(controller.queue());
-    for informer in world.definitions().values() {
+    for informer in world.definitions().values().chain([world.revisions()]) {
         let applications = applications.clone();
         controller = controller.watches(informer, move |change| users_of(change, &applications));
     }
@@ -119,7 +119,19 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
 fn users_of(change: &Change, applications: &Informer) -> Vec<Key> {
     // At the start every application is reconciled anyway.
     let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
+    if let (Some(old), Some(new)) = (&change.old, &change.new)
+        && old.data.get("spec") == new.data.get("spec")
+        && old.metadata.annotations == new.metadata.annotations
+    {
+        // A status or a label says nothing to those who use the definition.
+        return Vec::new();
+    }
+    // A revision `name-vN` is asked for as `name@vN`.
     let name = object.metadata.name.clone().unwrap_or_default();
+    let name = match object.types.as_ref().is_some_and(|types| types.kind == "DefinitionRevision") {
+        true => name.rsplit_once("-v").map_or(name.clone(), |(name, number)| format!("{name}@v{number}")),
+        false => name,
+    };
     let uses = |application: &DynamicObject| {
         let references = parse::references(&Document::from_object(to_json(application)));
         references.definitions.iter().any(|(_, used)| *used == name)
@@ -185,6 +197,9 @@ impl Hands {
         held.map_err(|error| Stopped::write(Workflow, &error, Some(&error)))?;
         let recorded = self.revisions.record(application, graph.revision()).await;
         recorded.map_err(|error| Stopped::write(Revision, &error, error.source()))?;
+        if graph.app_file().only_records() {
+            return Ok((Status::recorded(&graph), Applied::default()));
+        }
         let by_configuration = graph.app_file().era() == Era::V1alpha2;
         let desired = if by_configuration {
             composed::desired(&graph, application.metadata.generation)

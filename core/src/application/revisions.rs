@@ -1,11 +1,12 @@
 //! A revision → its ApplicationRevision object, once per content; old ones go when a newer one is completely applied.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube::Api;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams};
 use serde_json::json;
-use vela_crds::{ApplicationRevision, labels};
+use vela_crds::{ApplicationRevision, annotations, labels};
 use vela_engine::Document;
 use vela_engine::revision::{Previous, Revision};
 use vela_runtime::Key;
@@ -13,9 +14,6 @@ use vela_runtime::apply as runtime_apply;
 use vela_runtime::cache::{Informer, Watch};
 
 use crate::context::Context;
-
-/// Revisions kept beside the current one, as release 1.0 keeps them.
-const KEPT: usize = 10;
 
 /// Why the revision could not be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +73,7 @@ impl Revisions {
         let mut labels = application.metadata.labels.clone().unwrap_or_default();
         labels.insert(labels::APP_NAME.to_owned(), identity.application().to_owned());
         labels.insert(labels::APP_REVISION_HASH.to_owned(), identity.hash().to_owned());
+        let annotations = without_copies(application.metadata.annotations.clone().unwrap_or_default());
         let object = json!({
             "apiVersion": self.resource.api_version,
             "kind": self.resource.kind,
@@ -82,6 +81,7 @@ impl Revisions {
                 "name": name,
                 "namespace": identity.namespace(),
                 "labels": labels,
+                "annotations": annotations,
                 "ownerReferences": [{
                     "apiVersion": "core.oam.dev/v1beta1",
                     "kind": "Application",
@@ -122,7 +122,7 @@ impl Revisions {
             .into_iter()
             .filter(|(_, object)| object.metadata.name.as_deref() != Some(current))
             .collect();
-        let excess = old.len().saturating_sub(KEPT);
+        let excess = old.len().saturating_sub(self.context.options.application_revision_limit);
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.context.client.clone(), &application.namespace, &self.resource);
         for (_, object) in old.into_iter().take(excess) {
@@ -155,6 +155,13 @@ impl Revisions {
         found.sort_by_key(|(number, _)| *number);
         found
     }
+}
+
+/// Annotations without those that hold a copy of the object they stand on.
+fn without_copies(mut all: BTreeMap<String, String>) -> Option<BTreeMap<String, String>> {
+    all.remove("kubectl.kubernetes.io/last-applied-configuration");
+    all.remove(annotations::LAST_APPLIED_CONFIGURATION);
+    (!all.is_empty()).then_some(all)
 }
 
 fn same(stored: &DynamicObject, hash: &str, name: &str) -> Result<(), Error> {
