@@ -10,7 +10,7 @@ use vela_runtime::{Controller, lease};
 use crate::context::Context;
 use crate::options::Options;
 use crate::{
-    application, application_configuration, component, containerized_workload, health_scope,
+    application, application_configuration, component, containerized_workload, definition, health_scope,
     manual_scaler_trait, standard,
 };
 
@@ -92,6 +92,7 @@ fn controllers(context: &Context) -> Vec<Controller> {
     }
     if context.options.generations.applications {
         controllers.push(application::controller(context, workers));
+        controllers.extend(definition::controllers(context, workers));
     }
     controllers.push(containerized_workload::controller(context, workers));
     controllers.push(manual_scaler_trait::controller(context, workers));

@@ -9,6 +9,7 @@ mod component;
 mod containerized_workload;
 mod context;
 mod controllers;
+mod definition;
 mod health_scope;
 pub mod hooks;
 mod manual_scaler_trait;

@@ -1,6 +1,7 @@
 //! A definition object (ComponentDefinition, TraitDefinition, …) → what the engine needs to know of it.
 
 pub mod cue_file;
+pub mod record;
 
 use std::fmt;
 use std::sync::Arc;

@@ -239,9 +239,33 @@ impl World {
         .await;
     }
 
-    /// The controllers' requests since the last call, without the watches.
+    /// The controllers' requests since the last call, without the watches and without what the definitions cost that
+    /// every world begins with: their controllers work while others are looked at.
     pub(crate) fn requests(&self) -> Vec<Entry> {
-        self.faults.take().into_iter().filter(|entry| !entry.is_watch()).collect()
+        let definition = |path: &str| {
+            ["definitions", "definitionrevisions"].iter().any(|kind| path.contains(kind))
+                || path.contains("/schema-")
+        };
+        let entries = self.faults.take().into_iter();
+        entries.filter(|entry| !entry.is_watch() && !definition(&entry.path)).collect()
+    }
+
+    /// Every write since the last call, those for definitions too, without events.
+    pub(crate) fn all_writes(&self) -> Vec<Entry> {
+        self.faults.take().into_iter().filter(|entry| entry.writes() && !entry.is_event()).collect()
+    }
+
+    /// Wait until the controllers of definitions have nothing to do.
+    pub(crate) async fn settled(&self) {
+        let counts = self.running.as_ref().unwrap().counts.clone();
+        let kinds = ["componentdefinition", "traitdefinition"];
+        let done = || kinds.map(|kind| counts.reconciles(kind));
+        until("the definitions' controllers rest", || async {
+            let before = done();
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            before == done() && before[0] > 0 && kinds.iter().all(|kind| counts.active(kind) == 0)
+        })
+        .await;
     }
 
     /// The controllers' writes since the last call, without events.

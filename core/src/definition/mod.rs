@@ -1,0 +1,246 @@
+//! A changed ComponentDefinition or TraitDefinition → its revision, the schema of its parameters and its workload kind
+//! as objects, and a status that names them; an unchanged one writes nothing.
+
+mod limit;
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, PostParams};
+use serde_json::{Value, json};
+use vela_crds::{
+    Application, ComponentDefinition, DefinitionRevision, TraitDefinition, WorkloadDefinition, labels,
+};
+use vela_engine::definition::record;
+use vela_engine::revision::Previous;
+use vela_engine::{Definition, DefinitionKind};
+use vela_runtime::apply::{self as runtime_apply, Conflicts, Outcome};
+use vela_runtime::cache::{Informer, Watch};
+use vela_runtime::conditions::{self, Condition};
+use vela_runtime::events::reference;
+use vela_runtime::{Action, Controller, Failure, Key, Reconciler, owner};
+
+use crate::application::fetch::json as to_json;
+use crate::context::{Context, FIELD_MANAGER};
+
+/// Numbers tried in one lap when revisions of that number exist with other content.
+const TRIES: usize = 100;
+
+/// What is known of one kind of definition and of what is made for it.
+pub(super) struct Definitions {
+    context: Context,
+    kind: DefinitionKind,
+    definitions: Arc<Informer>,
+    revisions: Arc<Informer>,
+    schemas: Arc<Informer>,
+    workloads: Arc<Informer>,
+    applications: Arc<Informer>,
+}
+
+/// Why an object for a definition could not be written.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error(transparent)]
+    Apply(#[from] runtime_apply::Error),
+    #[error("cannot record the revision {name}: {}", runtime_apply::explain(source))]
+    Revision { name: String, source: kube::Error },
+    #[error("the next {TRIES} revision names are all taken")]
+    Taken,
+    #[error("cannot write an object: {0}")]
+    Malformed(#[from] serde_json::Error),
+}
+
+/// The controllers of both kinds.
+pub(crate) fn controllers(context: &Context, workers: usize) -> [Controller; 2] {
+    [
+        controller(
+            context,
+            workers,
+            DefinitionKind::Component,
+            ApiResource::erase::<ComponentDefinition>(&()),
+        ),
+        controller(context, workers, DefinitionKind::Trait, ApiResource::erase::<TraitDefinition>(&())),
+    ]
+}
+
+fn controller(context: &Context, workers: usize, kind: DefinitionKind, resource: ApiResource) -> Controller {
+    let watch = |resource| context.cache.informer(Watch::full(resource));
+    let schemas = Watch::full(ApiResource::erase::<ConfigMap>(&()));
+    let reconciler = Definitions {
+        context: context.clone(),
+        kind,
+        definitions: watch(resource),
+        revisions: watch(ApiResource::erase::<DefinitionRevision>(&())),
+        schemas: context.cache.informer(schemas.labelled(format!("{}=schema", labels::DEFINITION))),
+        workloads: watch(ApiResource::erase::<WorkloadDefinition>(&())),
+        applications: watch(ApiResource::erase::<Application>(&())),
+    };
+    let definitions = reconciler.definitions.clone();
+    Controller::new(kind.kind().to_lowercase(), reconciler).for_kind(&definitions).workers(workers)
+}
+
+impl Reconciler for Definitions {
+    async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
+        let Some(object) = self.definitions.get(&key) else { return Ok(Action::Done) };
+        if object.metadata.deletion_timestamp.is_some() {
+            return Ok(Action::Done);
+        }
+        let mut status = object.data.get("status").cloned().unwrap_or_else(|| json!({}));
+        let (outcome, failure) = match Definition::from_object(to_json(&object)) {
+            Ok(definition) => match self.record(&key, &definition, &mut status).await {
+                Ok(()) => (Condition::yes("Synced", "ReconcileSuccess"), None),
+                Err(error) => {
+                    let condition = Condition::no("Synced", "ReconcileError", error.to_string());
+                    (condition, Some(Failure::retry(error)))
+                }
+            },
+            // Only a change of the definition mends it, and that wakes us.
+            Err(error) => (Condition::no("Synced", "ReconcileError", error.to_string()), None),
+        };
+        let mut list = status["conditions"].as_array().cloned().unwrap_or_default();
+        conditions::set(&mut list, std::slice::from_ref(&outcome), &conditions::now());
+        status["conditions"] = Value::Array(list);
+        let resource = &self.definitions.watch().resource;
+        let api = Api::namespaced_with(self.context.client.clone(), &key.namespace, resource);
+        let written = crate::status::write(&api, &self.definitions, &object, &status).await?;
+        if written && !outcome.status {
+            self.context.events.warning(&reference(&object), "FailedReconcile", &outcome.message).await;
+        }
+        failure.map_or(Ok(Action::Done), Err)
+    }
+}
+
+impl Definitions {
+    /// The objects, and the status that names them.
+    async fn record(&self, key: &Key, definition: &Definition, status: &mut Value) -> Result<(), Error> {
+        let revision = self.revision(key, definition, status).await?;
+        let data = &revision.data["spec"];
+        status["latestRevision"] = json!({
+            "name": revision.metadata.name,
+            "revision": data["revision"],
+            "revisionHash": data["revisionHash"],
+        });
+        if let Some(schema) = record::schema(definition) {
+            let mut owners = vec![definition.object().clone()];
+            if self.kind == DefinitionKind::Component {
+                owners.push(to_json(&revision));
+            }
+            for (index, owned_by) in owners.iter().enumerate() {
+                let applied = self.apply(&self.schemas, record::schema_object(owned_by, &schema)).await?;
+                if index == 0
+                    && let Some(name) = applied
+                {
+                    status["configMapRef"] = json!(name);
+                }
+            }
+        }
+        if let Some((api_version, kind)) = definition.workload_kind()
+            && self.kind == DefinitionKind::Component
+            // A kind that is not installed has no resource name yet.
+            && let Ok(known) = self.context.discovery.resolve(api_version, kind).await
+        {
+            let resource = &known.resource;
+            let name = match resource.group.as_str() {
+                "" => resource.plural.clone(),
+                group => format!("{}.{group}", resource.plural),
+            };
+            let object = record::workload_object(definition, &name, &resource.version);
+            self.apply(&self.workloads, object).await?;
+        }
+        limit::limit(self, key, definition).await;
+        Ok(())
+    }
+
+    /// The revision that holds the present content; made where it is not there yet.
+    async fn revision(
+        &self,
+        key: &Key,
+        definition: &Definition,
+        status: &Value,
+    ) -> Result<Arc<DynamicObject>, Error> {
+        let mut latest = self.latest(key, status);
+        let resource = &self.revisions.watch().resource;
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.context.client.clone(), &key.namespace, resource);
+        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        for _ in 0..TRIES {
+            let next = record::revision(definition, latest.as_ref());
+            let failed = |source| Error::Revision { name: next.name.clone(), source };
+            if let Some(known) = self.revisions.get(&Key::new(key.namespace.clone(), next.name.clone()))
+                && known.data["spec"]["revisionHash"] == next.hash.as_str()
+            {
+                return Ok(known);
+            }
+            let object = serde_json::from_value(record::revision_object(definition, &next))?;
+            match api.create(&params, &object).await {
+                Ok(created) => {
+                    self.revisions.observe(created.clone());
+                    return Ok(Arc::new(created));
+                }
+                Err(kube::Error::Api(status)) if status.code == 409 => {}
+                Err(source) => return Err(failed(source)),
+            }
+            // A lap that was cut off may have made it; a name that something else took is passed over.
+            let stored = api.get(&next.name).await.map_err(failed)?;
+            if stored.data["spec"]["revisionHash"] == next.hash.as_str() {
+                return Ok(Arc::new(stored));
+            }
+            latest = Some(Previous { number: next.number, hash: String::new() });
+        }
+        Err(Error::Taken)
+    }
+
+    /// The newest revision: the status may have missed one when a lap was cut off.
+    fn latest(&self, key: &Key, status: &Value) -> Option<Previous> {
+        let previous = |name: &Value, hash: &Value| {
+            Some(Previous { number: name.as_u64()?, hash: hash.as_str()?.to_owned() })
+        };
+        let told = &status["latestRevision"];
+        let told = previous(&told["revision"], &told["revisionHash"]);
+        let stored = self.of(key).into_iter().next_back().and_then(|object| {
+            let spec = &object.data["spec"];
+            previous(&spec["revision"], &spec["revisionHash"])
+        });
+        match (told, stored) {
+            (Some(told), Some(stored)) if stored.number > told.number => Some(stored),
+            (told, stored) => told.or(stored),
+        }
+    }
+
+    /// The revisions of a definition, oldest first.
+    pub(super) fn of(&self, key: &Key) -> Vec<Arc<DynamicObject>> {
+        let Some(label) = record::name_label(self.kind) else { return Vec::new() };
+        let belongs = |object: &DynamicObject| {
+            object.metadata.namespace.as_deref() == Some(&key.namespace)
+                && object.metadata.labels.as_ref().and_then(|labels| labels.get(label)) == Some(&key.name)
+        };
+        let mut found = self.revisions.list_where(belongs);
+        found.sort_by_key(|object| object.data["spec"]["revision"].as_u64());
+        found
+    }
+
+    /// Write one object; its name, or nothing where somebody else has an object of that name.
+    async fn apply(&self, informer: &Informer, object: Value) -> Result<Option<String>, Error> {
+        let uid = object.pointer("/metadata/ownerReferences/0/uid").and_then(Value::as_str);
+        let uid = uid.unwrap_or_default().to_owned();
+        let desired: DynamicObject = serde_json::from_value(object)?;
+        let live = informer.get(&Key::of(&desired));
+        let guard = |live: &DynamicObject| owner::controlled_by(live, &uid);
+        // All its fields are ours and always the same ones, so an object that has all we want needs no write.
+        let applied = self.context.applier.apply(&desired, live, true, Conflicts::Refuse, &guard).await;
+        match applied {
+            Ok(applied) => {
+                if applied.outcome != Outcome::Unchanged {
+                    informer.observe((*applied.object).clone());
+                }
+                Ok(desired.metadata.name)
+            }
+            Err(runtime_apply::Error::Foreign { object, reason }) => {
+                tracing::info!(object, reason, "left alone");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A definition → the objects that keep and describe it: its revision, the schema of its parameters, its workload kind.
+
+use serde_json::{Map, Value as Json, json};
+use vela_crds::labels;
+use vela_cue::{Source, Sources, export::openapi, parser};
+
+use super::{Definition, DefinitionKind, KubeParameter, Language};
+use crate::revision::Previous;
+
+/// Key of the schema in its ConfigMap.
+pub const SCHEMA_KEY: &str = "openapi-v3-json-schema";
+
+/// Number and hash of the revision that holds the present content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefinitionRevision {
+    /// `<definition>-vN`.
+    pub name: String,
+    /// N.
+    pub number: u64,
+    /// Hash of the content.
+    pub hash: String,
+}
+
+/// Names the content: the latest revision if that holds it, the next number otherwise.
+pub fn revision(definition: &Definition, latest: Option<&Previous>) -> DefinitionRevision {
+    let hash = definition.hash().chars().take(16).collect::<String>();
+    let number = match latest {
+        Some(latest) if latest.hash == hash => latest.number,
+        Some(latest) => latest.number.saturating_add(1),
+        None => 1,
+    };
+    DefinitionRevision { name: format!("{}-v{number}", definition.name()), number, hash }
+}
+
+/// Label that says of which definition a revision is, by kind; nothing for kinds without revisions.
+pub fn name_label(kind: DefinitionKind) -> Option<&'static str> {
+    match kind {
+        DefinitionKind::Component => Some(labels::COMPONENT_DEFINITION_NAME),
+        DefinitionKind::Trait => Some(labels::TRAIT_DEFINITION_NAME),
+        _ => None,
+    }
+}
+
+/// The DefinitionRevision object that keeps the content.
+pub fn revision_object(definition: &Definition, revision: &DefinitionRevision) -> Json {
+    let metadata = definition.object().get("metadata");
+    let kept = ["name", "namespace", "labels", "annotations"].into_iter().filter_map(|key| {
+        metadata.and_then(|metadata| metadata.get(key)).map(|value| (key.to_owned(), value.clone()))
+    });
+    let frozen = json!({
+        "apiVersion": definition.object().get("apiVersion"),
+        "kind": definition.kind().kind(),
+        "metadata": Json::Object(kept.collect()),
+        "spec": definition.spec(),
+    });
+    let (type_, field) = match definition.kind() {
+        DefinitionKind::Trait => ("Trait", "traitDefinition"),
+        _ => ("Component", "componentDefinition"),
+    };
+    let mut all = metadata
+        .and_then(|metadata| metadata.get("labels"))
+        .and_then(Json::as_object)
+        .cloned()
+        .unwrap_or_default();
+    if let Some(label) = name_label(definition.kind()) {
+        all.insert(label.to_owned(), json!(definition.name()));
+    }
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1",
+        "kind": "DefinitionRevision",
+        "metadata": {
+            "name": revision.name,
+            "namespace": metadata.and_then(|metadata| metadata.get("namespace")),
+            "labels": all,
+            "ownerReferences": [owner(definition.object())],
+        },
+        "spec": {
+            "revision": revision.number,
+            "revisionHash": revision.hash,
+            "definitionType": type_,
+            field: frozen,
+        },
+    })
+}
+
+/// The ConfigMap `schema-<name>` of an owner: the definition, or one of its revisions.
+pub fn schema_object(owned_by: &Json, schema: &Json) -> Json {
+    let name = owned_by.pointer("/metadata/name").and_then(Json::as_str).unwrap_or("");
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": format!("schema-{name}"),
+            "namespace": owned_by.pointer("/metadata/namespace"),
+            "labels": {labels::DEFINITION: "schema"},
+            "ownerReferences": [owner(owned_by)],
+        },
+        "data": {SCHEMA_KEY: schema.to_string()},
+    })
+}
+
+/// The WorkloadDefinition of a component type whose workload kind is this resource.
+pub fn workload_object(definition: &Definition, resource: &str, version: &str) -> Json {
+    let mut spec = json!({"definitionRef": {"name": resource, "version": version}});
+    for field in ["childResourceKinds", "revisionLabel", "podSpecPath"] {
+        if let Some(value) = definition.spec().get(field).filter(|value| !value.is_null()) {
+            spec[field] = value.clone();
+        }
+    }
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1",
+        "kind": "WorkloadDefinition",
+        "metadata": {
+            "name": definition.name(),
+            "namespace": definition.object().pointer("/metadata/namespace"),
+            "ownerReferences": [owner(definition.object())],
+        },
+        "spec": spec,
+    })
+}
+
+fn owner(object: &Json) -> Json {
+    json!({
+        "apiVersion": object.get("apiVersion"),
+        "kind": object.get("kind"),
+        "name": object.pointer("/metadata/name"),
+        "uid": object.pointer("/metadata/uid"),
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+/// The OpenAPI schema of the parameters; nothing where the template's language declares none.
+pub fn schema(definition: &Definition) -> Option<Json> {
+    match definition.language() {
+        Language::Cue(text) => {
+            let source = Source::new(definition.title(), text.as_ref());
+            let id = Sources::default().add(source.clone());
+            let (file, _) = parser::parse(&source, id);
+            Some(openapi::schema_of_field(&[file], "parameter"))
+        }
+        Language::Kube { parameters, .. } => Some(kube_schema(parameters)),
+        _ => None,
+    }
+}
+
+fn kube_schema(parameters: &[KubeParameter]) -> Json {
+    let property = |parameter: &KubeParameter| {
+        let schema = json!({"type": parameter.value_type, "title": parameter.name});
+        (parameter.name.clone(), schema)
+    };
+    let properties: Map<String, Json> = parameters.iter().map(property).collect();
+    let required: Vec<&str> =
+        parameters.iter().filter(|parameter| parameter.required).map(|p| p.name.as_str()).collect();
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(image: &str) -> Definition {
+        let template = format!("parameter: {{\n\t// +usage=What to run\n\timage: *\"{image}\" | string\n}}");
+        let object = json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition",
+            "metadata": {"name": "web", "namespace": "ns", "uid": "1", "labels": {"a": "b"}},
+            "spec": {"schematic": {"cue": {"template": template}}, "podSpecPath": "spec.template.spec"},
+        });
+        Definition::from_object(object).unwrap_or_else(|error| unreachable!("{error}"))
+    }
+
+    #[test]
+    fn a_revision_is_cut_when_the_content_changes() {
+        let first = revision(&definition("nginx:1"), None);
+        assert_eq!((first.name.as_str(), first.number), ("web-v1", 1));
+        let latest = Previous { number: 1, hash: first.hash.clone() };
+        assert_eq!(revision(&definition("nginx:1"), Some(&latest)), first);
+        assert_eq!(revision(&definition("nginx:2"), Some(&latest)).name, "web-v2");
+        let object = revision_object(&definition("nginx:1"), &first);
+        assert_eq!(
+            object["metadata"]["labels"],
+            json!({"a": "b", "componentdefinition.oam.dev/name": "web"})
+        );
+        assert_eq!(object["spec"]["componentDefinition"]["metadata"]["name"], "web");
+        assert!(object["spec"]["componentDefinition"]["metadata"]["uid"].is_null());
+    }
+
+    #[test]
+    fn the_schema_tells_the_parameters() {
+        let definition = definition("nginx:1");
+        let schema = schema(&definition).unwrap_or_default();
+        assert_eq!(schema["properties"]["image"]["default"], "nginx:1");
+        assert_eq!(schema["properties"]["image"]["description"], "What to run");
+        let object = schema_object(definition.object(), &schema);
+        assert_eq!(object["metadata"]["name"], "schema-web");
+        assert_eq!(object["data"][SCHEMA_KEY], schema.to_string());
+        let workload = workload_object(&definition, "deployments.apps", "v1");
+        assert_eq!(workload["spec"]["definitionRef"], json!({"name": "deployments.apps", "version": "v1"}));
+        assert_eq!(workload["spec"]["podSpecPath"], "spec.template.spec");
+    }
+}
