@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<(), String> {
     } else {
         println!("skipped: figures of a real control plane; run under `e2e/controlplane/with.sh`");
     }
-    let figures: [&[&str]; 4] = [
+    let figures: [&[&str]; 5] = [
         &["--release", "--package", "vela-engine", "--test", "engine", "--", "timed", "--nocapture"],
         &["--release", "--package", "vela-cue", "--test", "cue", "--", "--ignored", "--nocapture"],
         &[
@@ -50,10 +50,22 @@ pub(crate) fn run() -> Result<(), String> {
             "--nocapture",
         ],
         &["--package", "vela-core", "--test", "core", "--", "counts", "--nocapture"],
+        &[
+            "--release",
+            "--package",
+            "vela-core",
+            "--test",
+            "core",
+            "--",
+            "the_price",
+            "--ignored",
+            "--nocapture",
+        ],
     ];
     for arguments in figures {
         command::cargo(&[&["test", "--quiet"], arguments].concat())?;
     }
+    command::cargo(&["bench", "--quiet", "--package", "vela-engine"])?;
     Ok(())
 }
 
