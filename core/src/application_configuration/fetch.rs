@@ -122,11 +122,7 @@ impl Registered {
     }
 }
 
-async fn of_crd(
-    context: &Context,
-    name: &str,
-    version: &str,
-) -> Result<Option<ApiKind>, kube::Error> {
+async fn of_crd(context: &Context, name: &str, version: &str) -> Result<Option<ApiKind>, kube::Error> {
     let api: Api<CustomResourceDefinition> = Api::all(context.client.clone());
     let Some(crd) = api.get_opt(name).await? else { return Ok(None) };
     let mut served = crd.spec.versions.iter().filter(|candidate| candidate.served);
@@ -135,11 +131,7 @@ async fn of_crd(
 }
 
 /// A built-in resource; `services.` and `services` are of the group without a name.
-async fn of_group(
-    context: &Context,
-    name: &str,
-    version: &str,
-) -> Result<Option<ApiKind>, kube::Error> {
+async fn of_group(context: &Context, name: &str, version: &str) -> Result<Option<ApiKind>, kube::Error> {
     let (plural, group) = name.split_once('.').unwrap_or((name, ""));
     let versions: Vec<String> = if group.is_empty() {
         vec!["v1".to_owned()]

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
-use serde_json::{Value, json};
+use serde_json::json;
 use vela_crds::{ApplicationConfiguration, Component, HealthScope, finalizers};
 use vela_engine::Document;
 use vela_engine::application_configuration::{is_passive, status};
-use vela_runtime::cache::{Change, Informer, Watch};
+use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, conditions};
 
@@ -63,27 +63,20 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     owned.wake(controller.queue());
     // Components, their revisions and scopes wake those that name them, definitions whoever is there: they change
     // rarely.
-    let among = configurations.clone();
-    controller = controller.watches(&components, move |change| {
-        named(change, &among, |entry, name| {
-            is_text(&entry["revisionName"], "") && is_text(&entry["componentName"], name)
-        })
-    });
-    let among = configurations.clone();
-    controller = controller.watches(&crate::component::revisions(context), move |change| {
-        named(change, &among, |entry, name| is_text(&entry["revisionName"], name))
-    });
-    let among = configurations.clone();
+    let naming = configurations.index(names);
+    let among = naming.clone();
+    controller = controller.watches(&components, move |change| named(change, &among, COMPONENT));
+    let among = naming.clone();
+    controller = controller
+        .watches(&crate::component::revisions(context), move |change| named(change, &among, REVISION));
+    let among = naming;
     controller = controller.watches(&scopes, move |change| {
         let wish = |object: &Arc<DynamicObject>| (object.metadata.uid.clone(), object.metadata.generation);
         // Its health is none of our business.
         if change.old.is_some() && change.old.as_ref().map(wish) == change.new.as_ref().map(wish) {
             return Vec::new();
         }
-        named(change, &among, |entry, name| {
-            let scopes = entry["scopes"].as_array();
-            scopes.is_some_and(|all| all.iter().any(|scope| is_text(&scope["scopeRef"]["name"], name)))
-        })
+        named(change, &among, SCOPE)
     });
     for informer in world.definitions().values() {
         let among = configurations.clone();
@@ -95,21 +88,38 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     controller
 }
 
-/// The configurations of the changed object's namespace with an entry that names it.
-fn named(change: &Change, among: &Informer, names: impl Fn(&Value, &str) -> bool) -> Vec<Key> {
-    let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
-    let name = object.metadata.name.clone().unwrap_or_default();
-    let uses = |configuration: &DynamicObject| {
-        let entries = configuration.data["spec"]["components"].as_array();
-        configuration.metadata.namespace == object.metadata.namespace
-            && entries.is_some_and(|all| all.iter().any(|entry| names(entry, &name)))
-    };
-    among.list_where(uses).iter().map(|configuration| Key::of(configuration)).collect()
+/// What a configuration names: the words that the terms of the index begin with.
+const COMPONENT: &str = "component";
+const REVISION: &str = "revision";
+const SCOPE: &str = "scope";
+
+fn term(what: &str, namespace: Option<&str>, name: &str) -> String {
+    format!("{what} {} {name}", namespace.unwrap_or_default())
 }
 
-/// Nothing said counts as "".
-fn is_text(value: &Value, text: &str) -> bool {
-    value.as_str().unwrap_or_default() == text
+/// The terms of everything a configuration names: the pinned revision of a component, or else the component.
+fn names(configuration: &DynamicObject) -> Vec<String> {
+    let namespace = configuration.metadata.namespace.as_deref();
+    let entries = configuration.data["spec"]["components"].as_array();
+    let mut terms = Vec::new();
+    for entry in entries.into_iter().flatten() {
+        terms.push(match entry["revisionName"].as_str().unwrap_or_default() {
+            "" => term(COMPONENT, namespace, entry["componentName"].as_str().unwrap_or_default()),
+            pinned => term(REVISION, namespace, pinned),
+        });
+        let scopes = entry["scopes"].as_array().into_iter().flatten();
+        let scopes = scopes.filter_map(|scope| scope["scopeRef"]["name"].as_str());
+        terms.extend(scopes.map(|scope| term(SCOPE, namespace, scope)));
+    }
+    terms
+}
+
+/// The configurations of the changed object's namespace with an entry that names it.
+fn named(change: &Change, among: &Index, what: &str) -> Vec<Key> {
+    let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let found = among.find(&term(what, object.metadata.namespace.as_deref(), name));
+    found.iter().map(|configuration| Key::of(configuration)).collect()
 }
 
 impl Reconciler for Hands {

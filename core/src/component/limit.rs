@@ -22,15 +22,13 @@ pub(super) async fn limit(
 ) {
     let limit = context.options.component_revision_limit;
     let belongs = |object: &DynamicObject| {
-        object.metadata.namespace.as_deref() == Some(&component.namespace)
-            && object
-                .metadata
-                .labels
-                .as_ref()
-                .and_then(|labels| labels.get(labels::CONTROLLER_REVISION_COMPONENT))
-                == Some(&component.name)
+        let labels = object.metadata.labels.as_ref();
+        labels.and_then(|labels| labels.get(labels::CONTROLLER_REVISION_COMPONENT)) == Some(&component.name)
     };
-    let found = revisions.list_where(belongs);
+    // Their names begin like the component's.
+    let prefix = format!("{}-v", component.name);
+    let mut found = revisions.list_prefixed(&component.namespace, &prefix);
+    found.retain(|object| belongs(object));
     if found.len() <= limit {
         return;
     }
