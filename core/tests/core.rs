@@ -16,6 +16,7 @@ mod scenarios {
     pub(crate) mod lifecycle;
     mod process;
     pub(crate) mod pruning;
+    mod samples;
     mod scale;
     pub(crate) mod standard;
     pub(crate) mod world;

@@ -1,0 +1,122 @@
+//! The samples of release 0.3 for routes, metrics and autoscalers, as their authors wrote them.
+
+use serde_json::{Value, json};
+use vela_engine::manifest;
+
+use super::foreign;
+use super::world::{World, until_or};
+
+const STANDARD: &str = "standard.oam.dev/v1alpha1";
+const OLD: &str = "core.oam.dev/v1alpha2";
+
+/// The documents of a sample; nothing where the samples are absent.
+fn documents(path: &str) -> Option<Vec<Value>> {
+    let Some(folder) = vela_testkit::examples_dir() else {
+        vela_testkit::skipped(path, "no examples beside the repository");
+        return None;
+    };
+    let text = std::fs::read_to_string(folder.join("v0.3/e2e/raw-objects/samples").join(path)).unwrap();
+    Some(manifest::read(path, &text).unwrap().into_iter().map(|document| document.into_value()).collect())
+}
+
+async fn only(world: &World, api_version: &str, kind: &str) -> Value {
+    let all = || world.list(api_version, kind);
+    until_or(&format!("one {kind}"), all, |all| all.len() == 1).await.remove(0)
+}
+
+/// Applies the definitions and one of the samples, and waits for the Ingress and the Service behind it.
+async fn route(sample: &str) -> Option<(World, Value, Value)> {
+    let (definitions, objects) = (documents("route-demo/definition.yaml")?, documents(sample)?);
+    let world = World::new().await;
+    for (kind, plural) in [("Issuer", "issuers"), ("Certificate", "certificates")] {
+        foreign::small(&world, "cert-manager.io", "v1", kind, plural).await;
+    }
+    for object in definitions.into_iter().chain(objects) {
+        world.create(object).await;
+    }
+    let ingress = only(&world, "networking.k8s.io/v1", "Ingress").await;
+    let backend = &ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"];
+    let service = world.get("v1", "Service", backend["name"].as_str().unwrap()).await.unwrap();
+    assert_eq!(ingress["spec"]["rules"][0]["host"], "mycomp.mytest.com");
+    assert_eq!(ingress["metadata"]["annotations"]["cert-manager.io/issuer"], "oam-env-default");
+    Some((world, ingress, service))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_with_a_pod_spec_path_is_routed() {
+    let Some((_world, _, service)) = route("route-demo/deploy.yaml").await else { return };
+    assert_eq!(service["spec"]["selector"], json!({"component.oam.dev/name": "mycomp"}));
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], 8000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_of_a_type_is_routed() {
+    let Some((_world, _, service)) = route("route-demo/deployment-app.yaml").await else { return };
+    assert_eq!(service["spec"]["selector"], json!({"component.oam.dev/name": "mycomp"}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_with_a_service_of_their_own_are_routed_to_it() {
+    let Some((world, ..)) = route("route-demo/webservice-app.yaml").await else { return };
+    // The route may have been faster than the workload; in the end it leads to the workload's Service.
+    let ingress = || only(&world, "networking.k8s.io/v1", "Ingress");
+    until_or("the workload's Service is used", ingress, |ingress| {
+        let backend = &ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"];
+        *backend == json!({"name": "mycomp", "port": {"number": 8080}})
+    })
+    .await;
+    only(&world, "v1", "Service").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sample_application_is_scraped() {
+    let samples = ["autoscale-component", "metrics-component", "appConfig"];
+    let Some(monitors) = foreign::crd("monitoring.coreos.com_servicemonitors.yaml") else { return };
+    let mut objects = Vec::new();
+    for sample in samples {
+        let Some(read) = documents(&format!("metrics-demo/{sample}.yaml")) else { return };
+        objects.extend(read);
+    }
+    let world = World::new().await;
+    foreign::install(&world, monitors, "monitoring.coreos.com/v1", "ServiceMonitor").await;
+    if !foreign::has_namespace(&world, "monitoring").await {
+        world
+            .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "monitoring"}}))
+            .await;
+    }
+    // The release's chart brought this one.
+    let name = "metricstraits.standard.oam.dev";
+    let spec = json!({"definitionRef": {"name": name}, "workloadRefPath": "spec.workloadRef"});
+    world
+        .create(
+            json!({"apiVersion": OLD, "kind": "TraitDefinition", "metadata": {"name": name}, "spec": spec}),
+        )
+        .await;
+    for object in objects {
+        world.create(object).await;
+    }
+    let all = || world.list(STANDARD, "MetricsTrait");
+    let traits = until_or("both traits are synced", all, |all| {
+        all.len() == 2 && all.iter().all(|trait_| trait_["status"]["conditions"][0]["status"] == "True")
+    })
+    .await;
+    let names: Vec<&str> =
+        traits.iter().map(|trait_| trait_["status"]["serviceMonitorName"].as_str().unwrap()).collect();
+    let monitors =
+        foreign::in_namespace(&world, "monitoring.coreos.com/v1", "ServiceMonitor", "monitoring").await;
+    for name in names {
+        let monitor = monitors.get(name).await.unwrap();
+        assert_eq!(monitor.data["spec"]["endpoints"][0]["targetPort"], 8080);
+        assert_eq!(monitor.data["spec"]["namespaceSelector"]["matchNames"], json!([world.namespace]));
+    }
+    for workload in ["sample-app", "metrics-app"] {
+        let service = world.get("v1", "Service", &format!("oam-{workload}")).await.unwrap();
+        assert_eq!(service["spec"]["ports"][0]["port"], 4848);
+    }
+    until_or(
+        "the scaler of the sample scaled",
+        || world.deployment("sample-app"),
+        |found| found.as_ref().is_some_and(|found| found["spec"]["replicas"] == 3),
+    )
+    .await;
+}
