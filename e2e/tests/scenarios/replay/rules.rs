@@ -8,6 +8,8 @@ const TODAY: &str = "the status, finalizer and labels of a v1beta1 Application a
 const SNAPSHOT: &str =
     "an ApplicationRevision holds what was rendered from, as KubeVela 1.11 has it, and not what was rendered";
 const CHILDREN: &str = "children of a ContainerizedWorkload or PodSpecWorkload do not inherit its last-applied-configuration annotation";
+const PROTOCOL: &str =
+    "the definition of PodSpecWorkload fills in TCP where a port names no protocol, as that of 0.3 did";
 const WRITES: &str = "a generation counts writes, and vela writes only what changes";
 const WOKEN: &str =
     "a changed Component wakes the configurations that name it, where 1.0.7 waited for its timer";
@@ -84,6 +86,12 @@ pub(crate) static TABLE: &[Rule] = &[
         kind: "Deployment",
         path: &["spec", "template", "metadata", "annotations", "app.oam.dev/last-applied-configuration"],
         reason: CHILDREN,
+    },
+    Rule {
+        runs: "rollout-demo-podspec",
+        kind: "PodSpecWorkload",
+        path: &["spec", "podSpec", "containers", "*", "ports", "*", "protocol"],
+        reason: PROTOCOL,
     },
     writes("Deployment", &["metadata", "generation"]),
     writes("Deployment", &["status", "observedGeneration"]),
