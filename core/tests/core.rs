@@ -15,6 +15,7 @@ mod scenarios {
     pub(crate) mod foreign;
     pub(crate) mod lifecycle;
     mod process;
+    pub(crate) mod processing;
     pub(crate) mod pruning;
     mod samples;
     mod scale;

@@ -1,6 +1,7 @@
 //! The lap of an Application: fetch → parse → revision → plan → render → graph → apply → observe → status → report.
 
 mod apply;
+mod ask;
 mod composed;
 pub(crate) mod fetch;
 mod finalize;
@@ -19,6 +20,7 @@ use serde_json::json;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use vela_crds::{Application, ApplicationConfiguration, finalizers, labels};
 use vela_engine::parse::Era;
+use vela_engine::render::processing;
 use vela_engine::revision::Previous;
 use vela_engine::status::{ConditionType, Status, status};
 use vela_engine::{
@@ -51,6 +53,7 @@ pub(crate) struct Hands {
     configurations: Arc<Informer>,
     templates: Arc<Templates>,
     quiet: Quiet,
+    answers: ask::Known,
 }
 
 /// A lap that ended early: in which phase, with what, and what to do about it.
@@ -104,6 +107,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
             .informer(Watch::full(ApiResource::erase::<ApplicationConfiguration>(&()))),
         templates: Arc::new(Templates::default()),
         quiet: Quiet::default(),
+        answers: ask::Known::default(),
     };
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
     let mut controller = Controller::new("application", hands).for_kind(&applications).workers(workers);
@@ -143,6 +147,7 @@ impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         let Some(application) = self.applications.get(&key) else {
             self.quiet.forget(&key);
+            self.answers.forget(&key);
             return Ok(Action::Done);
         };
         let paused = application.metadata.labels.as_ref().and_then(|labels| labels.get(labels::PAUSE));
@@ -192,7 +197,7 @@ impl Hands {
             error => Stopped::trouble(Parsed, &error),
         })?;
         let previous = self.revisions.previous(document, key);
-        let graph = self.mean(document.clone(), snapshot, previous).await?;
+        let graph = self.answered(key, document, &snapshot, previous.as_ref()).await?;
         let held = self.hold(key, application).await;
         held.map_err(|error| Stopped::write(Workflow, &error, Some(&error)))?;
         let recorded = self.revisions.record(application, graph.revision()).await;
@@ -224,12 +229,45 @@ impl Hands {
         Ok((status(&graph, &observed, &self.templates), applied))
     }
 
+    /// The pure middle with the answers that its traits ask for: what was answered to this content is not asked again.
+    async fn answered(
+        &self,
+        key: &Key,
+        document: &Document,
+        snapshot: &Snapshot,
+        previous: Option<&Previous>,
+    ) -> Result<Graph, Stopped> {
+        let (mut content, mut answers) = self.answers.of(key);
+        // Each round answers at least one question more, and their number is limited.
+        loop {
+            let mean = self.mean(document.clone(), snapshot.clone(), previous.cloned(), answers.clone());
+            let graph = mean.await?;
+            let hash = graph.identity().hash();
+            if content != hash {
+                hash.clone_into(&mut content);
+                if !answers.is_empty() {
+                    answers.clear();
+                    continue;
+                }
+            }
+            let components = graph.rendered().components().iter();
+            let requests: Vec<_> = components.flat_map(|component| component.requests.clone()).collect();
+            if requests.is_empty() {
+                return Ok(graph);
+            }
+            let asked = ask::ask(&requests, &mut answers).await;
+            asked.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
+            self.answers.keep(key, &content, &answers);
+        }
+    }
+
     /// The pure middle, away from the threads that serve requests: a template may compute for a while.
     async fn mean(
         &self,
         document: Document,
         snapshot: Snapshot,
         previous: Option<Previous>,
+        answers: processing::Answers,
     ) -> Result<Graph, Stopped> {
         let templates = self.templates.clone();
         let mean = move || {
@@ -237,7 +275,7 @@ impl Hands {
                 parse::parse(&document, &snapshot).map_err(|e| Stopped::wrong(ConditionType::Parsed, e))?;
             let revision = revision::revision(app_file, previous.as_ref());
             let plan = plan::plan(revision).map_err(|e| Stopped::wrong(ConditionType::Policy, e))?;
-            let inputs = render::Inputs::default();
+            let inputs = render::Inputs { answers: Some(answers), ..render::Inputs::default() };
             let rendered = render::render(&plan, &templates, &inputs);
             let rendered = rendered.map_err(|e| Stopped::wrong(ConditionType::Render, e))?;
             graph::graph(rendered).map_err(|e| Stopped::wrong(ConditionType::Render, e))
