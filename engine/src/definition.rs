@@ -98,7 +98,14 @@ pub enum Language {
     },
     /// A terraform configuration: the schematic.
     Terraform(Json),
-    /// Another schematic we do not render (helm).
+    /// A Helm chart, as Flux objects.
+    Helm {
+        /// Spec of the HelmRelease.
+        release: Json,
+        /// Spec of the HelmRepository.
+        repository: Json,
+    },
+    /// Another schematic, which nobody renders.
     Other(String),
     /// None: a kind is registered, nothing is rendered.
     None,
@@ -310,8 +317,22 @@ fn language(spec: &Json) -> Result<Language, (&'static str, String)> {
     if let Some(terraform) = schematic.get("terraform").filter(|terraform| terraform.is_object()) {
         return Ok(Language::Terraform(terraform.clone()));
     }
+    if let Some(helm) = schematic.get("helm") {
+        return helm_language(helm);
+    }
     let names = schematic.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>().join(", "));
     Ok(names.filter(|names| !names.is_empty()).map_or(Language::None, Language::Other))
+}
+
+fn helm_language(helm: &Json) -> Result<Language, (&'static str, String)> {
+    let part = |name: &str, path: &'static str| match helm.get(name).filter(|part| part.is_object()) {
+        Some(part) => Ok(part.clone()),
+        None => Err((path, "must be an object, a spec as Flux wants it".to_owned())),
+    };
+    Ok(Language::Helm {
+        release: part("release", "spec.schematic.helm.release")?,
+        repository: part("repository", "spec.schematic.helm.repository")?,
+    })
 }
 
 fn kube_language(kube: &Json) -> Result<Language, (&'static str, String)> {

@@ -10,6 +10,7 @@ mod context;
 pub mod cue;
 mod declared;
 mod handlebars;
+mod helm;
 mod kube;
 mod labels;
 pub mod parameters;

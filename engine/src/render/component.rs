@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::parameters::Parameters;
 use super::patch::{self, Tree};
 use super::processing::Request;
 use super::templates::Compiled;
 use super::{
-    Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, kube, labels, terraform,
+    Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, helm, kube, labels,
+    terraform,
 };
 use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -20,6 +21,9 @@ use crate::plan::Plan;
 
 /// More objects from one component are refused.
 const OBJECT_LIMIT: usize = 1000;
+
+/// What the release of a chart is called among the outputs of its component.
+const RELEASE: &str = "release";
 
 /// An object on its way through the traits.
 struct Draft {
@@ -180,6 +184,12 @@ fn drafts(
             }
         }
     }
+    if matches!(component.definition.language(), Language::Helm { .. })
+        && let Err(message) = release_first(&mut drafts)
+    {
+        found.push(site.place_one(Diagnostic::error(Code::BadDefinition, message)));
+        ok = false;
+    }
     if drafts.len() > OBJECT_LIMIT {
         let message = format!("{} objects; the limit for one component is {OBJECT_LIMIT}", drafts.len());
         found.push(site.place_one(Diagnostic::error(Code::Limit, message)));
@@ -227,6 +237,7 @@ fn base(
             let object = kube_object(site.definition, parameter)?;
             Ok((cue::Component { output: Tree::from(&object), outputs: Vec::new() }, Diagnostics::new()))
         }
+        Compiled::Helm => Ok((helm_objects(site.definition, parameter, context)?, Diagnostics::new())),
         Compiled::Terraform => {
             let object = terraform_object(site.definition, parameter, context)?;
             Ok((cue::Component { output: Tree::from(&object), outputs: Vec::new() }, Diagnostics::new()))
@@ -254,6 +265,49 @@ fn kube_object(definition: &Definition, parameter: &Json) -> Result<Json, Diagno
             })
             .collect()
     })
+}
+
+/// The bare workload that traits patch, the release and the repository.
+fn helm_objects(
+    definition: &Definition,
+    parameter: &Json,
+    context: &Json,
+) -> Result<cue::Component, Diagnostics> {
+    let Language::Helm { release, repository } = definition.language() else {
+        return Err(Diagnostic::error(Code::BadDefinition, "not a helm schematic").into());
+    };
+    let made = helm::render(release, repository, parameter, context)
+        .map_err(|message| Diagnostic::error(Code::BadDefinition, message))?;
+    let workload = match definition.workload_kind() {
+        Some((api_version, kind)) => json!({ "apiVersion": api_version, "kind": kind }),
+        None => json!({}),
+    };
+    let outputs = vec![
+        (RELEASE.to_owned(), Tree::from(&made.release)),
+        ("repository".to_owned(), Tree::from(&made.repository)),
+    ];
+    Ok(cue::Component { output: Tree::from(&workload), outputs })
+}
+
+/// Puts the release of a chart in the place of the bare workload; what traits wrote into that goes along.
+fn release_first(drafts: &mut Vec<Draft>) -> Result<(), String> {
+    let is_release =
+        |draft: &Draft| matches!(&draft.role, Role::Auxiliary { resource } if resource == RELEASE);
+    let (Some(bare), Some(at)) =
+        (drafts.iter().position(|draft| draft.role == Role::Workload), drafts.iter().position(is_release))
+    else {
+        return Ok(());
+    };
+    let mut release = drafts.remove(at);
+    release.role = Role::Workload;
+    if !drafts[bare].patched_by.is_empty() {
+        let mut object = release.tree.to_json();
+        helm::patch(&mut object, &drafts[bare].tree.to_json())?;
+        release.tree = Tree::from(&object);
+        release.patched_by.append(&mut drafts[bare].patched_by);
+    }
+    drafts[bare] = release;
+    Ok(())
 }
 
 fn terraform_object(definition: &Definition, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
@@ -328,6 +382,10 @@ fn apply(
                 outputs: vec![(resource_name(&object), Tree::from(&object))],
                 ..cue::Trait::default()
             }
+        }
+        Compiled::Helm => {
+            let message = format!("{} is a chart; only components can be charts", site.definition.title());
+            return Err(Diagnostic::error(Code::NotSupported, message).into());
         }
         Compiled::Nothing => {
             let message = format!("{} has no template, so it changes nothing", site.definition.title());

@@ -52,6 +52,10 @@ pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unna
 fn may_ask(definition: &Definition, word: &str) -> bool {
     match definition.language() {
         Language::Cue(text) | Language::Handlebars(text) => text.contains(word),
-        Language::Kube { .. } | Language::Terraform(_) | Language::Other(_) | Language::None => false,
+        Language::Kube { .. }
+        | Language::Helm { .. }
+        | Language::Terraform(_)
+        | Language::Other(_)
+        | Language::None => false,
     }
 }

@@ -29,14 +29,13 @@ pub(super) fn render(
     for parameter in parameters {
         match given.and_then(|given| given.get(&parameter.name)) {
             None if parameter.required => {
-                let message = format!("parameter {:?} must be given", parameter.name);
+                let message = format!("require parameter {:?}", parameter.name);
                 found.push((String::new(), Diagnostic::error(Code::Parameter, message)));
             }
             None => {}
             Some(value) if !has_type(value, &parameter.value_type) => {
                 let message = format!(
-                    "parameter {:?} must be a {}, found {}",
-                    parameter.name,
+                    "require {:?} type parameter value, found {}",
                     parameter.value_type,
                     field_path::type_name(value)
                 );

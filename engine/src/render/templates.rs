@@ -21,6 +21,8 @@ pub enum Compiled {
     Handlebars(handlebars::Template),
     /// A raw object; the definition itself holds it.
     Kube,
+    /// A Helm chart; the definition itself names it.
+    Helm,
     /// A terraform configuration; the definition itself holds it.
     Terraform,
     /// Nothing to render.
@@ -86,12 +88,13 @@ fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
         }
         Language::Handlebars(text) => Ok(Compiled::Handlebars(handlebars::Template::compile(&title, text)?)),
         Language::Kube { .. } => Ok(Compiled::Kube),
+        Language::Helm { .. } => Ok(Compiled::Helm),
         Language::Terraform(_) => Ok(Compiled::Terraform),
         Language::Other(name) => {
             let message = format!("schematic {name:?} is not supported yet");
             let place = DefinitionPlace { definition: title, line: 0, column: 0 };
             let error = Diagnostic::error(Code::NotSupported, message).definition(place);
-            Err(error.hint("supported are cue, handlebars, kube and terraform").into())
+            Err(error.hint("supported are cue, handlebars, helm, kube and terraform").into())
         }
         Language::None => Ok(Compiled::Nothing),
     }

@@ -51,6 +51,9 @@ pub(super) fn render(
         }
     }
     if let Some(secret) = spec.get_mut("writeConnectionSecretToRef").and_then(Json::as_object_mut) {
+        if secret.get("name").and_then(Json::as_str).is_none_or(str::is_empty) {
+            return Err("writeConnectionSecretToRef must have a name".to_owned());
+        }
         secret.entry("namespace").or_insert_with(|| json!(namespace));
     }
     spec.insert("variable".to_owned(), Json::Object(variables));
@@ -90,5 +93,7 @@ mod tests {
         assert_eq!(inline["spec"], json!({"gitRef": {}, "hcl": "output x {}", "variable": {}}));
         assert!(render(&json!({"configuration": "x", "type": "json"}), None, &json!({}), "shop").is_err());
         assert!(render(&json!({}), None, &json!({}), "shop").is_err());
+        let nameless = json!({"writeConnectionSecretToRef": {"namespace": "shop"}});
+        assert!(render(&json!({"configuration": "x"}), None, &nameless, "shop").is_err());
     }
 }
