@@ -151,6 +151,11 @@ fn parameters(definition: &Definition) -> Result<Vec<Parameter>> {
             definition.title()
         ))
         .into()),
+        Language::Helm { .. } => Err(Error::user(format!(
+            "{} is a Helm chart: its parameters are the values of the chart",
+            definition.title()
+        ))
+        .into()),
         Language::Other(schematic) => Err(Error::user(format!(
             "{} is a {schematic} schematic, which vela cannot read",
             definition.title()
