@@ -82,7 +82,7 @@ async fn patch(
 }
 
 /// The merge patch that leads from old to new; nothing when they are equal.
-fn difference(old: &Value, new: &Value) -> Option<Value> {
+pub(crate) fn difference(old: &Value, new: &Value) -> Option<Value> {
     if old == new {
         return None;
     }

@@ -13,7 +13,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{ApiResource, DynamicObject};
 use tokio::time::Instant;
 
-use crate::cache::{Cache, Change, Informer, Key, Watch};
+use crate::cache::{Cache, Change, Depth, Informer, Key, Watch};
 use crate::discovery::{self, Discovery, Kind};
 use crate::owner;
 use crate::queue::Queue;
@@ -104,6 +104,7 @@ pub struct Interests {
     cache: Cache,
     discovery: Discovery,
     labels: &'static [&'static str],
+    depth: Depth,
     kinds: Arc<Mutex<BTreeMap<Arc<str>, Arc<Informer>>>>,
     crds: Arc<Mutex<bool>>,
     state: Shared,
@@ -128,10 +129,19 @@ impl Interests {
             cache: cache.clone(),
             discovery: discovery.clone(),
             labels,
+            depth: Depth::Full,
             kinds: Arc::default(),
             crds: Arc::default(),
             state: Arc::default(),
         }
+    }
+
+    /// Keep only the metadata of what is watched, for a controller that waits on kinds of which there may be very many
+    /// and reads itself the few objects it waits for: its looks use [`Look::metadata`].
+    #[must_use]
+    pub fn metadata_only(mut self) -> Self {
+        self.depth = Depth::Metadata;
+        self
     }
 
     /// Wake keys through this queue.
@@ -155,7 +165,8 @@ impl Interests {
         if let Some(informer) = kinds.get(name) {
             return informer.clone();
         }
-        let informer = self.cache.informer(Watch::full(kind.resource.clone()));
+        let watch = Watch { depth: self.depth, ..Watch::full(kind.resource.clone()) };
+        let informer = self.cache.informer(watch);
         kinds.insert(name.clone(), informer.clone());
         let (state, name, labels) = (self.state.clone(), name.clone(), self.labels);
         informer.on_change(Arc::new(move |change| object_changed(&state, &name, labels, change)));
@@ -312,6 +323,21 @@ impl Look {
         key: &Key,
     ) -> Result<Option<Arc<DynamicObject>>, Error> {
         Ok(self.find(api_version, kind, key).await?.2)
+    }
+
+    /// The kind, and what the copy knows of the object of that name (with [`Interests::metadata_only`] its metadata);
+    /// no request is made, and an object that the copy does not have yet wakes the asker when it has it.
+    ///
+    /// # Errors
+    /// A kind that is not served or cannot be listed.
+    pub async fn metadata(
+        &self,
+        api_version: &str,
+        kind: &str,
+        key: &Key,
+    ) -> Result<(Kind, Option<Arc<DynamicObject>>), Error> {
+        let (resolved, _, found) = self.find(api_version, kind, key).await?;
+        Ok((resolved, found))
     }
 
     async fn find(

@@ -1,16 +1,16 @@
-//! One lap of a configuration: fetch → parse → render → graph → record → apply → scopes → collect → status.
+//! One lap of a configuration: fetch → parse → render → data → graph → record → apply → stores → scopes → collect → status.
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_engine::Document;
-use vela_engine::application_configuration::render::Rendered;
+use vela_engine::application_configuration::data::StorePlan;
 use vela_engine::application_configuration::status::{self, Complete};
 use vela_engine::application_configuration::{ApplyOnce, Graph, graph, parse, render};
 use vela_runtime::{Action, Key};
 
 use super::apply::{self, Order};
 use super::phase::{Phase, Stopped, Wrong};
-use super::{Hands, collect, fetch, scopes};
+use super::{Hands, collect, data, fetch, scopes};
 use crate::application::fetch::json as to_json;
 
 /// A lap that came to its end.
@@ -36,13 +36,14 @@ pub(super) async fn run(
     let before = crate::hooks::run(&hands.context.hooks.before, document.value()).await;
     before.map_err(|error| Wrong::new(Phase::Before, error.message).again(error.again))?;
     let mode = mode(hands, document)?;
-    let graph = meaning(hands, key, document).await?;
+    let (graph, plans) = meaning(hands, key, document).await?;
     let status = record(hands, key, configuration, &graph).await?;
     let uid = configuration.metadata.uid.clone().unwrap_or_default();
     let order = Order { graph: &graph, uid: &uid, mode, status: status.as_ref() };
     let templating = graph.rendered().templates();
     let stopped = |phase, message: String| Wrong::new(phase, message).templating(templating);
     let mut applied = apply::apply(hands, &order).await.map_err(|message| stopped(Phase::Apply, message))?;
+    applied.written += data::keep(hands, key, &order, &plans).await?;
     let left = scopes::leave(hands, &key.namespace, &graph.dropped_memberships()).await;
     applied.written += left.map_err(|error| stopped(Phase::Apply, error.to_string()))?;
     let collected = collect::collect(hands, configuration, &order, &applied).await;
@@ -72,14 +73,19 @@ fn mode(hands: &Hands, document: &Document) -> Result<ApplyOnce, Wrong> {
     })
 }
 
-/// What the configuration means at this moment.
-async fn meaning(hands: &Hands, key: &Key, document: &Document) -> Result<Graph, Stopped> {
+/// What the configuration means at this moment, and the stores that its values go into once they are applied.
+async fn meaning(
+    hands: &Hands,
+    key: &Key,
+    document: &Document,
+) -> Result<(Graph, Vec<StorePlan>), Stopped> {
     await_revisions(hands, document)?;
     let snapshot = fetch::fetch(hands, key, document).await?;
     let wrong = |found| Wrong::new(Phase::Render, status::message(&found));
     let parsed = parse::parse(document, &snapshot).map_err(wrong)?;
-    let rendered: Rendered = render::render(&parsed, &snapshot).map_err(wrong)?;
-    Ok(graph::graph(rendered).map_err(wrong)?)
+    let mut rendered = render::render(&parsed, &snapshot).map_err(wrong)?;
+    let plans = data::fill(hands, key, &mut rendered).await?;
+    Ok((graph::graph(rendered).map_err(wrong)?, plans))
 }
 
 /// A component whose content has no revision yet is waited for; where its hook refuses one, the user hears of it.

@@ -2,6 +2,7 @@
 
 mod apply;
 mod collect;
+mod data;
 mod fetch;
 mod finalize;
 mod lap;
@@ -39,6 +40,7 @@ pub(crate) struct Hands {
     owned: OwnedKinds,
     registered: fetch::Registered,
     quiet: collect::Quiet,
+    data: data::Flows,
 }
 
 /// The controller of ApplicationConfigurations.
@@ -54,13 +56,16 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         }),
         registered: fetch::Registered::default(),
         quiet: collect::Quiet::default(),
+        data: data::Flows::new(context),
     };
     let configurations = hands.configurations.clone();
     let (components, owned, world) = (hands.components.clone(), hands.owned.clone(), hands.world.clone());
+    let data = hands.data.clone();
     let scopes = watch(ApiResource::erase::<HealthScope>(&()));
     let mut controller =
         Controller::new("applicationconfiguration", hands).for_kind(&configurations).workers(workers);
     owned.wake(controller.queue());
+    data.wake(controller.queue());
     // Components, their revisions and scopes wake those that name them, definitions whoever is there: they change
     // rarely.
     let naming = configurations.index(names);
@@ -126,9 +131,11 @@ impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         let Some(configuration) = self.configurations.get(&key) else {
             self.quiet.forget(&key);
+            self.data.forget(&key);
             return Ok(Action::Done);
         };
         if configuration.metadata.deletion_timestamp.is_some() {
+            self.data.forget(&key);
             return finalize::finalize(self, &key, &configuration).await;
         }
         let document = Document::from_object(to_json(&configuration));

@@ -156,15 +156,23 @@ impl World {
 
     /// Wait until the application controller has reconciled at least that often since its start, and rests.
     pub(crate) async fn rested(&self, reconciles: u64) {
+        self.rested_of("application", reconciles).await;
+    }
+
+    /// The same for any controller.
+    pub(crate) async fn rested_of(&self, controller: &str, reconciles: u64) {
         let counts = self.running.as_ref().unwrap().counts.clone();
-        until("the application controller rests", || async {
-            let before = counts.reconciles("application");
+        until(&format!("the {controller} controller rests"), || async {
+            let before = counts.reconciles(controller);
             tokio::time::sleep(Duration::from_millis(100)).await;
-            before >= reconciles
-                && before == counts.reconciles("application")
-                && counts.active("application") == 0
+            before >= reconciles && before == counts.reconciles(controller) && counts.active(controller) == 0
         })
         .await;
+    }
+
+    /// How often a controller has reconciled since its start.
+    pub(crate) fn reconciles(&self, controller: &str) -> u64 {
+        self.running.as_ref().unwrap().counts.reconciles(controller)
     }
 
     pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {

@@ -129,9 +129,12 @@ pub fn message(found: &Diagnostics) -> String {
     let told: Vec<String> = found
         .iter()
         .filter(|diagnostic| diagnostic.is_error())
-        .map(|diagnostic| match diagnostic.path.as_str() {
-            "" => diagnostic.message.clone(),
-            path => format!("{} (at {path})", diagnostic.message),
+        .map(|diagnostic| {
+            let told = match diagnostic.path.as_str() {
+                "" => diagnostic.message.clone(),
+                path => format!("{} (at {path})", diagnostic.message),
+            };
+            diagnostic.hint.iter().fold(told, |told, hint| format!("{told}: {hint}"))
         })
         .collect();
     told.join("; ")
