@@ -9,8 +9,8 @@ mod scenarios {
     pub(crate) mod broken;
     pub(crate) mod core_kinds;
     pub(crate) mod counts;
-    pub(crate) mod definitions;
     mod data_flow;
+    pub(crate) mod definitions;
     pub(crate) mod examples;
     pub(crate) mod faults;
     pub(crate) mod foreign;

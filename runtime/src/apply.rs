@@ -189,7 +189,8 @@ impl Applier {
             Some(live) => Some(live),
             None => api.get_opt(&key.name).await.map_err(failed)?.map(Arc::new),
         };
-        let wanted = body(desired).map_err(|reason| Error::Malformed { object: object.clone(), reason })?;
+        let wanted = body(desired, kind.status_apart)
+            .map_err(|reason| Error::Malformed { object: object.clone(), reason })?;
         let digest = digest(&wanted);
         let memory_key = (format!("{}/{}", kind.resource.api_version, kind.resource.kind), key.clone());
         if let Some(live) = &live {
@@ -244,7 +245,7 @@ pub fn describe(object: &DynamicObject) -> String {
 
 /// The content hash of a desired object: equal hashes mean equal wishes.
 pub fn hash(desired: &DynamicObject) -> String {
-    body(desired).map(|body| digest(&body)).unwrap_or_default()
+    body(desired, true).map(|body| digest(&body)).unwrap_or_default()
 }
 
 /// A short hash of a text, for names that must stay apart.
@@ -252,15 +253,16 @@ pub fn text_hash(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// What is sent: the desired object without what only a server may say.
-fn body(desired: &DynamicObject) -> Result<Value, String> {
+/// What is sent: the desired object without what only a server may say. A status that is written apart would be
+/// dropped by the server.
+fn body(desired: &DynamicObject, status_apart: bool) -> Result<Value, String> {
     let mut body = serde_json::to_value(desired).map_err(|error| error.to_string())?;
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"] {
             metadata.remove(field);
         }
     }
-    if let Some(object) = body.as_object_mut() {
+    if let Some(object) = body.as_object_mut().filter(|_| status_apart) {
         object.remove("status");
     }
     Ok(body)
@@ -278,7 +280,9 @@ fn hex(digest: &[u8]) -> String {
 
 /// What of a live object would show that somebody changed what we want: its values at the places we set.
 fn fingerprint(live: &DynamicObject, wanted: &Value) -> String {
-    body(live).map(|live| digest(&projection(&live, wanted))).unwrap_or_default()
+    body(live, wanted.get("status").is_none())
+        .map(|live| digest(&projection(&live, wanted)))
+        .unwrap_or_default()
 }
 
 fn projection(live: &Value, wanted: &Value) -> Value {
@@ -295,7 +299,7 @@ fn projection(live: &Value, wanted: &Value) -> Value {
 }
 
 fn contains(live: &DynamicObject, wanted: &Value) -> bool {
-    body(live).is_ok_and(|live| covers(&live, wanted, false))
+    body(live, false).is_ok_and(|live| covers(&live, wanted, false))
 }
 
 /// Fields whose values are quantities, or maps of quantities: the server stores them in canonical spelling.

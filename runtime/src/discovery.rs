@@ -1,6 +1,6 @@
 //! Group, version and kind in → the resource to address and its scope; answers are kept, misses asked again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +17,8 @@ pub struct Kind {
     pub resource: ApiResource,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
+    /// Whether the status is written apart from the rest; if not, it is a field like any other.
+    pub status_apart: bool,
 }
 
 impl Kind {
@@ -121,6 +123,11 @@ impl Discovery {
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(HashMap::new()),
             Err(source) => return Err(Error::Client { api_version: api_version.into(), source }),
         };
+        let apart: HashSet<String> = listed
+            .resources
+            .iter()
+            .filter_map(|resource| resource.name.strip_suffix("/status").map(str::to_owned))
+            .collect();
         let mut kinds = HashMap::new();
         for resource in listed.resources {
             // Subresources carry a slash and repeat their parent's kind or another one's.
@@ -129,7 +136,9 @@ impl Discovery {
             }
             let gvk = GroupVersionKind::gvk(group, version, &resource.kind);
             let address = ApiResource::from_gvk_with_plural(&gvk, &resource.name);
-            kinds.insert(resource.kind, Kind { resource: address, namespaced: resource.namespaced });
+            let status_apart = apart.contains(&resource.name);
+            let kind = Kind { resource: address, namespaced: resource.namespaced, status_apart };
+            kinds.insert(resource.kind, kind);
         }
         Ok(kinds)
     }

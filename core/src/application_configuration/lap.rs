@@ -74,11 +74,7 @@ fn mode(hands: &Hands, document: &Document) -> Result<ApplyOnce, Wrong> {
 }
 
 /// What the configuration means at this moment, and the stores that its values go into once they are applied.
-async fn meaning(
-    hands: &Hands,
-    key: &Key,
-    document: &Document,
-) -> Result<(Graph, Vec<StorePlan>), Stopped> {
+async fn meaning(hands: &Hands, key: &Key, document: &Document) -> Result<(Graph, Vec<StorePlan>), Stopped> {
     await_revisions(hands, document)?;
     let snapshot = fetch::fetch(hands, key, document).await?;
     let wrong = |found| Wrong::new(Phase::Render, status::message(&found));

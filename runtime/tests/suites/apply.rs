@@ -75,6 +75,38 @@ async fn fields_that_a_kind_does_not_declare_are_left_out_once() {
 }
 
 #[tokio::test]
+async fn a_status_is_sent_only_where_it_is_a_field_like_any_other() {
+    let client = client();
+    let kind = |group: &str, subresources: serde_json::Value| {
+        object(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("states.{group}")},
+            "spec": {"group": group, "scope": "Namespaced",
+                "names": {"kind": "State", "plural": "states", "singular": "state", "listKind": "StateList"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "subresources": subresources,
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]},
+        }))
+    };
+    let applier = applier(&client);
+    for (group, subresources, kept) in [
+        ("plain.example", json!({}), json!("pending")),
+        ("apart.example", json!({"status": {}}), json!(null)),
+    ] {
+        let crd = kind(group, subresources);
+        applier.apply(&crd, None, false, Conflicts::Refuse, &anybody).await.unwrap();
+        let version = format!("{group}/v1");
+        super::cluster::served(&client, &version, "State").await;
+        let wanted = object(json!({"apiVersion": version, "kind": "State", "spec": {"a": 1},
+            "metadata": {"name": "a", "namespace": "default"}, "status": {"state": "pending"}}));
+        let done = applier.apply(&wanted, None, false, Conflicts::Refuse, &anybody).await.unwrap();
+        assert_eq!(done.object.data["status"]["state"], kept, "{group}");
+        let fresh = Applier::new(client.clone(), applier.discovery().clone(), "test");
+        let same = fresh.apply(&wanted, Some(done.object), true, Conflicts::Refuse, &anybody).await.unwrap();
+        assert_eq!(same.outcome, Outcome::Unchanged, "{group}");
+    }
+}
+
+#[tokio::test]
 async fn somebody_elses_object_is_neither_changed_nor_deleted() {
     let client = client();
     create(&client, &config_map("a", json!({"text": "theirs"}))).await;

@@ -56,3 +56,12 @@ pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
+
+/// Wait until a kind is served.
+pub(crate) async fn served(client: &kube::Client, api_version: &str, kind: &str) {
+    let end = tokio::time::Instant::now() + std::time::Duration::from_secs(30);
+    while vela_runtime::Discovery::new(client.clone()).resolve(api_version, kind).await.is_err() {
+        assert!(tokio::time::Instant::now() < end, "never served: {kind}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}

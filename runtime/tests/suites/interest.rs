@@ -68,6 +68,24 @@ async fn what_was_looked_at_wakes_whoever_looked() {
 }
 
 #[tokio::test]
+async fn a_look_at_metadata_asks_for_nothing_and_keeps_no_content() {
+    let mut asker = Asker::new();
+    asker.interests = asker.interests.metadata_only();
+    let at = Key::new("default", "a");
+    let look = asker.interests.look(&asker.key);
+    let (kind, found) = look.metadata("v1", "ConfigMap", &at).await.unwrap();
+    assert!(found.is_none() && kind.namespaced);
+    drop(look);
+    let made = create(&asker.client, &config_map("a", json!({"x": "1"}))).await;
+    asker.woken().await;
+    let look = asker.interests.look(&asker.key);
+    let (_, found) = look.metadata("v1", "ConfigMap", &at).await.unwrap();
+    let found = found.unwrap();
+    assert_eq!(found.metadata.resource_version, made.metadata.resource_version);
+    assert!(found.data["data"].is_null());
+}
+
+#[tokio::test]
 async fn children_are_found_by_their_owner_and_by_a_label() {
     let asker = Asker::new();
     let parent = create(&asker.client, &config_map("parent", json!({}))).await;
