@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask check | conformance | differential-cue | fuzz | e2e | bench | codegen`.
+//! Chores of the project: `cargo xtask check | conformance | differential-cue | fuzz | simulate | e2e | bench | codegen`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
@@ -9,6 +9,7 @@ mod differential;
 mod e2e;
 mod fuzz;
 mod image;
+mod simulate;
 mod tidy;
 
 use std::process::ExitCode;
@@ -25,6 +26,8 @@ usage: cargo xtask <chore>
                               random programs through the real cue and ours; keeps the smallest that differ
   fuzz [--target T] [--seed S] [--seconds N | --runs N] [--keep DIR]
                               changed inputs through every part that takes input; keeps what panics, hangs or crashes
+  simulate [--seeds N] [--seed S] [--threads T] [--sabotage NAME] [--verbose]
+                              seeded schedules of the controllers with faults, kills and meddling; every promise checked
   batch                       the same for many cases: one JSON object a line in, one out
   e2e [--real]                the scenarios on the sandbox, or on a real control plane
   bench                       figures of the release binaries, as recorded in docs/benchmarks.md
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         ["differential-cue", rest @ ..] => differential::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["fuzz-child", target] => fuzz::serve(target),
+        ["simulate", rest @ ..] => simulate::run(rest),
         ["batch"] => conformance::serve(),
         ["e2e"] => e2e::on_the_sandbox(),
         ["e2e", "--real"] => e2e::on_a_control_plane(),

@@ -1,0 +1,270 @@
+//! What the store and the gate saw in a step → the first broken promise, judged by the simulation's own model.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use http::Method;
+use serde_json::Value;
+use vela_apiserver::ApiServer;
+use vela_apiserver::store::{Entry, Event, EventKind};
+
+use super::gate::{Performed, Process};
+use super::model::{self, NAMESPACE, Place};
+use super::world::identity;
+
+/// Events taken from one resource at once; a step makes a handful.
+const EVENTS_AT_MOST: usize = 4096;
+const APPLICATIONS: &str = "applications.core.oam.dev";
+const TRACKERS: &str = "resourcetrackers.core.oam.dev";
+const LEASES: &str = "leases.coordination.k8s.io";
+/// Kinds that applications own here.
+pub(crate) const OWNED: [&str; 5] =
+    ["configmaps", "persistentvolumeclaims", "statefulsets.apps", "deployments.apps", "services"];
+/// The label that names an object's application.
+const APP_NAME: &str = "app.oam.dev/name";
+
+/// A broken promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Violation {
+    /// Which promise.
+    pub(crate) promise: &'static str,
+    /// What happened.
+    pub(crate) what: String,
+}
+
+impl Violation {
+    pub(crate) fn new(promise: &'static str, what: impl Into<String>) -> Self {
+        Self { promise, what: what.into() }
+    }
+}
+
+/// The books of one schedule.
+pub(crate) struct Checker {
+    seen: u64,
+    elected: bool,
+    /// States of each application by the revision at which they began; nothing while there is none.
+    applications: BTreeMap<String, Vec<(u64, Option<Arc<Entry>>)>>,
+    /// What each record names.
+    trackers: BTreeMap<String, BTreeSet<Place>>,
+    /// Holders of the lease by the revision at which they began.
+    holders: Vec<(u64, String)>,
+    /// Objects that users made.
+    foreign: BTreeSet<String>,
+    /// When a process last read an application past its caches, since it last wrote for it.
+    confirmed: BTreeMap<(Process, String), u64>,
+    /// Writes of controllers, without the lease.
+    pub(crate) writes: u64,
+    /// The last of them, for messages.
+    pub(crate) last_write: String,
+}
+
+impl Checker {
+    pub(crate) fn new(server: &ApiServer, elected: bool) -> Self {
+        Self {
+            seen: server.store().revision(),
+            elected,
+            applications: BTreeMap::new(),
+            trackers: BTreeMap::new(),
+            holders: Vec::new(),
+            foreign: BTreeSet::new(),
+            confirmed: BTreeMap::new(),
+            writes: 0,
+            last_write: String::new(),
+        }
+    }
+
+    /// An object that a user made and nobody else may touch.
+    pub(crate) fn foreign(&mut self, uid: &str) {
+        self.foreign.insert(uid.to_owned());
+    }
+
+    /// Judge everything since the last call.
+    pub(crate) fn check(&mut self, server: &ApiServer, performed: &[Performed]) -> Result<(), Violation> {
+        let mut events = self.news(server).into_iter().peekable();
+        for request in performed {
+            // What happened before it was the user's or the cluster's doing.
+            while let Some(event) = events.next_if(|event| event.revision <= request.revisions.0) {
+                self.keep(&event);
+            }
+            if request.method == Method::GET {
+                if let Some(name) = application_of_path(&request.path) {
+                    self.confirmed.insert((request.process, name.to_owned()), request.revisions.0);
+                }
+                continue;
+            }
+            if request.revisions.0 != request.revisions.1 && !request.path.contains("/leases/") {
+                self.writes += 1;
+                self.last_write = format!("{} {}", request.method, request.path);
+            }
+            while let Some(event) = events.next_if(|event| event.revision <= request.revisions.1) {
+                self.judge(request, &event)?;
+                self.keep(&event);
+            }
+        }
+        events.for_each(|event| self.keep(&event));
+        Ok(())
+    }
+
+    fn news(&mut self, server: &ApiServer) -> Vec<Event> {
+        let store = server.store();
+        if store.revision() == self.seen {
+            return Vec::new();
+        }
+        let mut events = Vec::new();
+        for (resource, latest) in store.resources() {
+            if latest > self.seen
+                && let Ok((news, _)) = store.events_after(&resource, self.seen, EVENTS_AT_MOST)
+            {
+                events.extend(news);
+            }
+        }
+        events.sort_by_key(|event| event.revision);
+        self.seen = store.revision();
+        events
+    }
+
+    /// Enter what is true from this event on.
+    fn keep(&mut self, event: &Event) {
+        let gone = event.kind == EventKind::Deleted;
+        let name = event.key.name.clone();
+        match event.key.resource.as_ref() {
+            APPLICATIONS => {
+                let now = (!gone).then(|| event.entry.clone());
+                self.applications.entry(name).or_default().push((event.revision, now));
+            }
+            TRACKERS if gone => {
+                self.trackers.remove(&name);
+            }
+            TRACKERS => {
+                self.trackers.insert(name, recorded(&event.entry));
+            }
+            LEASES if !gone => {
+                let holder = event.entry["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned();
+                if self.holders.last().is_none_or(|(_, last)| *last != holder) {
+                    self.holders.push((event.revision, holder));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One change that a controller made.
+    fn judge(&mut self, request: &Performed, event: &Event) -> Result<(), Violation> {
+        let resource = event.key.resource.as_ref();
+        if resource == LEASES {
+            return Ok(());
+        }
+        self.single_writer(request, event)?;
+        if !OWNED.contains(&resource) {
+            if resource == TRACKERS {
+                self.confirmed.retain(|(process, _), _| *process != request.process);
+            }
+            return Ok(());
+        }
+        let uid = event.entry["metadata"]["uid"].as_str().unwrap_or_default();
+        let what = format!("{resource} {}", event.key.name);
+        if self.foreign.contains(uid) {
+            return Err(Violation::new(
+                "foreign",
+                format!("{what} was made by a user and is changed or deleted"),
+            ));
+        }
+        let going = |entry: &Entry| !entry["metadata"]["deletionTimestamp"].is_null();
+        let was_going = event.previous.as_ref().is_some_and(|previous| going(previous));
+        match event.kind {
+            EventKind::Deleted if !was_going => self.deletion(request, event, &what),
+            EventKind::Modified if going(&event.entry) && !was_going => self.deletion(request, event, &what),
+            EventKind::Added => self.recorded(event, &what),
+            _ => {
+                self.confirmed.retain(|(process, _), _| *process != request.process);
+                Ok(())
+            }
+        }
+    }
+
+    /// No writer but the one who led when it sent the write.
+    fn single_writer(&self, request: &Performed, event: &Event) -> Result<(), Violation> {
+        if !self.elected {
+            return Ok(());
+        }
+        let holder =
+            self.holders.iter().rev().find(|(from, _)| *from <= request.sent).map(|(_, holder)| holder);
+        let writer = identity(request.process);
+        if holder != Some(&writer) {
+            let what =
+                format!("{writer} writes {} {} while {holder:?} leads", event.key.resource, event.key.name);
+            return Err(Violation::new("single writer", what));
+        }
+        Ok(())
+    }
+
+    /// Nothing is deleted that its application, as it was read past all caches just before, wants.
+    fn deletion(&self, request: &Performed, event: &Event, what: &str) -> Result<(), Violation> {
+        let labels = &event.entry["metadata"]["labels"];
+        let Some(name) = labels[APP_NAME].as_str() else {
+            return Err(Violation::new(
+                "foreign",
+                format!("{what} belongs to no application and is deleted"),
+            ));
+        };
+        let lives = |entry: &Option<Arc<Entry>>| {
+            entry.as_ref().is_some_and(|entry| entry["metadata"]["deletionTimestamp"].is_null())
+        };
+        let history = self.applications.get(name).map(Vec::as_slice).unwrap_or_default();
+        if !history.last().is_some_and(|(_, now)| lives(now)) {
+            return Ok(());
+        }
+        let Some(read) = self.confirmed.get(&(request.process, name.to_owned())) else {
+            let what = format!("{what} is deleted without a look at application {name} past the caches");
+            return Err(Violation::new("wrongful delete", what));
+        };
+        let then = history.iter().rev().find(|(from, _)| from <= read).and_then(|(_, state)| state.clone());
+        let Some(then) = then else { return Ok(()) };
+        let place = (event.key.resource.to_string(), event.key.name.clone());
+        if then["metadata"]["deletionTimestamp"].is_null() && model::wanted(&then).contains(&place) {
+            let generation = &then["metadata"]["generation"];
+            let what =
+                format!("{what} is deleted, and application {name} wants it at generation {generation}");
+            return Err(Violation::new("wrongful delete", what));
+        }
+        Ok(())
+    }
+
+    /// Nothing is made that the record does not name already.
+    fn recorded(&self, event: &Event, what: &str) -> Result<(), Violation> {
+        let name = event.entry["metadata"]["labels"][APP_NAME].as_str().unwrap_or_default();
+        let tracker = self.trackers.get(&format!("{name}.{NAMESPACE}"));
+        let place = (event.key.resource.to_string(), event.key.name.clone());
+        if tracker.is_some_and(|places| places.contains(&place)) {
+            return Ok(());
+        }
+        Err(Violation::new(
+            "record",
+            format!("{what} is made before the record of application {name} names it"),
+        ))
+    }
+}
+
+/// The name in `…/applications/NAME`.
+fn application_of_path(path: &str) -> Option<&str> {
+    let path = path.split('?').next()?;
+    let (_, rest) = path.split_once("/applications/")?;
+    (!rest.contains('/')).then_some(rest)
+}
+
+/// The places a record names.
+fn recorded(tracker: &Value) -> BTreeSet<Place> {
+    let entries = tracker["spec"]["managedResources"].as_array();
+    let place = |entry: &Value| {
+        let resource = match entry["kind"].as_str()? {
+            "ConfigMap" => "configmaps",
+            "PersistentVolumeClaim" => "persistentvolumeclaims",
+            "StatefulSet" => "statefulsets.apps",
+            "Deployment" => "deployments.apps",
+            "Service" => "services",
+            _ => return None,
+        };
+        Some((resource.to_owned(), entry["name"].as_str()?.to_owned()))
+    };
+    entries.into_iter().flatten().filter_map(place).collect()
+}

@@ -1,0 +1,229 @@
+//! What users write in a schedule, and which objects it means: the simulation's own reading, not the engine's.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::draws::Draws;
+
+/// Where everything happens.
+pub(crate) const NAMESPACE: &str = "sim";
+/// Names a component may have.
+const NAMES: [&str; 4] = ["front", "back", "data", "side"];
+
+/// Store resource and name of an object in [`NAMESPACE`].
+pub(crate) type Place = (String, String);
+
+/// The component types of the simulation, lightest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Type {
+    Settings,
+    Claim,
+    Store,
+    Web,
+}
+
+impl Type {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Settings => "settings",
+            Self::Claim => "claim",
+            Self::Store => "store",
+            Self::Web => "web",
+        }
+    }
+
+    fn of(name: &str) -> Option<Self> {
+        [Self::Settings, Self::Claim, Self::Store, Self::Web].into_iter().find(|type_| type_.name() == name)
+    }
+
+    fn resources(self) -> &'static [&'static str] {
+        match self {
+            Self::Settings => &["configmaps"],
+            Self::Claim => &["persistentvolumeclaims"],
+            Self::Store => &["statefulsets.apps"],
+            Self::Web => &["deployments.apps", "services"],
+        }
+    }
+}
+
+/// One component as a user writes it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Component {
+    pub(crate) name: &'static str,
+    pub(crate) type_: Type,
+    pub(crate) value: usize,
+    pub(crate) noted: bool,
+}
+
+/// The components of an application, in any of its forms.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Spec {
+    pub(crate) components: Vec<Component>,
+}
+
+impl Spec {
+    /// One to three components.
+    pub(crate) fn draw(draws: &mut Draws) -> Self {
+        let mut components: Vec<Component> = Vec::new();
+        for _ in 0..=draws.weighted(&[2, 3, 1]) {
+            let name = NAMES[draws.below(NAMES.len())];
+            if components.iter().any(|component| component.name == name) {
+                continue;
+            }
+            let type_ = [Type::Settings, Type::Claim, Type::Store, Type::Web][draws.weighted(&[10, 2, 2, 2])];
+            components.push(Component { name, type_, value: draws.below(3), noted: draws.once_in(4) });
+        }
+        Self { components }
+    }
+
+    /// What a user might do next: a component more or less, renamed, another value, a trait on or off.
+    pub(crate) fn changed(&self, draws: &mut Draws) -> Self {
+        let mut next = self.clone();
+        let at = draws.below(next.components.len());
+        match draws.below(6) {
+            0 => next.components[at].value += 1,
+            1 => next.components[at].noted = !next.components[at].noted,
+            2 if next.components.len() > 1 => {
+                next.components.remove(at);
+            }
+            3 => {
+                let name = NAMES[draws.below(NAMES.len())];
+                if next.components.iter().all(|component| component.name != name) {
+                    next.components[at].name = name;
+                }
+            }
+            4 => {
+                let more = Self::draw(draws).components;
+                let new = more.into_iter().find(|more| next.components.iter().all(|c| c.name != more.name));
+                next.components.extend(new);
+            }
+            _ => next = Self::draw(draws),
+        }
+        next
+    }
+
+    /// `spec` of a v1beta1 Application.
+    pub(crate) fn modern(&self) -> Value {
+        let components: Vec<Value> = self
+            .components
+            .iter()
+            .map(|component| {
+                let mut written = json!({
+                    "name": component.name, "type": component.type_.name(),
+                    "properties": {"value": component.value.to_string()},
+                });
+                if component.noted {
+                    let properties = json!({"text": component.value.to_string()});
+                    written["traits"] = json!([{"type": "note", "properties": properties}]);
+                }
+                written
+            })
+            .collect();
+        json!({"components": components})
+    }
+}
+
+/// The workloads and traits that an Application's `spec` asks for.
+pub(crate) fn wanted(application: &Value) -> BTreeSet<Place> {
+    let mut places = BTreeSet::new();
+    for component in application["spec"]["components"].as_array().into_iter().flatten() {
+        let name = component["name"].as_str().unwrap_or_default();
+        let type_ = component["type"].as_str().and_then(Type::of);
+        for resource in type_.map(Type::resources).unwrap_or_default() {
+            places.insert(((*resource).to_owned(), name.to_owned()));
+        }
+        if component["traits"].as_array().is_some_and(|traits| !traits.is_empty()) {
+            places.insert(("configmaps".to_owned(), format!("{name}-note")));
+        }
+    }
+    places
+}
+
+/// Definitions of the types above, small enough that rendering costs nothing.
+pub(crate) fn definitions() -> Vec<Value> {
+    let component = |name: &str, version: &str, kind: &str, template: &str| {
+        json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {
+                "workload": {"definition": {"apiVersion": version, "kind": kind}},
+                "schematic": {"handlebars": {"template": template}},
+            },
+        })
+    };
+    vec![
+        component("settings", "v1", "ConfigMap", SETTINGS),
+        component("claim", "v1", "PersistentVolumeClaim", CLAIM),
+        component("store", "apps/v1", "StatefulSet", STORE),
+        component("web", "apps/v1", "Deployment", WEB),
+        json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "TraitDefinition",
+            "metadata": {"name": "note", "namespace": NAMESPACE},
+            "spec": {
+                "appliesToWorkloads": ["*"],
+                "schematic": {"handlebars": {"template": NOTE}},
+            },
+        }),
+    ]
+}
+
+const SETTINGS: &str = "apiVersion: v1\nkind: ConfigMap\ndata:\n  text: \"{{parameter.value}}\"\n";
+
+const NOTE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{context.name}}-note\ndata:\n  \
+                    text: \"{{parameter.text}}\"\n";
+
+const CLAIM: &str = r#"apiVersion: v1
+kind: PersistentVolumeClaim
+spec:
+  accessModes: [ReadWriteOnce]
+  resources:
+    requests:
+      storage: 1Gi
+"#;
+
+const STORE: &str = r#"apiVersion: apps/v1
+kind: StatefulSet
+spec:
+  replicas: 0
+  serviceName: {{context.name}}
+  selector:
+    matchLabels:
+      component: {{context.name}}
+  template:
+    metadata:
+      labels:
+        component: {{context.name}}
+    spec:
+      containers:
+      - name: main
+        image: store:{{parameter.value}}
+"#;
+
+const WEB: &str = r#"apiVersion: apps/v1
+kind: Deployment
+spec:
+  replicas: 0
+  selector:
+    matchLabels:
+      component: {{context.name}}
+  template:
+    metadata:
+      labels:
+        component: {{context.name}}
+    spec:
+      containers:
+      - name: main
+        image: web:{{parameter.value}}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{context.name}}
+spec:
+  clusterIP: None
+  selector:
+    component: {{context.name}}
+  ports:
+  - port: 80
+"#;

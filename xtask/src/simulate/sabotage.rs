@@ -1,0 +1,178 @@
+//! A controller broken on purpose, by what it sends and is told: every promise must be seen to fail.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+use tower::Service as _;
+use vela_apiserver::ApiServer;
+
+/// How the controller is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sabotage {
+    /// A failed write of an owned object is taken for a success: the set is never completely applied, and pruned.
+    Unproved,
+    /// The look at the application before a deletion sees what the cache might: an older generation.
+    StaleLook,
+    /// Deletions carry no uid and no version.
+    NoPrecondition,
+    /// The record is never written.
+    NoRecord,
+    /// Everybody is told that he holds the lease.
+    EverybodyLeads,
+    /// Part of the status is never kept, so that it is written again and again.
+    RestlessStatus,
+    /// Deletions are only said to be done.
+    NoDeletion,
+    /// Objects are written whoever made them.
+    TakesAll,
+}
+
+impl Sabotage {
+    pub(crate) const ALL: [(&'static str, Self); 8] = [
+        ("unproved", Self::Unproved),
+        ("stale-look", Self::StaleLook),
+        ("no-precondition", Self::NoPrecondition),
+        ("no-record", Self::NoRecord),
+        ("everybody-leads", Self::EverybodyLeads),
+        ("restless-status", Self::RestlessStatus),
+        ("no-deletion", Self::NoDeletion),
+        ("takes-all", Self::TakesAll),
+    ];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, sabotage)| sabotage)
+    }
+}
+
+/// Kinds whose writes are taken for successes by [`Sabotage::Unproved`].
+const OWNED_PATHS: [&str; 3] = ["/configmaps/", "/statefulsets/", "/deployments/"];
+
+/// Where the application is looked at.
+const LOOK: &str = "/namespaces/sim/applications/shop";
+
+fn look() -> Request<Bytes> {
+    let mut request = Request::new(Bytes::new());
+    if let Ok(uri) = format!("/apis/core.oam.dev/v1beta1{LOOK}").parse() {
+        *request.uri_mut() = uri;
+    }
+    request
+}
+
+/// What a broken controller still believes.
+#[derive(Clone, Default)]
+pub(crate) struct Memory(Arc<Mutex<Option<(StatusCode, Value)>>>);
+
+impl Memory {
+    fn keep(&self, answer: (StatusCode, Value)) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    fn kept(&self) -> Option<(StatusCode, Value)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Sabotage {
+    /// The request as the broken controller sends it, or the answer it believes it got.
+    pub(crate) fn change(
+        self,
+        server: &ApiServer,
+        request: Request<Bytes>,
+        memory: &Memory,
+    ) -> Result<Request<Bytes>, Response<Bytes>> {
+        let path = request.uri().path().to_owned();
+        let method = request.method().clone();
+        match self {
+            Self::Unproved
+                if method == Method::PATCH && OWNED_PATHS.iter().any(|owned| path.contains(owned)) =>
+            {
+                let (code, body) = answer(server, request.clone());
+                if code.is_success() {
+                    Err(reply(StatusCode::OK, body))
+                } else {
+                    Err(reply(StatusCode::OK, believed(&request)))
+                }
+            }
+            Self::NoPrecondition if method == Method::DELETE => Ok(edited(request, |body| {
+                body.as_object_mut().map(|body| body.remove("preconditions"));
+            })),
+            Self::NoRecord if method != Method::GET && path.contains("/resourcetrackers") => {
+                let mut body = believed(&request);
+                body["metadata"]["resourceVersion"] = json!("1");
+                Err(reply(StatusCode::OK, body))
+            }
+            Self::RestlessStatus if path.ends_with("/status") => Ok(edited(request, |body| {
+                body["status"]["services"] = Value::Null;
+            })),
+            Self::NoDeletion
+                if method == Method::DELETE && OWNED_PATHS.iter().any(|owned| path.contains(owned)) =>
+            {
+                Err(reply(
+                    StatusCode::OK,
+                    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}),
+                ))
+            }
+            Self::EverybodyLeads if path.contains("/leases") => {
+                if method == Method::GET {
+                    return Err(reply(
+                        StatusCode::NOT_FOUND,
+                        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "NotFound", "message": "none", "code": 404}),
+                    ));
+                }
+                let body = believed(&request);
+                // The server knows one of them, as it would.
+                let _ = answer(server, request);
+                Err(reply(StatusCode::CREATED, body))
+            }
+            Self::StaleLook if method != Method::GET && path.contains("/resourcetrackers") => {
+                memory.keep(answer(server, look()));
+                Ok(request)
+            }
+            Self::StaleLook if method == Method::GET && path.ends_with(LOOK) => match memory.kept() {
+                Some((code, body)) => Err(reply(code, body)),
+                None => Ok(request),
+            },
+            Self::TakesAll
+                if method == Method::GET && OWNED_PATHS.iter().any(|owned| path.contains(owned)) =>
+            {
+                let (code, mut body) = answer(server, request);
+                if code.is_success() {
+                    body["metadata"]["labels"]["app.oam.dev/name"] = json!("shop");
+                }
+                Err(reply(code, body))
+            }
+            _ => Ok(request),
+        }
+    }
+}
+
+fn answer(server: &ApiServer, request: Request<Bytes>) -> (StatusCode, Value) {
+    let Some(Ok(response)) = server.service().call(request.map(Full::new)).now_or_never() else {
+        return (StatusCode::GATEWAY_TIMEOUT, Value::Null);
+    };
+    let code = response.status();
+    let bytes = response.into_body().collect().now_or_never().and_then(Result::ok).map(|all| all.to_bytes());
+    (code, bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null))
+}
+
+/// The object as sent, as if it had been stored.
+fn believed(request: &Request<Bytes>) -> Value {
+    serde_json::from_slice(request.body()).unwrap_or(Value::Null)
+}
+
+fn reply(code: StatusCode, body: Value) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(body.to_string()));
+    *response.status_mut() = code;
+    response
+}
+
+fn edited(request: Request<Bytes>, edit: impl FnOnce(&mut Value)) -> Request<Bytes> {
+    let (parts, bytes) = request.into_parts();
+    let mut body = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!({}));
+    edit(&mut body);
+    Request::from_parts(parts, Bytes::from(body.to_string()))
+}

@@ -1,0 +1,249 @@
+//! A world after its schedule → everything heals and comes to its end, which must be the end of a run without faults.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use vela_apiserver::ApiServer;
+
+use super::check::{OWNED, Violation};
+use super::model::{Component, NAMESPACE, Place, Spec};
+use super::schedule::Schedule;
+use super::user::APPLICATION;
+use super::world::World;
+
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(250);
+/// Looks without a change after which nothing more is expected: longer than every delay of a healthy lap.
+const QUIET_LOOKS: usize = 20;
+/// Looks at most: longer than the longest pause of a watch that failed often.
+const LOOKS_AT_MOST: usize = 480;
+/// Time in which an unchanged world must cost no write: in most schedules, and in some.
+const STILL: Duration = Duration::from_secs(20);
+const STILL_LONG: Duration = Duration::from_secs(600);
+/// Kinds of which a deleted application leaves nothing.
+const BOOKS: [&str; 4] = [
+    "resourcetrackers.core.oam.dev",
+    "applicationrevisions.core.oam.dev",
+    "applications.core.oam.dev",
+    "controllerrevisions.apps",
+];
+
+/// The objects of each component after a run without faults, made once.
+#[derive(Default)]
+pub(crate) struct Expected {
+    known: BTreeMap<Component, BTreeMap<Place, Value>>,
+}
+
+/// Heal, settle, compare, wait, delete, compare.
+pub(crate) async fn end(
+    schedule: &mut Schedule,
+    beginning: &ApiServer,
+    expected: &mut Expected,
+) -> Result<(), Violation> {
+    schedule.note(|| "everything heals".to_owned());
+    schedule.world.start_all();
+    schedule.world.gate.open();
+    schedule.user.make_peace(&schedule.world);
+    if !schedule.user.wants {
+        until(schedule, "the old application is gone", |world| application(world).is_none()).await?;
+        let created = schedule.user.create(&schedule.world);
+        schedule.note(|| created);
+    }
+    until(schedule, "the application runs", is_running).await?;
+    let wanted = expect(&schedule.user.spec, beginning, expected).await?;
+    let wanted = |world: &World| objects(world) == wanted;
+    until(schedule, "the objects are those of a run without faults", wanted).await?;
+    quiet(schedule).await?;
+    let long = schedule.draws_once_in(16);
+    still(schedule, if long { STILL_LONG } else { STILL }).await?;
+    let deleted = schedule.user.delete(&schedule.world);
+    schedule.note(|| deleted);
+    until(schedule, "a deleted application leaves nothing", |world| left(world).is_empty()).await
+}
+
+/// Let the healed world run until the condition holds.
+async fn until(
+    schedule: &mut Schedule,
+    what: &'static str,
+    holds: impl Fn(&World) -> bool,
+) -> Result<(), Violation> {
+    for _ in 0..LOOKS_AT_MOST {
+        if holds(&schedule.world) {
+            return Ok(());
+        }
+        look(schedule).await?;
+    }
+    let status = application(&schedule.world).map(|application| application["status"].clone());
+    let state =
+        json!({"status": status, "objects": show(&objects(&schedule.world)), "left": left(&schedule.world)});
+    Err(Violation::new("convergence", format!("never: {what}; last seen: {state}")))
+}
+
+async fn look(schedule: &mut Schedule) -> Result<(), Violation> {
+    schedule.world.pass(LOOK).await;
+    schedule.world.turn();
+    schedule.world.restart_ended();
+    schedule.check()
+}
+
+/// Until nothing is written any more.
+async fn quiet(schedule: &mut Schedule) -> Result<(), Violation> {
+    let mut same = 0;
+    let mut before = schedule.checker.writes;
+    for _ in 0..LOOKS_AT_MOST {
+        look(schedule).await?;
+        same = if schedule.checker.writes == before { same + 1 } else { 0 };
+        before = schedule.checker.writes;
+        if same >= QUIET_LOOKS {
+            return Ok(());
+        }
+    }
+    Err(Violation::new("quiet", format!("never at rest; last: {}", schedule.checker.last_write)))
+}
+
+/// An unchanged world costs no write, however often the controllers look at it.
+async fn still(schedule: &mut Schedule, time: Duration) -> Result<(), Violation> {
+    let before = schedule.checker.writes;
+    for _ in 0..4 {
+        let touched = schedule.user.touch_definitions(&schedule.world);
+        schedule.note(|| touched);
+        schedule.world.pass(time / 4).await;
+        schedule.world.turn();
+        schedule.check()?;
+    }
+    if schedule.checker.writes != before {
+        let what = format!(
+            "{} writes to an unchanged world; last: {}",
+            schedule.checker.writes - before,
+            schedule.checker.last_write
+        );
+        return Err(Violation::new("quiet", what));
+    }
+    Ok(())
+}
+
+fn application(world: &World) -> Option<Value> {
+    let found = world.server.store().find("applications.core.oam.dev", NAMESPACE, APPLICATION)?;
+    let mut value = found.value().clone();
+    value["metadata"]["managedFields"] = Value::Null;
+    Some(value)
+}
+
+fn is_running(world: &World) -> bool {
+    application(world).is_some_and(|application| {
+        application["status"]["status"] == "running"
+            && application["status"]["observedGeneration"] == application["metadata"]["generation"]
+    })
+}
+
+/// The application's objects, without what differs from run to run.
+fn objects(world: &World) -> BTreeMap<Place, Value> {
+    let mut found = BTreeMap::new();
+    for resource in OWNED {
+        for entry in world.server.store().list(resource, Some(NAMESPACE)).0 {
+            let name = entry["metadata"]["name"].as_str().unwrap_or_default();
+            if name != "kube-root-ca.crt" {
+                found.insert((resource.to_owned(), name.to_owned()), normal(entry.value()));
+            }
+        }
+    }
+    found
+}
+
+/// Labels and annotations that carry the number or hash of a revision, which depend on the way to it.
+const OF_THE_REVISION: [&str; 3] =
+    ["app.oam.dev/appRevision", "app.oam.dev/app-revision-hash", "app.oam.dev/revision"];
+
+/// Annotations with which the cluster's own controllers keep their books.
+fn is_the_clusters(name: &str) -> bool {
+    name.split('/').next().is_some_and(|domain| domain.ends_with("kubernetes.io"))
+}
+
+fn normal(object: &Value) -> Value {
+    let mut object = object.clone();
+    let mut metadata = Map::new();
+    for field in ["name", "labels", "annotations", "finalizers", "deletionTimestamp"] {
+        let mut value = object["metadata"][field].take();
+        if let Some(map) = value.as_object_mut() {
+            map.retain(|name, _| !OF_THE_REVISION.contains(&name.as_str()) && !is_the_clusters(name));
+        }
+        if !value.is_null() && value != json!({}) {
+            metadata.insert(field.to_owned(), value);
+        }
+    }
+    if let Some(spec) = object["spec"].as_object_mut() {
+        spec.remove("volumeName");
+    }
+    object["metadata"] = metadata.into();
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    object
+}
+
+fn show(objects: &BTreeMap<Place, Value>) -> Vec<Value> {
+    objects.values().cloned().collect()
+}
+
+/// What is left of the application anywhere.
+fn left(world: &World) -> Vec<String> {
+    let store = world.server.store();
+    let mut left = Vec::new();
+    for resource in OWNED.into_iter().chain(BOOKS) {
+        for entry in store.list(resource, None).0 {
+            let namespace = entry["metadata"]["namespace"].as_str().unwrap_or(NAMESPACE);
+            let name = entry["metadata"]["name"].as_str().unwrap_or_default();
+            if namespace == NAMESPACE && name != "kube-root-ca.crt" {
+                left.push(format!("{resource} {name}"));
+            }
+        }
+    }
+    left
+}
+
+/// The objects of a run without faults: components of the simulation do not know each other.
+async fn expect(
+    spec: &Spec,
+    beginning: &ApiServer,
+    expected: &mut Expected,
+) -> Result<BTreeMap<Place, Value>, Violation> {
+    let mut all = BTreeMap::new();
+    for component in &spec.components {
+        if !expected.known.contains_key(component) {
+            let made = Box::pin(run_alone(component, beginning)).await?;
+            expected.known.insert(component.clone(), made);
+        }
+        if let Some(known) = expected.known.get(component) {
+            all.extend(known.iter().map(|(place, object)| (place.clone(), object.clone())));
+        }
+    }
+    Ok(all)
+}
+
+/// One component in a world in which nothing goes wrong.
+async fn run_alone(
+    component: &Component,
+    beginning: &ApiServer,
+) -> Result<BTreeMap<Place, Value>, Violation> {
+    let mut world = World::new(beginning, 1, None);
+    world.gate.open();
+    world.start_all();
+    let spec = Spec { components: vec![component.clone()] };
+    let object = json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
+        "metadata": {"name": APPLICATION, "namespace": NAMESPACE}, "spec": spec.modern(),
+    });
+    world.user(http::Method::POST, &super::user::path("applications.core.oam.dev", ""), Some(&object));
+    for _ in 0..LOOKS_AT_MOST {
+        world.pass(LOOK).await;
+        world.turn();
+        if is_running(&world) {
+            let found = objects(&world);
+            world.kill(0);
+            return Ok(found);
+        }
+    }
+    let state = application(&world).unwrap_or(Value::Null);
+    Err(Violation::new("convergence", format!("without any fault {component:?} never runs: {state:#}")))
+}

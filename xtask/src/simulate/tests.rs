@@ -1,0 +1,47 @@
+//! The simulation itself: it repeats exactly, finds nothing in the controllers, and finds what is broken on purpose.
+
+use super::draws::Draws;
+use super::sabotage::Sabotage;
+use super::schedule::{self, Options};
+use super::{Arguments, search, settle, world};
+
+/// Seeds of an ordinary test run; the gate runs many more with fast code.
+const SEEDS: u64 = 60;
+/// Seeds in which every sabotage must be found; the slowest needed about a third of it.
+const SEEDS_OF_SABOTAGE: u64 = 3000;
+
+fn arguments(seeds: u64, sabotage: Option<Sabotage>) -> Arguments {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Arguments { first: 1, seeds, threads, verbose: false, sabotage }
+}
+
+#[test]
+fn the_controllers_keep_their_promises() {
+    let arguments = arguments(SEEDS, None);
+    let total = search(&arguments).unwrap();
+    assert!(total.failed.is_none(), "{}", super::explain(total.failed.unwrap(), &arguments));
+}
+
+#[test]
+fn a_seed_repeats_exactly_in_another_world() {
+    let run = |seed: u64| {
+        let beginning = world::beginning().unwrap();
+        let options = Options { sabotage: None, trace: true };
+        let outcome = schedule::run(&beginning, Draws::new(seed), &options, &mut settle::Expected::default());
+        (outcome.steps, outcome.requests, outcome.fingerprint, outcome.trace)
+    };
+    for seed in [3, 17, 40] {
+        let (once, again) = (run(seed), std::thread::spawn(move || run(seed)).join().unwrap());
+        assert_eq!(once, again, "seed {seed}");
+    }
+}
+
+#[test]
+fn every_promise_can_be_broken() {
+    for (name, sabotage) in Sabotage::ALL {
+        let total = search(&arguments(SEEDS_OF_SABOTAGE, Some(sabotage))).unwrap();
+        let failed =
+            total.failed.unwrap_or_else(|| panic!("{name} is not found in {SEEDS_OF_SABOTAGE} schedules"));
+        println!("{name}: found by seed {failed}");
+    }
+}

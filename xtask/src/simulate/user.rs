@@ -1,0 +1,181 @@
+//! Decisions in → what people do to the cluster: write, change, pause and delete applications, and meddle.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::check::{Checker, OWNED};
+use super::draws::Draws;
+use super::model::{self, NAMESPACE, Spec};
+use super::world::World;
+
+/// The application of every schedule.
+pub(crate) const APPLICATION: &str = "shop";
+
+/// The people.
+pub(crate) struct User {
+    /// What the application last said, and what it said before: people go back and forth.
+    pub(crate) spec: Spec,
+    before: Spec,
+    /// Whether they want it to exist.
+    pub(crate) wants: bool,
+    paused: bool,
+    touched: u32,
+    /// Names of objects they made themselves.
+    foreign: Vec<model::Place>,
+}
+
+impl User {
+    pub(crate) fn new(draws: &mut Draws) -> Self {
+        let spec = Spec::draw(draws);
+        let before = spec.changed(draws);
+        Self { spec, before, wants: false, paused: false, touched: 0, foreign: Vec::new() }
+    }
+
+    /// Do one thing; tells what it was.
+    pub(crate) fn act(&mut self, draws: &mut Draws, world: &World, checker: &mut Checker) -> String {
+        if !self.wants {
+            return self.create(world);
+        }
+        match draws.weighted(&[10, 5, 3, 3, 3, 3, 2, 2]) {
+            0 => {
+                std::mem::swap(&mut self.spec, &mut self.before);
+                self.update(world)
+            }
+            1 => {
+                let next = self.spec.changed(draws);
+                self.before = std::mem::replace(&mut self.spec, next);
+                self.update(world)
+            }
+            2 => self.delete(world),
+            3 => edit_by_hand(draws, world),
+            4 => delete_by_hand(draws, world),
+            5 => self.make_foreign(draws, world, checker),
+            6 => self.pause(world, !self.paused),
+            _ => self.touch_definitions(world),
+        }
+    }
+
+    /// Leave a world in which an end can be expected: the application wanted, nothing of theirs in its way.
+    pub(crate) fn make_peace(&mut self, world: &World) {
+        for (resource, name) in std::mem::take(&mut self.foreign) {
+            world.user(Method::DELETE, &path(&resource, &name), None);
+        }
+        if self.paused {
+            self.pause(world, false);
+        }
+    }
+
+    /// Create the application; while one of that name is still going away the server refuses, and they try again.
+    pub(crate) fn create(&mut self, world: &World) -> String {
+        let object = json!({
+            "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
+            "metadata": {"name": APPLICATION, "namespace": NAMESPACE}, "spec": self.spec.modern(),
+        });
+        let path = path("applications.core.oam.dev", "");
+        let (code, _) = world.user(Method::POST, &path, Some(&object));
+        self.wants = code.is_success();
+        self.paused &= !self.wants;
+        format!("user creates the application: {code}: {}", self.spec.modern())
+    }
+
+    fn update(&mut self, world: &World) -> String {
+        let body = json!({"spec": self.spec.modern()});
+        let (code, _) = world.user(Method::PATCH, &application(), Some(&body));
+        format!("user updates the application: {code}: {}", self.spec.modern())
+    }
+
+    /// Delete the application.
+    pub(crate) fn delete(&mut self, world: &World) -> String {
+        let (code, _) = world.user(Method::DELETE, &application(), None);
+        self.wants = false;
+        format!("user deletes the application: {code}")
+    }
+
+    fn pause(&mut self, world: &World, paused: bool) -> String {
+        self.paused = paused;
+        let label = if paused { json!("true") } else { Value::Null };
+        let body = json!({"metadata": {"labels": {"controller.core.oam.dev/pause": label}}});
+        let (code, _) = world.user(Method::PATCH, &application(), Some(&body));
+        format!("user sets pause to {paused}: {code}")
+    }
+
+    /// Wakes every application that uses a type, and means nothing else.
+    pub(crate) fn touch_definitions(&mut self, world: &World) -> String {
+        self.touched += 1;
+        let body = json!({"metadata": {"annotations": {"touched": self.touched.to_string()}}});
+        for type_ in ["settings", "claim", "store", "web"] {
+            world.user(Method::PATCH, &path("componentdefinitions.core.oam.dev", type_), Some(&body));
+        }
+        "user touches the definitions".to_owned()
+    }
+
+    /// An object of a name that the application wants, or wanted, or may want.
+    fn make_foreign(&mut self, draws: &mut Draws, world: &World, checker: &mut Checker) -> String {
+        let modern = [self.spec.modern(), self.before.modern()];
+        let places: Vec<_> =
+            modern.into_iter().flat_map(|spec| model::wanted(&json!({"spec": spec}))).collect();
+        let (resource, name) = places[draws.below(places.len())].clone();
+        if resource != "configmaps" {
+            return format!("user has no use for a foreign {resource}");
+        }
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": NAMESPACE}, "data": {"text": "of somebody else"},
+        });
+        let (code, made) = world.user(Method::POST, &path(&resource, ""), Some(&object));
+        if let (true, Some(uid)) = (code.is_success(), made["metadata"]["uid"].as_str()) {
+            checker.foreign(uid);
+            self.foreign.push((resource, name.clone()));
+        }
+        format!("user makes a ConfigMap {name}: {code}")
+    }
+}
+
+/// An object of the application, chosen among those that are there.
+fn some_owned(draws: &mut Draws, world: &World) -> Option<(&'static str, String)> {
+    let mut found = Vec::new();
+    for resource in OWNED {
+        for entry in world.server.store().list(resource, Some(NAMESPACE)).0 {
+            if entry["metadata"]["labels"]["app.oam.dev/name"] == APPLICATION {
+                found.push((resource, entry["metadata"]["name"].as_str().unwrap_or_default().to_owned()));
+            }
+        }
+    }
+    let at = draws.below(found.len());
+    found.get(at).cloned()
+}
+
+fn edit_by_hand(draws: &mut Draws, world: &World) -> String {
+    let Some((resource, name)) = some_owned(draws, world) else { return "user finds nothing to edit".into() };
+    let body = match resource {
+        "configmaps" => json!({"data": {"text": "by hand"}}),
+        "deployments.apps" | "statefulsets.apps" => json!({"spec": {"replicas": 1}}),
+        _ => json!({"metadata": {"labels": {"app.oam.dev/component": "by-hand"}}}),
+    };
+    let (code, _) = world.user(Method::PATCH, &path(resource, &name), Some(&body));
+    format!("user edits {resource} {name} by hand: {code}")
+}
+
+fn delete_by_hand(draws: &mut Draws, world: &World) -> String {
+    let Some((resource, name)) = some_owned(draws, world) else {
+        return "user finds nothing to delete".into();
+    };
+    let (code, _) = world.user(Method::DELETE, &path(resource, &name), None);
+    format!("user deletes {resource} {name} by hand: {code}")
+}
+
+fn application() -> String {
+    path("applications.core.oam.dev", APPLICATION)
+}
+
+/// Where an object of the namespace is; with an empty name, where its kind is.
+pub(crate) fn path(resource: &str, name: &str) -> String {
+    let root = match resource.split_once('.') {
+        None => format!("/api/v1/namespaces/{NAMESPACE}/{resource}"),
+        Some((plural, "core.oam.dev")) => {
+            format!("/apis/core.oam.dev/v1beta1/namespaces/{NAMESPACE}/{plural}")
+        }
+        Some((plural, group)) => format!("/apis/{group}/v1/namespaces/{NAMESPACE}/{plural}"),
+    };
+    if name.is_empty() { root } else { format!("{root}/{name}") }
+}

@@ -1,0 +1,211 @@
+//! One schedule's world: a forked server, the gate, the processes of the controllers, and a clock that jumps.
+
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tower::Service as _;
+use vela_apiserver::{ApiServer, ByHand, Clock};
+use vela_core::options::{Capability, Generations, Options};
+use vela_core::{Controllers, LeaseConfig, Stop};
+
+use super::gate::{Gate, Process};
+use super::model::{self, NAMESPACE};
+use super::sabotage::Sabotage;
+
+/// Time that passes with every step, so that all that can run by itself does.
+pub(crate) const STEP: Duration = Duration::from_millis(1);
+/// Where the two replicas agree who leads.
+pub(crate) const LEASE: &str = "vela-core";
+/// Objects reconciled at the same time by one process.
+const WORKERS: usize = 2;
+
+/// A world.
+pub(crate) struct World {
+    pub(crate) server: ApiServer,
+    pub(crate) gate: Gate,
+    cluster: ByHand,
+    processes: Vec<Option<Running>>,
+    started: Process,
+    elected: bool,
+}
+
+struct Running {
+    process: Process,
+    stop: Stop,
+    task: JoinHandle<Result<(), vela_core::Error>>,
+}
+
+/// The world every schedule begins with: kinds, namespace, definitions.
+pub(crate) fn beginning() -> Result<ApiServer, String> {
+    let server = ApiServer::builder().build().map_err(|error| error.to_string())?;
+    let crds = vela_crds::crds().map_err(|error| error.to_string())?;
+    let mut objects = Vec::new();
+    for crd in crds {
+        objects.push(serde_json::to_value(crd).map_err(|error| error.to_string())?);
+    }
+    objects.push(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
+    objects.push(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vela-system"}}));
+    objects.extend(model::definitions());
+    for object in objects {
+        let answer = send(&server, Method::POST, &collection(&object)?, Some(&object));
+        if !answer.0.is_success() {
+            return Err(format!("cannot prepare the world: {}", answer.1));
+        }
+    }
+    let mut cluster = server.controllers_by_hand();
+    for _ in 0..10 {
+        cluster.turn();
+    }
+    Ok(server)
+}
+
+/// Where objects like this are created.
+fn collection(object: &Value) -> Result<String, String> {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let plural = match kind {
+        "CustomResourceDefinition" => "customresourcedefinitions",
+        "Namespace" => "namespaces",
+        "ComponentDefinition" => "componentdefinitions",
+        "TraitDefinition" => "traitdefinitions",
+        other => return Err(format!("no place known for kind {other}")),
+    };
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    let root = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+    Ok(match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("{root}/namespaces/{namespace}/{plural}"),
+        None => format!("{root}/{plural}"),
+    })
+}
+
+/// A request past the gate, as a user sends it.
+pub(crate) fn send(
+    server: &ApiServer,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> (StatusCode, Value) {
+    let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let bytes = body.map(Value::to_string).unwrap_or_default();
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("content-type", kind)
+        .header("user-agent", "user")
+        .body(Full::new(bytes::Bytes::from(bytes)));
+    let answer = request.ok().and_then(|request| server.service().call(request).now_or_never());
+    let Some(Ok(response)) = answer else { return (StatusCode::BAD_REQUEST, Value::Null) };
+    let code = response.status();
+    let bytes = response.into_body().collect().now_or_never().and_then(Result::ok).map(|all| all.to_bytes());
+    (code, bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null))
+}
+
+impl World {
+    /// A world of its own from the common beginning; must be called inside a runtime whose clock is paused.
+    pub(crate) fn new(beginning: &ApiServer, replicas: usize, sabotage: Option<Sabotage>) -> Self {
+        let start = Instant::now();
+        let clock = Clock::from_fn(move || {
+            let passed = i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
+            jiff::Timestamp::from_millisecond(EPOCH_MILLISECONDS.saturating_add(passed)).unwrap_or_default()
+        });
+        let server = beginning.fork(clock);
+        let gate = Gate::new(&server, sabotage);
+        let cluster = server.controllers_by_hand();
+        let processes = (0..replicas).map(|_| None).collect();
+        Self { server, gate, cluster, processes, started: 0, elected: replicas > 1 }
+    }
+
+    /// Let everything run that can run by itself, which takes one step of time.
+    pub(crate) async fn settle_step(&self) {
+        tokio::time::sleep(STEP).await;
+    }
+
+    /// Let time pass.
+    pub(crate) async fn pass(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    /// One turn of workload controllers and garbage collector.
+    pub(crate) fn turn(&mut self) {
+        self.cluster.turn();
+    }
+
+    pub(crate) fn user(&self, method: Method, path: &str, body: Option<&Value>) -> (StatusCode, Value) {
+        send(&self.server, method, path, body)
+    }
+
+    /// The running process of a replica.
+    pub(crate) fn process(&self, replica: usize) -> Option<Process> {
+        self.processes.get(replica)?.as_ref().map(|running| running.process)
+    }
+
+    pub(crate) fn replicas(&self) -> usize {
+        self.processes.len()
+    }
+
+    /// Start a replica with empty caches.
+    pub(crate) fn start(&mut self, replica: usize) {
+        self.started += 1;
+        let process = self.started;
+        let client = kube::Client::new(self.gate.door(process), "default");
+        let lease = self.elected.then(|| LeaseConfig {
+            namespace: "vela-system".to_owned(),
+            name: LEASE.to_owned(),
+            identity: identity(process),
+        });
+        let options = Options {
+            concurrent_reconciles: WORKERS,
+            disabled: Capability::ALL.into_iter().collect(),
+            generations: Generations { application_configurations: false, applications: true },
+            ..Options::default()
+        };
+        let how = vela_core::Process { options, lease, ..vela_core::Process::default() };
+        let stop = how.stop.clone();
+        let task = tokio::spawn(Controllers::run(client, how));
+        if let Some(place) = self.processes.get_mut(replica) {
+            *place = Some(Running { process, stop, task });
+        }
+    }
+
+    /// End a replica in the middle of whatever it does, as SIGKILL would.
+    pub(crate) fn kill(&mut self, replica: usize) {
+        if let Some(running) = self.processes.get_mut(replica).and_then(Option::take) {
+            self.gate.kill(running.process);
+            running.task.abort();
+            running.stop.cancel();
+        }
+    }
+
+    /// Start again what ended by itself: a leader that lost its lease exits, and its pod is restarted.
+    pub(crate) fn restart_ended(&mut self) -> usize {
+        let ended: Vec<usize> = (0..self.processes.len())
+            .filter(|at| self.processes[*at].as_ref().is_some_and(|running| running.task.is_finished()))
+            .collect();
+        for replica in &ended {
+            self.kill(*replica);
+            self.start(*replica);
+        }
+        ended.len()
+    }
+
+    /// Start what is not running.
+    pub(crate) fn start_all(&mut self) {
+        for replica in 0..self.processes.len() {
+            if self.processes[replica].is_none() {
+                self.start(replica);
+            }
+        }
+    }
+}
+
+/// How a process signs the lease.
+pub(crate) fn identity(process: Process) -> String {
+    format!("process-{process}")
+}
+
+/// 2026-01-01: any moment does.
+const EPOCH_MILLISECONDS: i64 = 1_767_225_600_000;
