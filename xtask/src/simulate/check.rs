@@ -128,7 +128,7 @@ impl Checker {
         let gone = event.kind == EventKind::Deleted;
         let name = event.key.name.clone();
         match event.key.resource.as_ref() {
-            APPLICATIONS => {
+            APPLICATIONS | model::CONFIGURATIONS => {
                 let now = (!gone).then(|| event.entry.clone());
                 self.applications.entry(name).or_default().push((event.revision, now));
             }
@@ -200,8 +200,9 @@ impl Checker {
 
     /// Nothing is deleted that its application, as it was read past all caches just before, wants.
     fn deletion(&self, request: &Performed, event: &Event, what: &str) -> Result<(), Violation> {
-        let labels = &event.entry["metadata"]["labels"];
-        let Some(name) = labels[APP_NAME].as_str() else {
+        let owner = controller(&event.entry);
+        let label = event.entry["metadata"]["labels"][APP_NAME].as_str();
+        let Some(name) = owner.map_or(label, |owner| owner["name"].as_str()) else {
             return Err(Violation::new(
                 "foreign",
                 format!("{what} belongs to no application and is deleted"),
@@ -232,6 +233,10 @@ impl Checker {
 
     /// Nothing is made that the record does not name already.
     fn recorded(&self, event: &Event, what: &str) -> Result<(), Violation> {
+        // What a configuration makes names it as its controller, which is record enough.
+        if controller(&event.entry).is_some_and(|owner| owner["kind"] == "ApplicationConfiguration") {
+            return Ok(());
+        }
         let name = event.entry["metadata"]["labels"][APP_NAME].as_str().unwrap_or_default();
         let tracker = self.trackers.get(&format!("{name}.{NAMESPACE}"));
         let place = (event.key.resource.to_string(), event.key.name.clone());
@@ -245,10 +250,17 @@ impl Checker {
     }
 }
 
+/// The owner that controls an object.
+fn controller(object: &Value) -> Option<&Value> {
+    let owners = object["metadata"]["ownerReferences"].as_array();
+    owners.into_iter().flatten().find(|owner| owner["controller"] == true)
+}
+
 /// The name in `…/applications/NAME`.
 fn application_of_path(path: &str) -> Option<&str> {
     let path = path.split('?').next()?;
-    let (_, rest) = path.split_once("/applications/")?;
+    let (_, rest) =
+        path.split_once("/applications/").or_else(|| path.split_once("/applicationconfigurations/"))?;
     (!rest.contains('/')).then_some(rest)
 }
 

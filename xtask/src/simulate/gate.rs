@@ -162,11 +162,18 @@ impl Gate {
     pub(crate) fn kill(&self, process: Process) {
         let mut state = self.lock();
         state.dead.insert(process);
-        state.pending.retain(|_, pending| {
-            pending.sender = if pending.process == process { None } else { pending.sender.take() };
-            pending.process != process || pending.is_asked() && pending.writes()
-        });
+        let (gone, left): (BTreeMap<_, _>, _) =
+            std::mem::take(&mut state.pending).into_iter().partition(|(_, pending)| {
+                pending.process == process && !(pending.is_asked() && pending.writes())
+            });
+        state.pending = left;
+        for pending in state.pending.values_mut().filter(|pending| pending.process == process) {
+            pending.sender = None;
+        }
         state.watches.retain(|_, watch| watch.process != process);
+        drop(state);
+        // An answer that is dropped comes back here to take its watch off the books.
+        drop(gone);
     }
 
     /// Perform it if that is not done yet, and give the answer.
@@ -391,12 +398,15 @@ struct Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let mut state = self.gate.lock();
-        if let Some(pending) = state.pending.get_mut(&self.id) {
-            pending.sender = None;
-            if !(pending.is_asked() && pending.writes()) {
-                state.pending.remove(&self.id);
-            }
+        let Some(pending) = state.pending.get_mut(&self.id) else { return };
+        pending.sender = None;
+        if pending.is_asked() && pending.writes() {
+            return;
         }
+        let gone = state.pending.remove(&self.id);
+        drop(state);
+        // An answer that is dropped comes back here to take its watch off the books.
+        drop(gone);
     }
 }
 

@@ -86,6 +86,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
         total.steps as f64 / total.schedules.max(1) as f64,
         total.requests as f64 / total.schedules.max(1) as f64,
     );
+    println!("simulate: fingerprint {:016x}", total.fingerprint);
     let each = |at: usize| total.times[at].as_secs_f64() * 1000.0 / total.schedules.max(1) as f64;
     println!("simulate: of this world {:.2} ms, steps {:.2} ms, end {:.2} ms", each(0), each(1), each(2));
     match total.failed {
@@ -100,6 +101,8 @@ struct Total {
     steps: u64,
     requests: u64,
     times: [Duration; 3],
+    /// Equal for equal runs.
+    fingerprint: u64,
     failed: Option<u64>,
 }
 
@@ -123,6 +126,7 @@ fn search(arguments: &Arguments) -> Result<Total, String> {
                 total.schedules += 1;
                 total.steps += outcome.steps as u64;
                 total.requests += outcome.requests;
+                total.fingerprint ^= outcome.fingerprint.rotate_left(u32::try_from(seed % 64).unwrap_or(0));
                 total.times.iter_mut().zip(outcome.times).for_each(|(total, time)| *total += time);
                 if outcome.violation.is_some() {
                     stop.store(true, Ordering::SeqCst);

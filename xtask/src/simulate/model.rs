@@ -14,6 +14,31 @@ const NAMES: [&str; 4] = ["front", "back", "data", "side"];
 /// Store resource and name of an object in [`NAMESPACE`].
 pub(crate) type Place = (String, String);
 
+/// In which form people write the application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// An Application of v1beta1.
+    #[default]
+    Application,
+    /// An ApplicationConfiguration with Components.
+    Configuration,
+}
+
+impl Form {
+    /// Store resource of the owner.
+    pub(crate) fn resource(self) -> &'static str {
+        match self {
+            Self::Application => "applications.core.oam.dev",
+            Self::Configuration => CONFIGURATIONS,
+        }
+    }
+}
+
+/// Where ApplicationConfigurations lie.
+pub(crate) const CONFIGURATIONS: &str = "applicationconfigurations.core.oam.dev";
+/// Where Components lie.
+pub(crate) const COMPONENTS: &str = "components.core.oam.dev";
+
 /// The component types of the simulation, lightest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Type {
@@ -37,6 +62,29 @@ impl Type {
         [Self::Settings, Self::Claim, Self::Store, Self::Web].into_iter().find(|type_| type_.name() == name)
     }
 
+    /// The workload of a Component.
+    fn workload(self, name: &str, value: usize) -> Value {
+        match self {
+            Self::Claim => json!({
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+            }),
+            Self::Store | Self::Web => json!({
+                "apiVersion": "apps/v1", "kind": "StatefulSet",
+                "spec": {
+                    "replicas": 0, "serviceName": name, "selector": {"matchLabels": {"component": name}},
+                    "template": {
+                        "metadata": {"labels": {"component": name}},
+                        "spec": {"containers": [{"name": "main", "image": format!("store:{value}")}]},
+                    },
+                },
+            }),
+            Self::Settings => {
+                json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"text": value.to_string()}})
+            }
+        }
+    }
+
     fn resources(self) -> &'static [&'static str] {
         match self {
             Self::Settings => &["configmaps"],
@@ -44,6 +92,15 @@ impl Type {
             Self::Store => &["statefulsets.apps"],
             Self::Web => &["deployments.apps", "services"],
         }
+    }
+}
+
+/// The type of a component of that name, where names have types.
+fn fixed_type(name: &str) -> Type {
+    match name {
+        "data" => Type::Claim,
+        "side" => Type::Store,
+        _ => Type::Settings,
     }
 }
 
@@ -103,6 +160,43 @@ impl Spec {
         next
     }
 
+    /// The same with the type that each name has for good, so that a configuration alone says what is wanted.
+    pub(crate) fn with_fixed_types(mut self) -> Self {
+        for component in &mut self.components {
+            component.type_ = fixed_type(component.name);
+        }
+        self
+    }
+
+    /// The Components of a configuration.
+    pub(crate) fn components(&self) -> Vec<Value> {
+        let written = |component: &Component| {
+            json!({
+                "apiVersion": "core.oam.dev/v1alpha2", "kind": "Component",
+                "metadata": {"name": component.name, "namespace": NAMESPACE},
+                "spec": {"workload": component.type_.workload(component.name, component.value)},
+            })
+        };
+        self.components.iter().map(written).collect()
+    }
+
+    /// `spec` of an ApplicationConfiguration.
+    pub(crate) fn configuration(&self) -> Value {
+        let written = |component: &Component| {
+            let mut written = json!({"componentName": component.name});
+            if component.noted {
+                let note = json!({
+                    "apiVersion": "v1", "kind": "ConfigMap",
+                    "metadata": {"name": format!("{}-note", component.name)},
+                    "data": {"text": component.value.to_string()},
+                });
+                written["traits"] = json!([{"trait": note}]);
+            }
+            written
+        };
+        json!({"components": self.components.iter().map(written).collect::<Vec<_>>()})
+    }
+
     /// `spec` of a v1beta1 Application.
     pub(crate) fn modern(&self) -> Value {
         let components: Vec<Value> = self
@@ -128,8 +222,12 @@ impl Spec {
 pub(crate) fn wanted(application: &Value) -> BTreeSet<Place> {
     let mut places = BTreeSet::new();
     for component in application["spec"]["components"].as_array().into_iter().flatten() {
-        let name = component["name"].as_str().unwrap_or_default();
-        let type_ = component["type"].as_str().and_then(Type::of);
+        let configured = component["componentName"].as_str();
+        let name = configured.or(component["name"].as_str()).unwrap_or_default();
+        let type_ = match configured {
+            Some(name) => Some(fixed_type(name)),
+            None => component["type"].as_str().and_then(Type::of),
+        };
         for resource in type_.map(Type::resources).unwrap_or_default() {
             places.insert(((*resource).to_owned(), name.to_owned()));
         }

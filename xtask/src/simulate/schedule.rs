@@ -100,7 +100,7 @@ impl Schedule {
         let user = User::new(&mut draws);
         let replicas =
             if draws.once_in(4) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
-        let world = World::new(beginning, replicas, options.sabotage);
+        let world = World::new(beginning, user.form, replicas, options.sabotage);
         let checker = Checker::new(&world.server, replicas > 1);
         let actions_left = 2 + draws.below(5);
         Self {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use vela_apiserver::ApiServer;
 
 use super::check::{OWNED, Violation};
-use super::model::{Component, NAMESPACE, Place, Spec};
+use super::model::{Component, Form, NAMESPACE, Place, Spec};
 use super::schedule::Schedule;
 use super::user::APPLICATION;
 use super::world::World;
@@ -22,17 +22,19 @@ const LOOKS_AT_MOST: usize = 480;
 const STILL: Duration = Duration::from_secs(20);
 const STILL_LONG: Duration = Duration::from_secs(600);
 /// Kinds of which a deleted application leaves nothing.
-const BOOKS: [&str; 4] = [
+const BOOKS: [&str; 6] = [
     "resourcetrackers.core.oam.dev",
     "applicationrevisions.core.oam.dev",
     "applications.core.oam.dev",
     "controllerrevisions.apps",
+    super::model::CONFIGURATIONS,
+    super::model::COMPONENTS,
 ];
 
 /// The objects of each component after a run without faults, made once.
 #[derive(Default)]
 pub(crate) struct Expected {
-    known: BTreeMap<Component, BTreeMap<Place, Value>>,
+    known: BTreeMap<(Form, Component), BTreeMap<Place, Value>>,
 }
 
 /// Heal, settle, compare, wait, delete, compare.
@@ -51,7 +53,7 @@ pub(crate) async fn end(
         schedule.note(|| created);
     }
     until(schedule, "the application runs", is_running).await?;
-    let wanted = expect(&schedule.user.spec, beginning, expected).await?;
+    let wanted = expect(schedule.user.form, &schedule.user.spec, beginning, expected).await?;
     let wanted = |world: &World| objects(world) == wanted;
     until(schedule, "the objects are those of a run without faults", wanted).await?;
     quiet(schedule).await?;
@@ -59,6 +61,7 @@ pub(crate) async fn end(
     still(schedule, if long { STILL_LONG } else { STILL }).await?;
     let deleted = schedule.user.delete(&schedule.world);
     schedule.note(|| deleted);
+    schedule.user.clean_up(&schedule.world);
     until(schedule, "a deleted application leaves nothing", |world| left(world).is_empty()).await
 }
 
@@ -105,9 +108,14 @@ async fn quiet(schedule: &mut Schedule) -> Result<(), Violation> {
 /// An unchanged world costs no write, however often the controllers look at it.
 async fn still(schedule: &mut Schedule, time: Duration) -> Result<(), Violation> {
     let before = schedule.checker.writes;
-    for _ in 0..4 {
+    for quarter in 0..4 {
         let touched = schedule.user.touch_definitions(&schedule.world);
         schedule.note(|| touched);
+        // A process with empty caches looks at everything.
+        if time == STILL_LONG && quarter == 2 {
+            schedule.world.kill(0);
+            schedule.world.start(0);
+        }
         schedule.world.pass(time / 4).await;
         schedule.world.turn();
         schedule.check()?;
@@ -124,7 +132,9 @@ async fn still(schedule: &mut Schedule, time: Duration) -> Result<(), Violation>
 }
 
 fn application(world: &World) -> Option<Value> {
-    let found = world.server.store().find("applications.core.oam.dev", NAMESPACE, APPLICATION)?;
+    let store = world.server.store();
+    let find = |form: Form| store.find(form.resource(), NAMESPACE, APPLICATION);
+    let found = find(Form::Application).or_else(|| find(Form::Configuration))?;
     let mut value = found.value().clone();
     value["metadata"]["managedFields"] = Value::Null;
     Some(value)
@@ -132,8 +142,17 @@ fn application(world: &World) -> Option<Value> {
 
 fn is_running(world: &World) -> bool {
     application(world).is_some_and(|application| {
-        application["status"]["status"] == "running"
-            && application["status"]["observedGeneration"] == application["metadata"]["generation"]
+        let status = &application["status"];
+        let well = match application["kind"].as_str() {
+            Some("Application") => status["status"] == "running",
+            _ => {
+                let conditions = status["conditions"].as_array();
+                let synced =
+                    |condition: &Value| condition["type"] == "Synced" && condition["status"] == "True";
+                conditions.is_some_and(|conditions| conditions.iter().any(synced))
+            }
+        };
+        well && status["observedGeneration"] == application["metadata"]["generation"]
     })
 }
 
@@ -204,17 +223,19 @@ fn left(world: &World) -> Vec<String> {
 
 /// The objects of a run without faults: components of the simulation do not know each other.
 async fn expect(
+    form: Form,
     spec: &Spec,
     beginning: &ApiServer,
     expected: &mut Expected,
 ) -> Result<BTreeMap<Place, Value>, Violation> {
     let mut all = BTreeMap::new();
     for component in &spec.components {
-        if !expected.known.contains_key(component) {
-            let made = Box::pin(run_alone(component, beginning)).await?;
-            expected.known.insert(component.clone(), made);
+        let key = (form, component.clone());
+        if !expected.known.contains_key(&key) {
+            let made = Box::pin(run_alone(form, component, beginning)).await?;
+            expected.known.insert(key.clone(), made);
         }
-        if let Some(known) = expected.known.get(component) {
+        if let Some(known) = expected.known.get(&key) {
             all.extend(known.iter().map(|(place, object)| (place.clone(), object.clone())));
         }
     }
@@ -223,18 +244,15 @@ async fn expect(
 
 /// One component in a world in which nothing goes wrong.
 async fn run_alone(
+    form: Form,
     component: &Component,
     beginning: &ApiServer,
 ) -> Result<BTreeMap<Place, Value>, Violation> {
-    let mut world = World::new(beginning, 1, None);
+    let mut world = World::new(beginning, form, 1, None);
     world.gate.open();
     world.start_all();
     let spec = Spec { components: vec![component.clone()] };
-    let object = json!({
-        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
-        "metadata": {"name": APPLICATION, "namespace": NAMESPACE}, "spec": spec.modern(),
-    });
-    world.user(http::Method::POST, &super::user::path("applications.core.oam.dev", ""), Some(&object));
+    super::user::write(&world, form, &spec);
     for _ in 0..LOOKS_AT_MOST {
         world.pass(LOOK).await;
         world.turn();

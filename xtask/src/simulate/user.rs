@@ -1,11 +1,11 @@
 //! Decisions in → what people do to the cluster: write, change, pause and delete applications, and meddle.
 
-use http::Method;
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::check::{Checker, OWNED};
 use super::draws::Draws;
-use super::model::{self, NAMESPACE, Spec};
+use super::model::{self, Form, NAMESPACE, Spec};
 use super::world::World;
 
 /// The application of every schedule.
@@ -16,6 +16,7 @@ pub(crate) struct User {
     /// What the application last said, and what it said before: people go back and forth.
     pub(crate) spec: Spec,
     before: Spec,
+    pub(crate) form: Form,
     /// Whether they want it to exist.
     pub(crate) wants: bool,
     paused: bool,
@@ -26,9 +27,14 @@ pub(crate) struct User {
 
 impl User {
     pub(crate) fn new(draws: &mut Draws) -> Self {
+        let form = [Form::Application, Form::Configuration][usize::from(draws.once_in(3))];
         let spec = Spec::draw(draws);
         let before = spec.changed(draws);
-        Self { spec, before, wants: false, paused: false, touched: 0, foreign: Vec::new() }
+        let (spec, before) = match form {
+            Form::Application => (spec, before),
+            Form::Configuration => (spec.with_fixed_types(), before.with_fixed_types()),
+        };
+        Self { form, spec, before, wants: false, paused: false, touched: 0, foreign: Vec::new() }
     }
 
     /// Do one thing; tells what it was.
@@ -42,7 +48,10 @@ impl User {
                 self.update(world)
             }
             1 => {
-                let next = self.spec.changed(draws);
+                let mut next = self.spec.changed(draws);
+                if self.form == Form::Configuration {
+                    next = next.with_fixed_types();
+                }
                 self.before = std::mem::replace(&mut self.spec, next);
                 self.update(world)
             }
@@ -50,7 +59,7 @@ impl User {
             3 => edit_by_hand(draws, world),
             4 => delete_by_hand(draws, world),
             5 => self.make_foreign(draws, world, checker),
-            6 => self.pause(world, !self.paused),
+            6 if self.form == Form::Application => self.pause(world, !self.paused),
             _ => self.touch_definitions(world),
         }
     }
@@ -67,36 +76,47 @@ impl User {
 
     /// Create the application; while one of that name is still going away the server refuses, and they try again.
     pub(crate) fn create(&mut self, world: &World) -> String {
-        let object = json!({
-            "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
-            "metadata": {"name": APPLICATION, "namespace": NAMESPACE}, "spec": self.spec.modern(),
-        });
-        let path = path("applications.core.oam.dev", "");
-        let (code, _) = world.user(Method::POST, &path, Some(&object));
+        let (said, code) = write(world, self.form, &self.spec);
         self.wants = code.is_success();
         self.paused &= !self.wants;
-        format!("user creates the application: {code}: {}", self.spec.modern())
+        format!("user creates the application: {code}: {said}")
     }
 
     fn update(&mut self, world: &World) -> String {
-        let body = json!({"spec": self.spec.modern()});
-        let (code, _) = world.user(Method::PATCH, &application(), Some(&body));
-        format!("user updates the application: {code}: {}", self.spec.modern())
+        if self.form == Form::Configuration {
+            put_components(world, &self.spec);
+        }
+        let said = said(self.form, &self.spec);
+        let body = json!({"spec": said});
+        let (code, _) = world.user(Method::PATCH, &self.application(), Some(&body));
+        format!("user updates the application: {code}: {said}")
     }
 
     /// Delete the application.
     pub(crate) fn delete(&mut self, world: &World) -> String {
-        let (code, _) = world.user(Method::DELETE, &application(), None);
+        let (code, _) = world.user(Method::DELETE, &self.application(), None);
         self.wants = false;
         format!("user deletes the application: {code}")
+    }
+
+    /// Delete what people made beside the application.
+    pub(crate) fn clean_up(&self, world: &World) {
+        for entry in world.server.store().list(model::COMPONENTS, Some(NAMESPACE)).0 {
+            let name = entry["metadata"]["name"].as_str().unwrap_or_default();
+            world.user(Method::DELETE, &path(model::COMPONENTS, name), None);
+        }
     }
 
     fn pause(&mut self, world: &World, paused: bool) -> String {
         self.paused = paused;
         let label = if paused { json!("true") } else { Value::Null };
         let body = json!({"metadata": {"labels": {"controller.core.oam.dev/pause": label}}});
-        let (code, _) = world.user(Method::PATCH, &application(), Some(&body));
+        let (code, _) = world.user(Method::PATCH, &self.application(), Some(&body));
         format!("user sets pause to {paused}: {code}")
+    }
+
+    fn application(&self) -> String {
+        path(self.form.resource(), APPLICATION)
     }
 
     /// Wakes every application that uses a type, and means nothing else.
@@ -111,7 +131,7 @@ impl User {
 
     /// An object of a name that the application wants, or wanted, or may want.
     fn make_foreign(&mut self, draws: &mut Draws, world: &World, checker: &mut Checker) -> String {
-        let modern = [self.spec.modern(), self.before.modern()];
+        let modern = [said(self.form, &self.spec), said(self.form, &self.before)];
         let places: Vec<_> =
             modern.into_iter().flat_map(|spec| model::wanted(&json!({"spec": spec}))).collect();
         let (resource, name) = places[draws.below(places.len())].clone();
@@ -164,14 +184,51 @@ fn delete_by_hand(draws: &mut Draws, world: &World) -> String {
     format!("user deletes {resource} {name} by hand: {code}")
 }
 
-fn application() -> String {
-    path("applications.core.oam.dev", APPLICATION)
+/// What people write into the `spec`.
+fn said(form: Form, spec: &Spec) -> Value {
+    match form {
+        Form::Application => spec.modern(),
+        Form::Configuration => spec.configuration(),
+    }
+}
+
+/// Create the application and what it needs.
+pub(crate) fn write(world: &World, form: Form, spec: &Spec) -> (Value, StatusCode) {
+    let (version, kind) = match form {
+        Form::Application => ("core.oam.dev/v1beta1", "Application"),
+        Form::Configuration => ("core.oam.dev/v1alpha2", "ApplicationConfiguration"),
+    };
+    if form == Form::Configuration {
+        put_components(world, spec);
+    }
+    let said = said(form, spec);
+    let object = json!({
+        "apiVersion": version, "kind": kind,
+        "metadata": {"name": APPLICATION, "namespace": NAMESPACE}, "spec": said,
+    });
+    let (code, _) = world.user(Method::POST, &path(form.resource(), ""), Some(&object));
+    (said, code)
+}
+
+/// Create or change the Components; those no longer named stay, as they do where people apply files.
+fn put_components(world: &World, spec: &Spec) {
+    for component in spec.components() {
+        let (code, _) = world.user(Method::POST, &path(model::COMPONENTS, ""), Some(&component));
+        if code == StatusCode::CONFLICT {
+            let name = component["metadata"]["name"].as_str().unwrap_or_default();
+            let body = json!({"spec": component["spec"]});
+            world.user(Method::PATCH, &path(model::COMPONENTS, name), Some(&body));
+        }
+    }
 }
 
 /// Where an object of the namespace is; with an empty name, where its kind is.
 pub(crate) fn path(resource: &str, name: &str) -> String {
     let root = match resource.split_once('.') {
         None => format!("/api/v1/namespaces/{NAMESPACE}/{resource}"),
+        Some((plural @ ("applicationconfigurations" | "components"), group)) => {
+            format!("/apis/{group}/v1alpha2/namespaces/{NAMESPACE}/{plural}")
+        }
         Some((plural, "core.oam.dev")) => {
             format!("/apis/core.oam.dev/v1beta1/namespaces/{NAMESPACE}/{plural}")
         }

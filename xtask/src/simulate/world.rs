@@ -14,7 +14,7 @@ use vela_core::options::{Capability, Generations, Options};
 use vela_core::{Controllers, LeaseConfig, Stop};
 
 use super::gate::{Gate, Process};
-use super::model::{self, NAMESPACE};
+use super::model::{self, Form, NAMESPACE};
 use super::sabotage::Sabotage;
 
 /// Time that passes with every step, so that all that can run by itself does.
@@ -32,6 +32,7 @@ pub(crate) struct World {
     processes: Vec<Option<Running>>,
     started: Process,
     elected: bool,
+    form: Form,
 }
 
 struct Running {
@@ -106,7 +107,12 @@ pub(crate) fn send(
 
 impl World {
     /// A world of its own from the common beginning; must be called inside a runtime whose clock is paused.
-    pub(crate) fn new(beginning: &ApiServer, replicas: usize, sabotage: Option<Sabotage>) -> Self {
+    pub(crate) fn new(
+        beginning: &ApiServer,
+        form: Form,
+        replicas: usize,
+        sabotage: Option<Sabotage>,
+    ) -> Self {
         let start = Instant::now();
         let clock = Clock::from_fn(move || {
             let passed = i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
@@ -116,7 +122,7 @@ impl World {
         let gate = Gate::new(&server, sabotage);
         let cluster = server.controllers_by_hand();
         let processes = (0..replicas).map(|_| None).collect();
-        Self { server, gate, cluster, processes, started: 0, elected: replicas > 1 }
+        Self { server, gate, cluster, processes, started: 0, elected: replicas > 1, form }
     }
 
     /// Let everything run that can run by itself, which takes one step of time.
@@ -160,7 +166,10 @@ impl World {
         let options = Options {
             concurrent_reconciles: WORKERS,
             disabled: Capability::ALL.into_iter().collect(),
-            generations: Generations { application_configurations: false, applications: true },
+            generations: Generations {
+                application_configurations: self.form == Form::Configuration,
+                applications: self.form == Form::Application,
+            },
             ..Options::default()
         };
         let how = vela_core::Process { options, lease, ..vela_core::Process::default() };
