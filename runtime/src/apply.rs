@@ -202,7 +202,9 @@ impl Applier {
             }
         }
         let mut params = PatchParams::apply(&self.manager);
-        params.force = conflicts == Conflicts::Force;
+        // An object that nobody saw is to be made. One that somebody else made meanwhile differs in some field, and
+        // without force the server refuses to take that over; the next look finds it and asks the guard.
+        params.force = conflicts == Conflicts::Force && live.is_some();
         let mut patch = wanted;
         if let Some(uid) = live.as_ref().and_then(|live| live.metadata.uid.clone()) {
             // The object we looked at, or none: never one that took its name meanwhile.

@@ -17,7 +17,7 @@ mod tests;
 mod user;
 mod world;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,24 +28,29 @@ use schedule::{Options, Outcome};
 
 /// Runs spent at most on making a failing schedule smaller.
 const SHRINK_RUNS: usize = 400;
-const USAGE: &str =
-    "usage: cargo xtask simulate [--seeds N] [--seed S] [--threads T] [--sabotage NAME] [--verbose]";
+const USAGE: &str = "usage: cargo xtask simulate [--seeds N] [--seed S] [--threads T] [--sabotage NAME] [--verbose] [--keep-going]";
 
 struct Arguments {
     first: u64,
     seeds: u64,
     threads: usize,
     verbose: bool,
+    keep_going: bool,
     sabotage: Option<Sabotage>,
 }
 
 fn parse(words: &[&str]) -> Result<Arguments, String> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut arguments = Arguments { first: 1, seeds: 1000, threads, verbose: false, sabotage: None };
+    let mut arguments =
+        Arguments { first: 1, seeds: 1000, threads, verbose: false, keep_going: false, sabotage: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if *word == "--verbose" {
             arguments.verbose = true;
+            continue;
+        }
+        if *word == "--keep-going" {
+            arguments.keep_going = true;
             continue;
         }
         let value = words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"))?;
@@ -89,6 +94,13 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     println!("simulate: fingerprint {:016x}", total.fingerprint);
     let each = |at: usize| total.times[at].as_secs_f64() * 1000.0 / total.schedules.max(1) as f64;
     println!("simulate: of this world {:.2} ms, steps {:.2} ms, end {:.2} ms", each(0), each(1), each(2));
+    for (promise, seeds) in &total.broken {
+        println!(
+            "simulate: {promise:?} is broken by {} schedules, first by {:?}",
+            seeds.len(),
+            &seeds[..seeds.len().min(5)]
+        );
+    }
     match total.failed {
         None => Ok(()),
         Some(seed) => Err(explain(seed, &arguments)),
@@ -101,6 +113,8 @@ struct Total {
     steps: u64,
     requests: u64,
     times: [Duration; 3],
+    /// Seeds by the promise they broke.
+    broken: BTreeMap<&'static str, Vec<u64>>,
     /// Equal for equal runs.
     fingerprint: u64,
     failed: Option<u64>,
@@ -128,8 +142,9 @@ fn search(arguments: &Arguments) -> Result<Total, String> {
                 total.requests += outcome.requests;
                 total.fingerprint ^= outcome.fingerprint.rotate_left(u32::try_from(seed % 64).unwrap_or(0));
                 total.times.iter_mut().zip(outcome.times).for_each(|(total, time)| *total += time);
-                if outcome.violation.is_some() {
-                    stop.store(true, Ordering::SeqCst);
+                if let Some(violation) = outcome.violation {
+                    stop.store(!arguments.keep_going, Ordering::SeqCst);
+                    total.broken.entry(violation.promise).or_default().push(seed);
                     total.failed = Some(total.failed.map_or(seed, |known| known.min(seed)));
                 }
             }

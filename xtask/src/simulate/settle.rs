@@ -170,9 +170,14 @@ fn objects(world: &World) -> BTreeMap<Place, Value> {
     found
 }
 
-/// Labels and annotations that carry the number or hash of a revision, which depend on the way to it.
-const OF_THE_REVISION: [&str; 3] =
-    ["app.oam.dev/appRevision", "app.oam.dev/app-revision-hash", "app.oam.dev/revision"];
+/// Labels and annotations that carry the number or hash of a revision or a generation, which depend on the way to it.
+const OF_THE_REVISION: [&str; 5] = [
+    "app.oam.dev/appRevision",
+    "app.oam.dev/app-revision-hash",
+    "app.oam.dev/revision",
+    "app.oam.dev/generation",
+    "app.oam.dev/last-applied-configuration",
+];
 
 /// Annotations with which the cluster's own controllers keep their books.
 fn is_the_clusters(name: &str) -> bool {
