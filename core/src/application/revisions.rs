@@ -22,6 +22,10 @@ pub(crate) enum Error {
     Write { name: String, source: kube::Error },
     #[error("the revision {0} exists with other content; the next try takes the next number")]
     Taken(String),
+    #[error(
+        "the revision {0} of a deleted application of this name is still there; the next try follows when it is gone"
+    )]
+    Leaving(String),
     #[error("cannot write the revision {name}: {source}")]
     Malformed { name: String, source: serde_json::Error },
 }
@@ -66,7 +70,8 @@ impl Revisions {
     pub(crate) async fn record(&self, application: &DynamicObject, revision: &Revision) -> Result<(), Error> {
         let identity = revision.identity();
         let key = Key::new(identity.namespace(), identity.name());
-        if let Some(known) = self.known.get(&key) {
+        // One of a deleted namesake is going: what is left of it in the copies records nothing.
+        if let Some(known) = self.known.get(&key).filter(|known| belongs(known, application)) {
             return same(&known, identity.hash(), identity.name());
         }
         let name = identity.name().to_owned();
@@ -109,6 +114,9 @@ impl Revisions {
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 let stored =
                     api.get(&name).await.map_err(|source| Error::Write { name: name.clone(), source })?;
+                if !belongs(&stored, application) {
+                    return Err(Error::Leaving(name));
+                }
                 same(&stored, identity.hash(), &name)
             }
             Err(source) => Err(Error::Write { name, source }),
@@ -162,6 +170,13 @@ fn without_copies(mut all: BTreeMap<String, String>) -> Option<BTreeMap<String, 
     all.remove("kubectl.kubernetes.io/last-applied-configuration");
     all.remove(annotations::LAST_APPLIED_CONFIGURATION);
     (!all.is_empty()).then_some(all)
+}
+
+/// Whether the revision is of this very application, not of a deleted one of the same name. One that names no owner
+/// was put there by somebody who meant this one.
+fn belongs(revision: &DynamicObject, application: &DynamicObject) -> bool {
+    let owners = revision.metadata.owner_references.as_deref().unwrap_or_default();
+    owners.is_empty() || owners.iter().any(|owner| Some(&owner.uid) == application.metadata.uid.as_ref())
 }
 
 fn same(stored: &DynamicObject, hash: &str, name: &str) -> Result<(), Error> {

@@ -28,7 +28,7 @@ use schedule::{Options, Outcome};
 
 /// Runs spent at most on making a failing schedule smaller.
 const SHRINK_RUNS: usize = 400;
-const USAGE: &str = "usage: cargo xtask simulate [--seeds N] [--seed S] [--threads T] [--sabotage NAME] [--verbose] [--keep-going]";
+const USAGE: &str = "usage: cargo xtask simulate [--seeds N] [--seconds N] [--seed S] [--threads T] [--sabotage NAME] [--verbose] [--keep-going]";
 
 struct Arguments {
     first: u64,
@@ -36,13 +36,22 @@ struct Arguments {
     threads: usize,
     verbose: bool,
     keep_going: bool,
+    /// Begin no schedule after this time.
+    seconds: u64,
     sabotage: Option<Sabotage>,
 }
 
 fn parse(words: &[&str]) -> Result<Arguments, String> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut arguments =
-        Arguments { first: 1, seeds: 1000, threads, verbose: false, keep_going: false, sabotage: None };
+    let mut arguments = Arguments {
+        first: 1,
+        seeds: 1000,
+        threads,
+        verbose: false,
+        keep_going: false,
+        seconds: u64::MAX,
+        sabotage: None,
+    };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if *word == "--verbose" {
@@ -59,6 +68,7 @@ fn parse(words: &[&str]) -> Result<Arguments, String> {
         match *word {
             "--seeds" => arguments.seeds = number()?,
             "--seed" => (arguments.first, arguments.seeds) = (number()?, 1),
+            "--seconds" => arguments.seconds = number()?,
             "--first" => arguments.first = number()?,
             "--threads" => arguments.threads = usize::try_from(number()?).unwrap_or(1).max(1),
             "--sabotage" => {
@@ -123,7 +133,7 @@ struct Total {
 /// Run the seeds on all threads; the first failing seed ends it.
 fn search(arguments: &Arguments) -> Result<Total, String> {
     let next = AtomicU64::new(arguments.first);
-    let stop = AtomicBool::new(false);
+    let (stop, began) = (AtomicBool::new(false), Instant::now());
     let total = Mutex::new(Total::default());
     let outcome: Result<Vec<()>, String> = std::thread::scope(|scope| {
         let worker = || -> Result<(), String> {
@@ -132,7 +142,8 @@ fn search(arguments: &Arguments) -> Result<Total, String> {
             let options = Options { sabotage: arguments.sabotage, trace: false };
             loop {
                 let seed = next.fetch_add(1, Ordering::SeqCst);
-                if seed >= arguments.first + arguments.seeds || stop.load(Ordering::SeqCst) {
+                let late = began.elapsed().as_secs() >= arguments.seconds;
+                if seed >= arguments.first + arguments.seeds || late || stop.load(Ordering::SeqCst) {
                     return Ok(());
                 }
                 let outcome = schedule::run(&beginning, Draws::new(seed), &options, &mut expected);

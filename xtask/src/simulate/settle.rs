@@ -1,6 +1,6 @@
 //! A world after its schedule → everything heals and comes to its end, which must be the end of a run without faults.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -54,8 +54,12 @@ pub(crate) async fn end(
     }
     until(schedule, "the application runs", is_running).await?;
     let wanted = expect(schedule.user.form, &schedule.user.spec, beginning, expected).await?;
-    let wanted = |world: &World| objects(world) == wanted;
-    until(schedule, "the objects are those of a run without faults", wanted).await?;
+    let equal = |world: &World| objects(world) == wanted;
+    let compared = until(schedule, "the objects are those of a run without faults", equal).await;
+    if let Err(violation) = compared {
+        let difference = difference(&objects(&schedule.world), &wanted);
+        return Err(Violation { what: format!("{difference}\n{}", violation.what), ..violation });
+    }
     quiet(schedule).await?;
     let long = schedule.draws_once_in(16);
     still(schedule, if long { STILL_LONG } else { STILL }).await?;
@@ -204,6 +208,23 @@ fn normal(object: &Value) -> Value {
         fields.remove("status");
     }
     object
+}
+
+/// What two sets of objects do not share.
+fn difference(found: &BTreeMap<Place, Value>, wanted: &BTreeMap<Place, Value>) -> String {
+    let places: BTreeSet<&Place> = found.keys().chain(wanted.keys()).collect();
+    let differ = places.into_iter().filter(|place| found.get(*place) != wanted.get(*place));
+    let show = |object: Option<&Value>| object.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    let lines = differ.map(|place| {
+        format!(
+            "{} {}: found {}, wanted {}",
+            place.0,
+            place.1,
+            show(found.get(place)),
+            show(wanted.get(place))
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn show(objects: &BTreeMap<Place, Value>) -> Vec<Value> {

@@ -12,7 +12,7 @@ const SEEDS_OF_SABOTAGE: u64 = 3000;
 
 fn arguments(seeds: u64, sabotage: Option<Sabotage>) -> Arguments {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Arguments { first: 1, seeds, threads, verbose: false, keep_going: false, sabotage }
+    Arguments { first: 1, seeds, threads, verbose: false, keep_going: false, seconds: u64::MAX, sabotage }
 }
 
 #[test]

@@ -138,10 +138,18 @@ impl User {
         if resource != "configmaps" {
             return format!("user has no use for a foreign {resource}");
         }
-        let object = json!({
+        let mut object = json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": name, "namespace": NAMESPACE}, "data": {"text": "of somebody else"},
         });
+        let account = world.server.store().find("serviceaccounts", NAMESPACE, "default");
+        if let (Form::Configuration, Some(account)) = (self.form, account) {
+            // A configuration may take over what nobody controls, as its specification says.
+            object["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": "v1", "kind": "ServiceAccount", "name": "default", "controller": true,
+                "uid": account["metadata"]["uid"],
+            }]);
+        }
         let (code, made) = world.user(Method::POST, &path(&resource, ""), Some(&object));
         if let (true, Some(uid)) = (code.is_success(), made["metadata"]["uid"].as_str()) {
             checker.foreign(uid);
