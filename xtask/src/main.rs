@@ -26,7 +26,7 @@ usage: cargo xtask <chore>
                               random programs through the real cue and ours; keeps the smallest that differ
   fuzz [--target T] [--seed S] [--seconds N | --runs N] [--keep DIR]
                               changed inputs through every part that takes input; keeps what panics, hangs or crashes
-  simulate [--seeds N] [--seed S] [--threads T] [--sabotage NAME] [--verbose]
+  simulate [--seeds N] [--seed S] [--threads T] [--form F] [--sabotage NAME] [--verbose]
                               seeded schedules of the controllers with faults, kills and meddling; every promise checked
   batch                       the same for many cases: one JSON object a line in, one out
   e2e [--real]                the scenarios on the sandbox, or on a real control plane

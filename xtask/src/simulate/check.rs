@@ -38,12 +38,15 @@ impl Violation {
     }
 }
 
+/// A state, or that there is none, and the revision at which it began.
+type Since = (u64, Option<Arc<Entry>>);
+
 /// The books of one schedule.
 pub(crate) struct Checker {
     seen: u64,
     elected: bool,
     /// States of each application by the revision at which they began; nothing while there is none.
-    applications: BTreeMap<String, Vec<(u64, Option<Arc<Entry>>)>>,
+    applications: BTreeMap<String, Vec<Since>>,
     /// What each record names.
     trackers: BTreeMap<String, BTreeSet<Place>>,
     /// Holders of the lease by the revision at which they began.

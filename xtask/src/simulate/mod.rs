@@ -23,12 +23,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use draws::Draws;
+use model::Form;
 use sabotage::Sabotage;
 use schedule::{Options, Outcome};
+use user::User;
 
 /// Runs spent at most on making a failing schedule smaller.
 const SHRINK_RUNS: usize = 400;
-const USAGE: &str = "usage: cargo xtask simulate [--seeds N] [--seconds N] [--seed S] [--threads T] [--sabotage NAME] [--verbose] [--keep-going]";
+const USAGE: &str = "usage: cargo xtask simulate [--seeds N] [--seconds N] [--seed S] [--form F] [--threads T] [--sabotage NAME] [--verbose] [--keep-going]";
 
 struct Arguments {
     first: u64,
@@ -39,6 +41,8 @@ struct Arguments {
     /// Begin no schedule after this time.
     seconds: u64,
     sabotage: Option<Sabotage>,
+    /// Only schedules in which people write this form.
+    form: Option<Form>,
 }
 
 fn parse(words: &[&str]) -> Result<Arguments, String> {
@@ -51,6 +55,7 @@ fn parse(words: &[&str]) -> Result<Arguments, String> {
         keep_going: false,
         seconds: u64::MAX,
         sabotage: None,
+        form: None,
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -68,6 +73,11 @@ fn parse(words: &[&str]) -> Result<Arguments, String> {
         match *word {
             "--seeds" => arguments.seeds = number()?,
             "--seed" => (arguments.first, arguments.seeds) = (number()?, 1),
+            "--form" => {
+                let forms = [("application", Form::Application), ("configuration", Form::Configuration)];
+                let found = forms.into_iter().find(|(name, _)| name == value).map(|(_, form)| form);
+                arguments.form = Some(found.ok_or("--form knows application and configuration")?);
+            }
             "--seconds" => arguments.seconds = number()?,
             "--first" => arguments.first = number()?,
             "--threads" => arguments.threads = usize::try_from(number()?).unwrap_or(1).max(1),
@@ -146,7 +156,11 @@ fn search(arguments: &Arguments) -> Result<Total, String> {
                 if seed >= arguments.first + arguments.seeds || late || stop.load(Ordering::SeqCst) {
                     return Ok(());
                 }
-                let outcome = schedule::run(&beginning, Draws::new(seed), &options, &mut expected);
+                let draws = Draws::new(seed);
+                if arguments.form.is_some_and(|form| User::new(&mut draws.clone()).form != form) {
+                    continue;
+                }
+                let outcome = schedule::run(&beginning, draws, &options, &mut expected);
                 let mut total = total.lock().map_err(|error| error.to_string())?;
                 total.schedules += 1;
                 total.steps += outcome.steps as u64;
