@@ -12,8 +12,6 @@ mod model;
 mod sabotage;
 mod schedule;
 mod settle;
-#[cfg(test)]
-mod tests;
 mod user;
 mod world;
 
