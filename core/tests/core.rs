@@ -7,6 +7,7 @@
 
 mod scenarios {
     pub(crate) mod broken;
+    mod configuration;
     pub(crate) mod core_kinds;
     pub(crate) mod counts;
     mod data_flow;
@@ -18,6 +19,7 @@ mod scenarios {
     mod process;
     pub(crate) mod processing;
     pub(crate) mod pruning;
+    mod revision_hook;
     mod samples;
     mod scale;
     pub(crate) mod standard;

@@ -110,7 +110,12 @@ impl World {
     /// Start the controllers as a new process would: with empty caches and memory.
     pub(crate) fn start(&mut self) {
         assert!(self.running.is_none());
-        let process = Process::default();
+        self.start_as(Process::default());
+    }
+
+    /// The same with an operator's choices.
+    pub(crate) fn start_as(&mut self, process: Process) {
+        assert!(self.running.is_none());
         let (stop, counts) = (process.stop.clone(), process.counts.clone());
         let task = tokio::spawn(Controllers::run(self.controlled.clone(), process));
         self.running = Some(Running { stop, counts, task });
