@@ -212,6 +212,10 @@ impl Place<'_> {
             }
             _ if expected == live => {}
             (Value::Number(one), Value::Number(other)) if one.as_f64() == other.as_f64() => {}
+            // Amounts of processors and memory are numbers with a unit: `0.5` is `500m`, `1Gi` is `1024Mi`.
+            _ if path.iter().any(|field| field == "resources")
+                && amount(expected) == amount(live)
+                && amount(live).is_some() => {}
             _ => found.push(self.difference(path, Some(expected), Some(live))),
         }
     }
@@ -231,12 +235,46 @@ impl Place<'_> {
     }
 }
 
+/// An amount with its unit in thousandths, as Kubernetes reads it.
+fn amount(value: &Value) -> Option<i128> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let thousandths: i128 = match unit {
+        "m" => 1,
+        "" => 1000,
+        "k" => 1000 * 1000,
+        "M" => 1000 * 1000 * 1000,
+        "G" => 1000 * 1000 * 1000 * 1000,
+        "Ki" => 1000 << 10,
+        "Mi" => 1000 << 20,
+        "Gi" => 1000 << 30,
+        "Ti" => 1000 << 40,
+        _ => return None,
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    if part.len() > 3 {
+        return None;
+    }
+    let whole: i128 = whole.parse().ok()?;
+    let part: i128 = format!("{part:0<3}").parse().ok()?;
+    Some(whole * thousandths + part * thousandths / 1000)
+}
+
 /// The items of a list by what they are called, where each has a name of its own; else by their place. Conditions
 /// and owners have no order that means anything.
 fn keyed(list: &[Value]) -> BTreeMap<String, &Value> {
-    for key in ["type", "kind"] {
+    for keys in [&["type"][..], &["kind"], &["kind", "name"]] {
+        let name = |item: &Value| -> Option<String> {
+            let parts: Option<Vec<&str>> = keys.iter().map(|key| item.get(*key)?.as_str()).collect();
+            Some(parts?.join(" "))
+        };
         let names: Option<BTreeMap<String, &Value>> =
-            list.iter().map(|item| Some((item.get(key)?.as_str()?.to_owned(), item))).collect();
+            list.iter().map(|item| Some((name(item)?, item))).collect();
         match names {
             Some(names) if names.len() == list.len() && !list.is_empty() => return names,
             _ => {}
@@ -278,6 +316,16 @@ mod tests {
             .collect();
         assert_eq!(paths, ["spec.a", "spec.b", "spec.d", "spec.list.[01]"]);
         assert_eq!(differences(&[one], &[]).len(), 1);
+    }
+
+    #[test]
+    fn amounts_are_equal_by_value() {
+        for (one, other) in [("0.5", "500m"), ("1Gi", "1024Mi"), ("1500m", "1.5")] {
+            assert_eq!(amount(&json!(one)), amount(&json!(other)), "{one} {other}");
+        }
+        assert_eq!(amount(&json!("4")), amount(&json!(4)));
+        assert_ne!(amount(&json!("1G")), amount(&json!("1Gi")));
+        assert_eq!(amount(&json!("busybox")), None);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! Without `E2E_KUBECONFIG` the target is the sandbox, one for each scenario; with it, that cluster.
 
+#[path = "scenarios/applications.rs"]
+mod applications;
 #[path = "scenarios/bad_input.rs"]
 mod bad_input;
 #[path = "scenarios/changes.rs"]

@@ -268,6 +268,8 @@ pub(super) fn node(name: &str, now: Timestamp) -> Value {
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": {
             "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+            // The older names, which every kubelet still sets and older manifests select by.
+            "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64",
             "simulate.vela.dev/node": "true",
         }},
         "spec": {},
