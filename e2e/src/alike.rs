@@ -202,7 +202,13 @@ impl Place<'_> {
                 }
             }
             (Value::Array(expected), Value::Array(live)) => {
-                let (expected, live) = (keyed(expected), keyed(live));
+                // What a status tells of services and their traits stands in the order in which it was found out.
+                let told = path.first().is_some_and(|field| field == "status")
+                    && path.last().is_some_and(|field| field == "services" || field == "traits");
+                let (expected, live) = match told {
+                    true => (sorted(expected), sorted(live)),
+                    false => (keyed(expected), keyed(live)),
+                };
                 let keys: std::collections::BTreeSet<&String> = expected.keys().chain(live.keys()).collect();
                 for key in keys {
                     path.push(format!("[{key}]"));
@@ -233,6 +239,14 @@ impl Place<'_> {
             _ => found.push(self.difference(path, expected, live)),
         }
     }
+}
+
+/// The items of a list by their place once sorted by name, type and content.
+fn sorted(list: &[Value]) -> BTreeMap<String, &Value> {
+    let order = |item: &&Value| format!("{} {} {item}", item["name"], item["type"]);
+    let mut items: Vec<&Value> = list.iter().collect();
+    items.sort_by_key(order);
+    items.into_iter().enumerate().map(|(index, item)| (format!("{index:02}"), item)).collect()
 }
 
 /// An amount with its unit in thousandths, as Kubernetes reads it.

@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const SHOWN: usize = 12;
 
 /// What the cluster makes by itself, and what is the record-keeping of one system.
-const NOT_COMPARED: [&str; 12] = [
+const NOT_COMPARED: [&str; 13] = [
     "Pod",
     "ReplicaSet",
     "Event",
@@ -41,6 +41,7 @@ const NOT_COMPARED: [&str; 12] = [
     "ControllerRevision",
     "ComponentDefinition",
     "TraitDefinition",
+    "WorkloadDefinition",
 ];
 
 #[test]
