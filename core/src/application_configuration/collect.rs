@@ -5,53 +5,21 @@
 //! configuration and its components still ask for what this lap applied; only an object that the configuration
 //! controls; and bound to the version of it that was judged.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::api::{Api, DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
-use tokio::time::Instant;
+use kube::api::DynamicObject;
 use vela_engine::application_configuration::garbage::{Garbage, Kept, deletable};
-use vela_runtime::confirm::{Seen, confirm};
-use vela_runtime::discovery;
-use vela_runtime::{Key, events};
+use vela_runtime::confirm::Seen;
+use vela_runtime::{Key, apply as runtime_apply, events};
 
 use super::Hands;
 use super::apply::{Applied, Order};
 use crate::application::fetch::json;
+use crate::prune::{self, Decision, Pruned};
 
-/// How long an object must have been garbage of one and the same content before it is deleted. People and pipelines
-/// that go back and forth do it within milliseconds; what comes back in this time keeps its object.
-const QUIET: Duration = Duration::from_secs(2);
 /// When somebody changed the configuration while we looked: its watch wakes us, this is for a watch that is late.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
-/// Since when which content of which configuration has garbage.
-#[derive(Debug, Default)]
-pub(super) struct Quiet {
-    since: Mutex<BTreeMap<Key, (String, Instant)>>,
-}
-
-impl Quiet {
-    /// The configuration has no garbage, or is gone.
-    pub(super) fn forget(&self, key: &Key) {
-        self.since.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-    }
-
-    /// How long this content must still stay the same; nothing when it was long enough.
-    fn left(&self, key: &Key, content: &str, now: Instant) -> Option<Duration> {
-        let mut all = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        match all.get(key) {
-            Some((known, since)) if known == content => {
-                QUIET.checked_sub(now.saturating_duration_since(*since)).filter(|left| !left.is_zero())
-            }
-            _ => {
-                all.insert(key.clone(), (content.to_owned(), now));
-                Some(QUIET)
-            }
-        }
-    }
-}
 
 /// What became of the garbage.
 #[derive(Debug, Default)]
@@ -71,7 +39,7 @@ pub(super) async fn collect(
     configuration: &DynamicObject,
     order: &Order<'_>,
     applied: &Applied,
-) -> Result<Collected, kube::Error> {
+) -> Result<Collected, runtime_apply::Error> {
     let key = Key::of(configuration);
     let mut collected = Collected { left: order.graph.garbage(), ..Collected::default() };
     if collected.left.is_empty() {
@@ -84,16 +52,17 @@ pub(super) async fn collect(
     }
     let components = components(hands, configuration);
     let content = content(configuration, &components);
-    if let Some(left) = hands.quiet.left(&key, &content, Instant::now()) {
+    if let Some(left) = hands.quiet.left(&key, &content) {
         collected.again = Some(left);
         return Ok(collected);
     }
     let mut seen = vec![Seen { resource: &hands.configurations.watch().resource, object: configuration }];
     let resource = &hands.components.watch().resource;
     seen.extend(components.iter().map(|object| Seen { resource, object }));
+    let decision = Decision { context: &hands.context, seen };
     let mut refused = Vec::new();
     for garbage in std::mem::take(&mut collected.left) {
-        match delete(hands, &garbage, order, applied, &seen).await? {
+        match delete(hands, &garbage, order, applied, &decision).await? {
             Fate::Deleted => collected.deleted.push(garbage),
             Fate::Gone => {}
             Fate::Refused(why) => {
@@ -156,73 +125,40 @@ enum Fate {
     Unsure,
 }
 
-/// Read the object, judge it, confirm the wish, delete; in this order, so that a wish that comes back while we look
-/// changes one of the two reads, and one that comes back later finds the object written or gone.
 async fn delete(
     hands: &Hands,
     garbage: &Garbage,
     order: &Order<'_>,
     applied: &Applied,
-    seen: &[Seen<'_>],
-) -> Result<Fate, kube::Error> {
-    let key = &garbage.key;
-    let kind = match hands.context.discovery.resolve(&key.api_version, &key.kind).await {
-        Ok(kind) => kind,
-        // With its kind gone from the server the object is gone too.
-        Err(discovery::Error::Unknown { .. }) => return Ok(Fate::Gone),
-        Err(discovery::Error::Client { source, .. }) => return Err(source),
+    decision: &Decision<'_>,
+) -> Result<Fate, runtime_apply::Error> {
+    let key = Key::new(garbage.key.namespace.clone(), garbage.key.name.clone());
+    let verdict: Mutex<Option<Result<(), Kept>>> = Mutex::new(None);
+    let guard = |live: &DynamicObject| {
+        let found = deletable(&json(live), order.uid, &applied.uids, order.mode);
+        let answer = found.as_ref().map(|()| ()).map_err(ToString::to_string);
+        *verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        answer
     };
-    let api: Api<DynamicObject> = kind.api(hands.context.client.clone(), &key.namespace);
-    let Some(live) = api.get_opt(&key.name).await? else { return Ok(Fate::Gone) };
-    if live.metadata.deletion_timestamp.is_some() {
-        return Ok(Fate::Gone);
-    }
-    match deletable(&json(&live), order.uid, &applied.uids, order.mode) {
-        Ok(()) => {}
-        Err(Kept::Foreign(reason)) => {
-            tracing::info!(object = %key, reason, "not collected");
-            return Ok(Fate::Gone);
-        }
-        Err(kept) => return Ok(Fate::Refused(kept)),
-    }
-    if confirm(&hands.context.client, seen).await?.is_none() {
-        return Ok(Fate::Unsure);
-    }
-    let params = DeleteParams {
-        propagation_policy: Some(PropagationPolicy::Background),
-        preconditions: Some(Preconditions {
-            uid: live.metadata.uid.clone(),
-            resource_version: live.metadata.resource_version.clone(),
-        }),
-        ..DeleteParams::default()
-    };
-    match api.delete(&key.name, &params).await {
-        Ok(_) => {
-            if let Ok(informer) = hands.owned.informer(&kind).await {
-                informer.forget(&Key::of(&live));
+    let identity = (garbage.key.api_version.as_str(), garbage.key.kind.as_str(), &key);
+    let pruned = prune::delete(decision, identity, &guard).await?;
+    let verdict = verdict.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(match (pruned, verdict) {
+        (Pruned::Gone | Pruned::Going, Some(_)) => {
+            let kind = hands.context.discovery.resolve(identity.0, identity.1).await;
+            if let Ok(kind) = kind
+                && let Ok(informer) = hands.owned.informer(&kind).await
+            {
+                informer.forget(&key);
             }
-            Ok(Fate::Deleted)
+            Fate::Deleted
         }
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Fate::Gone),
-        Err(kube::Error::Api(status)) if status.code == 409 => Ok(Fate::Unsure),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_content_that_stays_the_same_becomes_quiet() {
-        let quiet = Quiet::default();
-        let (key, start) = (Key::new("ns", "shop"), Instant::now());
-        assert_eq!(quiet.left(&key, "b", start), Some(QUIET));
-        assert_eq!(quiet.left(&key, "b", start + QUIET / 2), Some(QUIET / 2));
-        let back = quiet.left(&key, "a", start + QUIET);
-        assert_eq!(back, Some(QUIET), "it came back: the time starts anew");
-        assert_eq!(quiet.left(&key, "a", start + QUIET * 2), None);
-        quiet.forget(&key);
-        assert_eq!(quiet.left(&key, "a", start + QUIET * 2), Some(QUIET));
-    }
+        (Pruned::Gone | Pruned::Going, None) => Fate::Gone,
+        (Pruned::Changed, _) => Fate::Unsure,
+        (Pruned::Foreign(_), Some(Err(kept @ Kept::Running(_)))) => Fate::Refused(kept),
+        (Pruned::Foreign(reason), _) => {
+            tracing::info!(object = %garbage.key, reason, "not collected");
+            Fate::Gone
+        }
+    })
 }

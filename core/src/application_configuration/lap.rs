@@ -47,8 +47,7 @@ pub(super) async fn run(
     let left = scopes::leave(hands, &key.namespace, &graph.dropped_memberships()).await;
     applied.written += left.map_err(|error| stopped(Phase::Apply, error.to_string()))?;
     let collected = collect::collect(hands, configuration, &order, &applied).await;
-    let collected =
-        collected.map_err(|error| stopped(Phase::Collect, vela_runtime::apply::explain(&error)))?;
+    let collected = collected.map_err(|error| stopped(Phase::Collect, error.to_string()))?;
     let history = history(hands, &graph).await;
     let wrong = collected.trouble.clone().map(|message| stopped(Phase::Collect, message));
     let complete = Complete {

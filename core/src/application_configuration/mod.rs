@@ -39,7 +39,7 @@ pub(crate) struct Hands {
     world: World,
     owned: OwnedKinds,
     registered: fetch::Registered,
-    quiet: collect::Quiet,
+    quiet: crate::prune::Quiet,
     data: data::Flows,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
             controller_owner(object, vela_crds::GROUP, "ApplicationConfiguration")
         }),
         registered: fetch::Registered::default(),
-        quiet: collect::Quiet::default(),
+        quiet: crate::prune::Quiet::default(),
         data: data::Flows::new(context),
     };
     let configurations = hands.configurations.clone();
