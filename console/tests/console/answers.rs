@@ -56,7 +56,7 @@ async fn cluster() -> (ApiServer, Console) {
         "apiVersion": "core.oam.dev/v1beta1", "kind": "ResourceTracker",
         "metadata": {"name": "shop-default", "labels": {
             "app.oam.dev/name": "shop", "app.oam.dev/namespace": "default"}},
-        "spec": {"identity": "abc", "complete": true,
+        "spec": {"applicationGeneration": 1, "identity": "abc", "complete": true,
             "managedResources": [record("cart-config"), record("lost")]},
     });
     create(&client, tracker).await;
