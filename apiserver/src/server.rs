@@ -1,6 +1,7 @@
 //! Options in, an API server out: the builder and the door that the rest of the house uses.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -44,6 +45,28 @@ impl std::fmt::Debug for Clock {
 
 pub(crate) fn seconds(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Where uids and the ends of generated names come from.
+#[derive(Debug)]
+pub(crate) enum Ids {
+    /// The machine's chance.
+    Random,
+    /// A count, stirred: the same in every run.
+    Counted(AtomicU64),
+}
+
+impl Ids {
+    pub(crate) fn next(&self) -> uuid::Uuid {
+        match self {
+            Self::Random => uuid::Uuid::new_v4(),
+            Self::Counted(count) => {
+                let count = count.fetch_add(1, Ordering::SeqCst);
+                let made = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, &count.to_le_bytes());
+                uuid::Builder::from_random_bytes(made.into_bytes()).into_uuid()
+            }
+        }
+    }
 }
 
 /// Why the server could not be built.
@@ -95,6 +118,7 @@ impl Builder {
             registry: Registry::new(),
             clock: self.clock,
             token: self.token.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string()),
+            ids: Ids::Random,
             openapi: crate::openapi::Cache::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -123,7 +147,8 @@ impl ApiServer {
     }
 
     /// Another server in memory with the same objects, kinds and options, which goes its own way from here: many
-    /// runs from one prepared beginning, without preparing it again. `clock` is the time of the new one.
+    /// runs from one prepared beginning, without preparing it again. `clock` is the time of the new one; its uids are
+    /// drawn by a count, so that the same run has the same ones.
     #[must_use]
     pub fn fork(&self, clock: Clock) -> Self {
         let core = Core {
@@ -131,6 +156,7 @@ impl ApiServer {
             registry: self.core.registry.fork(),
             clock,
             token: self.core.token.clone(),
+            ids: Ids::Counted(AtomicU64::new(0)),
             openapi: crate::openapi::Cache::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -209,6 +235,7 @@ pub(crate) struct Core {
     pub(crate) registry: Registry,
     pub(crate) clock: Clock,
     pub(crate) token: String,
+    pub(crate) ids: Ids,
     pub(crate) openapi: crate::openapi::Cache,
     pub(crate) closing: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -272,7 +299,7 @@ impl Core {
         if self.store.get(&key).is_some() {
             return Ok(());
         }
-        crate::object::set_meta(&mut object, "uid", uuid::Uuid::new_v4().to_string());
+        crate::object::set_meta(&mut object, "uid", self.ids.next().to_string());
         crate::object::set_meta(&mut object, "creationTimestamp", self.clock.text());
         match self.store.write(&key, Precondition::Absent, store::Change::Put(object)) {
             Ok(_) | Err(store::Error::AlreadyExists) => Ok(()),

@@ -290,7 +290,7 @@ impl Core {
         let warnings = self.check_fields(resource, &mut body, options)?;
         if object::name(&body).is_empty() && !object::meta(&body, "generateName").is_empty() {
             let base: String = object::meta(&body, "generateName").chars().take(GENERATED_BASE_MAX).collect();
-            object::set_meta(&mut body, "name", format!("{base}{}", suffix()));
+            object::set_meta(&mut body, "name", format!("{base}{}", suffix(self.ids.next())));
         }
         if resource.namespaced {
             object::set_meta(&mut body, "namespace", namespace);
@@ -301,7 +301,7 @@ impl Core {
         for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
             object::remove_meta(&mut body, field);
         }
-        object::set_meta(&mut body, "uid", uuid::Uuid::new_v4().to_string());
+        object::set_meta(&mut body, "uid", self.ids.next().to_string());
         object::set_meta(&mut body, "creationTimestamp", self.clock.text());
         if resource.generation {
             object::set_meta(&mut body, "generation", 1);
@@ -733,9 +733,9 @@ fn unchanged(old: &Value, new: &Value) -> bool {
 }
 
 /// Five random letters.
-pub(crate) fn suffix() -> String {
-    let random = uuid::Uuid::new_v4().into_bytes();
+fn suffix(random: uuid::Uuid) -> String {
     random
+        .as_bytes()
         .iter()
         .take(SUFFIX_LENGTH)
         .filter_map(|byte| SUFFIX_LETTERS.get(usize::from(*byte) % SUFFIX_LETTERS.len()))

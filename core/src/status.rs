@@ -108,7 +108,7 @@ pub(crate) fn difference(old: &Value, new: &Value) -> Option<Value> {
 
 /// The time now, for conditions.
 pub(crate) fn now() -> Time {
-    Time(k8s_openapi::jiff::Timestamp::now())
+    Time(vela_runtime::clock::now())
 }
 
 #[cfg(test)]

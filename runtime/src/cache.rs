@@ -356,7 +356,8 @@ pub struct Cache {
 
 struct Inner {
     client: kube::Client,
-    informers: Mutex<HashMap<Watch, Arc<Informer>>>,
+    /// Each with its number: first come, first waited for, in every run alike.
+    informers: Mutex<HashMap<Watch, (usize, Arc<Informer>)>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -383,11 +384,12 @@ impl Cache {
     /// The informer of that watch; the first question starts it.
     pub fn informer(&self, watch: Watch) -> Arc<Informer> {
         let mut informers = self.inner.informers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(informer) = informers.get(&watch) {
+        if let Some((_, informer)) = informers.get(&watch) {
             return informer.clone();
         }
         let informer = Arc::new(Informer::new(watch.clone()));
-        informers.insert(watch, informer.clone());
+        let number = informers.len();
+        informers.insert(watch, (number, informer.clone()));
         self.inner.tasks.spawn(crate::watch::run(
             self.inner.client.clone(),
             informer.clone(),
@@ -398,11 +400,12 @@ impl Cache {
 
     /// Wait until every watch started so far has its first list.
     pub async fn synced(&self) -> Result<(), NotSynced> {
-        let informers: Vec<_> = {
+        let mut informers: Vec<_> = {
             let informers = self.inner.informers.lock().unwrap_or_else(PoisonError::into_inner);
             informers.values().cloned().collect()
         };
-        for informer in informers {
+        informers.sort_by_key(|(number, _)| *number);
+        for (_, informer) in informers {
             informer.synced().await?;
         }
         Ok(())

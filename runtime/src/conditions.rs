@@ -55,6 +55,6 @@ pub fn set(conditions: &mut Vec<Value>, new: &[Condition], now: &str) {
 
 /// The current time as objects carry it: RFC 3339, whole seconds.
 pub fn now() -> String {
-    let now = jiff::Timestamp::now();
+    let now = crate::clock::now();
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ObjectMeta, PostParams};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use crate::clock;
 
 /// How long a lease holds after its last renewal.
 pub const LEASE_DURATION: Duration = Duration::from_secs(15);
@@ -93,13 +94,13 @@ impl Elector {
         }
         spec.holder_identity = Some(String::new());
         spec.lease_duration_seconds = Some(1);
-        spec.renew_time = Some(MicroTime(Timestamp::now()));
+        spec.renew_time = Some(MicroTime(clock::now()));
         self.api.replace(&self.config.name, &PostParams::default(), &lease).await?;
         Ok(())
     }
 
     async fn attempt(&mut self) -> Result<bool, kube::Error> {
-        let now = MicroTime(Timestamp::now());
+        let now = MicroTime(clock::now());
         let wanted = |acquired: Option<MicroTime>, transitions: i32| LeaseSpec {
             holder_identity: Some(self.config.identity.clone()),
             lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),

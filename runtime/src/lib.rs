@@ -18,10 +18,12 @@
 //! | [`discovery`] | group, version, kind → resource |
 //! | [`openapi`] | a group version → its published schemas |
 //! | [`conditions`], [`events`] | outcomes → what a user sees on the object |
+//! | [`clock`] | the present moment as objects carry it |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
 
 pub mod apply;
 pub mod cache;
+pub mod clock;
 pub mod conditions;
 pub mod confirm;
 pub mod controller;

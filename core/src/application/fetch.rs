@@ -1,6 +1,6 @@
 //! Application → Snapshot: what the pure phases may know of the world, read from caches; may not change anything.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::Api;
@@ -40,7 +40,7 @@ type Read = HashMap<(DefinitionKind, Key), (String, Arc<Definition>)>;
 #[derive(Clone)]
 pub(crate) struct World {
     context: Context,
-    definitions: Arc<HashMap<DefinitionKind, Arc<Informer>>>,
+    definitions: Arc<BTreeMap<DefinitionKind, Arc<Informer>>>,
     revisions: Arc<Informer>,
     read: Arc<Mutex<Read>>,
     version: Arc<OnceCell<ClusterVersion>>,
@@ -50,7 +50,7 @@ impl World {
     /// Start the watches of all definition kinds.
     pub(crate) fn new(context: &Context) -> Self {
         let watch = |resource| context.cache.informer(Watch::full(resource));
-        let definitions = HashMap::from([
+        let definitions = BTreeMap::from([
             (DefinitionKind::Component, watch(ApiResource::erase::<ComponentDefinition>(&()))),
             (DefinitionKind::Trait, watch(ApiResource::erase::<TraitDefinition>(&()))),
             (DefinitionKind::Workload, watch(ApiResource::erase::<WorkloadDefinition>(&()))),
@@ -66,7 +66,7 @@ impl World {
     }
 
     /// The watched definitions by kind.
-    pub(crate) fn definitions(&self) -> &HashMap<DefinitionKind, Arc<Informer>> {
+    pub(crate) fn definitions(&self) -> &BTreeMap<DefinitionKind, Arc<Informer>> {
         &self.definitions
     }
 

@@ -147,7 +147,8 @@ fn search(arguments: &Arguments) -> Result<Total, String> {
         let worker = || -> Result<(), String> {
             let beginning = world::beginning()?;
             let mut expected = settle::Expected::default();
-            let options = Options { sabotage: arguments.sabotage, trace: false };
+            let options =
+                Options { sabotage: arguments.sabotage, trace: arguments.verbose && arguments.seeds == 1 };
             loop {
                 let seed = next.fetch_add(1, Ordering::SeqCst);
                 let late = began.elapsed().as_secs() >= arguments.seconds;
@@ -159,6 +160,7 @@ fn search(arguments: &Arguments) -> Result<Total, String> {
                     continue;
                 }
                 let outcome = schedule::run(&beginning, draws, &options, &mut expected);
+                outcome.trace.iter().for_each(|line| println!("{line}"));
                 let mut total = total.lock().map_err(|error| error.to_string())?;
                 total.schedules += 1;
                 total.steps += outcome.steps as u64;

@@ -33,6 +33,8 @@ pub(crate) struct World {
     started: Process,
     elected: bool,
     form: Form,
+    /// The controllers on this thread have the same time as the server.
+    _clock: vela_runtime::clock::Set,
 }
 
 struct Running {
@@ -114,15 +116,24 @@ impl World {
         sabotage: Option<Sabotage>,
     ) -> Self {
         let start = Instant::now();
-        let clock = Clock::from_fn(move || {
+        let now = move || {
             let passed = i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
             jiff::Timestamp::from_millisecond(EPOCH_MILLISECONDS.saturating_add(passed)).unwrap_or_default()
-        });
-        let server = beginning.fork(clock);
+        };
+        let server = beginning.fork(Clock::from_fn(now));
         let gate = Gate::new(&server, sabotage);
         let cluster = server.controllers_by_hand();
         let processes = (0..replicas).map(|_| None).collect();
-        Self { server, gate, cluster, processes, started: 0, elected: replicas > 1, form }
+        Self {
+            server,
+            gate,
+            cluster,
+            processes,
+            started: 0,
+            elected: replicas > 1,
+            form,
+            _clock: vela_runtime::clock::set(now),
+        }
     }
 
     /// Let everything run that can run by itself, which takes one step of time.
