@@ -1,0 +1,59 @@
+//! The simulation itself: it repeats exactly, finds nothing new in the controllers, and finds what is broken on purpose.
+
+use std::sync::LazyLock;
+
+use vela_apiserver::ApiServer;
+
+use super::draws::Draws;
+use super::sabotage::Sabotage;
+use super::schedule::{self, Options, Outcome};
+use super::{Arguments, judge, parse, search, settle, world};
+
+/// Seeds of an ordinary test run; `.ci/run` spends more time on it.
+const SEEDS: u64 = 24;
+
+/// Made once: in code that is not optimized it costs as much as several schedules.
+static BEGINNING: LazyLock<ApiServer> = LazyLock::new(|| world::beginning().unwrap());
+
+fn arguments(seeds: u64) -> Arguments {
+    Arguments { seeds, keep_going: true, ..parse(&[]).unwrap() }
+}
+
+fn run(seed: u64) -> Outcome {
+    let options = Options { sabotage: None, trace: true };
+    schedule::run(&BEGINNING, Draws::new(seed), &options, &mut settle::Expected::default())
+}
+
+#[test]
+fn the_controllers_keep_their_promises() {
+    let arguments = arguments(SEEDS);
+    let total = search(&arguments, &BEGINNING).unwrap();
+    assert_eq!(total.schedules, SEEDS);
+    judge(&total, &arguments, &BEGINNING).unwrap();
+}
+
+#[test]
+fn a_seed_repeats_exactly_in_another_world() {
+    for seed in [9, 18, 20] {
+        let (once, again) = (run(seed), std::thread::spawn(move || run(seed)).join().unwrap());
+        let differs = once.trace.iter().zip(&again.trace).find(|(once, again)| once != again);
+        assert_eq!(differs, None, "seed {seed}");
+        assert_eq!((once.steps, once.requests), (again.steps, again.requests), "seed {seed}");
+        assert_eq!(once.fingerprint, again.fingerprint, "seed {seed}");
+    }
+}
+
+#[test]
+fn what_is_broken_on_purpose_is_found() {
+    let found = [
+        (Sabotage::NoRecord, "record", 3),
+        (Sabotage::NoDeletion, "convergence", 3),
+        (Sabotage::EverybodyLeads, "single writer", 3),
+        (Sabotage::StaleLook, "wrongful delete", 8),
+    ];
+    for (sabotage, promise, seeds) in found {
+        let arguments = Arguments { sabotage: Some(sabotage), ..arguments(seeds) };
+        let total = search(&arguments, &BEGINNING).unwrap();
+        assert!(total.broken.contains_key(promise), "{sabotage:?} breaks only {:?}", total.broken);
+    }
+}
