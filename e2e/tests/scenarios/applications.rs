@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 use vela_e2e::Result;
 use vela_e2e::alike::{Difference, comparable, differences};
@@ -20,10 +21,14 @@ use crate::{repository, scenario};
 #[path = "applications/rules.rs"]
 mod rules;
 
-/// How long an application may take. Most of the recorded ones took ten seconds.
-const SETTLE_DEADLINE: Duration = Duration::from_secs(40);
-/// How often is looked.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long an application may take on a busy machine. Most of the recorded ones took ten seconds.
+const SETTLE_DEADLINE: Duration = Duration::from_secs(120);
+/// An application whose differences stay the same so long is not going to change any more.
+const STILL: Duration = Duration::from_secs(10);
+/// How often is looked; a look lists every kind.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Applications deployed at the same time: the looks at more of them would slow down what they look at.
+const AT_ONCE: usize = 8;
 /// More differences of one application help nobody.
 const SHOWN: usize = 12;
 
@@ -58,11 +63,12 @@ fn recorded_applications_become_equal_objects() {
         let mut rules = Rules::new(rules::TABLE);
         let runs = cases.iter().enumerate().map(|(number, case)| case.run(&target, &kinds, &rules, number));
         let (mut outcomes, mut used) = (Vec::new(), BTreeSet::new());
-        for done in futures::future::join_all(runs).await {
-            let (outcome, needed) = done?;
+        let mut runs = futures::stream::iter(runs).buffered(AT_ONCE);
+        while let Some((outcome, needed)) = runs.try_next().await? {
             outcomes.push(outcome);
             used.extend(needed);
         }
+        drop(runs);
         rules.needed(used);
         let idle: Vec<String> = rules.idle().iter().map(|rule| format!("{rule:?}")).collect();
         judge(&repository("e2e/expected/passing.txt"), "applications", &outcomes)?;
@@ -168,13 +174,18 @@ impl Case {
             .map(|object| comparable(object, &self.recorded_in))
             .collect();
         let end = Instant::now() + SETTLE_DEADLINE;
+        let mut still: (Vec<String>, Instant) = (Vec::new(), Instant::now());
         loop {
             let found = look(&cluster, kinds, &expected).await?;
             let (left, used) = rules.unexcused(&self.name, found);
+            let told: Vec<String> = left.iter().map(ToString::to_string).collect();
+            if told != still.0 {
+                still = (told, Instant::now());
+            }
             if left.is_empty() {
                 return Ok((Outcome { name: self.name.clone(), wrong: Vec::new() }, used));
             }
-            if Instant::now() > end {
+            if Instant::now() > end || still.1.elapsed() > STILL {
                 let wrong = left.iter().take(SHOWN).map(ToString::to_string).collect();
                 return Ok((Outcome { name: self.name.clone(), wrong }, used));
             }

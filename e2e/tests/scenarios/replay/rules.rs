@@ -13,7 +13,6 @@ const PROTOCOL: &str =
 const WRITES: &str = "a generation counts writes, and vela writes only what changes";
 const WOKEN: &str =
     "a changed Component wakes the configurations that name it, where 1.0.7 waited for its timer";
-const DEFAULTS: &str = "the schema fills in the protocol of a port, as the one of a pod does";
 const WORDS: &str = "messages name the object and the place, and what to do";
 /// The runs with v1beta1 Applications begin with these letters.
 const APPLICATIONS: &str = "app";
@@ -97,17 +96,10 @@ pub(crate) static TABLE: &[Rule] = &[
     writes("Deployment", &["metadata", "generation"]),
     writes("Deployment", &["status", "observedGeneration"]),
     writes("HealthScope", &["metadata", "generation"]),
-    writes("Foo", &["metadata", "generation"]),
     woken("Bar", &[]),
     woken("Bar", &["metadata", "**"]),
     woken("ApplicationConfiguration", &["status", "workloads", "[00]", "**"]),
     woken("ApplicationConfiguration", &["status", "historyWorkloads"]),
-    Rule {
-        runs: "rollout-demo-podspec",
-        kind: "PodSpecWorkload",
-        path: &["spec", "podSpec", "containers", "*", "ports", "*", "protocol"],
-        reason: DEFAULTS,
-    },
     Rule {
         runs: "typed",
         kind: "ApplicationConfiguration",
