@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::copies::Copies;
+use crate::untold::Untold;
 
 /// Longest wait for a first list; after it the start fails and names the kind.
 pub const SYNC_TIMEOUT: Duration = Duration::from_secs(120);
@@ -123,6 +124,7 @@ struct State {
     objects: Copies,
     listing: Option<BTreeMap<Key, Arc<DynamicObject>>>,
     handlers: Vec<Handler>,
+    untold: Untold,
     /// The newest version the watch has passed: a write's answer older than this is no news.
     passed: u64,
     failure: Option<String>,
@@ -135,7 +137,7 @@ impl fmt::Debug for Informer {
 }
 
 impl Informer {
-    fn new(watch: Watch) -> Self {
+    pub(crate) fn new(watch: Watch) -> Self {
         Self { watch, state: Mutex::default(), synced: channel(false).0 }
     }
 
@@ -231,12 +233,16 @@ impl Informer {
         if state.objects.get(&key).is_some_and(|known| version_of(known) >= version) {
             return;
         }
-        state.objects.insert(key, Arc::new(object));
+        let before = state.objects.insert(key.clone(), Arc::new(object));
+        state.untold.ahead(key, before);
     }
 
     /// Note that this key was deleted by ourselves, so that the next read does not see it.
     pub fn forget(&self, key: &Key) {
-        self.lock().objects.remove(key);
+        let mut state = self.lock();
+        if let Some(before) = state.objects.remove(key) {
+            state.untold.ahead(key.clone(), Some(before));
+        }
     }
 
     pub(crate) fn list_started(&self) {
@@ -256,25 +262,11 @@ impl Informer {
         let (changes, handlers) = {
             let mut state = self.lock();
             let fresh = state.listing.take().unwrap_or_default();
-            let mut known = state.objects.replace(fresh.clone());
-            let mut changes = Vec::with_capacity(fresh.len());
-            for (key, new) in fresh {
-                state.passed = state.passed.max(version_of(&new));
-                let old = known.remove(&key);
-                if old
-                    .as_ref()
-                    .is_some_and(|old| old.metadata.resource_version == new.metadata.resource_version)
-                {
-                    continue;
-                }
-                changes.push(Change { old, new: Some(new), initial: first });
+            let known = state.objects.replace(fresh.clone());
+            for new in fresh.values() {
+                state.passed = state.passed.max(version_of(new));
             }
-            // What the new list no longer has was deleted while the watch was away.
-            changes.extend(known.into_values().map(|old| Change {
-                old: Some(old),
-                new: None,
-                initial: false,
-            }));
+            let changes = state.untold.changes(&fresh, known, first);
             state.failure = None;
             (changes, state.handlers.clone())
         };
@@ -292,9 +284,10 @@ impl Informer {
         let (old, handlers) = {
             let mut state = self.lock();
             state.passed = state.passed.max(version_of(&new));
-            let newer = state.objects.get(&key).is_some_and(|known| version_of(known) > version_of(&new));
-            let old =
-                if newer { state.objects.get(&key).cloned() } else { state.objects.insert(key, new.clone()) };
+            let known = state.objects.get(&key).cloned();
+            state.untold.told(&key, &new, known.as_ref());
+            let newer = known.as_ref().is_some_and(|known| version_of(known) > version_of(&new));
+            let old = if newer { known } else { state.objects.insert(key, new.clone()) };
             (old, state.handlers.clone())
         };
         let change = Change { old, new: Some(new), initial: false };
@@ -305,7 +298,10 @@ impl Informer {
         let (old, handlers) = {
             let mut state = self.lock();
             state.passed = state.passed.max(version_of(object));
-            (state.objects.remove(&Key::of(object)), state.handlers.clone())
+            let key = Key::of(object);
+            let old = state.objects.remove(&key);
+            state.untold.told(&key, object, None);
+            (old, state.handlers.clone())
         };
         let mut last = object.clone();
         trim(&mut last, &self.watch);

@@ -41,6 +41,7 @@ pub mod queue;
 pub mod readiness;
 mod resync;
 mod server;
+mod untold;
 mod watch;
 
 pub use apply::{Applied, Applier, Outcome};

@@ -1,0 +1,149 @@
+//! Changes that a copy knows from answers of our own writes → what handlers must still be told when a list brings no news of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube::api::DynamicObject;
+
+use crate::cache::{Change, Key, version_of};
+
+/// The objects as handlers saw them last, where the copy is ahead of that. A watch brings each of these changes and
+/// takes it off; when the watch is lost, the new list equals the copy, and only this tells that somebody waits.
+#[derive(Default)]
+pub(crate) struct Untold {
+    seen: BTreeMap<Key, Option<Arc<DynamicObject>>>,
+}
+
+impl Untold {
+    /// The copy goes ahead of what handlers know of this key.
+    pub(crate) fn ahead(&mut self, key: Key, before: Option<Arc<DynamicObject>>) {
+        // Of several writes the first one replaced what handlers know.
+        self.seen.entry(key).or_insert(before);
+    }
+
+    /// Handlers are told of this state; it settles the matter unless the copy is of a later one.
+    pub(crate) fn told(&mut self, key: &Key, told: &DynamicObject, copy: Option<&Arc<DynamicObject>>) {
+        if copy.is_none_or(|copy| version_of(copy) <= version_of(told)) {
+            self.seen.remove(key);
+        }
+    }
+
+    /// What a whole list changes for handlers, in the order of the keys; afterwards nothing is untold.
+    pub(crate) fn changes(
+        &mut self,
+        fresh: &BTreeMap<Key, Arc<DynamicObject>>,
+        mut known: BTreeMap<Key, Arc<DynamicObject>>,
+        initial: bool,
+    ) -> Vec<Change> {
+        for (key, seen) in std::mem::take(&mut self.seen) {
+            match seen {
+                Some(seen) => known.insert(key, seen),
+                None => known.remove(&key),
+            };
+        }
+        let mut changes = Vec::with_capacity(fresh.len());
+        for (key, new) in fresh {
+            let old = known.remove(key);
+            let version = |object: &DynamicObject| object.metadata.resource_version.clone();
+            if old.as_ref().is_none_or(|old| version(old) != version(new)) {
+                changes.push(Change { old, new: Some(new.clone()), initial });
+            }
+        }
+        // What the new list no longer has was deleted while the watch was away.
+        changes.extend(known.into_values().map(|old| Change { old: Some(old), new: None, initial: false }));
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use kube::api::ApiResource;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cache::{Informer, Watch};
+
+    fn object(version: &str) -> DynamicObject {
+        let metadata = json!({"name": "a", "namespace": "b", "resourceVersion": version});
+        serde_json::from_value(json!({"metadata": metadata})).unwrap()
+    }
+
+    /// An informer whose handler writes down the version before and after each change.
+    struct Heard {
+        informer: Informer,
+        changes: Arc<Mutex<Vec<(String, String)>>>,
+    }
+
+    impl Heard {
+        fn new() -> Self {
+            let resource = ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&());
+            let informer = Informer::new(Watch::full(resource));
+            let changes = Arc::<Mutex<Vec<_>>>::default();
+            let kept = changes.clone();
+            let version = |object: &Option<Arc<DynamicObject>>| {
+                let version = object.as_ref().and_then(|object| object.metadata.resource_version.clone());
+                version.unwrap_or_default()
+            };
+            informer.on_change(Arc::new(move |change| {
+                let heard = (version(&change.old), version(&change.new));
+                kept.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
+            }));
+            Self { informer, changes }
+        }
+
+        fn list(&self, version: Option<&str>) {
+            self.informer.list_started();
+            version.into_iter().for_each(|version| self.informer.listed(object(version)));
+            self.informer.list_finished();
+        }
+
+        #[track_caller]
+        fn heard(&self, wanted: &[(&str, &str)]) {
+            let heard = std::mem::take(&mut *self.changes.lock().unwrap());
+            let heard: Vec<_> = heard.iter().map(|(old, new)| (old.as_str(), new.as_str())).collect();
+            assert_eq!(heard, wanted);
+        }
+    }
+
+    #[test]
+    fn a_list_that_equals_the_answer_of_our_own_write_is_news_to_handlers() {
+        let heard = Heard::new();
+        heard.list(Some("1"));
+        heard.heard(&[("", "1")]);
+        heard.informer.observe(object("2"));
+        heard.informer.observe(object("3"));
+        heard.heard(&[]);
+        heard.list(Some("3"));
+        heard.heard(&[("1", "3")]);
+        heard.list(Some("3"));
+        heard.heard(&[]);
+    }
+
+    #[test]
+    fn what_the_watch_brought_is_no_news_in_a_list() {
+        let heard = Heard::new();
+        heard.list(Some("1"));
+        heard.informer.observe(object("3"));
+        heard.informer.changed(object("2"));
+        heard.informer.changed(object("3"));
+        heard.heard(&[("", "1"), ("3", "2"), ("3", "3")]);
+        heard.list(Some("3"));
+        heard.heard(&[]);
+    }
+
+    #[test]
+    fn a_list_tells_of_the_end_of_what_we_deleted_ourselves() {
+        let heard = Heard::new();
+        heard.list(Some("1"));
+        heard.informer.forget(&Key::of(&object("1")));
+        heard.list(None);
+        heard.heard(&[("", "1"), ("1", "")]);
+        // Nobody heard of one that came and went.
+        heard.informer.observe(object("2"));
+        heard.informer.forget(&Key::of(&object("2")));
+        heard.list(None);
+        heard.heard(&[]);
+    }
+}
