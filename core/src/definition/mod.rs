@@ -19,7 +19,7 @@ use vela_runtime::apply::{self as runtime_apply, Conflicts, Outcome};
 use vela_runtime::cache::{Informer, Watch};
 use vela_runtime::conditions::{self, Condition};
 use vela_runtime::events::reference;
-use vela_runtime::{Action, Controller, Failure, Key, Reconciler, owner};
+use vela_runtime::{Action, Controller, Failure, Key, Kind, Reconciler, discovery, owner};
 
 use crate::application::fetch::json as to_json;
 use crate::context::{Context, FIELD_MANAGER};
@@ -47,6 +47,8 @@ enum Error {
     Revision { name: String, source: kube::Error },
     #[error("the next {TRIES} revision names are all taken")]
     Taken,
+    #[error(transparent)]
+    Discovery(#[from] discovery::Error),
     #[error("cannot write an object: {0}")]
     Malformed(#[from] serde_json::Error),
 }
@@ -137,8 +139,7 @@ impl Definitions {
         }
         if let Some((api_version, kind)) = definition.workload_kind()
             && self.kind == DefinitionKind::Component
-            // A kind that is not installed has no resource name yet.
-            && let Ok(known) = self.context.discovery.resolve(api_version, kind).await
+            && let Some(known) = self.installed(api_version, kind).await?
         {
             let resource = &known.resource;
             let name = match resource.group.as_str() {
@@ -150,6 +151,16 @@ impl Definitions {
         }
         limit::limit(self, key, definition).await;
         Ok(())
+    }
+
+    /// The kind, or nothing where it is not installed and so has no resource name yet.
+    async fn installed(&self, api_version: &str, kind: &str) -> Result<Option<Kind>, Error> {
+        match self.context.discovery.resolve(api_version, kind).await {
+            Ok(known) => Ok(Some(known)),
+            Err(discovery::Error::Unknown { .. }) => Ok(None),
+            // A server that did not answer says nothing about the kind.
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The revision that holds the present content; made where it is not there yet.

@@ -6,7 +6,7 @@ use super::world::{World, application, until_or};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
-fn note(text: &str) -> Value {
+pub(super) fn note(text: &str) -> Value {
     let template = format!(
         "output: {{\n\tapiVersion: \"v1\"\n\tkind: \"ConfigMap\"\n\tdata: text: parameter.text + \"{text}\"\n}}\n\
          parameter: {{\n\t// +usage=What it says\n\ttext: string\n}}\n"

@@ -112,3 +112,19 @@ async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
     world.phase("shop", "running").await;
     world.gone("apps/v1", "Deployment", "back").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_gets_its_workload_kind_though_the_cluster_did_not_tell_its_kinds_at_first() {
+    let mut world = World::without_controllers().await;
+    let refused = Arc::new(AtomicUsize::new(0));
+    let count = refused.clone();
+    world.faults.judge(move |entry| {
+        let asks = entry.path.split('?').next() == Some("/api/v1");
+        if asks && count.fetch_add(1, Ordering::SeqCst) < 3 { Fate::DropRequest } else { Fate::Pass }
+    });
+    world.start();
+    world.create(super::definitions::note("!")).await;
+    let made = || world.get(OAM, "WorkloadDefinition", "note");
+    until_or("the workload kind is there", made, |found| found.is_some()).await;
+    assert!(refused.load(Ordering::SeqCst) > 3, "the kinds were asked for again");
+}
