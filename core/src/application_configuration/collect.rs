@@ -136,7 +136,7 @@ async fn delete(
     let verdict: Mutex<Option<Result<(), Kept>>> = Mutex::new(None);
     let guard = |live: &DynamicObject| {
         let found = deletable(&json(live), order.uid, &applied.uids, order.mode);
-        let answer = found.as_ref().map(|()| ()).map_err(ToString::to_string);
+        let answer = found.as_ref().copied().map_err(ToString::to_string);
         *verdict.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
         answer
     };
