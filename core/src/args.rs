@@ -134,6 +134,9 @@ struct BehaviourArgs {
     /// Where definitions that everybody may use live.
     #[arg(long, default_value = "vela-system", value_name = "NAMESPACE")]
     system_definition_namespace: String,
+    /// Where definitions are looked for before the namespace of who uses them.
+    #[arg(long, env = "DEFINITION_NAMESPACE", default_value = "", value_name = "NAMESPACE")]
+    definition_namespace: String,
     /// Reconcile ApplicationConfigurations and Components.
     #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "true", default_missing_value = "true", value_name = "BOOL")]
@@ -256,6 +259,7 @@ impl BehaviourArgs {
             custom_revision_hook: hook,
             disabled,
             system_namespace: self.system_definition_namespace.clone(),
+            first_namespace: Some(self.definition_namespace.clone()).filter(|name| !name.is_empty()),
             generations,
         })
     }

@@ -46,6 +46,8 @@ pub struct Options {
     pub disabled: BTreeSet<Capability>,
     /// Where definitions that everybody may use live.
     pub system_namespace: String,
+    /// Where definitions are looked for before anywhere else.
+    pub first_namespace: Option<String>,
     /// Which generations of the API are reconciled.
     pub generations: Generations,
 }
@@ -63,6 +65,7 @@ impl Default for Options {
             custom_revision_hook: None,
             disabled: BTreeSet::new(),
             system_namespace: SYSTEM_NAMESPACE.to_owned(),
+            first_namespace: None,
             generations: Generations::default(),
         }
     }

@@ -12,6 +12,7 @@ mod scenarios {
     pub(crate) mod counts;
     mod data_flow;
     pub(crate) mod definitions;
+    mod elsewhere;
     pub(crate) mod examples;
     pub(crate) mod faults;
     pub(crate) mod foreign;

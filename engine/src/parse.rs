@@ -363,6 +363,12 @@ impl<'a> Parser<'a> {
         let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));
         let (inputs, outputs) = self.inputs_outputs(&path, fields);
         let scopes = self.object(&format!("{path}.scopes"), fields.get("scopes"));
+        if self.era == Era::V1beta1 && !scopes.is_empty() {
+            let message = "the workload does not become a member of these scopes: only components of an \
+                           ApplicationConfiguration join scopes";
+            let warning = Diagnostic::warning(Code::NotSupported, message);
+            self.found.push(warning.at(self.document, format!("{path}.scopes")));
+        }
         let scopes = scopes
             .iter()
             .filter_map(|(kind, name)| Some((kind.clone(), name.as_str()?.to_owned())))

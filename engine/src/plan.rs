@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use crate::definition::Language;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::parse::{AppFile, Workflow};
+use crate::parse::{AppFile, Component, Workflow};
 use crate::revision::{Identity, Revision};
 
 /// Policies that change only what later lives of the application do and cost nothing to accept: none yet.
 const SUPPORTED_POLICIES: &[&str] = &[];
+/// The mark before a parameter that names a Secret.
+const INSERT_SECRET: &str = "+insertSecretTo=";
 
 /// Components in the order written, each with the components it waits for; free of circles.
 #[derive(Debug, Clone)]
@@ -84,6 +87,7 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
         );
     }
     for component in app.components() {
+        secrets(&app, component, not_supported, &mut found);
         let traits = component.traits.iter().map(|t| (t.exact, &t.type_, &t.path));
         for (_, type_, path) in traits
             .chain([(component.exact, &component.type_, &component.path)])
@@ -128,6 +132,29 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
     }
     let ((), warnings) = found.or(())?;
     Ok(Plan { revision, nodes, warnings })
+}
+
+/// Templates that want the content of a Secret beside the parameters cannot have it yet.
+fn secrets(
+    app: &AppFile,
+    component: &Component,
+    not_supported: fn(Code, String) -> Diagnostic,
+    found: &mut Diagnostics,
+) {
+    let traits = component.traits.iter().map(|trait_| (&trait_.definition, &trait_.path));
+    for (definition, path) in traits.chain([(&component.definition, &component.path)]) {
+        if let Language::Cue(template) = definition.language()
+            && template.contains(INSERT_SECRET)
+        {
+            let message = format!(
+                "{} takes the content of a Secret by `{INSERT_SECRET}`, which is not supported yet",
+                definition.title()
+            );
+            let hint = "refer to the Secret by name in the template, for example with secretKeyRef";
+            let finding = not_supported(Code::NotSupported, message).hint(hint.to_owned());
+            found.push(finding.at(app.document(), path));
+        }
+    }
 }
 
 /// `dependsOn`, and the givers of `inputs`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
+use crate::definition::Definition;
 use crate::manifest::Document;
 use crate::parse::AppFile;
 
@@ -103,7 +104,7 @@ impl Revision {
             "metadata": Json::Object(kept.collect()),
             "spec": application.get("spec"),
         }});
-        for definition in self.app_file.definitions() {
+        for (key, definition) in self.keyed_definitions() {
             let field = match definition.kind() {
                 crate::DefinitionKind::Component => "componentDefinitions",
                 crate::DefinitionKind::Trait => "traitDefinitions",
@@ -123,9 +124,37 @@ impl Revision {
             if let Some(namespace) = text("namespace") {
                 frozen["metadata"]["namespace"] = namespace;
             }
-            spec[field][definition.name()] = frozen;
+            spec[field][key] = frozen;
         }
         spec
+    }
+
+    /// Every definition used, under its name; of several versions of one, each under the name it was asked for by
+    /// (`name@vN`), so that none takes the place of another.
+    fn keyed_definitions(&self) -> Vec<(String, &Arc<Definition>)> {
+        let all = self.app_file.definitions();
+        let is_only_one = |definition: &Definition| {
+            let same = |other: &&&Arc<Definition>| {
+                other.kind() == definition.kind() && other.name() == definition.name()
+            };
+            all.iter().filter(same).count() == 1
+        };
+        let asked_as = |definition: &Arc<Definition>| {
+            let components = self.app_file.components().iter();
+            let mut uses = components.flat_map(|component| {
+                let traits = component.traits.iter().map(|t| (&t.definition, &t.type_));
+                traits.chain([(&component.definition, &component.type_)])
+            });
+            let used = |(used, _): &(&Arc<Definition>, &String)| {
+                used.kind() == definition.kind() && used.hash() == definition.hash()
+            };
+            uses.find(used).map_or_else(|| definition.name().to_owned(), |(_, type_)| type_.clone())
+        };
+        let key = |definition: &Arc<Definition>| match is_only_one(definition) {
+            true => definition.name().to_owned(),
+            false => asked_as(definition),
+        };
+        all.iter().map(|definition| (key(definition), *definition)).collect()
     }
 }
 

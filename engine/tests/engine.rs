@@ -11,6 +11,8 @@ mod conformance;
 mod data_flow;
 #[path = "engine/dry_run.rs"]
 mod dry_run;
+#[path = "engine/gaps.rs"]
+mod gaps;
 #[path = "engine/manifest.rs"]
 mod manifest;
 #[path = "engine/patches.rs"]

@@ -121,7 +121,7 @@ impl World {
         Ok(informer.get(&Key::new(key.namespace.clone(), key.name.clone())))
     }
 
-    /// A definition as the cache has it, from the namespace or else the shared one.
+    /// A definition as the cache has it, from the first namespace that has it.
     pub(crate) fn find(
         &self,
         kind: DefinitionKind,
@@ -160,7 +160,9 @@ impl World {
 
     /// Where definitions are looked for, in this order.
     fn namespaces<'n>(&'n self, namespace: &'n str) -> impl Iterator<Item = &'n str> {
-        [namespace, self.context.options.system_namespace.as_str()].into_iter()
+        let options = &self.context.options;
+        let first = options.first_namespace.as_deref().into_iter();
+        first.chain([namespace, options.system_namespace.as_str()])
     }
 
     /// Does the server still have these definitions, as they were read? Asked before anything is deleted because of

@@ -159,7 +159,9 @@ impl Reconciler for Hands {
         }
         let document = Document::from_object(to_json(&application));
         let old = document.value().get("status").cloned();
-        let (status, retry, complete, again) = match self.lap(&key, &application, &document).await {
+        let mut warnings = Diagnostics::new();
+        let lap = self.lap(&key, &application, &document, &mut warnings).await;
+        let (status, retry, complete, again) = match lap {
             Ok((status, applied)) => (status, !applied.errors.is_empty(), applied.complete, applied.again),
             Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
             Err(stopped) => {
@@ -169,7 +171,7 @@ impl Reconciler for Hands {
         };
         let status = status.to_json(old.as_ref(), &conditions::now());
         if crate::status::write(&self.api(&key), &self.applications, &application, &status).await? {
-            report::tell(&self.context.events, &application, &status).await;
+            report::tell(&self.context.events, &application, &status, &warnings).await;
         }
         if complete && let Some(current) = status["latestRevision"]["name"].as_str() {
             self.revisions.limit(&key, current).await;
@@ -188,6 +190,7 @@ impl Hands {
         key: &Key,
         application: &DynamicObject,
         document: &Document,
+        warnings: &mut Diagnostics,
     ) -> Result<(Status, Applied), Stopped> {
         use ConditionType::{Parsed, Revision, Workflow};
         let references = parse::references(document);
@@ -198,6 +201,7 @@ impl Hands {
         })?;
         let previous = self.revisions.previous(document, key);
         let graph = self.answered(key, document, &snapshot, previous.as_ref()).await?;
+        warnings.extend(graph.warnings().clone());
         let held = self.hold(key, application).await;
         held.map_err(|error| Stopped::write(Workflow, &error, Some(&error)))?;
         let recorded = self.revisions.record(application, graph.revision()).await;

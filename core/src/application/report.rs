@@ -2,6 +2,7 @@
 
 use kube::api::DynamicObject;
 use serde_json::Value;
+use vela_engine::Diagnostics;
 use vela_runtime::events::{Events, reference};
 
 /// Condition, reason of its event when it turns true, and when it turns false.
@@ -14,10 +15,13 @@ const TOLD: [(&str, &str, &str); 5] = [
 ];
 
 /// Tell what is new in the status, compared with the one before.
-pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value) {
+pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value, warnings: &Diagnostics) {
     let regarding = reference(object);
     let old = object.data.get("status").cloned().unwrap_or(Value::Null);
     let new_revision = old["latestRevision"]["name"] != status["latestRevision"]["name"];
+    if !warnings.is_empty() && old["observedGeneration"] != status["observedGeneration"] {
+        events.warning(&regarding, "Doubtful", &warnings.to_string()).await;
+    }
     for (type_, good, bad) in TOLD {
         let (before, now) = (condition(&old, type_), condition(status, type_));
         match now["status"].as_str() {

@@ -74,6 +74,7 @@ fn limits_waits_and_workers() {
         "--informer-re-sync-interval=1h30m",
         "--depend-check-wait=10s",
         "--system-definition-namespace=defs",
+        "--definition-namespace=first",
     ]);
     assert_eq!(options.component_revision_limit, 3);
     assert_eq!(options.application_revision_limit, 4);
@@ -82,6 +83,7 @@ fn limits_waits_and_workers() {
     assert_eq!(options.resync, Some(Duration::from_secs(5400)));
     assert_eq!(options.dependency_wait, Duration::from_secs(10));
     assert_eq!(options.system_namespace, "defs");
+    assert_eq!(options.first_namespace.as_deref(), Some("first"));
     assert_eq!(self::options(&["--informer-re-sync-interval=0"]).resync, None);
     assert_eq!(self::options(&["--workers=2"]).concurrent_reconciles, 2);
 }

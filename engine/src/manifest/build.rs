@@ -1,5 +1,6 @@
 //! YAML events → values with positions, without recursion and within the limits.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -12,6 +13,11 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
 
 /// More syntax errors of one text are not looked for.
 const ERROR_LIMIT: usize = 20;
+/// What the parser says of a line of a quoted text that stands no further in than the field it belongs to. YAML asks
+/// for that; the readers of Kubernetes do not, and published definitions rely on them.
+const OUTDENTED: &str = "invalid indentation in multiline quoted scalar";
+/// So often such a line is moved further in: each time the text is read again.
+const OUTDENTED_LINE_LIMIT: usize = 64;
 
 /// Every document that is not empty, or every syntax error.
 pub(super) fn documents(file: &Arc<str>, text: &str) -> Result<Vec<Document>, Diagnostics> {
@@ -19,7 +25,34 @@ pub(super) fn documents(file: &Arc<str>, text: &str) -> Result<Vec<Document>, Di
         let message = format!("the text has {} bytes; the limit is {TEXT_LIMIT}", text.len());
         return Err(at(file, (1, 1), Code::Limit, message).into());
     }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut text = Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text));
+    for _ in 0..OUTDENTED_LINE_LIMIT {
+        match read(file, &text) {
+            Ok(documents) => return Ok(documents),
+            Err((errors, None)) => return Err(errors),
+            Err((_, Some(line))) => text = Cow::Owned(indented(&text, line)),
+        }
+    }
+    read(file, &text).map_err(|(errors, _)| errors)
+}
+
+/// The text with one line further in. Between quotes that changes nothing: a break with the blanks around it is one
+/// blank.
+fn indented(text: &str, line: usize) -> String {
+    let mut result = String::with_capacity(text.len() + 2);
+    for (index, content) in text.split_inclusive('\n').enumerate() {
+        if index + 1 == line {
+            let blanks = content.bytes().take_while(|byte| *byte == b' ').count();
+            result.extend(std::iter::repeat_n(' ', blanks.max(1)));
+        }
+        result.push_str(content);
+    }
+    result
+}
+
+/// The documents, or the errors and the line of a quoted text that the first of them finds too far out.
+fn read(file: &Arc<str>, text: &str) -> Result<Vec<Document>, (Diagnostics, Option<usize>)> {
+    let mut outdented = None;
     let mut options = Options::default();
     options.set_emit_comments(false);
     let mut parser = Parser::new_from_str_with_options(text, options);
@@ -34,6 +67,9 @@ pub(super) fn documents(file: &Arc<str>, text: &str) -> Result<Vec<Document>, Di
                 }
             }
             Some(Err(error)) => {
+                if builder.errors.is_empty() && error.info() == OUTDENTED {
+                    outdented = Some(error.marker().line());
+                }
                 builder.syntax(&error);
                 builder.forget_document();
                 if builder.errors.len() >= ERROR_LIMIT || !matches!(parser.proceed_next_document(), Ok(true))
@@ -43,7 +79,7 @@ pub(super) fn documents(file: &Arc<str>, text: &str) -> Result<Vec<Document>, Di
             }
         }
     }
-    if builder.errors.is_empty() { Ok(builder.documents) } else { Err(builder.errors) }
+    if builder.errors.is_empty() { Ok(builder.documents) } else { Err((builder.errors, outdented)) }
 }
 
 fn at(file: &Arc<str>, (line, column): (u32, u32), code: Code, message: impl Into<String>) -> Diagnostic {

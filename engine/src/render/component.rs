@@ -96,11 +96,18 @@ pub(super) fn render(
         .filter(|input| !inputs.outputs.contains_key(&input.from))
         .map(|input| format!("output {:?} is not there yet", input.from))
         .collect();
-    if !missing.is_empty() {
+    if !missing.is_empty() && !inputs.unnamed_revision {
         return RenderedComponent { index, state: State::Pending(missing), context, requests: Vec::new() };
     }
     let mut outside = Outside { templates, inputs, requests: Vec::new() };
-    let state = match drafts(app, component, &context, &mut outside, found) {
+    let mut findings = Diagnostics::new();
+    let outcome = drafts(app, component, &context, &mut outside, &mut findings);
+    // A preview shows what can be said without the values of others; what they leave unsaid is no mistake.
+    if !missing.is_empty() && !matches!(outcome, Outcome::Drafts(_)) {
+        return RenderedComponent { index, state: State::Pending(missing), context, requests: Vec::new() };
+    }
+    found.extend(findings);
+    let state = match outcome {
         Outcome::Drafts(drafts) => {
             let revision = if inputs.unnamed_revision { "" } else { plan.identity().name() };
             let owner = labels::Owner { app, component, revision };
@@ -142,7 +149,7 @@ fn drafts(
     };
     let mut parameter = component.properties.clone();
     for input in component.inputs.iter().filter(|input| !input.parameter_key.is_empty()) {
-        let value = inputs.outputs.get(&input.from).cloned().unwrap_or(Json::Null);
+        let Some(value) = inputs.outputs.get(&input.from).cloned() else { continue };
         if let Err(error) = field_path::set(&mut parameter, &input.parameter_key, value) {
             found.push(site.place_one(Diagnostic::error(Code::WrongType, error.to_string())));
         }

@@ -29,6 +29,19 @@ fn anchors_merges_and_json_are_read() {
 }
 
 #[test]
+fn quoted_texts_may_go_on_no_further_in_than_their_field() {
+    let text = "m:\n  a:\n    one: \"first\n    second\nthird\n\n  fourth\"\n    two: 2\n---\nb: 'x\ny'\n";
+    let documents = manifest::read("m.yaml", text).unwrap();
+    let documents = documents.as_slice();
+    assert_eq!(documents[0].value(), &json!({"m": {"a": {"one": "first second third\nfourth", "two": 2}}}));
+    assert_eq!(documents[0].places().value("m.a.two").unwrap().to_string(), "m.yaml:8:10");
+    assert_eq!(documents[1].value(), &json!({"b": "x y"}));
+    // Lines that follow each other without end are not mended without end.
+    let many = format!("a: \"x\n{}\"\n", "y\n".repeat(1000));
+    assert!(manifest::read("m.yaml", &many).unwrap_err().to_string().contains("m.yaml:"));
+}
+
+#[test]
 fn every_syntax_error_is_told_with_its_place() {
     let errors = manifest::read("m.yaml", "a: [1\n---\nb: 1\nb: 2\n---\nc: \"x\n").unwrap_err();
     let places: Vec<String> =
