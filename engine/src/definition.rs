@@ -259,6 +259,11 @@ impl Definition {
         self.text(&["status", "customStatus"])
     }
 
+    /// CUE text whose fields are shown in the status; those that begin with `$` only help the policy and the message.
+    pub fn status_details(&self) -> &str {
+        self.text(&["status", "details"])
+    }
+
     /// Workloads a trait applies to: `*`, `deployments.apps`, `*.apps` or names of component types. Empty: all.
     pub fn applies_to(&self) -> Vec<&str> {
         let list = self.spec().get("appliesToWorkloads").and_then(Json::as_array);

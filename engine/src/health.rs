@@ -1,5 +1,8 @@
 //! Live objects → healthy or not, and a message: by the definition's policy, else by a rule per kind.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value as Json, json};
 
 use crate::definition::Definition;
@@ -24,7 +27,12 @@ pub struct TraitHealth {
     pub type_: String,
     /// Its health.
     pub health: Health,
+    /// What its definition shows besides.
+    pub details: Details,
 }
+
+/// Texts by name that a definition shows in the status.
+pub type Details = BTreeMap<String, String>;
 
 /// Health of one component.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +41,8 @@ pub struct ComponentHealth {
     pub healthy: bool,
     /// The workload alone.
     pub workload: Health,
+    /// What the component's definition shows besides.
+    pub details: Details,
     /// Each trait, in order.
     pub traits: Vec<TraitHealth>,
 }
@@ -87,7 +97,7 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
     let objects = graph.objects_of(index);
     if let [missing, ..] = graph.pending(index) {
         let workload = Health { healthy: false, message: format!("waiting: {missing}") };
-        return ComponentHealth { healthy: false, workload, traits: Vec::new() };
+        return ComponentHealth { workload, ..ComponentHealth::default() };
     }
     let mut context = rendered.context.clone();
     let mut outputs = Map::new();
@@ -109,8 +119,9 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
             fields.insert("output".to_owned(), output.clone());
         }
     }
-    let judge =
-        |definition: &Definition, parameter: &Json, live: Health| match definition.health_policy().trim() {
+    let judge = |definition: &Definition, parameter: &Json, live: Health| {
+        let (context, shown) = detailed(definition, &context, parameter, templates);
+        let health = match definition.health_policy().trim() {
             "" => Health {
                 message: match definition.custom_status().trim() {
                     "" => live.message,
@@ -132,7 +143,9 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
             }
             _ => live,
         };
-    let mut workload =
+        (health, shown)
+    };
+    let (mut workload, details) =
         judge(&component.definition, &component.properties, live(objects.first().map(|o| o.key()), observed));
     if let Some(problem) =
         problem(objects.iter().filter(|o| !matches!(o.role, Role::Trait { .. })).map(|o| o.key()), observed)
@@ -150,19 +163,49 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
                     .filter(move |o| matches!(&o.role, Role::Trait { index, .. } if *index == number))
                     .map(|o| o.key())
             };
-            let health = match problem(own(), observed) {
-                Some(message) => Health { healthy: false, message },
+            let (health, details) = match problem(own(), observed) {
+                Some(message) => (Health { healthy: false, message }, Details::new()),
                 None => judge(
                     &trait_.definition,
                     &trait_.properties,
                     Health { healthy: true, message: String::new() },
                 ),
             };
-            TraitHealth { type_: trait_.type_.clone(), health }
+            TraitHealth { type_: trait_.type_.clone(), health, details }
         })
         .collect();
     let healthy = workload.healthy && traits.iter().all(|trait_| trait_.health.healthy);
-    ComponentHealth { healthy, workload, traits }
+    ComponentHealth { healthy, workload, details, traits }
+}
+
+/// The context with the details of the status, and those of them that are shown. What cannot be said yet is left out
+/// as a whole: the policy then finds nothing and waits.
+fn detailed<'a>(
+    definition: &Definition,
+    context: &'a Json,
+    parameter: &Json,
+    templates: &Templates,
+) -> (Cow<'a, Json>, Details) {
+    let text = definition.status_details().trim();
+    if text.is_empty() {
+        return (Cow::Borrowed(context), Details::new());
+    }
+    // On one line with the text, so that places in it stay what they are.
+    let text = format!("details: {{{text}\n}}");
+    let Ok(details) = field(templates, "status details", &text, context, parameter, "details") else {
+        return (Cow::Borrowed(context), Details::new());
+    };
+    let fields = details.as_object().into_iter().flatten();
+    let shown = fields.filter(|(name, _)| !name.starts_with('$')).map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (name.clone(), text)
+    });
+    let shown = shown.collect();
+    let mut context = context.clone();
+    if let Some(fields) = context.as_object_mut() {
+        fields.insert("status".to_owned(), json!({"details": details}));
+    }
+    (Cow::Owned(context), shown)
 }
 
 /// The first object that could not be applied or is not there.

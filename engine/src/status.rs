@@ -193,7 +193,7 @@ impl Status {
                     healthy: true,
                     message: "only the revision is recorded".to_owned(),
                 },
-                traits: Vec::new(),
+                ..ComponentHealth::default()
             },
             applied: false,
         };
@@ -300,6 +300,9 @@ impl Service {
         if !self.health.workload.message.is_empty() {
             service["message"] = json!(self.health.workload.message);
         }
+        if !self.health.details.is_empty() {
+            service["details"] = json!(self.health.details);
+        }
         if let Some(workload) = &self.workload {
             service["workloadDefinition"] =
                 json!({"apiVersion": workload.api_version, "kind": workload.kind});
@@ -316,6 +319,9 @@ impl Service {
                     let mut value = json!({"type": trait_.type_, "healthy": trait_.health.healthy});
                     if !trait_.health.message.is_empty() {
                         value["message"] = json!(trait_.health.message);
+                    }
+                    if !trait_.details.is_empty() {
+                        value["details"] = json!(trait_.details);
                     }
                     value
                 })

@@ -83,6 +83,7 @@ fn recorded_applications_become_equal_objects() {
 fn every_rule_of_applications_is_told_to_the_reader() {
     let document = std::fs::read_to_string(repository("docs/differences.md")).unwrap_or_default();
     assert_eq!(Rules::new(rules::TABLE).untold(&document), Vec::<&str>::new());
+    assert!(document.contains(rules::GIVEN_UP), "{}", rules::GIVEN_UP);
 }
 
 /// A recorded application.
@@ -173,10 +174,15 @@ impl Case {
             .filter(|object| is_compared(object))
             .map(|object| comparable(object, &self.recorded_in))
             .collect();
+        let given_up = rules::is_given_up(&expected);
+        let expected: Vec<Value> = match given_up {
+            true => expected.into_iter().map(rules::tried_again).collect(),
+            false => expected,
+        };
         let end = Instant::now() + SETTLE_DEADLINE;
         let mut still: (Vec<String>, Instant) = (Vec::new(), Instant::now());
         loop {
-            let found = look(&cluster, kinds, &expected).await?;
+            let found = look(&cluster, kinds, &expected, given_up).await?;
             let (left, used) = rules.unexcused(&self.name, found);
             let told: Vec<String> = left.iter().map(ToString::to_string).collect();
             if told != still.0 {
@@ -195,12 +201,21 @@ impl Case {
 }
 
 /// The differences now.
-async fn look(cluster: &Cluster, kinds: &Kinds, expected: &[Value]) -> Result<Vec<Difference>> {
+async fn look(
+    cluster: &Cluster,
+    kinds: &Kinds,
+    expected: &[Value],
+    given_up: bool,
+) -> Result<Vec<Difference>> {
     let live = kinds.everything(cluster, &NOT_COMPARED).await?;
     let live: Vec<Value> = live
         .iter()
         .filter(|object| is_compared(object))
         .map(|object| comparable(object, cluster.namespace()))
         .collect();
+    let live = match given_up {
+        true => rules::without_applied(live, expected).into_iter().map(rules::tried_again).collect(),
+        false => live,
+    };
     Ok(differences(expected, &live))
 }

@@ -118,6 +118,32 @@ fn phases_follow_what_is_seen_and_nothing_changes_when_nothing_changed() {
 }
 
 #[test]
+fn details_are_shown_and_serve_policy_and_message() {
+    let mut definition = manifest::read("d", DEFINITIONS).unwrap().as_slice()[0].value().clone();
+    definition["spec"]["status"] = json!({
+        "details": "ready: *context.output.status.readyReplicas | 0\n$wanted: 1\nall: ready == $wanted // told",
+        "healthPolicy": "isHealth: context.status.details.ready == context.status.details.$wanted",
+        "customStatus": r#"message: "\(context.status.details.ready) of \(context.status.details.$wanted)""#,
+    });
+    let mut snapshot = Snapshot::default();
+    snapshot.insert_definition_object(definition).unwrap();
+    let templates = Templates::new();
+    let revision = revision::revision(parse::parse(&app(), &snapshot).unwrap(), None);
+    let rendered =
+        render::render(&plan::plan(revision).unwrap(), &templates, &render::Inputs::default()).unwrap();
+    let graph = graph::graph(rendered).unwrap();
+    let mut observed = Observed::new();
+    for object in graph.objects() {
+        observed.insert(live(&object.object));
+    }
+    let status = status::status(&graph, &observed, &templates);
+    assert!(status.is_running(), "{:?}", status.services());
+    let shown = status.to_json(None, "now")["services"][0].clone();
+    assert_eq!(shown["details"], json!({"ready": "1", "all": "true"}));
+    assert_eq!(shown["message"], "1 of 1");
+}
+
+#[test]
 fn a_failed_apply_is_told_by_name() {
     let templates = Templates::new();
     let graph = lap(&app(), &templates).unwrap();
