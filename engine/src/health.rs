@@ -212,7 +212,9 @@ fn detailed<'a>(
 fn problem(keys: impl Iterator<Item = ObjectKey>, observed: &Observed) -> Option<String> {
     for key in keys {
         if let Some(error) = observed.error(&key) {
-            return Some(format!("{key}: {error}"));
+            // An error that names the object already needs no second name.
+            let told = error.contains(&key.to_string());
+            return Some(if told { error.to_owned() } else { format!("{key}: {error}") });
         }
         if observed.object(&key).is_none() {
             return Some(format!("{key} is not there yet"));

@@ -36,14 +36,14 @@ impl Kind {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The server does not serve it.
-    #[error(
-        "the cluster does not know kind {kind} of {api_version}: install it first, or correct the object"
-    )]
+    #[error("the cluster does not know kind {kind} of {api_version}: {}", advice(served))]
     Unknown {
         /// The API version asked for.
         api_version: String,
         /// The kind asked for.
         kind: String,
+        /// The versions of the same group that are known to have it.
+        served: Vec<String>,
     },
     /// The server could not be asked.
     #[error("cannot ask the cluster for the kinds of {api_version}: {source}")]
@@ -53,6 +53,17 @@ pub enum Error {
         /// What the client said.
         source: kube::Error,
     },
+}
+
+/// What to do about a kind that is not there.
+fn advice(served: &[String]) -> String {
+    match served {
+        [] => "install it first, or correct the object".to_owned(),
+        served => format!(
+            "it is served as {}; correct the object, or the template that makes it",
+            served.join(", ")
+        ),
+    }
 }
 
 /// A cache of kinds, one request per group version.
@@ -73,6 +84,17 @@ struct GroupVersion {
     asked: Instant,
 }
 
+/// Only what was asked for anyway is looked through: an error is not worth a request for every version.
+fn unknown(known: &HashMap<String, GroupVersion>, api_version: &str, kind: &str) -> Error {
+    let group = |api_version: &str| api_version.split_once('/').map(|(group, _)| group.to_owned());
+    let has = |(other, version): &(&String, &GroupVersion)| {
+        group(other) == group(api_version) && version.kinds.contains_key(kind)
+    };
+    let mut served: Vec<String> = known.iter().filter(has).map(|(other, _)| other.clone()).collect();
+    served.sort();
+    Error::Unknown { api_version: api_version.into(), kind: kind.into(), served }
+}
+
 impl Discovery {
     /// An empty cache.
     pub fn new(client: kube::Client) -> Self {
@@ -81,7 +103,6 @@ impl Discovery {
 
     /// The kind behind an API version and kind name.
     pub async fn resolve(&self, api_version: &str, kind: &str) -> Result<Kind, Error> {
-        let unknown = || Error::Unknown { api_version: api_version.into(), kind: kind.into() };
         {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(group_version) = known.get(api_version) {
@@ -89,7 +110,7 @@ impl Discovery {
                     return Ok(found.clone());
                 }
                 if group_version.asked.elapsed() < MISS_KEPT {
-                    return Err(unknown());
+                    return Err(unknown(&known, api_version, kind));
                 }
             }
         }
@@ -97,7 +118,7 @@ impl Discovery {
         let found = kinds.get(kind).cloned();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(api_version.to_owned(), GroupVersion { kinds, asked: Instant::now() });
-        found.ok_or_else(unknown)
+        found.ok_or_else(|| unknown(&known, api_version, kind))
     }
 
     /// The kind of an object, from its `apiVersion` and `kind`.

@@ -80,3 +80,46 @@ async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
     assert_eq!(after["metadata"]["uid"].as_str(), before.metadata.uid.as_deref());
     assert_eq!(after["data"], json!({"mine": "yes"}));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_is_not_served_is_told_with_those_that_are() {
+    let world = World::new().await;
+    world.create(application("good", &[web("front", "nginx:1")])).await;
+    world.phase("good", "running").await;
+    let old = json!({
+        "apiVersion": OAM,
+        "kind": "ComponentDefinition",
+        "metadata": {"name": "old"},
+        "spec": {
+            "workload": {"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}},
+            "schematic": {"handlebars": {"template": "apiVersion: apps/v1beta1\nkind: Deployment\n"}},
+        },
+    });
+    world.create(old).await;
+    world.create(application("shop", &[json!({"name": "back", "type": "old", "properties": {}})])).await;
+    let told = |application: &serde_json::Value| {
+        application["status"]["conditions"].to_string().contains("Deployment of apps/v1beta1")
+    };
+    let shop = until_or("it is told", || world.application("shop"), told).await;
+    let message = shop["status"]["services"][0]["message"].as_str().unwrap();
+    assert!(message.contains("it is served as apps/v1; correct the object, or the template"), "{message}");
+    assert_eq!(message.matches(&format!("Deployment {}/back", world.namespace)).count(), 1, "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_done_is_told_by_an_event() {
+    let world = World::new().await;
+    let mut shop = application("shop", &[web("front", "nginx:1")]);
+    shop["spec"]["components"][0]["scopes"] = json!({"healthscopes.core.oam.dev": "health"});
+    world.create(shop).await;
+    world.phase("shop", "running").await;
+    let doubts = || async {
+        let events = world.list("events.k8s.io/v1", "Event").await;
+        events.into_iter().filter(|event| event["reason"] == "Doubtful").collect::<Vec<_>>()
+    };
+    let told = until_or("the doubt is told", doubts, |events| !events.is_empty()).await;
+    let note = told[0]["note"].as_str().unwrap();
+    assert!(note.contains("spec.components[0].scopes"), "{note}");
+    world.rested(0).await;
+    assert_eq!(doubts().await.len(), 1, "once for each generation");
+}
