@@ -34,7 +34,7 @@ fn is_application(object: &Value) -> bool {
 }
 
 /// The object with as much of an Application's status as has to agree where KubeVela gave up and vela goes on: that it
-/// could be read and rendered, its revision, and that it is not running.
+/// could be read and rendered, its revision, and that it is not running because something cannot be applied.
 pub(crate) fn tried_again(mut object: Value) -> Value {
     if !is_application(&object) {
         return object;
@@ -42,14 +42,21 @@ pub(crate) fn tried_again(mut object: Value) -> Value {
     let status = object["status"].take();
     let rendered = ["Parsed", "Revision", "Policy", "Render"];
     let conditions = status["conditions"].as_array().into_iter().flatten();
-    let conditions: Vec<&Value> =
-        conditions.filter(|condition| rendered.contains(&text(condition, "/type"))).collect();
-    let phase = match text(&status, "/status") {
-        "workflowFailed" => "runningWorkflow",
-        phase => phase,
-    };
+    let mut kept: Vec<Value> =
+        conditions.filter(|condition| rendered.contains(&text(condition, "/type"))).cloned().collect();
+    // The failure is looked at too: an application that is about to run looks like one that is tried again.
+    let failing = json!({"type": "Workflow", "status": "False", "reason": "ReconcileError"});
+    let has = |field: &str, condition: &Value| condition[field] == failing[field];
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    let is_failing =
+        conditions.any(|condition| ["type", "status", "reason"].iter().all(|field| has(field, condition)));
+    let given_up = status["status"] == "workflowFailed";
+    if given_up || is_failing {
+        kept.push(failing);
+    }
+    let phase = if given_up { &json!("runningWorkflow") } else { &status["status"] };
     object["status"] =
-        json!({"status": phase, "conditions": conditions, "latestRevision": status["latestRevision"]});
+        json!({"status": phase, "conditions": kept, "latestRevision": status["latestRevision"]});
     object
 }
 
@@ -103,7 +110,14 @@ pub(crate) static TABLE: &[Rule] = &[
     only("e2e__addon__mock__testdata__mock-addon", "Application", &["status", "services", "**"], DETECTED),
     only("ex__kube-module__", "Application", &["status", "services", "*", "message"], COUNTED),
     only("ex__cloneset-rollout__", "Application", &["status", "status"], RECORDED),
+    only("ex__cloneset-rollout__", "Application", &["status", "conditions", "[Workflow]"], RECORDED),
     only("e2e__addon__mock__testdata__test-addon", "Application", &["status", "status"], OTHERS),
+    only(
+        "e2e__addon__mock__testdata__test-addon",
+        "Application",
+        &["status", "conditions", "[Workflow]"],
+        OTHERS,
+    ),
     only(
         "ex__traits__",
         "Deployment",
