@@ -13,8 +13,21 @@ use vela_testkit::{conformance_dir, same_value, skipped};
 
 /// Least number of passing cases per kind; raise them when more pass.
 const LEAST: &[(&str, usize)] = &[("component", 103), ("trait", 193), ("patch", 45), ("health", 251)];
-/// Least number of applications whose dry run is the real one's.
-const LEAST_APPLICATIONS: usize = 70;
+const POLICIES: &str = "policies and workflows are not built yet";
+/// Applications whose dry run differs from the real one's, each with the reason. Only applications that need more than
+/// components and traits, or that differ by choice, belong here.
+const DIFFERENT_APPLICATIONS: &[(&str, &str)] = &[
+    ("ex__traits__control-plane-only-usecase__app-with-control-plane-only-usecase", POLICIES),
+    ("pkg__appfile__dryrun__testdata__testing-dry-run-1", POLICIES),
+    ("pkg__appfile__dryrun__testdata__testing-dry-run-2", POLICIES),
+    ("references__cli__test-data__dry-run__testing-dry-run-2", POLICIES),
+    ("references__cli__test-data__dry-run__testing-dry-run-7", POLICIES),
+    ("test__e2e-test__testdata__app__app_replication", POLICIES),
+    (
+        "test__e2e-test__testdata__app__app8",
+        "two components of one name are refused, because one of both would be lost",
+    ),
+];
 
 fn read(folder: &Path, name: &str) -> Option<String> {
     fs::read_to_string(folder.join(name)).ok()
@@ -137,7 +150,7 @@ fn snapshot(folder: &Path) -> Snapshot {
             }
             continue;
         }
-        // Some files are read by Go only: continuation lines of quoted texts must be indented in YAML.
+        // One file writes a field twice, which only Go reads; its application stands among those that differ.
         match manifest::read("defs", &fs::read_to_string(&path).unwrap()) {
             Ok(documents) => {
                 for document in documents {
@@ -196,18 +209,21 @@ fn dry_run_of(folder: &Path, app: &str, expected: &str) -> Result<(), String> {
 #[test]
 fn applications_dry_run_as_the_real_ones() {
     let Some(folder) = conformance_dir() else { return skipped("applications", "no conformance data") };
-    let mut passed = 0;
     let folders = applications(&folder.join("applications"));
+    let mut wrong: Vec<String> = Vec::new();
     for folder in &folders {
         let result =
             dry_run_of(folder, &read(folder, "app.yaml").unwrap(), &read(folder, "output.yaml").unwrap());
-        match result {
-            Ok(()) => passed += 1,
-            Err(why) => eprintln!("{}: {why}", folder.file_name().unwrap().to_string_lossy()),
+        let name = folder.file_name().unwrap().to_string_lossy();
+        let listed = DIFFERENT_APPLICATIONS.iter().find(|(listed, _)| *listed == name);
+        match (result, listed) {
+            (Ok(()), None) | (Err(_), Some(_)) => {}
+            (Ok(()), Some((_, reason))) => wrong.push(format!("{name} is equal now, but listed: {reason}")),
+            (Err(why), None) => wrong.push(format!("{name}: {why}")),
         }
     }
-    eprintln!("applications: {passed} of {} passed", folders.len());
-    assert!(passed >= LEAST_APPLICATIONS, "{passed} passed, {LEAST_APPLICATIONS} did before");
+    eprintln!("applications: {} of {} differ", DIFFERENT_APPLICATIONS.len(), folders.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
