@@ -285,10 +285,10 @@ impl Informer {
             let mut state = self.lock();
             state.passed = state.passed.max(version_of(&new));
             let known = state.objects.get(&key).cloned();
-            state.untold.told(&key, &new, known.as_ref());
-            let newer = known.as_ref().is_some_and(|known| version_of(known) > version_of(&new));
-            let old = if newer { known } else { state.objects.insert(key, new.clone()) };
-            (old, state.handlers.clone())
+            if known.as_ref().is_none_or(|known| version_of(known) <= version_of(&new)) {
+                state.objects.insert(key.clone(), new.clone());
+            }
+            (state.untold.told(&key, Some(&new), known), state.handlers.clone())
         };
         let change = Change { old, new: Some(new), initial: false };
         handlers.iter().for_each(|handler| handler(&change));
@@ -299,9 +299,8 @@ impl Informer {
             let mut state = self.lock();
             state.passed = state.passed.max(version_of(object));
             let key = Key::of(object);
-            let old = state.objects.remove(&key);
-            state.untold.told(&key, object, None);
-            (old, state.handlers.clone())
+            let known = state.objects.remove(&key);
+            (state.untold.told(&key, None, known), state.handlers.clone())
         };
         let mut last = object.clone();
         trim(&mut last, &self.watch);

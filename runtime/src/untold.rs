@@ -21,11 +21,21 @@ impl Untold {
         self.seen.entry(key).or_insert(before);
     }
 
-    /// Handlers are told of this state; it settles the matter unless the copy is of a later one.
-    pub(crate) fn told(&mut self, key: &Key, told: &DynamicObject, copy: Option<&Arc<DynamicObject>>) {
-        if copy.is_none_or(|copy| version_of(copy) <= version_of(told)) {
-            self.seen.remove(key);
+    /// Handlers are about to be told of this state; out comes what they knew before, which is the copy where it was not
+    /// ahead. A handler that compared with an answer of our own write would miss the very change that write made.
+    pub(crate) fn told(
+        &mut self,
+        key: &Key,
+        told: Option<&Arc<DynamicObject>>,
+        copy: Option<Arc<DynamicObject>>,
+    ) -> Option<Arc<DynamicObject>> {
+        let Some(before) = self.seen.remove(key) else { return copy };
+        if let (Some(told), Some(copy)) = (told, &copy)
+            && version_of(copy) > version_of(told)
+        {
+            self.seen.insert(key.clone(), Some(told.clone()));
         }
+        before
     }
 
     /// What a whole list changes for handlers, in the order of the keys; afterwards nothing is untold.
@@ -128,9 +138,24 @@ mod tests {
         heard.informer.observe(object("3"));
         heard.informer.changed(object("2"));
         heard.informer.changed(object("3"));
-        heard.heard(&[("", "1"), ("3", "2"), ("3", "3")]);
+        heard.heard(&[("", "1"), ("1", "2"), ("2", "3")]);
         heard.list(Some("3"));
         heard.heard(&[]);
+    }
+
+    #[test]
+    fn a_watch_that_comes_behind_the_answer_of_our_own_write_still_tells_what_was_before_the_write() {
+        let heard = Heard::new();
+        heard.list(Some("1"));
+        heard.informer.observe(object("2"));
+        heard.informer.changed(object("2"));
+        heard.informer.changed(object("3"));
+        heard.heard(&[("", "1"), ("1", "2"), ("2", "3")]);
+        heard.informer.forget(&Key::of(&object("3")));
+        heard.informer.deleted(&object("4"));
+        heard.informer.observe(object("6"));
+        heard.informer.changed(object("6"));
+        heard.heard(&[("3", ""), ("", "6")]);
     }
 
     #[test]
