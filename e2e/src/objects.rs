@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use kube::Client;
 use kube::api::{
-    Api, ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
+    PostParams,
 };
 use kube::discovery::{Discovery, Scope, verbs};
 use serde_json::{Value, json};
@@ -88,6 +89,19 @@ impl Cluster {
         let patch: Patch<Value> =
             Patch::Json(serde_json::from_value(json!([{"op": "replace", "path": "/spec", "value": spec}]))?);
         self.api(api_version, kind).await?.patch(name, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Says what only a controller says: merges into the status.
+    pub async fn patch_status(&self, api_version: &str, kind: &str, name: &str, patch: &Value) -> Result<()> {
+        let api = self.api(api_version, kind).await?;
+        api.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    /// Deletes an object; what it owns goes with it.
+    pub async fn delete(&self, api_version: &str, kind: &str, name: &str) -> Result<()> {
+        self.api(api_version, kind).await?.delete(name, &DeleteParams::background()).await?;
         Ok(())
     }
 

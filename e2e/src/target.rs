@@ -15,7 +15,7 @@ use crate::doors::doors;
 use crate::objects::{self, Cluster};
 
 /// How long a program may take until it answers.
-const START_DEADLINE: Duration = Duration::from_secs(60);
+const START_DEADLINE: Duration = Duration::from_secs(120);
 /// How often it is asked.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
@@ -198,6 +198,13 @@ impl Controller {
     }
 
     fn start(&self) -> Result<()> {
+        let mut slot = self.child.lock().map_err(|error| error.to_string())?;
+        // Another scenario that killed it may have been faster: two of them would write the same objects.
+        if let Some(child) = slot.as_mut()
+            && child.try_wait()?.is_none()
+        {
+            return Ok(());
+        }
         let log = log_file(&self.home.path().join("vela-core.log"))?;
         let child = clean(&doors()?.core, self.home.path())
             .arg("--kubeconfig")
@@ -207,7 +214,7 @@ impl Controller {
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()?;
-        *self.child.lock().map_err(|error| error.to_string())? = Some(child);
+        *slot = Some(child);
         Ok(())
     }
 }

@@ -12,6 +12,10 @@ mod changes;
 mod examples;
 #[path = "scenarios/foreign.rs"]
 mod foreign;
+#[path = "scenarios/foreign_kinds.rs"]
+mod foreign_kinds;
+#[path = "scenarios/killed.rs"]
+mod killed;
 #[path = "scenarios/replay.rs"]
 mod replay;
 #[path = "scenarios/sandbox.rs"]
@@ -32,7 +36,7 @@ use vela_e2e::target::Target;
 /// Long enough for a busy machine; a real garbage collector looks at fresh kinds only every 40 seconds.
 const GONE_DEADLINE: Duration = Duration::from_secs(120);
 /// Long enough for a controller that was killed to be back and done.
-const CONVERGE_DEADLINE: Duration = Duration::from_secs(90);
+const CONVERGE_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Runs a scenario; its error is the test's failure.
 fn scenario(work: impl Future<Output = Result<()>>) {

@@ -3,7 +3,7 @@
 mod fields;
 mod references;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
@@ -396,7 +396,8 @@ impl<'a> Parser<'a> {
         let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
         let found = kinds.iter().find_map(|kind| self.snapshot.definition(*kind, type_));
         if found.is_none() {
-            let known: Vec<&str> = kinds.iter().flat_map(|kind| self.snapshot.names(*kind)).collect();
+            // A type may have a definition of either kind, or of both.
+            let known: BTreeSet<&str> = kinds.iter().flat_map(|kind| self.snapshot.names(*kind)).collect();
             let hint = nearest::advice(type_, "component types", known.iter().copied());
             self.error(
                 Code::UnknownDefinition,

@@ -44,7 +44,11 @@ async fn a_configuration_brings_its_workload_trait_and_scope() {
     .await;
     let deployment = world.deployment("example-component").await.unwrap();
     assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], "wordpress:php7.2");
-    assert!(world.get("v1", "Service", "example-component").await.is_some());
+    // The trait may be faster than the workload's last object.
+    until("the service is there", || async {
+        world.get("v1", "Service", "example-component").await.is_some()
+    })
+    .await;
     assert!(world.get("apps/v1", "ControllerRevision", "example-component-v1").await.is_some());
     let scope = || world.get(OLD, "HealthScope", "example-health-scope");
     let scope = until_or("the scope is healthy", scope, |scope| {

@@ -12,7 +12,7 @@ use super::world::{World, application, until, until_or, web};
 const OAM: &str = "core.oam.dev/v1beta1";
 
 /// Longest time a held request waits for the test.
-const HELD_AT_MOST: Duration = Duration::from_secs(20);
+const HELD_AT_MOST: Duration = Duration::from_secs(60);
 
 fn uid(object: &Option<Value>) -> String {
     object.as_ref().unwrap()["metadata"]["uid"].as_str().unwrap().to_owned()

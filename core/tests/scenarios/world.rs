@@ -15,7 +15,7 @@ use vela_runtime::fault::{Entry, Faults};
 use vela_runtime::metrics::Metrics;
 
 /// A wait that ends in failure, far beyond what a busy machine needs.
-const DEADLINE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 pub(crate) struct World {
     pub(crate) client: kube::Client,
@@ -141,12 +141,14 @@ impl World {
     pub(crate) async fn quiet(&self) {
         let end = tokio::time::Instant::now() + DEADLINE;
         self.writes();
+        let mut quiet_before = false;
         loop {
             tokio::time::sleep(Duration::from_millis(500)).await;
             let writes = self.writes();
-            if writes.is_empty() {
+            if writes.is_empty() && std::mem::replace(&mut quiet_before, true) {
                 return;
             }
+            quiet_before = writes.is_empty();
             assert!(tokio::time::Instant::now() < end, "never quiet: {writes:#?}");
         }
     }

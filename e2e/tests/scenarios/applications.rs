@@ -24,7 +24,7 @@ mod rules;
 /// How long an application may take on a busy machine. Most of the recorded ones took ten seconds.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(120);
 /// An application whose differences stay the same so long is not going to change any more.
-const STILL: Duration = Duration::from_secs(10);
+const STILL: Duration = Duration::from_secs(30);
 /// How often is looked; a look lists every kind.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Applications deployed at the same time: the looks at more of them would slow down what they look at.
@@ -72,7 +72,9 @@ fn recorded_applications_become_equal_objects() {
         rules.needed(used);
         let idle: Vec<String> = rules.idle().iter().map(|rule| format!("{rule:?}")).collect();
         judge(&repository("e2e/expected/passing.txt"), "applications", &outcomes)?;
-        match idle.is_empty() {
+        // What an application that failed would have needed is not idle.
+        let all_pass = outcomes.iter().all(|outcome| outcome.wrong.is_empty());
+        match idle.is_empty() || !all_pass {
             true => Ok(()),
             false => Err(format!("rules that no application needs have to go: {idle:#?}").into()),
         }

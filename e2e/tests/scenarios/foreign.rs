@@ -13,7 +13,7 @@ use vela_e2e::target::Target;
 use crate::repository;
 
 /// A real API server publishes a kind some seconds after its definition.
-const SERVED_DEADLINE: Duration = Duration::from_secs(60);
+const SERVED_DEADLINE: Duration = Duration::from_secs(120);
 
 /// Defines the foreign kinds and the kinds without behaviour, and waits until they are served.
 pub(crate) async fn install(target: &Target) -> Result<Kinds> {

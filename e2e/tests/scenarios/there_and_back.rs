@@ -24,11 +24,21 @@ const LASTS: [Duration; 5] = [
 ];
 
 /// An application that is changed: how it is named, what it is at first, and what it is in between.
-struct Story {
-    api_version: &'static str,
-    kind: &'static str,
-    a: Value,
-    others: Vec<Value>,
+pub(crate) struct Story {
+    pub(crate) name: &'static str,
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) a: Value,
+    pub(crate) others: Vec<Value>,
+}
+
+/// An application of each version, and a configuration.
+pub(crate) fn stories() -> [Story; 3] {
+    [
+        application("v1beta1", "core.oam.dev/v1beta1"),
+        application("v1alpha2", "core.oam.dev/v1alpha2"),
+        configuration(),
+    ]
 }
 
 impl Story {
@@ -38,7 +48,7 @@ impl Story {
     }
 
     /// Applied and healthy for the spec it has now.
-    async fn settles(&self, cluster: &Cluster) -> Result<()> {
+    pub(crate) async fn settles(&self, cluster: &Cluster) -> Result<()> {
         until("the application runs as it is now", CONVERGE_DEADLINE, async || {
             let object = self.object(cluster).await.map_err(|error| error.to_string())?;
             let current = object["status"]["observedGeneration"] == object["metadata"]["generation"];
@@ -53,18 +63,40 @@ impl Story {
         .await
     }
 
-    async fn becomes(&self, cluster: &Cluster, spec: &Value) -> Result<()> {
+    pub(crate) async fn becomes(&self, cluster: &Cluster, spec: &Value) -> Result<()> {
         cluster.replace_spec(self.api_version, self.kind, "app", spec).await
     }
 
+    /// What the application names: definitions, or components.
+    pub(crate) async fn prepare(&self, cluster: &Cluster) -> Result<()> {
+        match self.kind {
+            "Application" => definitions(cluster).await,
+            _ => components(cluster).await,
+        }
+    }
+
+    pub(crate) async fn create(&self, cluster: &Cluster) -> Result<()> {
+        let object = json!({
+            "apiVersion": self.api_version, "kind": self.kind, "metadata": {"name": "app"}, "spec": self.a,
+        });
+        accepted(cluster, &object).await
+    }
+
+    pub(crate) async fn delete(&self, cluster: &Cluster) -> Result<()> {
+        cluster.delete(self.api_version, self.kind, "app").await
+    }
+
+    /// Does a spec want what [`kept`] looks at?
+    pub(crate) fn keeps_web(&self, spec: &Value) -> bool {
+        let names = |spec: &Value| -> Vec<Value> {
+            let entries = spec["components"].as_array().cloned().unwrap_or_default();
+            entries.iter().map(|entry| entry.get("name").unwrap_or(&entry["componentName"]).clone()).collect()
+        };
+        names(spec) == names(&self.a)
+    }
+
     async fn holds(&self, cluster: &Cluster) -> Result<()> {
-        accepted(
-            cluster,
-            &json!({
-                "apiVersion": self.api_version, "kind": self.kind, "metadata": {"name": "app"}, "spec": self.a,
-            }),
-        )
-        .await?;
+        self.create(cluster).await?;
         self.settles(cluster).await?;
         let before = kept(cluster).await?;
         for turn in 0..TIMES {
@@ -95,7 +127,7 @@ impl Story {
 }
 
 /// The identities of the workload and of its claim.
-async fn kept(cluster: &Cluster) -> Result<[Value; 2]> {
+pub(crate) async fn kept(cluster: &Cluster) -> Result<[Value; 2]> {
     let mut found = [Value::Null, Value::Null];
     let objects = [("apps/v1", "Deployment", "web"), ("v1", "PersistentVolumeClaim", "web-data")];
     for ((api_version, kind, name), uid) in objects.into_iter().zip(&mut found) {
@@ -162,7 +194,7 @@ async fn definitions(cluster: &Cluster) -> Result<()> {
 }
 
 /// An Application: A, and B with the component renamed, changed, without its trait, and gone for another.
-fn application(api_version: &'static str) -> Story {
+fn application(name: &'static str, api_version: &'static str) -> Story {
     let (properties, type_) = match api_version {
         "core.oam.dev/v1alpha2" => ("settings", "name"),
         _ => ("properties", "type"),
@@ -180,6 +212,7 @@ fn application(api_version: &'static str) -> Story {
     };
     let spec = |components: &[Value]| json!({"components": components});
     Story {
+        name,
         api_version,
         kind: "Application",
         a: spec(&[component("web", "busybox:1", true), component("side", "busybox:1", false)]),
@@ -241,6 +274,7 @@ fn configuration() -> Story {
     let changed = json!({"componentName": "web", "parameterValues": image, "traits": [note("web")]});
     let spec = |components: &[Value]| json!({"components": components});
     Story {
+        name: "configuration",
         api_version: "core.oam.dev/v1alpha2",
         kind: "ApplicationConfiguration",
         a: spec(&[noted("web"), plain("web-data")]),
@@ -258,26 +292,14 @@ fn configuration() -> Story {
 fn whoever_comes_back_finds_everything() {
     scenario(async {
         let target = Target::open("back").await?;
-        let tell = |name: &'static str, outcome: Result<()>| Outcome {
-            name: name.to_owned(),
-            wrong: outcome.err().iter().map(ToString::to_string).collect(),
-        };
-        let application = async |name: &'static str, api_version: &'static str| {
-            let cluster = namespace(&target, name).await?;
-            definitions(&cluster).await?;
-            Ok(tell(name, application(api_version).holds(&cluster).await))
-        };
-        let configuration = async {
-            let cluster = namespace(&target, "configuration").await?;
-            components(&cluster).await?;
-            Ok(tell("configuration", configuration().holds(&cluster).await))
-        };
-        let outcomes: (Result<Outcome>, Result<Outcome>, Result<Outcome>) = futures::join!(
-            application("v1beta1", "core.oam.dev/v1beta1"),
-            application("v1alpha2", "core.oam.dev/v1alpha2"),
-            configuration,
-        );
-        let outcomes = [outcomes.0?, outcomes.1?, outcomes.2?];
-        judge(&repository("e2e/expected/passing.txt"), "there-and-back", &outcomes)
+        let told = stories().into_iter().map(async |story| {
+            let cluster = namespace(&target, story.name).await?;
+            story.prepare(&cluster).await?;
+            let outcome = story.holds(&cluster).await;
+            let wrong = outcome.err().iter().map(ToString::to_string).collect();
+            Ok(Outcome { name: story.name.to_owned(), wrong })
+        });
+        let outcomes: Result<Vec<Outcome>> = futures::future::join_all(told).await.into_iter().collect();
+        judge(&repository("e2e/expected/passing.txt"), "there-and-back", &outcomes?)
     });
 }

@@ -14,6 +14,8 @@ const WRITES: &str = "a generation counts writes, and vela writes only what chan
 const WOKEN: &str =
     "a changed Component wakes the configurations that name it, where 1.0.7 waited for its timer";
 const WORDS: &str = "messages name the object and the place, and what to do";
+/// Reasons whose places differ only now and then: how many writes led to a state depends on who was faster.
+pub(crate) const BY_CHANCE: [&str; 2] = [WRITES, WOKEN];
 /// The runs with v1beta1 Applications begin with these letters.
 const APPLICATIONS: &str = "app";
 
