@@ -17,6 +17,7 @@ mod scenarios {
     pub(crate) mod faults;
     pub(crate) mod foreign;
     pub(crate) mod lifecycle;
+    mod old_applications;
     mod process;
     pub(crate) mod processing;
     pub(crate) mod pruning;

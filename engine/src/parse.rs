@@ -2,6 +2,8 @@
 
 mod fields;
 mod references;
+mod scopes;
+mod user_config;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use crate::nearest;
 use crate::snapshot::{ClusterVersion, Snapshot};
 
 pub use references::{References, references};
+pub use scopes::{Scope, registered, resource_of};
+pub use user_config::user_configs;
 
 /// More components in one application are refused.
 pub const COMPONENT_LIMIT: usize = 1000;
@@ -81,8 +85,10 @@ pub struct Component {
     pub inputs: Vec<Input>,
     /// Values it gives to other components.
     pub outputs: Vec<Output>,
-    /// Scope name by scope definition name.
-    pub scopes: BTreeMap<String, String>,
+    /// Scopes it joins, by the name of their definition; only of the v1alpha2 form.
+    pub scopes: Vec<Scope>,
+    /// `context.config` of its templates, where its settings name a configuration.
+    pub config: Option<Json>,
     /// Field path of the component: `spec.components[0]`.
     pub path: String,
     /// The definition is the version asked for, not the latest in place of one that is not known.
@@ -209,17 +215,28 @@ impl AppFile {
     pub fn only_records(&self) -> bool {
         let annotation =
             |name: &str| self.document.value().pointer("/metadata/annotations")?.get(name)?.as_str();
-        // A rollout is meant by the annotation's presence, whatever its value.
-        annotation(annotations::ROLLOUT_TEMPLATE).is_some()
+        // A rollout is meant by the annotation's presence, whatever its value. The older form rolls out between
+        // configurations, which are made all the same.
+        annotation(annotations::ROLLOUT_TEMPLATE).is_some() && self.era == Era::V1beta1
             || annotation(annotations::APP_REVISION_ONLY) == Some("true")
+    }
+
+    /// Does an application in the v1alpha2 form ask for a rollout, by annotation or by plan? Then every revision has a
+    /// configuration of its own.
+    pub fn rolls_out(&self) -> bool {
+        let application = self.document.value();
+        let annotation = |name: &str| application.pointer("/metadata/annotations")?.get(name);
+        let plan = application.pointer("/spec/rolloutPlan").filter(|plan| !plan.is_null());
+        self.era == Era::V1alpha2 && (annotation(annotations::ROLLOUT_TEMPLATE).is_some() || plan.is_some())
     }
 
     /// Every definition used, once, in the order of kind and name.
     pub fn definitions(&self) -> Vec<&Arc<Definition>> {
         let components = self.components.iter().map(|component| &component.definition);
         let traits = self.components.iter().flat_map(|c| c.traits.iter().map(|t| &t.definition));
+        let scopes = self.components.iter().flat_map(|c| c.scopes.iter().map(|s| &s.definition));
         let used: BTreeMap<_, _> =
-            components.chain(traits).map(|d| ((d.kind(), d.name(), d.hash()), d)).collect();
+            components.chain(traits).chain(scopes).map(|d| ((d.kind(), d.name(), d.hash()), d)).collect();
         used.into_values().collect()
     }
 }
@@ -308,7 +325,15 @@ impl<'a> Parser<'a> {
             let path = format!("spec.rolloutPlan.{path}");
             self.error(Code::WrongType, path.trim_end_matches('.'), message, None);
         }
-        let message = "the rollout plan is not executed yet: all pods are replaced as their workloads do it";
+        let message = match self.era {
+            Era::V1beta1 => {
+                "the rollout plan is not executed yet: all pods are replaced as their workloads do it"
+            }
+            Era::V1alpha2 => {
+                "the rollout plan is not executed yet: every revision has a configuration and workloads of its own, and \
+                 those of former revisions stay"
+            }
+        };
         let warning = Diagnostic::warning(Code::NotSupported, message);
         self.found.push(warning.at(self.document, "spec.rolloutPlan"));
     }
@@ -362,17 +387,8 @@ impl<'a> Parser<'a> {
         let traits = self.traits(&path, fields, definition.as_deref(), type_.as_deref().unwrap_or(""));
         let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));
         let (inputs, outputs) = self.inputs_outputs(&path, fields);
-        let scopes = self.object(&format!("{path}.scopes"), fields.get("scopes"));
-        if self.era == Era::V1beta1 && !scopes.is_empty() {
-            let message = "the workload does not become a member of these scopes: only components of an \
-                           ApplicationConfiguration join scopes";
-            let warning = Diagnostic::warning(Code::NotSupported, message);
-            self.found.push(warning.at(self.document, format!("{path}.scopes")));
-        }
-        let scopes = scopes
-            .iter()
-            .filter_map(|(kind, name)| Some((kind.clone(), name.as_str()?.to_owned())))
-            .collect();
+        let scopes = self.scopes(&path, fields.get("scopes"));
+        let config = self.user_config(&path, name.as_deref().unwrap_or_default(), &properties);
         let exact = type_.as_deref().is_none_or(|type_| {
             let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
             kinds.iter().any(|kind| self.snapshot.is_exact(*kind, type_))
@@ -388,6 +404,7 @@ impl<'a> Parser<'a> {
             inputs,
             outputs,
             scopes,
+            config,
             path,
         })
     }

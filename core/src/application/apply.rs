@@ -15,6 +15,7 @@ use vela_runtime::apply::{self as runtime_apply, Conflicts, Deletion, Outcome};
 use vela_runtime::confirm::Seen;
 
 use super::Hands;
+use super::composed::{Form, Turn, turn};
 use super::owned::{Application, may_change, may_delete};
 use super::record::{Entry, Owned, Record};
 use crate::prune::{self, Pruned};
@@ -30,6 +31,8 @@ pub(crate) struct Desired {
     pub(crate) definitions: Vec<Arc<Definition>>,
     /// Components in the order written.
     pub(crate) nodes: Vec<Node>,
+    /// Who applies what the application means.
+    pub(super) form: Form,
 }
 
 /// The objects of one component.
@@ -129,19 +132,19 @@ pub(crate) async fn apply(
 
 /// The record of a completely applied set: what else is in it is marked as unwanted, and it is complete without that.
 fn settle(record: &mut Record, proof: &Complete<'_>) {
-    let wanted: BTreeSet<Owned> =
-        pieces(proof.desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect();
+    let wanted = wanted(proof.desired);
     for (owned, entry) in &mut record.entries {
-        entry.unwanted = !wanted.contains(owned);
+        entry.unwanted = !wanted.contains(owned) && !proof.desired.form.keeps(owned);
     }
-    record.complete = record.entries.len() == wanted.len();
+    record.complete = record.entries.values().all(|entry| !entry.unwanted);
 }
 
 /// The record before the first write: what was owned and what will be. A finished record of the same set stays as it is.
 fn begin(record: &mut Record, desired: &Desired) {
+    let wanted = wanted(desired);
     let unchanged = record.complete
         && record.identity.as_deref() == Some(&desired.identity)
-        && record.entries.len() == count(desired)
+        && record.entries.keys().all(|owned| wanted.contains(owned) || desired.form.keeps(owned))
         && pieces(desired).all(|(_, _, piece)| {
             let known = record.entries.get(&Owned::of(&piece.object));
             known.is_some_and(|entry| entry.hash.as_deref() == Some(&content(&piece.object)))
@@ -196,8 +199,8 @@ fn pieces(desired: &Desired) -> impl Iterator<Item = (i32, &Node, &Piece)> {
     desired.nodes.iter().flat_map(|node| node.pieces.iter().map(move |piece| (node.wave, node, piece)))
 }
 
-fn count(desired: &Desired) -> usize {
-    pieces(desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect::<BTreeSet<_>>().len()
+fn wanted(desired: &Desired) -> BTreeSet<Owned> {
+    pieces(desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect()
 }
 
 /// Apply one component; its first failure leaves the rest of it alone.
@@ -286,6 +289,14 @@ async fn prune(
     let application = Seen { resource: &hands.applications.watch().resource, object: owner.object };
     let decision = prune::Decision { context: &hands.context, seen: vec![application] };
     for (owned, entry) in unwanted {
+        match turn(hands, proof.desired, applied, &owned) {
+            Turn::Ours => {}
+            Turn::Wait => continue,
+            Turn::Handed => {
+                record.entries.remove(&owned);
+                continue;
+            }
+        }
         let guard = |live: &DynamicObject| may_delete(owner, entry.uid.as_deref(), live);
         let identity = (owned.api_version.as_str(), owned.kind.as_str(), &owned.key);
         match prune::delete(&decision, identity, &guard).await? {

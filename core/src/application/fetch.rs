@@ -1,6 +1,6 @@
 //! Application → Snapshot: what the pure phases may know of the world, read from caches; may not change anything.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::Api;
@@ -16,6 +16,7 @@ use vela_runtime::Key;
 use vela_runtime::cache::{Informer, Watch};
 use vela_webhooks::kinds::with_kinds;
 
+use super::registered::Registered;
 use crate::context::Context;
 
 /// Why the snapshot could not be made.
@@ -29,6 +30,8 @@ pub(crate) enum Error {
     Kind(#[from] vela_runtime::discovery::Error),
     #[error("cannot read the schemas that a definition imports: {0}")]
     Schemas(#[source] kube::Error),
+    #[error("cannot ask the cluster for the kind that a definition registers: {0}")]
+    Registered(#[from] kube::Error),
     #[error("{0}")]
     Definition(Diagnostics),
 }
@@ -44,6 +47,7 @@ pub(crate) struct World {
     revisions: Arc<Informer>,
     read: Arc<Mutex<Read>>,
     version: Arc<OnceCell<ClusterVersion>>,
+    registered: Arc<Registered>,
 }
 
 impl World {
@@ -62,6 +66,7 @@ impl World {
             revisions: watch(ApiResource::erase::<DefinitionRevision>(&())),
             read: Arc::default(),
             version: Arc::default(),
+            registered: Arc::default(),
         }
     }
 
@@ -101,6 +106,20 @@ impl World {
             }
         }
         Ok(snapshot)
+    }
+
+    /// Tell the snapshot which kinds these resources are, as far as the cluster knows them.
+    pub(crate) async fn tell_registered(
+        &self,
+        resources: &BTreeSet<(String, String)>,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), Error> {
+        for (name, version) in resources {
+            if let Some(kind) = self.registered.kind(&self.context, name, version).await? {
+                snapshot.insert_registered(name, version, kind);
+            }
+        }
+        Ok(())
     }
 
     /// An object as its kind's cache has it; of kinds that are not ours only objects labelled as somebody's.

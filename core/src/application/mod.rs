@@ -5,9 +5,11 @@ mod ask;
 mod composed;
 pub(crate) mod fetch;
 mod finalize;
+mod handover;
 mod observe;
 pub(crate) mod owned;
 mod record;
+mod registered;
 pub(crate) mod report;
 mod revisions;
 
@@ -28,6 +30,8 @@ use vela_engine::{
     render, revision,
 };
 use vela_runtime::cache::{Change, Informer, Watch};
+use vela_runtime::controller::controller_owner;
+use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
 use crate::context::Context;
@@ -54,6 +58,8 @@ pub(crate) struct Hands {
     templates: Arc<Templates>,
     quiet: Quiet,
     answers: ask::Known,
+    /// Who waits for which user configuration.
+    interests: Interests,
 }
 
 /// A lap that ended early: in which phase, with what, and what to do about it.
@@ -72,6 +78,8 @@ enum Then {
     Retry,
     /// The cache was behind: look again in a moment and tell nobody.
     LookAgain,
+    /// Something of ours is on its way and wakes us: tell nobody.
+    Woken,
 }
 
 impl Stopped {
@@ -108,10 +116,22 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         templates: Arc::new(Templates::default()),
         quiet: Quiet::default(),
         answers: ask::Known::default(),
+        interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[])
+            .metadata_only(),
     };
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
+    let (interests, configurations) = (hands.interests.clone(), hands.configurations.clone());
     let mut controller = Controller::new("application", hands).for_kind(&applications).workers(workers);
     owned.wake(controller.queue());
+    interests.wake(controller.queue());
+    // What a configuration says is read from this copy, so this copy wakes.
+    controller = controller.watches(&configurations, |change| match change.initial {
+        true => Vec::new(),
+        false => {
+            let owner = |object| controller_owner(object, vela_crds::GROUP, "Application");
+            change.object().and_then(|object| owner(object)).into_iter().collect()
+        }
+    });
     for informer in world.definitions().values().chain([world.revisions()]) {
         let applications = applications.clone();
         controller = controller.watches(informer, move |change| users_of(change, &applications));
@@ -148,6 +168,7 @@ impl Reconciler for Hands {
         let Some(application) = self.applications.get(&key) else {
             self.quiet.forget(&key);
             self.answers.forget(&key);
+            self.interests.forget(&key);
             return Ok(Action::Done);
         };
         let paused = application.metadata.labels.as_ref().and_then(|labels| labels.get(labels::PAUSE));
@@ -164,6 +185,7 @@ impl Reconciler for Hands {
         let (status, retry, complete, again) = match lap {
             Ok((status, applied)) => (status, !applied.errors.is_empty(), applied.complete, applied.again),
             Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
+            Err(Stopped { then: Then::Woken, .. }) => return Ok(Action::Done),
             Err(stopped) => {
                 let status = Status::failed(&document, stopped.phase, &stopped.error);
                 (status, stopped.then == Then::Retry, false, None)
@@ -192,13 +214,8 @@ impl Hands {
         document: &Document,
         warnings: &mut Diagnostics,
     ) -> Result<(Status, Applied), Stopped> {
-        use ConditionType::{Parsed, Revision, Workflow};
-        let references = parse::references(document);
-        let snapshot = self.world.snapshot(&key.namespace, &references).await;
-        let snapshot = snapshot.map_err(|error| match error {
-            fetch::Error::Definition(error) => Stopped::wrong(Parsed, error),
-            error => Stopped::trouble(Parsed, &error),
-        })?;
+        use ConditionType::{Revision, Workflow};
+        let snapshot = self.snapshot(key, document).await?;
         let previous = self.revisions.previous(document, key);
         let graph = self.answered(key, document, &snapshot, previous.as_ref()).await?;
         warnings.extend(graph.warnings().clone());
@@ -210,17 +227,20 @@ impl Hands {
             return Ok((Status::recorded(&graph), Applied::default()));
         }
         let by_configuration = graph.app_file().era() == Era::V1alpha2;
-        let desired = if by_configuration {
-            composed::desired(&graph, application.metadata.generation)
+        let generation = application.metadata.generation;
+        let mut owner = owned::Application::of(application);
+        let (desired, stored) = if by_configuration {
+            let composed::Stored { desired, due } = composed::stored(self, &graph, generation).await?;
+            (desired, due)
         } else {
-            desired(&self.context.discovery, &graph, application.metadata.generation).await
+            owner.successor_of = handover::take_over(self, &owner).await?;
+            let desired = desired(&self.context.discovery, &graph, generation).await;
+            (desired.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?, 0)
         };
-        let desired = desired.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
         let due = |applied: &Applied| match by_configuration {
-            true => (0..desired.nodes.len()).collect(),
+            true => (0..stored).collect(),
             false => graph.due(&observe(applied), &self.templates),
         };
-        let owner = owned::Application::of(application);
         let applied = apply::apply(self, &owner, &desired, &due).await;
         let applied = applied.map_err(|error| Stopped::write(Workflow, &error, error.source()))?;
         let observed = if by_configuration {
@@ -231,6 +251,35 @@ impl Hands {
             observe(&applied)
         };
         Ok((status(&graph, &observed, &self.templates), applied))
+    }
+
+    /// Everything that the application names, as the caches have it; of configurations only that and when they change
+    /// is watched, since a cluster may have very many.
+    async fn snapshot(&self, key: &Key, document: &Document) -> Result<Snapshot, Stopped> {
+        let wrong = |error| match error {
+            fetch::Error::Definition(error) => Stopped::wrong(ConditionType::Parsed, error),
+            error => Stopped::trouble(ConditionType::Parsed, &error),
+        };
+        let trouble = |error: &dyn std::fmt::Display| Stopped::trouble(ConditionType::Parsed, error);
+        let snapshot = self.world.snapshot(&key.namespace, &parse::references(document)).await;
+        let mut snapshot = snapshot.map_err(wrong)?;
+        let registered = parse::registered(document, &snapshot);
+        self.world.tell_registered(&registered, &mut snapshot).await.map_err(wrong)?;
+        let look = self.interests.look(key);
+        for config in parse::user_configs(document) {
+            let name = Key::new(config.namespace.clone(), config.name.clone());
+            let known = look.metadata(&config.api_version, &config.kind, &name).await;
+            let (kind, _) = known.map_err(|error| trouble(&error))?;
+            let api = kind.api(self.context.client.clone(), &config.namespace);
+            let found = api.get_opt(&config.name).await.map_err(|error| trouble(&error))?;
+            if let Some(found) = found {
+                let mut found = to_json(&found);
+                found["apiVersion"] = json!(config.api_version);
+                found["kind"] = json!(config.kind);
+                snapshot.insert_object(found);
+            }
+        }
+        Ok(snapshot)
     }
 
     /// The pure middle with the answers that its traits ask for: what was answered to this content is not asked again.
@@ -392,5 +441,6 @@ async fn desired(
         generation,
         definitions: definitions(graph),
         nodes,
+        form: composed::Form::Applied,
     })
 }

@@ -71,11 +71,13 @@ pub(crate) struct Application<'a> {
     pub(crate) key: Key,
     /// As the lap read it.
     pub(crate) object: &'a DynamicObject,
+    /// Configurations that were stored for it and have left their objects to it.
+    pub(crate) successor_of: Vec<String>,
 }
 
 impl<'a> Application<'a> {
     pub(crate) fn of(object: &'a DynamicObject) -> Self {
-        Self { key: Key::of(object), object }
+        Self { key: Key::of(object), object, successor_of: Vec::new() }
     }
 
     /// The controller that an object names, if it is neither this application nor its record.
@@ -88,6 +90,7 @@ impl<'a> Application<'a> {
             return None;
         }
         let ours = self.object.metadata.uid.as_deref() == Some(&controller.uid)
+            || self.successor_of.contains(&controller.uid)
             || controller.kind == "ResourceTracker" && self.may_be_recorded_in(&controller.name);
         (!ours).then(|| format!("{} {}", controller.kind, controller.name))
     }

@@ -14,6 +14,7 @@ use vela_runtime::Key;
 use vela_runtime::apply::{Conflicts, Error, Outcome, describe};
 use vela_runtime::owner::controller_of;
 
+use super::siblings::{self, Holder};
 use super::{Hands, scopes};
 use crate::application::fetch::json;
 
@@ -106,7 +107,15 @@ async fn apply_one(
         annotations.and_then(|all| all.get(LAST_APPLIED_CONFIGURATION)).cloned()
     };
     let recorded = live.as_ref().is_some_and(|live| base(live) == base(&desired));
-    let guard = |live: &DynamicObject| may_apply(live, order.uid);
+    let configuration = order.graph.rendered().document();
+    let own = Key::new(order.graph.rendered().namespace(), configuration.name());
+    if let Some(live) = live.as_ref().filter(|live| siblings::holder(hands, &own, live) == Holder::Later) {
+        return Ok(Some((live.clone(), Outcome::Unchanged)));
+    }
+    let guard = |live: &DynamicObject| match siblings::holder(hands, &own, live) {
+        Holder::Former => Ok(()),
+        Holder::Other | Holder::Later => may_apply(live, order.uid),
+    };
     let done = hands.context.applier.apply(&desired, live, recorded, Conflicts::Force, &guard).await?;
     if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
         informer.observe((*done.object).clone());

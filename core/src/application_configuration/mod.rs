@@ -8,6 +8,7 @@ mod finalize;
 mod lap;
 mod phase;
 mod scopes;
+mod siblings;
 mod tell;
 
 use std::sync::Arc;
@@ -38,7 +39,6 @@ pub(crate) struct Hands {
     components: Arc<Informer>,
     world: World,
     owned: OwnedKinds,
-    registered: fetch::Registered,
     quiet: crate::prune::Quiet,
     data: data::Flows,
 }
@@ -54,7 +54,6 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         owned: OwnedKinds::new(context, |object| {
             controller_owner(object, vela_crds::GROUP, "ApplicationConfiguration")
         }),
-        registered: fetch::Registered::default(),
         quiet: crate::prune::Quiet::default(),
         data: data::Flows::new(context),
     };

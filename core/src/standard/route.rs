@@ -10,7 +10,7 @@ use vela_engine::standard::route::readiness::{self, Seen, SeenIngress};
 use vela_engine::standard::route::{self as routing, ingress};
 use vela_engine::standard::{self};
 use vela_runtime::interest::{Error, Look};
-use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
+use vela_runtime::{Action, Controller, Failure, Key, Reconciler, discovery};
 
 use super::hands::{Hands, Note, json_of, typed};
 use super::route_backend::{backends, remove_unused};
@@ -91,7 +91,7 @@ impl Routes {
         }
         let mut notes = Vec::new();
         let backends = backends(hands, look, live, route, &mut notes).await?;
-        let api_version = self.ingress_version().await;
+        let api_version = self.ingress_version().await?;
         let desired = ingress::ingresses(route, &backends.rules, api_version)
             .map_err(|error| Trouble::wrong(INGRESS, error))?;
         let mut ingresses = Vec::new();
@@ -107,13 +107,16 @@ impl Routes {
     }
 
     /// Ingresses in the version every cluster of today serves; the one before only where that is missing.
-    async fn ingress_version(&self) -> &'static str {
-        let discovery = &self.hands.context.discovery;
-        let new = discovery.resolve(ingress::V1, "Ingress").await.is_ok();
-        if !new && discovery.resolve(ingress::V1BETA1, "Ingress").await.is_ok() {
-            return ingress::V1BETA1;
+    /// A server that did not answer says nothing about what it serves, and is asked again.
+    async fn ingress_version(&self) -> Result<&'static str, Trouble> {
+        for api_version in [ingress::V1, ingress::V1BETA1] {
+            match self.hands.context.discovery.resolve(api_version, "Ingress").await {
+                Ok(_) => return Ok(api_version),
+                Err(discovery::Error::Unknown { .. }) => {}
+                Err(error) => return Err(Trouble::look(INGRESS, &Error::Discovery(error))),
+            }
         }
-        ingress::V1
+        Ok(ingress::V1)
     }
 
     /// Removes the Ingresses of rules that are gone.

@@ -4,6 +4,8 @@ use serde_json::{Map, Value as Json, json};
 use vela_crds::{annotations, labels};
 
 use super::{API_VERSION, KIND, text};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::parse::{AppFile, Component, resource_of};
 use crate::render::{Rendered, RenderedObject, Role, State};
 
 /// Annotation kubectl keeps its own copy in: it belongs to the object it was written on only.
@@ -21,8 +23,12 @@ pub struct Composed {
 }
 
 /// Makes the objects. They are owned by the Application where it has a uid.
-pub fn compose(rendered: &Rendered) -> Composed {
+///
+/// # Errors
+/// Scopes whose kind is not known.
+pub fn compose(rendered: &Rendered) -> Result<Composed, Diagnostics> {
     let app = rendered.app_file();
+    let mut found = Diagnostics::new();
     let metadata = |name: &str| {
         let mut metadata =
             json!({"name": name, "namespace": app.namespace(), "labels": {labels::APP_NAME: app.name()}});
@@ -56,15 +62,43 @@ pub fn compose(rendered: &Rendered) -> Composed {
             }
         }
         let mut entry = json!({"componentName": component.name, "traits": traits});
-        if !component.scopes.is_empty() {
-            let scopes = component.scopes.iter().map(|(kind, name)| {
-                json!({"scopeRef": {"apiVersion": API_VERSION, "kind": scope_kind(kind), "name": name}})
-            });
-            entry["scopes"] = Json::Array(scopes.collect());
+        let scopes = scope_references(app, component, &mut found);
+        if !scopes.is_empty() {
+            entry["scopes"] = Json::Array(scopes);
         }
         configured.push(entry);
     }
-    let mut own = metadata(app.name());
+    let own = own_metadata(app, metadata(&configuration_name(rendered)));
+    let configuration =
+        json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": own, "spec": {"components": configured}});
+    found.or(Composed { configuration, components, pending }).map(|(composed, _)| composed)
+}
+
+/// The name of the configuration: the application's, or its revision's where a rollout goes from one to the next.
+pub fn configuration_name(rendered: &Rendered) -> String {
+    match rendered.app_file().rolls_out() {
+        true => rendered.identity().name().to_owned(),
+        false => rendered.app_file().name().to_owned(),
+    }
+}
+
+impl Composed {
+    /// Pins a component to a revision, as a configuration that belongs to one revision of the application must be.
+    pub fn pin(&mut self, component: &str, revision: &str) {
+        let entries = self.configuration.pointer_mut("/spec/components").and_then(Json::as_array_mut);
+        for entry in entries.into_iter().flatten() {
+            if text(entry, &["componentName"]) == component
+                && let Some(fields) = entry.as_object_mut()
+            {
+                fields.remove("componentName");
+                fields.insert("revisionName".to_owned(), json!(revision));
+            }
+        }
+    }
+}
+
+/// The application's labels and annotations, with what says whose configuration it is.
+fn own_metadata(app: &AppFile, mut own: Json) -> Json {
     let source = app.document().value().get("metadata");
     let copy = |field: &str| {
         source.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default()
@@ -75,12 +109,13 @@ pub fn compose(rendered: &Rendered) -> Composed {
     let mut all_annotations = copy("annotations");
     all_annotations.remove(KUBECTL_LAST_APPLIED);
     all_annotations.remove(annotations::LAST_APPLIED_CONFIGURATION);
+    if app.rolls_out() {
+        all_annotations.insert(annotations::ROLLOUT_TEMPLATE.to_owned(), json!("true"));
+    }
     if !all_annotations.is_empty() {
         own["annotations"] = Json::Object(all_annotations);
     }
-    let configuration =
-        json!({"apiVersion": API_VERSION, "kind": KIND, "metadata": own, "spec": {"components": configured}});
-    Composed { configuration, components, pending }
+    own
 }
 
 /// The object without the labels that say which application it belongs to: the configuration gives
@@ -101,12 +136,23 @@ fn stored(object: &RenderedObject) -> Json {
     stored
 }
 
-/// A scope is named by its definition (`healthscopes.core.oam.dev`) in an Application.
-fn scope_kind(definition: &str) -> String {
-    match definition.split('.').next() {
-        Some("healthscopes" | "healthscope") => "HealthScope".to_owned(),
-        _ => definition.to_owned(),
+/// The references to the scopes of a component; each whose kind the cluster did not tell is a finding.
+fn scope_references(app: &AppFile, component: &Component, found: &mut Diagnostics) -> Vec<Json> {
+    let mut references = Vec::with_capacity(component.scopes.len());
+    for scope in &component.scopes {
+        if let Some((api_version, kind)) = &scope.kind {
+            references
+                .push(json!({"scopeRef": {"apiVersion": api_version, "kind": kind, "name": scope.name}}));
+            continue;
+        }
+        let message = format!(
+            "scope definition {:?} is for {:?}, which the cluster does not know: install it first",
+            scope.definition.name(),
+            resource_of(&scope.definition).0
+        );
+        found.push(Diagnostic::error(Code::UnknownReference, message).at(app.document(), &scope.path));
     }
+    references
 }
 
 /// Controller reference to an object, where the object has a uid.

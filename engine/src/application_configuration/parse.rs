@@ -16,7 +16,7 @@ use crate::field_path::{self, type_name};
 use crate::manifest::Document;
 use crate::nearest;
 use crate::observed::ObjectKey;
-use crate::parse::References;
+use crate::parse::{References, resource_of};
 use crate::snapshot::Snapshot;
 
 /// A configuration whose every reference is resolved.
@@ -164,7 +164,7 @@ impl Asked<'_> {
         }
         self.references.definitions.insert((kind, name.to_owned()));
         if let Some(definition) = self.snapshot.definition(kind, name) {
-            self.references.registered.insert(typed::resource_of(definition));
+            self.references.registered.insert(resource_of(definition));
         }
     }
 

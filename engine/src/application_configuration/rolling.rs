@@ -94,6 +94,8 @@ pub(super) fn next(configuration: &Json, templated: bool, applied: bool) -> Opti
             }
         }
         (false, TEMPLATED) => COMPLETE,
+        // It was the record of an old revision, and is not any more.
+        (_, INACTIVE) => "",
         (_, before) => before,
     };
     (!next.is_empty()).then(|| next.to_owned())

@@ -4,6 +4,7 @@
 //! it until it is gone. So a lap that is cut off, fails, or waits before it deletes loses track of nothing.
 
 use serde_json::{Value as Json, json};
+use vela_crds::annotations;
 
 use super::garbage::Garbage;
 use super::graph::Graph;
@@ -54,9 +55,7 @@ pub fn status(lap: &Complete<'_>, now: &str) -> Json {
     status["dependency"] = dependency(lap.graph);
     let templated = lap.graph.rendered().templated;
     let waits = !lap.graph.rendered().unsatisfied().is_empty();
-    if let Some(state) = rolling::next(configuration, templated, !waits) {
-        status["rollingStatus"] = json!(state);
-    }
+    roll(&mut status, rolling::next(configuration, templated, !waits));
     let synced = match &lap.trouble {
         None => succeeded(),
         Some(message) => failure(&format!("cannot garbage collect components: {message}")),
@@ -73,18 +72,64 @@ pub fn failed(
     now: &str,
 ) -> Json {
     let mut status = base(previous);
-    if let Some(state) = rolling::next(configuration, templating, false) {
-        status["rollingStatus"] = json!(state);
-    }
+    roll(&mut status, rolling::next(configuration, templating, false));
     finish(status, configuration, failure(message), now)
+}
+
+/// The state of a rollout. A configuration that takes part again says no longer that it is a mere record.
+fn roll(status: &mut Json, state: Option<String>) {
+    if text(status, &["rollingStatus"]) == rolling::INACTIVE {
+        let conditions = items(status, &["conditions"]).to_vec();
+        let kept = conditions.into_iter().filter(|condition| text(condition, &["type"]) != "Ready");
+        let kept = Json::Array(kept.collect());
+        put(status, "conditions", kept);
+    }
+    put(status, "rollingStatus", state.map_or(json!([]), Json::String));
 }
 
 /// The status of the record of an old revision.
 pub fn passive(configuration: &Json, previous: Option<&Json>, now: &str) -> Json {
     let mut status = base(previous);
     status["rollingStatus"] = json!(rolling::INACTIVE);
-    let ready = json!({"type": "Ready", "status": "False", "reason": "Unavailable"});
+    let mut ready = json!({"type": "Ready", "status": "False", "reason": "Unavailable"});
+    if let Some(message) = successor(configuration) {
+        ready["message"] = json!(message);
+    }
     finish(status, configuration, ready, now)
+}
+
+/// Who took the objects over, in the words that acknowledge it.
+fn successor(configuration: &Json) -> Option<String> {
+    let generation = text(configuration, &["metadata", "annotations", annotations::APP_GENERATION]);
+    (!generation.is_empty())
+        .then(|| format!("generation {generation} of its Application takes its objects over"))
+}
+
+/// Does the configuration say itself that it leaves its objects to its Application? Its lap is over then, and no
+/// other one begins: the words name the generation that asked, so an older answer is not taken for this one.
+pub fn is_handed_over(configuration: &Json) -> bool {
+    let conditions = items(configuration, &["status", "conditions"]);
+    let ready = conditions.iter().find(|condition| text(condition, &["type"]) == "Ready");
+    let said = ready.map_or("", |ready| text(ready, &["message"]));
+    rolling::is_passive(configuration) && successor(configuration).is_some_and(|asked| asked == said)
+}
+
+/// The configuration as it is written to make it leave its objects to this generation of its Application.
+pub fn handing_over(configuration: &Json, generation: i64) -> Json {
+    let mut asked = json!({
+        "apiVersion": configuration.get("apiVersion"),
+        "kind": configuration.get("kind"),
+        "metadata": {},
+        "spec": configuration.get("spec"),
+    });
+    for field in ["name", "namespace", "labels", "annotations", "ownerReferences"] {
+        if let Some(value) = configuration.get("metadata").and_then(|metadata| metadata.get(field)) {
+            asked["metadata"][field] = value.clone();
+        }
+    }
+    asked["metadata"]["annotations"][annotations::APP_REVISION] = json!("true");
+    asked["metadata"]["annotations"][annotations::APP_GENERATION] = json!(generation.to_string());
+    asked
 }
 
 /// The status with everything recorded that is about to be made; nothing when it is recorded already.

@@ -7,6 +7,7 @@ use vela_crds::labels;
 
 use super::text;
 use crate::definition::{Definition, DefinitionKind};
+use crate::parse::resource_of;
 use crate::snapshot::Snapshot;
 
 /// The name of the definition a trait is written with, "" for a trait with its kind.
@@ -18,12 +19,6 @@ pub(super) fn trait_type(trait_: &Json) -> &str {
 /// workload that says its kind is meant by it unless a definition of that name exists.
 pub(super) fn workload_type(workload: &Json) -> &str {
     text(workload, &["type"])
-}
-
-/// The resource (`<plural>.<group>`) and version that a definition registers.
-pub(super) fn resource_of(definition: &Definition) -> (String, String) {
-    let part = |field| definition.text(&["definitionRef", field]).to_owned();
-    (part("name"), part("version"))
 }
 
 fn kind_of(definition: &Definition, snapshot: &Snapshot) -> Result<(String, String), String> {

@@ -43,6 +43,9 @@ pub fn references(application: &Document) -> References {
             need(DefinitionKind::Trait, name.and_then(Json::as_str));
         }
     }
+    for name in super::scopes::types(application) {
+        references.definitions.insert((DefinitionKind::Scope, name.to_owned()));
+    }
     references
 }
 

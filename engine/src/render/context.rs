@@ -33,6 +33,9 @@ pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unna
         "clusterVersion": app.cluster_version().to_json(),
         "appAnnotations": annotations,
     });
+    if let Some(config) = &component.config {
+        context["config"] = config.clone();
+    }
     // All components of a large application, once for each of them, would cost the square of their number.
     let definitions =
         std::iter::once(&component.definition).chain(component.traits.iter().map(|t| &t.definition));
