@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ApiResource, DynamicObject};
 use vela_crds::{ContainerizedWorkload, labels};
 use vela_engine::containerized_workload as rendering;
-use vela_runtime::cache::{Change, Watch};
+use vela_runtime::cache::{Change, Index, Watch};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Look;
 use vela_runtime::owner::controlled_by;
@@ -25,7 +25,10 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let resource = ApiResource::erase::<ConfigMap>(&());
     // A cluster has many ConfigMaps that are nobody's here; those of applications carry this label.
     let maps = context.cache.informer(Watch::metadata(resource).labelled(labels::APP_COMPONENT));
-    let controller = hands.controller("containerizedworkload", Workloads { hands: hands.clone() }, workers);
+    let owned =
+        maps.index(|map| map.metadata.owner_references.iter().flatten().map(|o| o.uid.clone()).collect());
+    let workloads = Workloads { hands: hands.clone(), maps: owned };
+    let controller = hands.controller("containerizedworkload", workloads, workers);
     controller.watches(&maps, owner_of_lost)
 }
 
@@ -37,6 +40,8 @@ fn owner_of_lost(change: &Change) -> Vec<Key> {
 
 struct Workloads {
     hands: Hands,
+    /// ConfigMaps by the uids of their owners.
+    maps: Index,
 }
 
 impl Reconciler for Workloads {
@@ -70,7 +75,10 @@ impl Workloads {
         let applied = hands.apply(look, live, deployment, DEPLOYMENT).await?;
         let mut notes: Vec<Note> = Note::of(&applied, "Deployment created").into_iter().collect();
         let uid = applied.object.metadata.uid.clone().unwrap_or_default();
-        for map in rendering::config_maps(workload, &uid).map_err(render)? {
+        let maps = rendering::config_maps(workload, &uid).map_err(render)?;
+        let wanted: Vec<String> =
+            maps.iter().filter_map(|map| map["metadata"]["name"].as_str()).map(str::to_owned).collect();
+        for map in maps {
             let guard = |live: &DynamicObject| controlled_by(live, &uid);
             let applied = hands.apply_unwatched(map, CONFIG_MAP, &guard).await?;
             notes.extend(Note::of(&applied, "ConfigMap created"));
@@ -82,7 +90,25 @@ impl Workloads {
             objects.push((*applied.object).clone());
         }
         self.remove_stale(look, live, &objects).await?;
+        self.remove_files(look, live, &uid, &wanted).await?;
         Ok((objects, notes))
+    }
+
+    /// Removes the ConfigMaps of files that are gone; the Deployment that mounts the others controls them.
+    async fn remove_files(
+        &self,
+        look: &Look,
+        live: &DynamicObject,
+        deployment: &str,
+        wanted: &[String],
+    ) -> Result<(), Trouble> {
+        let guard = |map: &DynamicObject| controlled_by(map, deployment);
+        for map in self.maps.find(deployment) {
+            if !wanted.iter().any(|name| map.metadata.name.as_ref() == Some(name)) {
+                self.hands.remove_guarded(look, live, &map, CONFIG_MAP, &guard).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes Deployments and Services that this workload controls and no longer wants.

@@ -102,6 +102,44 @@ pub(crate) async fn delete(
     }
 }
 
+/// Delete one object of an owner that is being deleted itself: nobody can want it again, so no time is waited. The
+/// server is asked whether it is that very owner that goes, and the delete names uid and version of what was judged.
+pub(crate) async fn delete_with_owner(
+    decision: &Decision<'_>,
+    (api_version, kind, key): (&str, &str, &Key),
+    guard: Guard<'_>,
+) -> Result<Pruned, runtime_apply::Error> {
+    let Decision { context, seen } = decision;
+    let confirm: runtime_apply::Confirm<'_> = &|| Box::pin(all_go(&context.client, seen));
+    match context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await {
+        Ok(Some(Deletion::Gone)) => Ok(Pruned::Gone),
+        Ok(Some(Deletion::Going)) => Ok(Pruned::Going),
+        Ok(None) => Ok(Pruned::Changed),
+        Err(runtime_apply::Error::Foreign { reason, .. }) => Ok(Pruned::Foreign(reason)),
+        Err(runtime_apply::Error::Client { source: kube::Error::Api(status), .. }) if status.code == 409 => {
+            Ok(Pruned::Changed)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Are these very objects being deleted?
+async fn all_go(client: &kube::Client, seen: &[Seen<'_>]) -> Result<bool, kube::Error> {
+    for &Seen { resource, object } in seen {
+        let key = Key::of(object);
+        let api: kube::Api<kube::api::DynamicObject> =
+            kube::Api::namespaced_with(client.clone(), &key.namespace, resource);
+        let live = api.get_opt(&key.name).await?;
+        let goes = live.is_some_and(|live| {
+            live.metadata.uid == object.metadata.uid && live.metadata.deletion_timestamp.is_some()
+        });
+        if !goes {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@ mod scenarios {
     pub(crate) mod examples;
     pub(crate) mod faults;
     pub(crate) mod foreign;
+    mod lap;
     pub(crate) mod lifecycle;
     mod old_applications;
     mod process;
@@ -25,5 +26,6 @@ mod scenarios {
     mod samples;
     mod scale;
     pub(crate) mod standard;
+    mod unowned;
     pub(crate) mod world;
 }

@@ -18,6 +18,8 @@ pub const INPLACE_UPGRADE: &str = "app.oam.dev/inplace-upgrade";
 pub const APP_REVISION: &str = "app.oam.dev/app-revision";
 /// `true` on an Application: only cut a revision.
 pub const APP_REVISION_ONLY: &str = "app.oam.dev/revision-only";
+/// `namespace/name/uid` of the ApplicationConfiguration an object belongs to, where no owner reference can say so.
+pub const CONFIGURATION: &str = "app.oam.dev/application-configuration";
 /// Deploy only when this version changes.
 pub const PUBLISH_VERSION: &str = "app.oam.dev/publishVersion";
 /// Render again when a definition changes.

@@ -6,6 +6,9 @@ pub const RESOURCE_TRACKER: &str = "app.oam.dev/resource-tracker-finalizer";
 pub const RESOURCE_TRACKER_V1_0: &str = "resourceTracker.finalizer.core.oam.dev";
 /// On an ApplicationConfiguration with a component in a scope.
 pub const SCOPE: &str = "scope.finalizer.core.oam.dev";
+/// On an ApplicationConfiguration with objects that no owner reference reaches: of kinds without namespaces, or in
+/// another namespace.
+pub const ELSEWHERE: &str = "elsewhere.finalizer.core.oam.dev";
 
 /// Namespace of the controller and the shared definitions.
 pub const SYSTEM_NAMESPACE: &str = "vela-system";

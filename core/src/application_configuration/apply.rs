@@ -6,6 +6,7 @@ use std::sync::Arc;
 use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::annotations::LAST_APPLIED_CONFIGURATION;
+use vela_engine::application_configuration::garbage::mark;
 use vela_engine::application_configuration::render::{
     RenderedComponent, RenderedObject, annotate_last_applied,
 };
@@ -130,6 +131,14 @@ fn may_apply(live: &DynamicObject, uid: &str) -> Result<(), String> {
             "existing object is not controlled by UID {uid:?}: it belongs to {} {}; rename one of the two",
             owner.kind, owner.name
         )),
-        _ => Ok(()),
+        None => match mark(&json(live)) {
+            Some((namespace, name, other)) if other != uid => Err(format!(
+                "existing object belongs to ApplicationConfiguration {namespace}/{name}: rename one of the two, or take its \
+                 annotation {} off",
+                vela_crds::annotations::CONFIGURATION
+            )),
+            _ => Ok(()),
+        },
+        Some(_) => Ok(()),
     }
 }

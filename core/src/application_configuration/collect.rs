@@ -13,8 +13,8 @@ use vela_engine::application_configuration::garbage::{Garbage, Kept, deletable};
 use vela_runtime::confirm::Seen;
 use vela_runtime::{Key, apply as runtime_apply, events};
 
-use super::Hands;
 use super::apply::{Applied, Order};
+use super::{Hands, elsewhere};
 use crate::application::fetch::json;
 use crate::prune::{self, Decision, Pruned};
 
@@ -41,7 +41,10 @@ pub(super) async fn collect(
     applied: &Applied,
 ) -> Result<Collected, runtime_apply::Error> {
     let key = Key::of(configuration);
-    let mut collected = Collected { left: order.graph.garbage(), ..Collected::default() };
+    let mut left = order.graph.garbage();
+    let elsewhere = elsewhere::garbage(hands, configuration, order.graph).await?;
+    left.extend(elsewhere.into_iter().filter(|found| !left.contains(found)).collect::<Vec<_>>());
+    let mut collected = Collected { left, ..Collected::default() };
     if collected.left.is_empty() {
         hands.quiet.forget(&key);
         return Ok(collected);

@@ -1,5 +1,5 @@
-//! A deleted ApplicationConfiguration → its workloads out of their scopes, then the finalizer; the rest is collected
-//! by its owner references.
+//! A deleted ApplicationConfiguration → its workloads out of their scopes, what no owner reference reaches deleted, then
+//! the finalizers; the rest is collected by its owner references.
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use vela_engine::ObjectKey;
 use vela_engine::application_configuration::status;
 use vela_runtime::{Action, Failure, Key};
 
-use super::{Hands, scopes};
+use super::{Hands, elsewhere, scopes};
 
 /// Leave all scopes that the status names.
 pub(super) async fn finalize(
@@ -17,7 +17,8 @@ pub(super) async fn finalize(
     configuration: &DynamicObject,
 ) -> Result<Action, Failure> {
     let held = configuration.metadata.finalizers.clone().unwrap_or_default();
-    let others: Vec<String> = held.iter().filter(|held| *held != finalizers::SCOPE).cloned().collect();
+    let ours = [finalizers::SCOPE, finalizers::ELSEWHERE];
+    let others: Vec<String> = held.iter().filter(|held| !ours.contains(&held.as_str())).cloned().collect();
     if others.len() == held.len() {
         return Ok(Action::Done);
     }
@@ -35,6 +36,14 @@ pub(super) async fn finalize(
     }
     if let Err(error) = scopes::leave(hands, &key.namespace, &dropped).await {
         return tell(hands, key, configuration, error).await;
+    }
+    if elsewhere::holds(configuration) {
+        match elsewhere::delete_all(hands, configuration).await {
+            Ok(true) => {}
+            // What is still there wakes us when it is gone.
+            Ok(false) => return Ok(Action::Done),
+            Err(error) => return tell(hands, key, configuration, error).await,
+        }
     }
     hands.set_finalizers(key, configuration, &others).await
 }

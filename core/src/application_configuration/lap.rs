@@ -10,7 +10,7 @@ use vela_runtime::{Action, Key};
 
 use super::apply::{self, Order};
 use super::phase::{Phase, Stopped, Wrong};
-use super::{Hands, collect, data, fetch, scopes};
+use super::{Hands, collect, data, elsewhere, fetch, scopes};
 use crate::application::fetch::json as to_json;
 
 /// A lap that came to its end.
@@ -37,6 +37,7 @@ pub(super) async fn run(
     before.map_err(|error| Wrong::new(Phase::Before, error.message).again(error.again))?;
     let mode = mode(hands, document)?;
     let (graph, plans) = meaning(hands, key, document).await?;
+    elsewhere::hold(hands, key, configuration, &graph).await?;
     let status = record(hands, key, configuration, &graph).await?;
     let uid = configuration.metadata.uid.clone().unwrap_or_default();
     let order = Order { graph: &graph, uid: &uid, mode, status: status.as_ref() };

@@ -3,6 +3,7 @@
 mod apply;
 mod collect;
 mod data;
+mod elsewhere;
 mod fetch;
 mod finalize;
 mod lap;
@@ -21,7 +22,6 @@ use vela_crds::{ApplicationConfiguration, Component, HealthScope, finalizers};
 use vela_engine::Document;
 use vela_engine::application_configuration::{is_passive, status};
 use vela_runtime::cache::{Change, Index, Informer, Watch};
-use vela_runtime::controller::controller_owner;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, conditions};
 
 use self::phase::{Phase, Stopped, Wrong};
@@ -51,9 +51,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         configurations: watch(ApiResource::erase::<ApplicationConfiguration>(&())),
         components: watch(ApiResource::erase::<Component>(&())),
         world: World::new(context),
-        owned: OwnedKinds::new(context, |object| {
-            controller_owner(object, vela_crds::GROUP, "ApplicationConfiguration")
-        }),
+        owned: OwnedKinds::new(context, elsewhere::owner_of),
         quiet: crate::prune::Quiet::default(),
         data: data::Flows::new(context),
     };

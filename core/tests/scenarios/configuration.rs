@@ -33,11 +33,11 @@ pub(super) fn configuration(name: &str, components: Value) -> Value {
     json!({"apiVersion": OAM, "kind": AC, "metadata": {"name": name}, "spec": {"components": components}})
 }
 
-fn named(names: &[&str]) -> Value {
+pub(super) fn named(names: &[&str]) -> Value {
     names.iter().map(|name| json!({"componentName": name})).collect()
 }
 
-fn image(component: &str) -> Value {
+pub(super) fn image(component: &str) -> Value {
     json!({"spec": {"workload": {"spec": {"template": {"spec": {
         "containers": [{"name": "main", "image": component}],
     }}}}}})
@@ -56,7 +56,7 @@ pub(super) async fn synced(world: &World, name: &str) -> Value {
     found.await.unwrap()["status"].clone()
 }
 
-async fn complaint(world: &World, name: &str, words: &str) {
+pub(super) async fn complaint(world: &World, name: &str, words: &str) {
     until_or(
         words,
         || world.get(OAM, AC, name),
@@ -68,7 +68,7 @@ async fn complaint(world: &World, name: &str, words: &str) {
     .await;
 }
 
-async fn deployed(world: &World, name: &str, wanted: &str) -> Value {
+pub(super) async fn deployed(world: &World, name: &str, wanted: &str) -> Value {
     let what = format!("{name} runs {wanted}");
     let found = until_or(
         &what,
@@ -82,7 +82,7 @@ async fn deployed(world: &World, name: &str, wanted: &str) -> Value {
     found.await.unwrap()
 }
 
-fn uid(object: &Value) -> String {
+pub(super) fn uid(object: &Value) -> String {
     object["metadata"]["uid"].as_str().unwrap().to_owned()
 }
 

@@ -68,6 +68,40 @@ async fn a_workload_keeps_its_parts_and_drops_what_it_no_longer_wants() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_gone_takes_its_config_map_along() {
+    let world = World::new().await;
+    let files = |paths: &[&str]| {
+        let mut workload = workload(json!([]));
+        let config: Vec<Value> = paths.iter().map(|path| json!({"path": path, "value": "x"})).collect();
+        workload["spec"]["containers"][0]["config"] = json!(config);
+        workload
+    };
+    world.create(files(&["/etc/a/one", "/etc/b/two"])).await;
+    let maps = || async {
+        let all = world.list("v1", "ConfigMap").await;
+        all.into_iter()
+            .filter(|map| map["metadata"]["name"].as_str().unwrap().starts_with("shop-web-"))
+            .collect()
+    };
+    until_or("two files", maps, |maps: &Vec<Value>| maps.len() == 2).await;
+    synced(&world, "ContainerizedWorkload", "shop", "True", "").await;
+    // Nobody's, although it has a name like theirs.
+    world
+        .create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-web-1",
+        "labels": {"app.oam.dev/component": "shop"}}}))
+        .await;
+    let spec = files(&["/etc/b/two"])["spec"].clone();
+    world.patch(OLD, "ContainerizedWorkload", "shop", json!({"spec": spec})).await;
+    let left = until_or("one file and the stranger", maps, |maps| {
+        maps.iter().all(|map| map["data"]["one"].is_null()) && maps.len() == 2
+    })
+    .await;
+    assert!(left.iter().any(|map| map["metadata"]["name"] == "shop-web-1"));
+    assert!(left.iter().any(|map| !map["data"]["two"].is_null()), "{left:#?}");
+    world.quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_scaler_waits_for_its_workload_and_holds_its_number() {
     let world = World::new().await;
     world.create(scaler(3)).await;

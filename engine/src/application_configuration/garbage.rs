@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
-use vela_crds::labels;
+use vela_crds::{annotations, labels};
 
 use super::apply_once::ApplyOnce;
 use super::graph::Graph;
@@ -67,6 +67,23 @@ impl Graph {
         garbage
     }
 
+    /// Objects that no owner reference reaches: of kinds without namespaces, or in another namespace.
+    pub fn elsewhere(&self) -> impl Iterator<Item = &RenderedObject> {
+        self.objects().filter(|object| object.key().namespace != self.rendered().namespace())
+    }
+
+    /// The live object as garbage, if it is none of those that are wanted: one that moved to another namespace has the
+    /// name and the kind of one that is.
+    pub fn left_elsewhere(&self, live: &Json) -> Option<Garbage> {
+        let label = |key: &str| text(live, &["metadata", "labels", key]).to_owned();
+        let (key, component) = (ObjectKey::of(live), label(labels::APP_COMPONENT));
+        let workload = label(labels::RESOURCE_TYPE) == labels::RESOURCE_TYPE_WORKLOAD;
+        let wanted = self.objects().any(|object| object.key() == key);
+        let kept = workload && self.is_of_a_revision(&component, &key.name);
+        let revision = label(labels::APP_COMPONENT_REVISION);
+        (!wanted && !kept).then_some(Garbage { key, component, revision, workload })
+    }
+
     fn is_of_a_revision(&self, component: &str, workload: &str) -> bool {
         workload.strip_prefix(component).is_some_and(|rest| rest.starts_with('-'))
             || self.components().iter().any(|other| other.name == component && other.revision_enabled)
@@ -93,6 +110,21 @@ impl std::fmt::Display for Kept {
     }
 }
 
+/// The configuration that an object says it belongs to where no owner reference can: namespace, name and uid.
+pub fn mark(object: &Json) -> Option<(&str, &str, &str)> {
+    let mark = text(object, &["metadata", "annotations", annotations::CONFIGURATION]);
+    let (namespace, rest) = mark.split_once('/')?;
+    let (name, uid) = rest.rsplit_once('/')?;
+    (!uid.is_empty()).then_some((namespace, name, uid))
+}
+
+/// Is the object, which nobody controls, one that the configuration of this uid made elsewhere?
+pub fn is_marked(object: &Json, uid: &str) -> bool {
+    let owners = items(object, &["metadata", "ownerReferences"]);
+    let is_controlled = owners.iter().any(|owner| owner.get("controller") == Some(&Json::Bool(true)));
+    !is_controlled && !uid.is_empty() && mark(object).is_some_and(|(_, _, marked)| marked == uid)
+}
+
 /// May the configuration of this uid delete the live object? `applied` holds the uids of what this lap applied: an
 /// object can be read under an old and a new version of its kind, and is wanted then.
 pub fn deletable(live: &Json, uid: &str, applied: &BTreeSet<String>, mode: ApplyOnce) -> Result<(), Kept> {
@@ -100,7 +132,7 @@ pub fn deletable(live: &Json, uid: &str, applied: &BTreeSet<String>, mode: Apply
         && items(live, &["metadata", "ownerReferences"])
             .iter()
             .any(|owner| owner.get("controller") == Some(&Json::Bool(true)) && text(owner, &["uid"]) == uid);
-    if !controlled {
+    if !controlled && !is_marked(live, uid) {
         return Err(Kept::Foreign("it is not controlled by this configuration".to_owned()));
     }
     if applied.contains(text(live, &["metadata", "uid"])) {

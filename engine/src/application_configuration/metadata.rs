@@ -75,24 +75,25 @@ impl Source<'_> {
     }
 
     /// An owner must live in the object's namespace: the garbage collector deletes an object whose owner it cannot
-    /// find there. An object elsewhere has no owner.
+    /// find there. An object elsewhere has no owner, but says to whom it belongs.
     fn write_owner(&self, object: &mut Json) {
         let own = &self.parsed.namespace;
         let resource = self.snapshot.resource(text(object, &["apiVersion"]), text(object, &["kind"]));
+        let configuration = self.parsed.document.value();
         let metadata = &mut object["metadata"];
         if resource.is_some_and(|resource| !resource.namespaced) {
             if let Some(metadata) = metadata.as_object_mut() {
                 metadata.remove("namespace");
             }
-            return;
-        }
-        if text(metadata, &["namespace"]).is_empty() || self.release == Release::V03 {
+        } else if text(metadata, &["namespace"]).is_empty() || self.release == Release::V03 {
             metadata["namespace"] = json!(own);
         }
-        if text(metadata, &["namespace"]) == own
-            && let Some(owner) = owner_reference(self.parsed.document.value())
-        {
+        let Some(owner) = owner_reference(configuration) else { return };
+        if text(metadata, &["namespace"]) == own {
             metadata["ownerReferences"] = json!([owner]);
+        } else {
+            let mark = format!("{own}/{}/{}", text(&owner, &["name"]), text(&owner, &["uid"]));
+            metadata["annotations"][annotations::CONFIGURATION] = json!(mark);
         }
     }
 }

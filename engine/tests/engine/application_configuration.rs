@@ -222,7 +222,7 @@ fn the_settings_example_becomes_a_configuration_and_components() {
     assert_eq!(app_file.era(), parse::Era::V1alpha2);
     let plan = plan::plan(revision_of_app(app_file)).unwrap();
     let rendered = render::render(&plan, &Templates::new(), &render::Inputs::default()).unwrap();
-    let composed = ac::compose(&rendered);
+    let composed = ac::compose(&rendered).unwrap();
     assert_eq!(composed.configuration["metadata"]["name"], "shop");
     assert_eq!(composed.configuration["metadata"]["labels"]["app.oam.dev/name"], "shop");
     assert_eq!(composed.components.len(), 2);

@@ -1,0 +1,162 @@
+//! Objects that no owner reference reaches, of kinds without namespaces or in another namespace → found again by the mark
+//! they carry, and deleted with their configuration.
+
+use std::collections::BTreeSet;
+
+use kube::Api;
+use kube::api::{DynamicObject, ListParams};
+use serde_json::Value;
+use vela_crds::finalizers;
+use vela_engine::application_configuration::Graph;
+use vela_engine::application_configuration::garbage::{Garbage, is_marked, mark};
+use vela_engine::application_configuration::render::RenderedObject;
+use vela_runtime::apply::{self as runtime_apply, explain};
+use vela_runtime::confirm::Seen;
+use vela_runtime::controller::controller_owner;
+use vela_runtime::owner::controlled_by;
+use vela_runtime::{Action, Failure, Key, Kind, discovery};
+
+use super::Hands;
+use super::phase::Stopped;
+use crate::application::fetch::json;
+use crate::prune::{self, Decision, Pruned};
+
+/// The configuration that an object belongs to, for its watch to wake.
+pub(super) fn owner_of(object: &DynamicObject) -> Option<Key> {
+    let controller = controller_owner(object, vela_crds::GROUP, "ApplicationConfiguration");
+    let marked = || mark(&json(object)).map(|(namespace, name, _)| Key::new(namespace, name));
+    controller.or_else(marked)
+}
+
+/// Whether the configuration has, or had, objects elsewhere.
+pub(super) fn holds(configuration: &DynamicObject) -> bool {
+    configuration.metadata.finalizers.iter().flatten().any(|held| held == finalizers::ELSEWHERE)
+}
+
+/// Put the finalizer on before the first object elsewhere is made: nobody else would delete it.
+pub(super) async fn hold(
+    hands: &Hands,
+    key: &Key,
+    configuration: &DynamicObject,
+    graph: &Graph,
+) -> Result<(), Stopped> {
+    if graph.elsewhere().next().is_none() || holds(configuration) {
+        return Ok(());
+    }
+    let mut held = configuration.metadata.finalizers.clone().unwrap_or_default();
+    held.push(finalizers::ELSEWHERE.to_owned());
+    match hands.set_finalizers(key, configuration, &held).await? {
+        // The write wakes us again.
+        Action::Done => Err(Stopped::NotYet),
+        Action::RequeueAfter(_) => Err(Failure::retry("the copy of the configuration is behind").into()),
+    }
+}
+
+/// What is left elsewhere of what the status records, and is not wanted there.
+pub(super) async fn garbage(
+    hands: &Hands,
+    configuration: &DynamicObject,
+    graph: &Graph,
+) -> Result<Vec<Garbage>, runtime_apply::Error> {
+    let mut found = Vec::new();
+    if !holds(configuration) {
+        return Ok(found);
+    }
+    let uid = configuration.metadata.uid.clone().unwrap_or_default();
+    for (api_version, kind) in recorded(configuration).into_iter().map(|(version, kind, _)| (version, kind)) {
+        let object = format!("{kind} of {api_version}");
+        let kind = match hands.context.discovery.resolve(&api_version, &kind).await {
+            Ok(kind) => kind,
+            Err(discovery::Error::Unknown { .. }) => continue,
+            Err(source) => return Err(runtime_apply::Error::Kind { object, source }),
+        };
+        let Ok(informer) = hands.owned.informer(&kind).await else { continue };
+        let ours = informer.list_where(|object| is_marked(&json(object), &uid));
+        for live in ours.iter().filter_map(|live| graph.left_elsewhere(&json(live))) {
+            if !found.contains(&live) {
+                found.push(live);
+            }
+        }
+    }
+    found.extend(moved(hands, graph, &uid).await);
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// What the configuration controls in its own namespace under the name and the kind of something that is wanted
+/// elsewhere now.
+async fn moved(hands: &Hands, graph: &Graph, uid: &str) -> Vec<Garbage> {
+    let mut found = Vec::new();
+    for key in graph.elsewhere().map(RenderedObject::key).filter(|key| !key.namespace.is_empty()) {
+        // A kind that cannot be asked for now was not applied in this lap, so nothing is collected.
+        let Ok(kind) = hands.context.discovery.resolve(&key.api_version, &key.kind).await else { continue };
+        let Ok(informer) = hands.owned.informer(&kind).await else { continue };
+        let live = informer.get(&Key::new(graph.rendered().namespace(), key.name));
+        let live = live.filter(|live| controlled_by(live, uid).is_ok());
+        found.extend(live.and_then(|live| graph.left_elsewhere(&json(&live))));
+    }
+    found
+}
+
+/// Kind and name of everything the status records.
+fn recorded(configuration: &DynamicObject) -> BTreeSet<(String, String, String)> {
+    let status = &configuration.data["status"];
+    let list = |value: &Value, field: &str| value[field].as_array().cloned().unwrap_or_default();
+    let mut references = Vec::new();
+    for entry in list(status, "workloads") {
+        references.push(entry["workloadRef"].clone());
+        references.extend(list(&entry, "traits").iter().map(|entry| entry["traitRef"].clone()));
+    }
+    references.extend(list(status, "historyWorkloads").iter().map(|entry| entry["workloadRef"].clone()));
+    let part = |reference: &Value, field: &str| reference[field].as_str().unwrap_or_default().to_owned();
+    let parts = references
+        .iter()
+        .map(|reference| (part(reference, "apiVersion"), part(reference, "kind"), part(reference, "name")));
+    parts.filter(|(_, kind, name)| !kind.is_empty() && !name.is_empty()).collect()
+}
+
+/// Delete everything elsewhere that carries the mark of a configuration which is being deleted; true when all of it is
+/// gone. What is still going away wakes the configuration again.
+pub(super) async fn delete_all(hands: &Hands, configuration: &DynamicObject) -> Result<bool, Failure> {
+    let uid = configuration.metadata.uid.clone().unwrap_or_default();
+    let resource = &hands.configurations.watch().resource;
+    let seen = vec![Seen { resource, object: configuration }];
+    let decision = Decision { context: &hands.context, seen };
+    let mut all_gone = true;
+    for (api_version, kind, name) in recorded(configuration) {
+        let resolved = match hands.context.discovery.resolve(&api_version, &kind).await {
+            Ok(kind) => kind,
+            Err(discovery::Error::Unknown { .. }) => continue,
+            Err(error) => return Err(Failure::retry(error)),
+        };
+        // From now on its end wakes us.
+        let informer = hands.owned.informer(&resolved).await.map_err(Failure::retry)?;
+        for object in named(hands, &resolved, &name).await? {
+            if !is_marked(&json(&object), &uid) {
+                continue;
+            }
+            let key = Key::of(&object);
+            let guard = |live: &DynamicObject| match is_marked(&json(live), &uid) {
+                true => Ok(()),
+                false => Err("it is not this configuration's any more".to_owned()),
+            };
+            let identity = (api_version.as_str(), kind.as_str(), &key);
+            match prune::delete_with_owner(&decision, identity, &guard).await.map_err(Failure::retry)? {
+                Pruned::Gone => informer.forget(&key),
+                Pruned::Foreign(_) => {}
+                Pruned::Going => all_gone = false,
+                Pruned::Changed => return Err(Failure::retry(format!("{kind} {key} changed meanwhile"))),
+            }
+        }
+    }
+    Ok(all_gone)
+}
+
+/// The objects of that name in all namespaces, past every cache.
+async fn named(hands: &Hands, kind: &Kind, name: &str) -> Result<Vec<DynamicObject>, Failure> {
+    let api: Api<DynamicObject> = Api::all_with(hands.context.client.clone(), &kind.resource);
+    let params = ListParams::default().fields(&format!("metadata.name={name}"));
+    let found = api.list(&params).await.map_err(|error| Failure::retry(explain(&error)))?;
+    Ok(found.items)
+}
