@@ -228,6 +228,7 @@ impl Worker {
                     (Verdict::Backoff, "error")
                 }
             };
+            tracing::debug!(controller = %self.name, key = %item.key, result, ?verdict, "reconciled");
             self.metrics.reconciled(&self.name, result, began.elapsed());
             self.queue.done(&item.key, verdict);
         }

@@ -268,6 +268,7 @@ impl Gate {
         let revisions = (before, server.store().revision());
         let mut state = self.lock();
         let code = response.status();
+        tracing::debug!(process, %method, path, code = code.as_u16(), revision = revisions.1, "performed");
         if watched && code == StatusCode::OK {
             state.next += 1;
             let id = state.next;
@@ -446,6 +447,7 @@ impl http_body::Body for GateBody {
                     && let Some(line) = watch.lines.pop_front()
                 {
                     watch.permits = watch.permits.saturating_sub(1);
+                    tracing::debug!(process = watch.process, path = watch.path, ?line, "watch line");
                     return Poll::Ready(Some(Ok(Frame::data(line))));
                 }
                 if inner.is_none() && watch.lines.is_empty() {

@@ -52,6 +52,9 @@ pub(crate) async fn end(
         let created = schedule.user.create(&schedule.world);
         schedule.note(|| created);
     }
+    // A lease outlives its holder by seconds in which nobody works: an application that runs already, and no write for
+    // a while, would not mean that nothing is left to do.
+    until(schedule, "somebody leads", World::is_led).await?;
     until(schedule, "the application runs", is_running).await?;
     let wanted = expect(schedule.user.form, &schedule.user.spec, beginning, expected)?;
     let equal = |world: &World| objects(world) == wanted;

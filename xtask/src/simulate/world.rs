@@ -160,6 +160,14 @@ impl World {
         self.processes.get(replica)?.as_ref().map(|running| running.process)
     }
 
+    /// True when one of the running processes leads, or needs not to.
+    pub(crate) fn is_led(&self) -> bool {
+        let lease = self.server.store().find("leases.coordination.k8s.io", "vela-system", LEASE);
+        let holder = lease.as_ref().and_then(|lease| lease["spec"]["holderIdentity"].as_str());
+        let mut running = self.processes.iter().flatten().map(|running| identity(running.process));
+        !self.elected || running.any(|identity| holder == Some(&identity))
+    }
+
     pub(crate) fn replicas(&self) -> usize {
         self.processes.len()
     }
