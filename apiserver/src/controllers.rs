@@ -153,6 +153,19 @@ impl Driver {
         }
     }
 
+    /// The same for a copy of the objects with a clock of its own: what waits here is due there at once.
+    pub(crate) fn fork(&self, core: Arc<Core>) -> Self {
+        let now = Instant::now();
+        let mut due = Due::default();
+        self.due.at.keys().for_each(|item| due.insert(item.clone(), now));
+        let garbage = match &self.garbage {
+            Garbage::Everywhere => Garbage::Everywhere,
+            Garbage::At(entries) => Garbage::At(entries.clone()),
+        };
+        let (seen, terminating) = (self.seen.clone(), self.terminating.clone());
+        Self { core, seen, due, terminating, garbage, next_sweep: now + EVENTS_SWEEP }
+    }
+
     /// Reads all news, does what is due, and says when to come back.
     pub(crate) fn turn(&mut self) -> Option<Instant> {
         self.read_news();

@@ -57,6 +57,14 @@ pub(crate) enum Ids {
 }
 
 impl Ids {
+    /// A count that goes on where this one is, so that no uid is drawn twice.
+    fn fork(&self) -> Self {
+        Self::Counted(AtomicU64::new(match self {
+            Self::Random => 0,
+            Self::Counted(count) => count.load(Ordering::SeqCst),
+        }))
+    }
+
     pub(crate) fn next(&self) -> uuid::Uuid {
         match self {
             Self::Random => uuid::Uuid::new_v4(),
@@ -156,7 +164,7 @@ impl ApiServer {
             registry: self.core.registry.fork(),
             clock,
             token: self.core.token.clone(),
-            ids: Ids::Counted(AtomicU64::new(0)),
+            ids: self.core.ids.fork(),
             openapi: crate::openapi::Cache::default(),
             closing: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -222,6 +230,13 @@ impl std::fmt::Debug for ByHand {
 }
 
 impl ByHand {
+    /// The same controllers for a server that was forked from theirs: they know what these know, and need not look at
+    /// everything again. Needs a tokio runtime.
+    #[must_use]
+    pub fn fork(&self, server: &ApiServer) -> Self {
+        Self { driver: self.driver.fork(server.core.clone()) }
+    }
+
     /// Reads what changed, does what is due by now, and says when there will be more to do. Needs a tokio runtime.
     pub fn turn(&mut self) -> Option<tokio::time::Instant> {
         self.driver.turn()

@@ -28,7 +28,7 @@ use model::Form;
 use sabotage::Sabotage;
 use schedule::{Options, Outcome};
 use user::User;
-use vela_apiserver::ApiServer;
+use world::Beginnings;
 
 /// Runs spent at most on making a failing schedule smaller.
 const SHRINK_RUNS: usize = 400;
@@ -110,8 +110,8 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
         log.without_time().with_writer(std::io::stderr).init();
     }
     let began = Instant::now();
-    let beginning = world::beginning()?;
-    let total = search(&arguments, &beginning)?;
+    let beginnings = world::beginnings()?;
+    let total = search(&arguments, &beginnings)?;
     let seconds = began.elapsed().as_secs_f64();
     println!(
         "simulate: {} schedules in {seconds:.1} s on {} threads: {:.2} ms, {:.0} steps, {:.0} requests each",
@@ -134,13 +134,13 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     if !total.known.is_empty() {
         println!("simulate: {} schedules break the promise they are known to break", total.known.len());
     }
-    judge(&total, &arguments, &beginning)
+    judge(&total, &arguments, &beginnings)
 }
 
 /// A broken promise that is not known is an error, and so is a known one that is kept.
-fn judge(total: &Total, arguments: &Arguments, beginning: &ApiServer) -> Result<(), String> {
+fn judge(total: &Total, arguments: &Arguments, beginnings: &Beginnings) -> Result<(), String> {
     match (total.failed, total.mended.is_empty()) {
-        (Some(seed), _) => Err(explain(seed, arguments, beginning)),
+        (Some(seed), _) => Err(explain(seed, arguments, beginnings)),
         (None, false) => {
             Err(format!("seeds {:?} keep their promises: take them out of known.rs", total.mended))
         }
@@ -165,7 +165,7 @@ struct Total {
 }
 
 /// Run the seeds on all threads; the first failing seed ends it.
-fn search(arguments: &Arguments, beginning: &ApiServer) -> Result<Total, String> {
+fn search(arguments: &Arguments, beginnings: &Beginnings) -> Result<Total, String> {
     let next = AtomicU64::new(arguments.first);
     let (stop, began) = (AtomicBool::new(false), Instant::now());
     let total = Mutex::new(Total::default());
@@ -184,7 +184,7 @@ fn search(arguments: &Arguments, beginning: &ApiServer) -> Result<Total, String>
                 if arguments.form.is_some_and(|form| User::new(&mut draws.clone()).form != form) {
                     continue;
                 }
-                let outcome = schedule::run(beginning, draws, &options, &mut expected);
+                let outcome = schedule::run(beginnings, draws, &options, &mut expected);
                 outcome.trace.iter().for_each(|line| println!("{line}"));
                 let mut total = total.lock().map_err(|error| error.to_string())?;
                 total.schedules += 1;
@@ -215,12 +215,12 @@ fn search(arguments: &Arguments, beginning: &ApiServer) -> Result<Total, String>
 }
 
 /// The smallest schedule that fails the same way, step by step.
-fn explain(seed: u64, arguments: &Arguments, beginning: &ApiServer) -> String {
+fn explain(seed: u64, arguments: &Arguments, beginnings: &Beginnings) -> String {
     let mut expected = settle::Expected::default();
     let options = Options { sabotage: arguments.sabotage, trace: true };
     let mut again = |calm: &BTreeSet<usize>, from: usize| {
         let draws = Draws::new(seed).calmed(calm.clone(), from);
-        schedule::run(beginning, draws, &options, &mut expected)
+        schedule::run(beginnings, draws, &options, &mut expected)
     };
     let first = again(&BTreeSet::new(), usize::MAX);
     let Some(violation) = first.violation.clone() else {

@@ -49,7 +49,7 @@ pub(crate) enum Type {
 }
 
 impl Type {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Settings => "settings",
             Self::Claim => "claim",

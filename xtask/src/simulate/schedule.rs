@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use vela_apiserver::ApiServer;
 
 use super::check::{Checker, Violation};
 use super::draws::Draws;
@@ -11,7 +10,7 @@ use super::gate::{Lost, Pending, Performed, Watch, is_read_of_many};
 use super::sabotage::Sabotage;
 use super::settle;
 use super::user::User;
-use super::world::World;
+use super::world::{Beginnings, World};
 
 /// Steps before peace is made, at most.
 const STEPS_AT_MOST: usize = 400;
@@ -44,6 +43,8 @@ pub(crate) struct Schedule {
     pub(crate) checker: Checker,
     pub(crate) user: User,
     draws: Draws,
+    /// Most schedules are: little happens, in every order. The others try what takes long.
+    pub(crate) brief: bool,
     actions_left: usize,
     steps: usize,
     fingerprint: u64,
@@ -53,7 +54,7 @@ pub(crate) struct Schedule {
 
 /// Run one schedule to its end, on this thread.
 pub(crate) fn run(
-    beginning: &ApiServer,
+    beginnings: &Beginnings,
     draws: Draws,
     options: &Options,
     expected: &mut settle::Expected,
@@ -68,12 +69,12 @@ pub(crate) fn run(
         let mut began = std::time::Instant::now();
         let mut lap =
             |at: usize| times[at] = std::mem::replace(&mut began, std::time::Instant::now()).elapsed();
-        let mut schedule = Schedule::new(beginning, draws, options);
+        let mut schedule = Schedule::new(beginnings, draws, options);
         lap(0);
         let stepped = schedule.steps().await;
         lap(1);
         let violation = match stepped {
-            Ok(()) => settle::end(&mut schedule, beginning, expected).await.err(),
+            Ok(()) => settle::end(&mut schedule, &beginnings.known, expected).await.err(),
             Err(violation) => Some(violation),
         };
         lap(2);
@@ -96,18 +97,22 @@ fn is_told(request: &Performed) -> bool {
 }
 
 impl Schedule {
-    fn new(beginning: &ApiServer, mut draws: Draws, options: &Options) -> Self {
+    fn new(beginnings: &Beginnings, mut draws: Draws, options: &Options) -> Self {
         let user = User::new(&mut draws);
+        let brief = !draws.once_in(8);
         let replicas =
             if draws.once_in(4) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
+        let fresh = !brief && draws.once_in(4);
+        let beginning = if fresh { &beginnings.fresh } else { &beginnings.known };
         let world = World::new(beginning, user.form, replicas, options.sabotage);
         let checker = Checker::new(&world.server, replicas > 1);
-        let actions_left = 2 + draws.below(5);
+        let actions_left = if brief { 1 + draws.below(3) } else { 2 + draws.below(5) };
         Self {
             world,
             checker,
             user,
             draws,
+            brief,
             actions_left,
             steps: 0,
             fingerprint: 0,
@@ -127,7 +132,9 @@ impl Schedule {
             self.steps += 1;
             self.world.settle_step().await;
             self.check()?;
-            if self.draws.is_calm() || self.actions_left == 0 && self.draws.once_in(20) {
+            if self.draws.is_calm()
+                || self.actions_left == 0 && self.draws.once_in(if self.brief { 6 } else { 20 })
+            {
                 break;
             }
             self.step().await;
@@ -168,7 +175,7 @@ impl Schedule {
             some(!ready.is_empty(), 30),
             some(!answered.is_empty(), 8),
             8,
-            some(self.actions_left > 0, 7),
+            some(self.actions_left > 0, if self.brief { 14 } else { 7 }),
             some(!asked.is_empty(), 8),
             some(!ready.is_empty(), 8),
             2,

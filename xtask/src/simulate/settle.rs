@@ -4,20 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use vela_apiserver::ApiServer;
 
 use super::check::{OWNED, Violation};
 use super::model::{Component, Form, NAMESPACE, Place, Spec};
 use super::schedule::Schedule;
 use super::user::APPLICATION;
-use super::world::World;
+use super::world::{Beginning, World};
 
 /// Time between two looks.
-const LOOK: Duration = Duration::from_millis(250);
+const LOOK: Duration = Duration::from_millis(500);
 /// Looks without a change after which nothing more is expected: longer than every delay of a healthy lap.
-const QUIET_LOOKS: usize = 20;
+const QUIET_LOOKS: usize = 10;
 /// Looks at most: longer than the longest pause of a watch that failed often.
-const LOOKS_AT_MOST: usize = 480;
+const LOOKS_AT_MOST: usize = 240;
 /// Time in which an unchanged world must cost no write: in most schedules, and in some.
 const STILL: Duration = Duration::from_secs(20);
 const STILL_LONG: Duration = Duration::from_secs(600);
@@ -40,7 +39,7 @@ pub(crate) struct Expected {
 /// Heal, settle, compare, wait, delete, compare.
 pub(crate) async fn end(
     schedule: &mut Schedule,
-    beginning: &ApiServer,
+    beginning: &Beginning,
     expected: &mut Expected,
 ) -> Result<(), Violation> {
     schedule.note(|| "everything heals".to_owned());
@@ -64,7 +63,7 @@ pub(crate) async fn end(
         return Err(Violation { what: format!("{difference}\n{}", violation.what), ..violation });
     }
     quiet(schedule).await?;
-    let long = schedule.draws_once_in(16);
+    let long = !schedule.brief && schedule.draws_once_in(2);
     still(schedule, if long { STILL_LONG } else { STILL }).await?;
     let deleted = schedule.user.delete(&schedule.world);
     schedule.note(|| deleted);
@@ -115,15 +114,16 @@ async fn quiet(schedule: &mut Schedule) -> Result<(), Violation> {
 /// An unchanged world costs no write, however often the controllers look at it.
 async fn still(schedule: &mut Schedule, time: Duration) -> Result<(), Violation> {
     let before = schedule.checker.writes;
-    for quarter in 0..4 {
-        let touched = schedule.user.touch_definitions(&schedule.world);
+    let parts = if schedule.brief { 1 } else { 4 };
+    for part in 0..parts {
+        let touched = schedule.user.touch_a_definition(&schedule.world);
         schedule.note(|| touched);
         // A process with empty caches looks at everything.
-        if time == STILL_LONG && quarter == 2 {
+        if time == STILL_LONG && part == 2 {
             schedule.world.kill(0);
             schedule.world.start(0);
         }
-        schedule.world.pass(time / 4).await;
+        schedule.world.pass(time / parts).await;
         schedule.world.turn();
         schedule.check()?;
     }
@@ -254,7 +254,7 @@ fn left(world: &World) -> Vec<String> {
 fn expect(
     form: Form,
     spec: &Spec,
-    beginning: &ApiServer,
+    beginning: &Beginning,
     expected: &mut Expected,
 ) -> Result<BTreeMap<Place, Value>, Violation> {
     let mut all = BTreeMap::new();
@@ -275,7 +275,7 @@ fn expect(
 fn in_its_own_time(
     form: Form,
     component: &Component,
-    beginning: &ApiServer,
+    beginning: &Beginning,
 ) -> Result<BTreeMap<Place, Value>, Violation> {
     let failed = || Violation::new("runtime", "the run without faults could not be made");
     let alone = || {
@@ -289,7 +289,7 @@ fn in_its_own_time(
 async fn run_alone(
     form: Form,
     component: &Component,
-    beginning: &ApiServer,
+    beginning: &Beginning,
 ) -> Result<BTreeMap<Place, Value>, Violation> {
     let mut world = World::new(beginning, form, 1, None);
     world.gate.open();

@@ -2,18 +2,17 @@
 
 use std::sync::LazyLock;
 
-use vela_apiserver::ApiServer;
-
 use super::draws::Draws;
 use super::sabotage::Sabotage;
 use super::schedule::{self, Options, Outcome};
+use super::world::Beginnings;
 use super::{Arguments, judge, parse, search, settle, world};
 
 /// Seeds of an ordinary test run; `.ci/run` spends more time on it.
 const SEEDS: u64 = 24;
 
 /// Made once: in code that is not optimized it costs as much as several schedules.
-static BEGINNING: LazyLock<ApiServer> = LazyLock::new(|| world::beginning().unwrap());
+static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| world::beginnings().unwrap());
 
 fn arguments(seeds: u64) -> Arguments {
     Arguments { seeds, keep_going: true, ..parse(&[]).unwrap() }
@@ -21,15 +20,15 @@ fn arguments(seeds: u64) -> Arguments {
 
 fn run(seed: u64) -> Outcome {
     let options = Options { sabotage: None, trace: true };
-    schedule::run(&BEGINNING, Draws::new(seed), &options, &mut settle::Expected::default())
+    schedule::run(&BEGINNINGS, Draws::new(seed), &options, &mut settle::Expected::default())
 }
 
 #[test]
 fn the_controllers_keep_their_promises() {
     let arguments = arguments(SEEDS);
-    let total = search(&arguments, &BEGINNING).unwrap();
+    let total = search(&arguments, &BEGINNINGS).unwrap();
     assert_eq!(total.schedules, SEEDS);
-    judge(&total, &arguments, &BEGINNING).unwrap();
+    judge(&total, &arguments, &BEGINNINGS).unwrap();
 }
 
 #[test]
@@ -53,7 +52,7 @@ fn what_is_broken_on_purpose_is_found() {
     ];
     for (sabotage, promise, seeds) in found {
         let arguments = Arguments { sabotage: Some(sabotage), ..arguments(seeds) };
-        let total = search(&arguments, &BEGINNING).unwrap();
+        let total = search(&arguments, &BEGINNINGS).unwrap();
         assert!(total.broken.contains_key(promise), "{sabotage:?} breaks only {:?}", total.broken);
     }
 }

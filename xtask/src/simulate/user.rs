@@ -60,7 +60,7 @@ impl User {
             4 => delete_by_hand(draws, world),
             5 => self.make_foreign(draws, world, checker),
             6 if self.form == Form::Application => self.pause(world, !self.paused),
-            _ => self.touch_definitions(world),
+            _ => self.touch_a_definition(world),
         }
     }
 
@@ -119,14 +119,13 @@ impl User {
         path(self.form.resource(), APPLICATION)
     }
 
-    /// Wakes every application that uses a type, and means nothing else.
-    pub(crate) fn touch_definitions(&mut self, world: &World) -> String {
+    /// Wakes every application that uses the type of the first component, and means nothing else.
+    pub(crate) fn touch_a_definition(&mut self, world: &World) -> String {
         self.touched += 1;
         let body = json!({"metadata": {"annotations": {"touched": self.touched.to_string()}}});
-        for type_ in ["settings", "claim", "store", "web"] {
-            world.user(Method::PATCH, &path("componentdefinitions.core.oam.dev", type_), Some(&body));
-        }
-        "user touches the definitions".to_owned()
+        let type_ = self.spec.components.first().map_or("settings", |component| component.type_.name());
+        world.user(Method::PATCH, &path("componentdefinitions.core.oam.dev", type_), Some(&body));
+        format!("user touches the definition {type_}")
     }
 
     /// An object of a name that the application wants, or wanted, or may want.

@@ -21,6 +21,8 @@ use super::sabotage::Sabotage;
 pub(crate) const STEP: Duration = Duration::from_millis(1);
 /// Where the two replicas agree who leads.
 pub(crate) const LEASE: &str = "vela-core";
+/// Seconds that each controller has to record the definitions before schedules begin: a lap takes milliseconds.
+const LOOKS_BEFORE: usize = 10;
 /// Objects reconciled at the same time by one process.
 const WORKERS: usize = 2;
 
@@ -43,8 +45,53 @@ struct Running {
     task: JoinHandle<Result<(), vela_core::Error>>,
 }
 
-/// The world every schedule begins with: kinds, namespace, definitions.
-pub(crate) fn beginning() -> Result<ApiServer, String> {
+/// What schedules begin with: a prepared server and what its own controllers know of it.
+pub(crate) struct Beginning {
+    server: ApiServer,
+    cluster: ByHand,
+}
+
+/// The two beginnings.
+pub(crate) struct Beginnings {
+    /// Kinds, namespace and definitions, never seen by our controllers.
+    pub(crate) fresh: Beginning,
+    /// The same after our controllers have recorded the definitions, so that a schedule is about its application.
+    pub(crate) known: Beginning,
+}
+
+/// Make both.
+pub(crate) fn beginnings() -> Result<Beginnings, String> {
+    let fresh = fresh()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let known = runtime.map_err(|error| error.to_string())?.block_on(known(&fresh))?;
+    Ok(Beginnings { fresh, known })
+}
+
+/// Let the controllers of both forms look at the fresh server until they have nothing to do.
+async fn known(fresh: &Beginning) -> Result<Beginning, String> {
+    let before = EPOCH_MILLISECONDS - 3_600_000;
+    let mut world = World::at(fresh, Form::Application, 1, None, before);
+    world.gate.open();
+    for form in [Form::Application, Form::Configuration] {
+        world.form = form;
+        world.start_all();
+        for _ in 0..LOOKS_BEFORE {
+            world.pass(Duration::from_secs(1)).await;
+            world.turn();
+        }
+        world.kill(0);
+    }
+    if world.server.store().list("definitionrevisions.core.oam.dev", None).0.len()
+        < model::definitions().len()
+    {
+        return Err("cannot prepare the world: the definitions have no revisions".to_owned());
+    }
+    let (server, cluster) = (world.server.clone(), world.cluster.fork(&world.server));
+    Ok(Beginning { server, cluster })
+}
+
+/// Kinds, namespace, definitions.
+fn fresh() -> Result<Beginning, String> {
     let server = ApiServer::builder().build().map_err(|error| error.to_string())?;
     let crds = vela_crds::crds().map_err(|error| error.to_string())?;
     let mut objects = Vec::new();
@@ -64,7 +111,7 @@ pub(crate) fn beginning() -> Result<ApiServer, String> {
     for _ in 0..10 {
         cluster.turn();
     }
-    Ok(server)
+    Ok(Beginning { server, cluster })
 }
 
 /// Where objects like this are created.
@@ -110,19 +157,29 @@ pub(crate) fn send(
 impl World {
     /// A world of its own from the common beginning; must be called inside a runtime whose clock is paused.
     pub(crate) fn new(
-        beginning: &ApiServer,
+        beginning: &Beginning,
         form: Form,
         replicas: usize,
         sabotage: Option<Sabotage>,
     ) -> Self {
+        Self::at(beginning, form, replicas, sabotage, EPOCH_MILLISECONDS)
+    }
+
+    fn at(
+        beginning: &Beginning,
+        form: Form,
+        replicas: usize,
+        sabotage: Option<Sabotage>,
+        epoch_milliseconds: i64,
+    ) -> Self {
         let start = Instant::now();
         let now = move || {
             let passed = i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
-            jiff::Timestamp::from_millisecond(EPOCH_MILLISECONDS.saturating_add(passed)).unwrap_or_default()
+            jiff::Timestamp::from_millisecond(epoch_milliseconds.saturating_add(passed)).unwrap_or_default()
         };
-        let server = beginning.fork(Clock::from_fn(now));
+        let server = beginning.server.fork(Clock::from_fn(now));
         let gate = Gate::new(&server, sabotage);
-        let cluster = server.controllers_by_hand();
+        let cluster = beginning.cluster.fork(&server);
         let processes = (0..replicas).map(|_| None).collect();
         Self {
             server,
