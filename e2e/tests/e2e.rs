@@ -12,6 +12,8 @@ mod changes;
 mod examples;
 #[path = "scenarios/foreign.rs"]
 mod foreign;
+#[path = "scenarios/foreign_kinds.rs"]
+mod foreign_kinds;
 #[path = "scenarios/killed.rs"]
 mod killed;
 #[path = "scenarios/replay.rs"]

@@ -30,10 +30,12 @@ pub(super) fn workload_name(
     revision_enabled: bool,
     snapshot: &Snapshot,
 ) -> Result<String, String> {
-    if is_controlled_by_application(parsed.document.value()) {
+    let given = text(workload, &["metadata", "name"]);
+    let controlled = is_controlled_by_application(parsed.document.value());
+    // A release is named by application and component, and what its chart makes carries that name.
+    if controlled && (given.is_empty() || !is_release(workload)) {
         return controlled_name(parsed, component, workload);
     }
-    let given = text(workload, &["metadata", "name"]);
     if !given.is_empty() {
         return Ok(given.to_owned());
     }
@@ -67,6 +69,12 @@ fn controlled_name(parsed: &Parsed, component: &Component, workload: &Json) -> R
             component.name
         )),
     }
+}
+
+/// Is it the release of a Helm chart?
+fn is_release(workload: &Json) -> bool {
+    let group = text(workload, &["apiVersion"]).split_once('/').map_or("", |(group, _)| group);
+    group == "helm.toolkit.fluxcd.io" && text(workload, &["kind"]) == "HelmRelease"
 }
 
 /// Kinds whose own controller rolls from one revision to the next.
