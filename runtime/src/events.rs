@@ -1,16 +1,84 @@
 //! A happening in → an Event on the object; repeats are counted on the server, failures never stop a reconcile.
 
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::api::DynamicObject;
-use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::api::{Api, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use crate::clock;
 
 /// Longest note the API accepts is 1024 bytes; a longer one would be refused whole.
 const NOTE_BYTES_AT_MOST: usize = 1000;
+/// Longest name the API accepts is 253 bytes, and ours ends in a dot and this many digits.
+const NAME_DIGITS: usize = 16;
+const NAME_BYTES_AT_MOST: usize = 253;
+/// The same happening within this time after the last one is counted instead of told anew.
+const REPEAT_WITHIN: SignedDuration = SignedDuration::from_mins(6);
+/// Happenings remembered at most; a repeat of a forgotten one is a new event, which costs a line and nothing else.
+const REMEMBERED_AT_MOST: usize = 4096;
+
+/// Hash of everything that makes two happenings the same.
+type Key = [u8; 16];
 
 /// Writes events for one component.
 #[derive(Clone)]
 pub struct Events {
-    recorder: Recorder,
+    client: kube::Client,
+    component: Arc<str>,
+    told: Arc<Mutex<Told>>,
+}
+
+/// What was told lately. Every look costs the same however much was told: a thousand objects may all become ready at
+/// once.
+#[derive(Default)]
+struct Told {
+    events: HashMap<Key, Repeat>,
+    /// In the order of time; an entry counts only while it is the last of its key.
+    order: VecDeque<(Timestamp, Key)>,
+}
+
+struct Repeat {
+    name: String,
+    count: i32,
+    last: Timestamp,
+}
+
+/// How a happening is to be written.
+#[derive(Debug, PartialEq, Eq)]
+enum Write {
+    /// A new event of this name.
+    Create(String),
+    /// The event of this name has happened so often now.
+    Count(String, i32),
+}
+
+impl Told {
+    fn next(&mut self, key: Key, subject: &str, now: Timestamp) -> Write {
+        while let Some((at, oldest)) = self.order.front().copied() {
+            if self.order.len() < REMEMBERED_AT_MOST && now.duration_since(at) <= REPEAT_WITHIN {
+                break;
+            }
+            self.order.pop_front();
+            if self.events.get(&oldest).is_some_and(|repeat| repeat.last == at) {
+                self.events.remove(&oldest);
+            }
+        }
+        self.order.push_back((now, key));
+        if let Some(repeat) = self.events.get_mut(&key) {
+            repeat.count = repeat.count.saturating_add(1);
+            repeat.last = now;
+            return Write::Count(repeat.name.clone(), repeat.count);
+        }
+        let name = name(subject, &key, now);
+        self.events.insert(key, Repeat { name: name.clone(), count: 1, last: now });
+        Write::Create(name)
+    }
 }
 
 impl std::fmt::Debug for Events {
@@ -22,37 +90,111 @@ impl std::fmt::Debug for Events {
 impl Events {
     /// A writer that signs with this component name.
     pub fn new(client: kube::Client, component: &str) -> Self {
-        let reporter = Reporter { controller: component.to_owned(), instance: None };
-        Self { recorder: Recorder::new(client, reporter) }
+        Self { client, component: component.into(), told: Arc::default() }
     }
 
     /// Something went as it should.
     pub async fn normal(&self, object: &ObjectReference, reason: &str, note: &str) {
-        self.publish(object, EventType::Normal, reason, note).await;
+        self.publish(object, "Normal", reason, note).await;
     }
 
     /// Something went wrong.
     pub async fn warning(&self, object: &ObjectReference, reason: &str, note: &str) {
-        self.publish(object, EventType::Warning, reason, note).await;
+        self.publish(object, "Warning", reason, note).await;
     }
 
-    async fn publish(&self, object: &ObjectReference, type_: EventType, reason: &str, note: &str) {
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn publish(&self, object: &ObjectReference, type_: &str, reason: &str, note: &str) {
         let mut end = note.len().min(NOTE_BYTES_AT_MOST);
         while !note.is_char_boundary(end) {
             end -= 1;
         }
         let note = note.get(..end).unwrap_or_default();
-        let event = Event {
-            type_,
-            reason: reason.to_owned(),
-            note: Some(note.to_owned()).filter(|note| !note.is_empty()),
-            action: "Reconcile".to_owned(),
-            secondary: None,
+        let key = key(object, type_, reason, note);
+        let now = clock::now();
+        let subject = object.name.as_deref().unwrap_or(&self.component);
+        let write = self.told().next(key, subject, now);
+        let namespace = object.namespace.as_deref().unwrap_or("default");
+        let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let written = match write {
+            Write::Create(name) => {
+                let event = self.event(name, object, (type_, reason, note), now);
+                api.create(&PostParams::default(), &event).await
+            }
+            Write::Count(name, count) => {
+                let series = json!({"series": {"count": count, "lastObservedTime": MicroTime(now)}});
+                api.patch(&name, &PatchParams::default(), &Patch::Merge(&series)).await
+            }
         };
-        if let Err(error) = self.recorder.publish(&event, object).await {
+        if let Err(error) = written {
+            // The next time it is told anew: the event may have been deleted, or never written.
+            self.told().events.remove(&key);
             tracing::warn!(%error, reason, "cannot write the event");
         }
     }
+
+    fn event(
+        &self,
+        name: String,
+        object: &ObjectReference,
+        (type_, reason, note): (&str, &str, &str),
+        now: Timestamp,
+    ) -> Event {
+        Event {
+            metadata: ObjectMeta {
+                name: Some(name),
+                namespace: object.namespace.clone(),
+                ..ObjectMeta::default()
+            },
+            action: Some("Reconcile".to_owned()),
+            event_time: Some(MicroTime(now)),
+            note: Some(note.to_owned()).filter(|note| !note.is_empty()),
+            reason: Some(reason.to_owned()),
+            regarding: Some(object.clone()),
+            reporting_controller: Some(self.component.to_string()),
+            reporting_instance: Some(self.component.to_string()),
+            type_: Some(type_.to_owned()),
+            ..Event::default()
+        }
+    }
+}
+
+fn key(object: &ObjectReference, type_: &str, reason: &str, note: &str) -> Key {
+    let ObjectReference { api_version, kind, name, namespace, uid, .. } = object;
+    let mut hash = Sha256::new();
+    for part in [api_version, kind, name, namespace, uid].map(|part| part.as_deref().unwrap_or_default()) {
+        hash.update(part);
+        hash.update([0]);
+    }
+    for part in [type_, reason, note] {
+        hash.update(part);
+        hash.update([0]);
+    }
+    short(hash)
+}
+
+fn short(hash: Sha256) -> Key {
+    let mut key = Key::default();
+    key.iter_mut().zip(hash.finalize()).for_each(|(to, from)| *to = from);
+    key
+}
+
+/// The subject's name and digits that differ for every happening and every moment.
+fn name(subject: &str, key: &Key, now: Timestamp) -> String {
+    let mut hash = Sha256::new();
+    hash.update(key);
+    hash.update(now.as_nanosecond().to_be_bytes());
+    let digits: String = short(hash).iter().take(NAME_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
+    let mut end = subject.len().min(NAME_BYTES_AT_MOST - NAME_DIGITS - 1);
+    while !subject.is_char_boundary(end) {
+        end -= 1;
+    }
+    // A part of a name must not end in a dash or a dot.
+    let subject = subject.get(..end).unwrap_or_default().trim_end_matches(['-', '.']);
+    format!("{subject}.{digits}")
 }
 
 /// The reference of an object, as events carry it.
@@ -65,5 +207,48 @@ pub fn reference(object: &DynamicObject) -> ObjectReference {
         namespace: object.metadata.namespace.clone(),
         uid: object.metadata.uid.clone(),
         ..ObjectReference::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn happening(number: usize) -> Key {
+        key(&ObjectReference::default(), "Normal", "Told", &number.to_string())
+    }
+
+    #[test]
+    fn a_repeat_is_counted_while_it_is_fresh() {
+        let (start, mut told) = (Timestamp::UNIX_EPOCH, Told::default());
+        let Write::Create(first) = told.next(happening(0), "web", start) else { unreachable!() };
+        let soon = start + REPEAT_WITHIN;
+        assert_eq!(told.next(happening(0), "web", soon), Write::Count(first.clone(), 2));
+        // The time runs from the last one.
+        let later = soon + REPEAT_WITHIN;
+        assert_eq!(told.next(happening(0), "web", later), Write::Count(first.clone(), 3));
+        let late = later + REPEAT_WITHIN + SignedDuration::from_nanos(1);
+        let Write::Create(second) = told.next(happening(0), "web", late) else { unreachable!() };
+        assert_ne!(first, second);
+        assert_eq!((told.events.len(), told.order.len()), (1, 1));
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_the_newest() {
+        let (now, mut told) = (Timestamp::UNIX_EPOCH, Told::default());
+        for number in 0..REMEMBERED_AT_MOST * 2 {
+            assert!(matches!(told.next(happening(number), "web", now), Write::Create(_)));
+        }
+        assert_eq!((told.events.len(), told.order.len()), (REMEMBERED_AT_MOST, REMEMBERED_AT_MOST));
+        assert!(matches!(told.next(happening(REMEMBERED_AT_MOST * 2 - 1), "web", now), Write::Count(..)));
+        assert!(matches!(told.next(happening(0), "web", now), Write::Create(_)));
+    }
+
+    #[test]
+    fn names_differ_at_the_same_moment_and_fit() {
+        let now = Timestamp::UNIX_EPOCH;
+        assert_ne!(name("web", &happening(0), now), name("web", &happening(1), now));
+        let long = name(&format!("{}-b", "a".repeat(235)), &happening(0), now);
+        assert!(long.len() <= NAME_BYTES_AT_MOST && !long.contains("-."), "{long}");
     }
 }

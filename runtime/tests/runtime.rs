@@ -7,6 +7,7 @@ mod suites {
     pub(crate) mod apply;
     pub(crate) mod cluster;
     pub(crate) mod controller;
+    pub(crate) mod events;
     pub(crate) mod interest;
     pub(crate) mod lease;
     pub(crate) mod manager;
