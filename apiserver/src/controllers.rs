@@ -351,8 +351,9 @@ impl Driver {
         if changed.is_empty() {
             return;
         }
-        let stored = self.core.registry.catalog().stored();
-        let resources: Vec<crate::gc::Resource<'_>> = stored
+        let catalog = self.core.registry.catalog();
+        let resources: Vec<crate::gc::Resource<'_>> = catalog
+            .stored()
             .iter()
             .map(|r| crate::gc::Resource {
                 resource: &r.store,
@@ -431,17 +432,8 @@ impl Driver {
 
     /// The resource whose objects lie at `store`, in the version in which they lie there.
     fn resource(&self, store: &str) -> ApiResult<Arc<Resource>> {
-        self.core
-            .registry
-            .catalog()
-            .stored()
-            .into_iter()
-            .find(|r| r.store.as_ref() == store)
-            .map(|found| {
-                let catalog = self.core.registry.catalog();
-                catalog.by_kind(&found.storage_api_version, &found.kind).cloned().unwrap_or(found)
-            })
-            .ok_or_else(ApiError::no_such_path)
+        let catalog = self.core.registry.catalog();
+        catalog.by_store(store).cloned().ok_or_else(ApiError::no_such_path)
     }
 
     /// Gives a namespace the service account that every pod needs.

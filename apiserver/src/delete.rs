@@ -245,7 +245,7 @@ impl Core {
     /// Deletes the objects of a definition that is going away, and the definition once there are none.
     fn empty_definition(&self, resource: &Resource, key: &Key, entry: Arc<Entry>) -> ApiResult<Deleted> {
         let catalog = self.registry.catalog();
-        let Some(custom) = catalog.stored().into_iter().find(|r| r.store.as_ref() == key.name) else {
+        let Some(custom) = catalog.stored().iter().find(|r| r.store.as_ref() == key.name) else {
             return self.finish_definition(resource, key, entry);
         };
         for object in self.store.list(&custom.store, None).0 {
@@ -253,7 +253,7 @@ impl Core {
                 continue;
             }
             let result = self.delete(
-                &custom,
+                custom,
                 object::namespace(&object),
                 object::name(&object),
                 &DeleteOptions::default(),

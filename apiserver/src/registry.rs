@@ -105,6 +105,10 @@ pub(crate) struct Catalog {
     /// Group → version → resources, in the order in which discovery shows them.
     pub(crate) groups: BTreeMap<String, Vec<Served>>,
     by_path: HashMap<(String, String, String), Arc<Resource>>,
+    /// One resource for each place in the store.
+    stored: Vec<Arc<Resource>>,
+    /// The resource of each place in the store, in the version in which objects lie there if that is served.
+    by_store: HashMap<Arc<str>, Arc<Resource>>,
     /// Changes with every change of the catalog; makes discovery's entity tags.
     pub(crate) generation: u64,
 }
@@ -121,15 +125,25 @@ impl Catalog {
     }
 
     /// One resource for each place in the store.
-    pub(crate) fn stored(&self) -> Vec<Arc<Resource>> {
+    pub(crate) fn stored(&self) -> &[Arc<Resource>] {
+        &self.stored
+    }
+
+    /// The resource whose objects lie at this place, in the version in which they lie there if that is served.
+    pub(crate) fn by_store(&self, store: &str) -> Option<&Arc<Resource>> {
+        self.by_store.get(store)
+    }
+
+    /// Notes the places in the store, once all resources are known.
+    fn place(&mut self) {
         let mut seen = std::collections::HashSet::new();
-        self.groups
-            .values()
-            .flatten()
-            .flat_map(|(_, resources)| resources)
-            .filter(|r| r.allows("list") && seen.insert(r.store.clone()))
-            .cloned()
-            .collect()
+        let served = self.groups.values().flatten().flat_map(|(_, resources)| resources);
+        self.stored = served.filter(|r| r.allows("list") && seen.insert(r.store.clone())).cloned().collect();
+        let placed = self.stored.iter().map(|found| {
+            let stored = self.by_kind(&found.storage_api_version, &found.kind).unwrap_or(found);
+            (found.store.clone(), stored.clone())
+        });
+        self.by_store = placed.collect();
     }
 
     fn add(&mut self, resource: Resource) {
@@ -227,6 +241,7 @@ fn build(definitions: &BTreeMap<String, Arc<Definition>>, generation: u64) -> Ca
             resources.sort_by(|a, b| a.plural.cmp(&b.plural));
         }
     }
+    catalog.place();
     catalog
 }
 
