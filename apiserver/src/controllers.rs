@@ -198,14 +198,15 @@ impl Driver {
         events.sort_by_key(|event| event.revision());
         let too_many = events.len().saturating_sub(EVENTS_MAX);
         for (at, event) in events.iter().enumerate() {
-            let seen = ["lastTimestamp", "eventTime"]
-                .iter()
-                .find_map(|field| event[*field].as_str())
-                .unwrap_or_else(|| object::meta(event, "creationTimestamp"));
-            let old =
-                seen.parse::<jiff::Timestamp>().is_ok_and(|seen| now.duration_since(seen) > EVENTS_KEPT);
-            if !old && at >= too_many {
-                continue;
+            if at >= too_many {
+                let event = event.shared();
+                let seen = ["lastTimestamp", "eventTime"].iter().find_map(|field| event[*field].as_str());
+                let seen = seen.unwrap_or_else(|| object::meta(&event, "creationTimestamp"));
+                let seen = seen.parse::<jiff::Timestamp>();
+                if !seen.is_ok_and(|seen| now.duration_since(seen) > EVENTS_KEPT) {
+                    // Those after it were written later.
+                    break;
+                }
             }
             let options = DeleteOptions::default();
             if let Err(error) =

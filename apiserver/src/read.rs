@@ -24,7 +24,7 @@ pub(crate) fn from_stored(resource: &Resource, entry: &Entry) -> Value {
 
 /// The stored state in the version of `resource`, without a copy where it is stored in that version.
 pub(crate) fn converted<'a>(resource: &Resource, entry: &'a Entry) -> Cow<'a, Value> {
-    if resource.api_version == entry["apiVersion"] {
+    if entry.is_of(&resource.api_version) {
         return Cow::Borrowed(entry.value());
     }
     let mut object = entry.value().clone();
@@ -97,11 +97,12 @@ impl Core {
     }
 
     /// One object in the shape that the client asked for.
-    pub(crate) fn shaped(&self, resource: &Resource, entry: &Entry, call: &Call) -> ApiResult<Bytes> {
+    pub(crate) fn shaped(&self, resource: &Resource, entry: &Arc<Entry>, call: &Call) -> ApiResult<Bytes> {
         Ok(match call.shape {
             Shape::Object => object_json(resource, entry),
-            Shape::Metadata => Bytes::from(partial(entry).to_string()),
+            Shape::Metadata => Bytes::from(partial(&entry.opened()).to_string()),
             Shape::Table => {
+                let entry = &entry.opened();
                 let object = converted(resource, entry);
                 let version = object::meta(&object, "resourceVersion").to_owned();
                 let rows = [object];
@@ -132,12 +133,13 @@ impl Core {
         let json = match call.shape {
             Shape::Object => list_json(resource, &page.entries, &meta),
             Shape::Table => {
-                let objects: Vec<_> = page.entries.iter().map(|entry| converted(resource, entry)).collect();
+                let entries: Vec<_> = page.entries.iter().map(Entry::opened).collect();
+                let objects: Vec<_> = entries.iter().map(|entry| converted(resource, entry)).collect();
                 let include = call.query.text("includeObject");
                 Bytes::from(self.table(resource, &objects, meta, include, true).to_string())
             }
             Shape::Metadata | Shape::MetadataList => {
-                let items: Vec<Value> = page.entries.iter().map(|entry| partial(entry)).collect();
+                let items: Vec<Value> = page.entries.iter().map(|entry| partial(&entry.opened())).collect();
                 Bytes::from(
                     json!({ "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
                             "metadata": meta, "items": items })
@@ -193,7 +195,7 @@ impl Core {
         let mut rest = entries
             .into_iter()
             .filter(|entry| after.as_ref().is_none_or(|after| position(entry) > *after))
-            .filter(|entry| selector.is_empty() || selector.matches(&converted(resource, entry)));
+            .filter(|entry| selector.is_empty() || selector.matches(&converted(resource, &entry.opened())));
         if limit == 0 {
             return Ok(Page { entries: rest.collect(), revision, next: None, remaining: 0 });
         }
@@ -244,10 +246,10 @@ pub(crate) fn expired(error: store::Error) -> ApiError {
 }
 
 pub(crate) fn object_json(resource: &Resource, entry: &Entry) -> Bytes {
-    match converted(resource, entry) {
-        Cow::Borrowed(_) => entry.json(),
-        Cow::Owned(object) => Bytes::from(object.to_string()),
+    if entry.is_of(&resource.api_version) {
+        return entry.json();
     }
+    Bytes::from(converted(resource, entry).to_string())
 }
 
 /// `PartialObjectMetadata` of an object.

@@ -124,8 +124,8 @@ impl Watching {
         self.first = Some(out.freeze()).filter(|b| !b.is_empty());
     }
 
-    fn wants(&self, entry: &Entry) -> bool {
-        self.selector.is_empty() || self.selector.matches(&converted(&self.resource, entry))
+    fn wants(&self, entry: &Arc<Entry>) -> bool {
+        self.selector.is_empty() || self.selector.matches(&converted(&self.resource, &entry.opened()))
     }
 
     /// The next piece of the answer; nothing when the watch is over.
@@ -196,23 +196,24 @@ impl Watching {
                 (Some(before), false) => {
                     let mut gone = before.value().clone();
                     crate::object::set_meta(&mut gone, "resourceVersion", event.revision.to_string());
-                    self.line(out, "DELETED", &Entry::new(gone, event.revision));
+                    self.line(out, "DELETED", &Arc::new(Entry::new(gone, event.revision)));
                 }
                 (None, false) => {}
             },
         }
     }
 
-    fn line(&mut self, out: &mut BytesMut, kind: &str, entry: &Entry) {
+    fn line(&mut self, out: &mut BytesMut, kind: &str, entry: &Arc<Entry>) {
         out.extend_from_slice(format!("{{\"type\":\"{kind}\",\"object\":").as_bytes());
         match self.shape {
             Shape::Object => out.extend_from_slice(&crate::read::object_json(&self.resource, entry)),
             Shape::Metadata | Shape::MetadataList => {
-                out.extend_from_slice(partial(entry).to_string().as_bytes());
+                out.extend_from_slice(partial(&entry.opened()).to_string().as_bytes());
             }
             Shape::Table => {
                 let version = entry.revision().to_string();
-                let rows = [converted(&self.resource, entry)];
+                let entry = entry.opened();
+                let rows = [converted(&self.resource, &entry)];
                 let meta = json!({ "resourceVersion": version });
                 let table = self.core.table(&self.resource, &rows, meta, &self.include_object, !self.headed);
                 self.headed = true;

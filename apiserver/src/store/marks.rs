@@ -130,4 +130,41 @@ mod tests {
         }
         assert_eq!(events.len() as u64, WRITES);
     }
+
+    #[test]
+    fn objects_at_rest_are_kept_as_text_and_read_the_same() {
+        use std::sync::Arc;
+
+        use crate::store::{Change, Key, Precondition, Store};
+        const OBJECTS: u64 = 600;
+        let store = Store::memory();
+        let key = |number: u64| Key {
+            resource: "configmaps".into(),
+            namespace: "a".into(),
+            name: format!("m{number:03}"),
+        };
+        let object = |number: u64| json!({"apiVersion": "v1", "metadata": {}, "data": {"number": number}});
+        for number in 0..OBJECTS {
+            store.write(&key(number), Precondition::Absent, Change::Put(object(number))).unwrap();
+        }
+        let (rows, _) = store.list("configmaps", Some("a"));
+        let resting = rows.iter().filter(|entry| entry.is_text()).count();
+        assert!(resting > 300 && resting < 600, "{resting} of {OBJECTS} rest");
+        for (number, row) in (0..OBJECTS).zip(&rows) {
+            assert!(row.is_of("v1") && !row.is_of("v") && !row.is_of("v1beta1"));
+            assert_eq!(row.shared()["data"]["number"], number);
+            assert_eq!(row.opened()["data"]["number"], number);
+            assert_eq!(store.get(&key(number)).unwrap()["data"]["number"], number);
+        }
+        // Reading has changed nothing.
+        assert_eq!(rows.iter().filter(|entry| entry.is_text()).count(), resting);
+        let first = store.get(&key(0)).unwrap();
+        assert!(first.opened().shared().is_object() && !first.is_text());
+        let expect = Precondition::Revision(first.revision());
+        let changed = store.write(&key(0), expect, Change::Put(object(7))).unwrap();
+        assert!(Arc::ptr_eq(&store.get(&key(0)).unwrap(), &changed));
+        store.write(&key(1), Precondition::Revision(rows[1].revision()), Change::Delete).unwrap();
+        assert!(store.get(&key(1)).is_none());
+        assert_eq!(store.list_at("configmaps", None, rows[599].revision()).unwrap().len(), 600);
+    }
 }

@@ -11,7 +11,8 @@ use super::{Entry, Error, Event, EventKind, Key, Mark, View, marks};
 
 /// Events kept per resource: enough for a client that reconnects after a short break; older ones cost a relist.
 const HISTORY_EVENTS: usize = 4096;
-/// Events whose states are kept as values for those who follow at once; older states are kept as text.
+/// Events whose states are kept as values for those who follow at once; older states are kept as text, also those of
+/// objects that have not changed since: a value takes ten times the space, and most objects are at rest.
 const HISTORY_VALUES: usize = 256;
 /// Objects in the whole store: one person's cluster, and a bound on memory.
 const OBJECTS_MAX: usize = 500_000;
@@ -77,9 +78,13 @@ impl Shelf {
     fn pack(&mut self) {
         let Some(edge) = self.events.len().checked_sub(HISTORY_VALUES) else { return };
         let Some(event) = self.events.get_mut(edge) else { return };
-        let deleted = event.kind == EventKind::Deleted;
-        if deleted {
+        let place = (event.key.namespace.clone(), event.key.name.clone());
+        let present = self.rows.get_mut(&place).filter(|row| Arc::ptr_eq(row, &event.entry));
+        if present.is_some() || event.kind == EventKind::Deleted {
             event.entry = Arc::new(event.entry.packed());
+        }
+        if let Some(row) = present {
+            *row = event.entry.clone();
         }
         let Some(ended) = &mut event.previous else { return };
         let packed = Arc::new(ended.packed());
@@ -203,7 +208,7 @@ impl Store {
         self.len() == 0
     }
 
-    /// One object.
+    /// One object, to be read as a value.
     pub fn get(&self, key: &Key) -> Option<Arc<Entry>> {
         View::get(self, &key.resource, &key.namespace, &key.name)
     }
@@ -396,7 +401,9 @@ impl Store {
 impl View for Store {
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Entry>> {
         let place = (namespace.to_owned(), name.to_owned());
-        self.index().shelves.get(resource)?.rows.get(&place).cloned()
+        let found = self.index().shelves.get(resource)?.rows.get(&place).cloned();
+        // Text is read without the lock.
+        found.map(|entry| entry.opened())
     }
 
     fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Entry>> {

@@ -36,11 +36,41 @@ impl Entry {
     }
 
     fn parsed(&self) -> &Arc<Value> {
-        self.value.get_or_init(|| {
-            // An entry is made of a value or of the text of one, so there always is a text to read here.
-            let text = self.json.get().map(Bytes::as_ref).unwrap_or_default();
-            Arc::new(serde_json::from_slice(text).unwrap_or_default())
-        })
+        self.value.get_or_init(|| Arc::new(self.parse()))
+    }
+
+    fn parse(&self) -> Value {
+        // An entry is made of a value or of the text of one, so there always is a text to read here.
+        let text = self.json.get().map(Bytes::as_ref).unwrap_or_default();
+        serde_json::from_slice(text).unwrap_or_default()
+    }
+
+    /// The same state to be read as a value now. What is kept as text stays so: the value goes with the answer.
+    pub(crate) fn opened(self: &Arc<Self>) -> Arc<Self> {
+        if self.value.get().is_some() {
+            return self.clone();
+        }
+        let value = OnceLock::from(Arc::new(self.parse()));
+        Arc::new(Self { value, revision: self.revision, json: self.json.clone() })
+    }
+
+    /// Whether this state is kept as text.
+    #[cfg(test)]
+    pub(crate) fn is_text(&self) -> bool {
+        self.value.get().is_none()
+    }
+
+    /// Whether the object was written in this version, read from the text alone where there is no value.
+    pub(crate) fn is_of(&self, api_version: &str) -> bool {
+        if let Some(value) = self.value.get() {
+            return value["apiVersion"] == api_version;
+        }
+        // Fields are ordered by name, and hardly any kind has one before this.
+        let text = self.json.get().map(Bytes::as_ref).unwrap_or_default();
+        let begins = text
+            .strip_prefix(b"{\"apiVersion\":\"")
+            .and_then(|rest| rest.strip_prefix(api_version.as_bytes()));
+        begins.is_some_and(|rest| rest.first() == Some(&b'"')) || self.parse()["apiVersion"] == api_version
     }
 
     /// The resource version at which this state was written.
@@ -53,9 +83,9 @@ impl Entry {
         self.json.get_or_init(|| Bytes::from(self.parsed().to_string())).clone()
     }
 
-    /// The object, shared.
+    /// The object, shared. What is kept as text stays so.
     pub fn shared(&self) -> Arc<Value> {
-        self.parsed().clone()
+        self.value.get().cloned().unwrap_or_else(|| Arc::new(self.parse()))
     }
 
     /// The object.
