@@ -17,6 +17,7 @@ pub mod options;
 mod prune;
 mod standard;
 mod status;
+mod successors;
 
 pub use context::Context;
 pub use controllers::{Controllers, Error, Process};

@@ -23,6 +23,7 @@ use vela_runtime::apply::{self as runtime_apply, Deletion, Guard};
 use vela_runtime::confirm::{Seen, confirm};
 
 use crate::context::Context;
+use crate::successors;
 
 /// How long an owner's content must have been the same before anything that it does not name is deleted. People and
 /// tools that go back to the former content right after a change do so within a second or two, and a rest that
@@ -87,6 +88,7 @@ pub(crate) async fn delete(
     guard: Guard<'_>,
 ) -> Result<Pruned, runtime_apply::Error> {
     let Decision { context, seen } = decision;
+    let api_version = successors::address(&context.discovery, api_version, kind).await;
     let confirm: runtime_apply::Confirm<'_> =
         &|| Box::pin(async { Ok(confirm(&context.client, seen).await?.is_some()) });
     let deleted = context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await;

@@ -27,5 +27,6 @@ mod scenarios {
     mod scale;
     pub(crate) mod standard;
     mod unowned;
+    mod versions;
     pub(crate) mod world;
 }

@@ -9,6 +9,7 @@ use crate::observed::{ObjectKey, Observed};
 use crate::parse::{AppFile, Component};
 use crate::render::{Rendered, RenderedObject, State, Templates};
 use crate::revision::{Identity, Revision};
+use crate::successor::VersionKind;
 
 /// The desired objects of one revision, in waves.
 #[derive(Debug, Clone)]
@@ -36,6 +37,12 @@ impl Graph {
     /// The rendered components.
     pub fn rendered(&self) -> &Rendered {
         &self.rendered
+    }
+
+    /// The same with the objects of kinds that the cluster does not serve any more in the version that followed.
+    pub fn with_successors(self, not_served: &BTreeSet<VersionKind>) -> Result<Self, Diagnostics> {
+        let rendered = Arc::unwrap_or_clone(self.rendered).with_successors(not_served)?;
+        Ok(Self { rendered: Arc::new(rendered), ..self })
     }
 
     /// What is doubtful, all phases' findings together.

@@ -53,6 +53,7 @@ pub mod snapshot;
 pub mod standard;
 pub mod status;
 pub mod steps;
+pub mod successor;
 
 pub use check::check;
 pub use definition::{Definition, DefinitionKind};

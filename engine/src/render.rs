@@ -21,7 +21,7 @@ mod templates;
 mod terraform;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -32,6 +32,7 @@ use crate::observed::ObjectKey;
 use crate::parse::AppFile;
 use crate::plan::Plan;
 use crate::revision::Identity;
+use crate::successor::{self, VersionKind};
 
 pub(crate) use labels::short_hash;
 pub use templates::{Compiled, Templates};
@@ -142,6 +143,34 @@ impl Rendered {
     /// What is doubtful, the earlier phases' findings included.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
+    }
+
+    /// The kinds of versions that Kubernetes has withdrawn: the cluster may not serve them any more.
+    pub fn withdrawn(&self) -> BTreeSet<VersionKind> {
+        let states = self.components.iter().map(|component| &component.state);
+        let objects = states.filter_map(|state| match state {
+            State::Ready(objects) => Some(objects),
+            State::Pending(_) => None,
+        });
+        successor::withdrawn(objects.flatten().map(|rendered| &rendered.object))
+    }
+
+    /// The same with the objects of these kinds in the version that followed. Two objects may become one by it.
+    pub fn with_successors(mut self, not_served: &BTreeSet<VersionKind>) -> Result<Self, Diagnostics> {
+        let mut found = self.warnings;
+        let app = self.plan.app_file();
+        for component in &mut self.components {
+            let State::Ready(objects) = &mut component.state else { continue };
+            for rendered in objects {
+                let (path, _) = maker(app, component.index, &rendered.role);
+                for said in successor::succeed(std::iter::once(&mut rendered.object), not_served) {
+                    found.push(Diagnostic::warning(Code::WrongKind, said).at(app.document(), path.clone()));
+                }
+            }
+        }
+        collisions(app, &self.components, &mut found);
+        let (components, warnings) = found.or(self.components)?;
+        Ok(Self { plan: self.plan, components, warnings })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The outside world as plain data: definitions, objects, and which resource each kind is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::Diagnostic;
 use crate::observed::ObjectKey;
+use crate::successor::VersionKind;
 
 /// Version of the cluster objects are rendered for (`context.clusterVersion`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +71,7 @@ pub struct Snapshot {
     objects: BTreeMap<ObjectKey, Json>,
     resources: BTreeMap<(String, String), Resource>,
     registered: BTreeMap<(String, String), (String, String)>,
+    not_served: BTreeSet<VersionKind>,
     cluster_version: ClusterVersion,
 }
 
@@ -138,6 +140,16 @@ impl Snapshot {
     /// Which resource a kind is.
     pub fn resource(&self, api_version: &str, kind: &str) -> Option<&Resource> {
         self.resources.get(&(api_version.to_owned(), kind.to_owned()))
+    }
+
+    /// Says of a withdrawn version that the cluster does not serve the kind in it, but does in its successor.
+    pub fn insert_not_served(&mut self, api_version: &str, kind: &str) {
+        self.not_served.insert((api_version.to_owned(), kind.to_owned()));
+    }
+
+    /// The kinds whose objects have to be written in the version that followed.
+    pub fn not_served(&self) -> &BTreeSet<VersionKind> {
+        &self.not_served
     }
 
     /// Says which kind (`apiVersion`, `kind`) a resource (`<plural>.<group>`) is, in a version or ("") in any.

@@ -19,6 +19,7 @@ use super::composed::{Form, Turn, turn};
 use super::owned::{Application, may_change, may_delete};
 use super::record::{Entry, Owned, Record};
 use crate::prune::{self, Pruned};
+use crate::successors;
 
 /// The desired set, as plain data.
 #[derive(Clone, Debug)]
@@ -288,6 +289,9 @@ async fn prune(
         .collect();
     let application = Seen { resource: &hands.applications.watch().resource, object: owner.object };
     let decision = prune::Decision { context: &hands.context, seen: vec![application] };
+    // One object has as many names as its kind has versions: what is wanted under another name is not deleted.
+    let wanted: BTreeSet<String> =
+        applied.live.values().filter_map(|live| live.metadata.uid.clone()).collect();
     for (owned, entry) in unwanted {
         match turn(hands, proof.desired, applied, &owned) {
             Turn::Ours => {}
@@ -297,7 +301,12 @@ async fn prune(
                 continue;
             }
         }
-        let guard = |live: &DynamicObject| may_delete(owner, entry.uid.as_deref(), live);
+        let guard = |live: &DynamicObject| match &live.metadata.uid {
+            Some(uid) if wanted.contains(uid) => {
+                Err("it is wanted in another version of its kind".to_owned())
+            }
+            _ => may_delete(owner, entry.uid.as_deref(), live),
+        };
         let identity = (owned.api_version.as_str(), owned.kind.as_str(), &owned.key);
         match prune::delete(&decision, identity, &guard).await? {
             Pruned::Gone => {
@@ -332,14 +341,14 @@ pub(crate) async fn delete(
     entry: &Entry,
 ) -> Result<Deletion, runtime_apply::Error> {
     let guard = |live: &DynamicObject| may_delete(application, entry.uid.as_deref(), live);
-    let kind = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.ok();
+    let api_version = successors::address(&hands.context.discovery, &owned.api_version, &owned.kind).await;
+    let kind = hands.context.discovery.resolve(api_version, &owned.kind).await.ok();
     let informer = match &kind {
         Some(kind) => hands.owned.informer(kind).await.ok(),
         None => None,
     };
     let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-    let delete =
-        |live| hands.context.applier.delete(&owned.api_version, &owned.kind, &owned.key, live, &guard);
+    let delete = |live| hands.context.applier.delete(api_version, &owned.kind, &owned.key, live, &guard);
     let cached = live.is_some();
     let mut result = delete(live).await;
     if cached && matches!(result, Err(runtime_apply::Error::Foreign { .. })) {

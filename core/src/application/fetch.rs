@@ -18,6 +18,7 @@ use vela_webhooks::kinds::with_kinds;
 
 use super::registered::Registered;
 use crate::context::Context;
+use crate::successors;
 
 /// Why the snapshot could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +97,17 @@ impl World {
                         namespaced: known.namespaced,
                     },
                 ),
-                Err(vela_runtime::discovery::Error::Unknown { .. }) => {}
+                Err(vela_runtime::discovery::Error::Unknown { .. }) => {
+                    if let Some(known) = successors::kind(&self.context.discovery, api_version, kind).await? {
+                        // Definitions are registered under the old group and the plural, which never changed.
+                        let resource = vela_engine::snapshot::Resource {
+                            plural: known.resource.plural,
+                            namespaced: known.namespaced,
+                        };
+                        snapshot.insert_resource(api_version, kind, resource);
+                        snapshot.insert_not_served(api_version, kind);
+                    }
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -36,6 +36,7 @@ use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, cond
 
 use crate::context::Context;
 use crate::prune::Quiet;
+use crate::successors;
 use apply::{Applied, Desired, Node, Piece};
 use fetch::{World, json as to_json};
 use observe::observe;
@@ -306,12 +307,24 @@ impl Hands {
             let components = graph.rendered().components().iter();
             let requests: Vec<_> = components.flat_map(|component| component.requests.clone()).collect();
             if requests.is_empty() {
-                return Ok(graph);
+                return self.succeeded(graph).await;
             }
             let asked = ask::ask(&requests, &mut answers).await;
             asked.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
             self.answers.keep(key, &content, &answers);
         }
+    }
+
+    /// Objects of versions that the cluster does not serve any more, in the versions that followed. What is written in the
+    /// v1alpha2 form keeps its versions on the way to its configuration, which has a lap of its own.
+    async fn succeeded(&self, graph: Graph) -> Result<Graph, Stopped> {
+        let withdrawn = graph.rendered().withdrawn();
+        if withdrawn.is_empty() || graph.app_file().era() == Era::V1alpha2 {
+            return Ok(graph);
+        }
+        let not_served = successors::not_served(&self.context.discovery, withdrawn).await;
+        let not_served = not_served.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
+        graph.with_successors(&not_served).map_err(|error| Stopped::wrong(ConditionType::Render, error))
     }
 
     /// The pure middle, away from the threads that serve requests: a template may compute for a while.

@@ -92,13 +92,13 @@ async fn a_version_that_is_not_served_is_told_with_those_that_are() {
         "metadata": {"name": "old"},
         "spec": {
             "workload": {"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}},
-            "schematic": {"handlebars": {"template": "apiVersion: apps/v1beta1\nkind: Deployment\n"}},
+            "schematic": {"handlebars": {"template": "apiVersion: apps/v1alpha1\nkind: Deployment\n"}},
         },
     });
     world.create(old).await;
     world.create(application("shop", &[json!({"name": "back", "type": "old", "properties": {}})])).await;
     let told = |application: &serde_json::Value| {
-        application["status"]["conditions"].to_string().contains("Deployment of apps/v1beta1")
+        application["status"]["conditions"].to_string().contains("Deployment of apps/v1alpha1")
     };
     let shop = until_or("it is told", || world.application("shop"), told).await;
     let message = shop["status"]["services"][0]["message"].as_str().unwrap();

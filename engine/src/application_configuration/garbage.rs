@@ -10,6 +10,7 @@ use super::graph::Graph;
 use super::render::RenderedObject;
 use super::{items, text};
 use crate::observed::ObjectKey;
+use crate::successor;
 
 /// A recorded object that is not wanted any more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,11 +25,13 @@ pub struct Garbage {
     pub workload: bool,
 }
 
-/// What is compared: a reference names no namespace, so an object that moved to another one is not garbage here.
+/// What is compared: a reference names no namespace, so an object that moved to another one is not garbage here, and
+/// a withdrawn version counts as the one that followed, so that an upgraded cluster makes no garbage.
 type Reference = (String, String, String);
 
 fn reference(key: &ObjectKey) -> Reference {
-    (key.api_version.clone(), key.kind.clone(), key.name.clone())
+    let current = successor::version(&key.api_version, &key.kind).unwrap_or(&key.api_version);
+    (current.to_owned(), key.kind.clone(), key.name.clone())
 }
 
 impl Graph {

@@ -14,6 +14,7 @@ use crate::field_path;
 use crate::manifest::Document;
 use crate::observed::ObjectKey;
 use crate::snapshot::Snapshot;
+use crate::successor;
 
 /// A configuration's objects.
 #[derive(Debug, Clone)]
@@ -180,6 +181,7 @@ fn component_objects(
         .filter_map(|trait_| trait_.definition.as_ref())
         .any(|definition| definition.spec().get("revisionEnabled") == Some(&Json::Bool(true)));
     let mut workload = component.workload.clone();
+    successor::succeed(std::iter::once(&mut workload), snapshot.not_served());
     source.write(&mut workload, component, labels::RESOURCE_TYPE_WORKLOAD);
     let name = naming::workload_name(parsed, component, &workload, revision_enabled, snapshot).map_err(at)?;
     workload["metadata"]["name"] = json!(name);
@@ -195,6 +197,7 @@ fn component_objects(
     let mut traits = Vec::with_capacity(component.traits.len());
     for (trait_, name) in component.traits.iter().zip(naming::trait_names(parsed, component, *release)) {
         let mut object = trait_.object.clone();
+        successor::succeed(std::iter::once(&mut object), snapshot.not_served());
         source.write(&mut object, component, labels::RESOURCE_TYPE_TRAIT);
         object["metadata"]["name"] = json!(name);
         let path = trait_.definition.as_ref().map_or("", |definition| definition.text(&["workloadRefPath"]));

@@ -1,0 +1,55 @@
+//! Kinds of withdrawn Kubernetes versions → the versions that followed, where the cluster serves only those.
+
+use std::collections::BTreeSet;
+
+use vela_engine::successor::{VersionKind, version};
+use vela_runtime::discovery::Error;
+use vela_runtime::{Discovery, Kind};
+
+/// The kind in the version that followed a withdrawn one that the cluster does not serve; nothing where no version
+/// followed or the cluster does not serve that one either.
+pub(crate) async fn kind(
+    discovery: &Discovery,
+    api_version: &str,
+    kind: &str,
+) -> Result<Option<Kind>, Error> {
+    let Some(next) = version(api_version, kind) else { return Ok(None) };
+    match discovery.resolve(next, kind).await {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Unknown { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Those kinds of withdrawn versions that have to be written in the version that followed.
+pub(crate) async fn not_served(
+    discovery: &Discovery,
+    withdrawn: BTreeSet<VersionKind>,
+) -> Result<BTreeSet<VersionKind>, Error> {
+    let mut not_served = BTreeSet::new();
+    for (api_version, name) in withdrawn {
+        match discovery.resolve(&api_version, &name).await {
+            Ok(_) => {}
+            Err(Error::Unknown { .. }) if kind(discovery, &api_version, &name).await?.is_some() => {
+                not_served.insert((api_version, name));
+            }
+            // The apply says that nobody knows the kind.
+            Err(Error::Unknown { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(not_served)
+}
+
+/// The version in which a recorded object is found today. What the cluster cannot tell is told by the next request.
+pub(crate) async fn address<'a>(discovery: &Discovery, api_version: &'a str, name: &str) -> &'a str {
+    match version(api_version, name) {
+        Some(next)
+            if matches!(discovery.resolve(api_version, name).await, Err(Error::Unknown { .. }))
+                && discovery.resolve(next, name).await.is_ok() =>
+        {
+            next
+        }
+        _ => api_version,
+    }
+}
