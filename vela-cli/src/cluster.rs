@@ -1,6 +1,6 @@
 //! The verbs that commands need, on objects of any kind: find the kind, get, list, apply, delete.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
 
 use kube::api::{
@@ -9,12 +9,15 @@ use kube::api::{
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, ResourceExt};
 use serde_json::Value;
+use vela_engine::successor::{self, VersionKind};
 
 use crate::error::{Error, Failure, Kind, Result};
 use crate::target;
 
 /// Owner of the fields that this program applies.
 pub(crate) const FIELD_MANAGER: &str = "vela-cli";
+/// How the server begins to tell that our controller owns a field.
+const CONTROLLER_CONFLICT: &str = "conflict with \"vela-core\"";
 /// Objects of one list request; longer lists come in pages.
 const PAGE: u32 = 500;
 /// Pages of one list: beyond this the list is cut and says so by an error.
@@ -66,38 +69,57 @@ impl Cluster {
         self.client.apiserver_version().await.map(drop).map_err(|error| self.failure("be reached", &error))
     }
 
-    /// How the cluster serves a kind.
+    /// How the cluster serves a kind; one of a version that Kubernetes has withdrawn, in the version that followed.
     pub(crate) async fn kind(&self, api_version: &str, kind: &str) -> Result<(ApiResource, Scope)> {
         let key = (api_version.to_owned(), kind.to_owned());
         if let Ok(kinds) = self.kinds.lock()
-            && let Some((resource, scope)) = kinds.get(&key)
+            && let Some(known) = kinds.get(&key)
         {
-            return Ok((resource.clone(), scope.clone()));
+            return Ok(known.clone());
         }
+        let mut served = self.served(api_version, kind).await?;
+        if let Some(next) = successor::version(api_version, kind).filter(|_| served.is_none()) {
+            served = self.served(next, kind).await?;
+        }
+        let served = served.ok_or_else(|| {
+            let error = Error::user(format!("{} has no kind {kind} in {api_version}", self.title));
+            let ours = api_version.split_once('/').is_some_and(|(group, _)| group.ends_with("oam.dev"));
+            Failure::from(if ours {
+                error.hint("check the spelling; on a cluster without vela, run `vela install` first")
+            } else {
+                error.hint("check the spelling, or apply the CustomResourceDefinition of that kind first")
+            })
+        })?;
+        if let Ok(mut kinds) = self.kinds.lock() {
+            kinds.insert(key, served.clone());
+        }
+        Ok(served)
+    }
+
+    /// Those kinds of withdrawn versions that the cluster serves only in the version that followed.
+    pub(crate) async fn not_served(&self, withdrawn: BTreeSet<VersionKind>) -> BTreeSet<VersionKind> {
+        let mut not_served = BTreeSet::new();
+        for (api_version, kind) in withdrawn {
+            // A kind that nobody knows is told when its object is applied.
+            if let Ok((resource, _)) = self.kind(&api_version, &kind).await
+                && resource.api_version != api_version
+            {
+                not_served.insert((api_version, kind));
+            }
+        }
+        not_served
+    }
+
+    /// How the cluster serves a kind in exactly this version; nothing where it does not.
+    async fn served(&self, api_version: &str, kind: &str) -> Result<Option<(ApiResource, Scope)>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let gvk = GroupVersionKind::gvk(group, version, kind);
-        let (resource, ApiCapabilities { scope, .. }) =
-            pinned_kind(&self.client, &gvk).await.map_err(|error| {
-                let unknown = match &error {
-                    kube::Error::Discovery(_) => true,
-                    kube::Error::Api(status) => status.code == 404,
-                    _ => false,
-                };
-                if !unknown {
-                    return self.failure("say which kinds it has", &error);
-                }
-                let error = Error::user(format!("{} has no kind {kind} in {api_version}", self.title));
-                let ours = group.ends_with("oam.dev");
-                Failure::from(if ours {
-                    error.hint("check the spelling; on a cluster without vela, run `vela install` first")
-                } else {
-                    error.hint("check the spelling, or apply the CustomResourceDefinition of that kind first")
-                })
-            })?;
-        if let Ok(mut kinds) = self.kinds.lock() {
-            kinds.insert(key, (resource.clone(), scope.clone()));
+        match pinned_kind(&self.client, &gvk).await {
+            Ok((resource, ApiCapabilities { scope, .. })) => Ok(Some((resource, scope))),
+            Err(kube::Error::Discovery(_)) => Ok(None),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+            Err(error) => Err(self.failure("say which kinds it has", &error)),
         }
-        Ok((resource, scope))
     }
 
     /// The door to objects of a kind, in `namespace` (or the usual one) when the kind has namespaces.
@@ -168,10 +190,19 @@ impl Cluster {
         let (api_version, kind) = (text("/apiVersion"), text("/kind"));
         let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
         let api = self.api(api_version, kind, Some(namespace)).await?;
+        let (resource, _) = self.kind(api_version, kind).await?;
+        let current = (resource.api_version != api_version).then(|| successor::object(object)).flatten();
+        let object = current.as_ref().unwrap_or(object);
         let cannot = |error: kube::Error| self.failure(&format!("take {kind} {name}"), &error);
         let before = api.get_opt(name).await.map_err(cannot)?;
         let params = PatchParams { dry_run: check, force, ..PatchParams::apply(FIELD_MANAGER) };
-        let after = api.patch(name, &params, &Patch::Apply(object)).await.map_err(cannot)?;
+        let after = match api.patch(name, &params, &Patch::Apply(object)).await {
+            Err(error) => match without_filled_in(object, &error) {
+                Some(rest) => api.patch(name, &params, &Patch::Apply(&rest)).await.map_err(cannot)?,
+                None => return Err(cannot(error)),
+            },
+            Ok(after) => after,
+        };
         let applied = match before {
             None => Applied::Created,
             Some(before) if before.resource_version() == after.resource_version() => Applied::Unchanged,
@@ -224,5 +255,62 @@ impl Cluster {
                 .hint("check that the cluster runs and the kubeconfig points to it, or use --sandbox"),
         }
         .into()
+    }
+}
+
+/// The object without the fields that only our own controller disputes: it fills in, for example, which workloads a scope
+/// has, and a file that is applied again does not take that back. Only of our own kinds; nothing where another program
+/// takes part.
+fn without_filled_in(object: &Value, error: &kube::Error) -> Option<Value> {
+    let kube::Error::Api(status) = error else { return None };
+    let ours = object["apiVersion"].as_str()?.split_once('/')?.0.ends_with("oam.dev");
+    let causes = status.details.as_ref().map(|details| details.causes.as_slice()).unwrap_or_default();
+    if status.code != 409 || causes.is_empty() || !ours {
+        return None;
+    }
+    let mut rest = object.clone();
+    for cause in causes {
+        if !cause.message.starts_with(CONTROLLER_CONFLICT) {
+            return None;
+        }
+        let (parent, field) =
+            cause.field.strip_prefix('.').map(|path| path.rsplit_once('.').unwrap_or(("", path)))?;
+        let parent = parent
+            .split('.')
+            .filter(|part| !part.is_empty())
+            .try_fold(&mut rest, |at, part| at.get_mut(part))?;
+        parent.as_object_mut()?.remove(field)?;
+    }
+    Some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use serde_json::json;
+
+    use super::*;
+
+    fn conflict(message: &str, field: &str) -> kube::Error {
+        let status = json!({
+            "status": "Failure", "reason": "Conflict", "code": 409, "message": "conflict",
+            "details": {"causes": [{"reason": "FieldManagerConflict", "message": message, "field": field}]},
+        });
+        let status: Status = serde_json::from_value(status).unwrap();
+        kube::Error::Api(Box::new(status))
+    }
+
+    #[test]
+    fn only_what_our_controller_filled_in_gives_way() {
+        let ours = r#"conflict with "vela-core" using core.oam.dev/v1alpha2"#;
+        let scope = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "HealthScope", "spec": {"workloadRefs": [], "probe-timeout": 5}});
+        let without = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "HealthScope", "spec": {"probe-timeout": 5}});
+        assert_eq!(without_filled_in(&scope, &conflict(ours, ".spec.workloadRefs")), Some(without));
+        let theirs = r#"conflict with "kubectl" using core.oam.dev/v1alpha2"#;
+        assert_eq!(without_filled_in(&scope, &conflict(theirs, ".spec.workloadRefs")), None);
+        let odd = r#".spec.list[name="a"].value"#;
+        assert_eq!(without_filled_in(&scope, &conflict(ours, odd)), None);
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1}});
+        assert_eq!(without_filled_in(&deployment, &conflict(ours, ".spec.replicas")), None);
     }
 }

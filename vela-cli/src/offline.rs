@@ -134,6 +134,21 @@ pub(crate) fn render(applications: &[Document], snapshot: &Snapshot) -> Result<V
     Failure::all(failures).map_or(Ok(rendered), Err)
 }
 
+/// The same as the cluster's controller applies it: objects of versions that the cluster does not serve any more are in
+/// the versions that followed.
+pub(crate) async fn succeeded(cluster: &Cluster, rendered: Vec<Rendered>) -> Result<Vec<Rendered>> {
+    let mut succeeded = Vec::with_capacity(rendered.len());
+    let mut failures = Vec::new();
+    for one in rendered {
+        let not_served = cluster.not_served(one.withdrawn()).await;
+        match one.with_successors(&not_served) {
+            Ok(one) => succeeded.push(one),
+            Err(diagnostics) => failures.push(Failure::from(diagnostics)),
+        }
+    }
+    Failure::all(failures).map_or(Ok(succeeded), Err)
+}
+
 /// A render stops at the phase that fails; people want to hear of the mistakes of later phases in the same run.
 fn everything(application: &Document, snapshot: &Snapshot, first: Diagnostics) -> Diagnostics {
     let all = vela_engine::check(application, snapshot, &Templates::default());
@@ -156,7 +171,11 @@ pub(crate) async fn check(cluster: &Cluster, documents: &[Document]) -> Result<V
         namespaces.sort_unstable();
         namespaces.dedup();
         let snapshot = cluster_snapshot(cluster, &definitions, &namespaces).await?;
-        match render(&applications, &snapshot) {
+        let rendered = match render(&applications, &snapshot) {
+            Ok(rendered) => succeeded(cluster, rendered).await,
+            Err(failure) => Err(failure),
+        };
+        match rendered {
             Ok(rendered) => {
                 warnings.extend(rendered.iter().flat_map(|one| one.warnings()).map(ToString::to_string))
             }

@@ -1,6 +1,7 @@
 //! `vela dry-run`: applications in, the objects they would become out; nothing is written anywhere.
 
 use serde_json::{Value, json};
+use vela_engine::render::Rendered;
 use vela_engine::{Document, Snapshot, dry_run};
 
 use crate::args::{DryRun, Format, Global};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
         let snapshot = block_on(offline::built_in_snapshot(&definitions))?;
-        return show(&applications, namespace, &snapshot, args.output, screen);
+        return show(&render(&applications, namespace, &snapshot)?, args.output, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
@@ -50,21 +51,22 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         namespaces.sort_unstable();
         namespaces.dedup();
         let snapshot = offline::cluster_snapshot(&session.cluster, &definitions, &namespaces).await;
+        let rendered = match snapshot.and_then(|snapshot| render(&applications, &namespace, &snapshot)) {
+            Ok(rendered) => offline::succeeded(&session.cluster, rendered).await,
+            Err(failure) => Err(failure),
+        };
         session.close().await?;
-        show(&applications, &namespace, &snapshot?, args.output, screen)
+        show(&rendered?, args.output, screen)
     })
 }
 
-fn show(
-    applications: &[Document],
-    namespace: &str,
-    snapshot: &Snapshot,
-    format: Format,
-    screen: &mut Screen,
-) -> Result<()> {
+fn render(applications: &[Document], namespace: &str, snapshot: &Snapshot) -> Result<Vec<Rendered>> {
     let applications: Vec<Document> =
         applications.iter().map(|document| offline::in_namespace(document, namespace)).collect();
-    let rendered = offline::render(&applications, snapshot)?;
+    offline::render(&applications, snapshot)
+}
+
+fn show(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {
     for warning in rendered.iter().flat_map(|one| one.warnings()) {
         screen.say(&warning.to_string());
     }

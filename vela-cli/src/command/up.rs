@@ -104,8 +104,14 @@ pub(crate) fn place(document: &Document) -> String {
 
 fn describe(document: &Document, object: &kube::api::DynamicObject) -> String {
     let value: Value = json!(object);
-    match tree::text(&value, "/metadata/namespace") {
+    let title = match tree::text(&value, "/metadata/namespace") {
         "" => format!("{} {}", document.kind(), document.name()),
         namespace => format!("{} {namespace}/{}", document.kind(), document.name()),
+    };
+    match (document.api_version(), tree::text(&value, "/apiVersion")) {
+        (written, stored) if !stored.is_empty() && written != stored => {
+            format!("{title} (of {written}, which the cluster does not serve any more, as {stored})")
+        }
+        _ => title,
     }
 }

@@ -129,3 +129,23 @@ fn two_commands_at_once_take_turns() {
     let listed = person.types(&["ls"]).ok().out;
     assert!(listed.contains("one") && listed.contains("two"), "{listed}");
 }
+
+#[test]
+fn manifests_of_withdrawn_versions_are_applied_in_those_that_followed() {
+    let person = Person::new();
+    let crd = "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n\
+               spec:\n  group: example.com\n  version: v1\n  scope: Namespaced\n  names: {kind: Foo, plural: foos}\n";
+    let foo = "apiVersion: example.com/v1\nkind: Foo\nmetadata: {name: one}\nspec: {any: [1]}\n";
+    let budget = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: two}\n\
+                  spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}\n";
+    person.write("old.yaml", [crd, foo, budget].join("---\n"));
+    let said = person.types(&["up", "-f", "old.yaml"]).ok();
+    let as_v1 = "(of apiextensions.k8s.io/v1beta1, which the cluster does not serve any more, as apiextensions.k8s.io/v1) created";
+    assert!(said.err.contains(as_v1), "{said:?}");
+    assert!(said.err.contains("Foo default/one created"), "{said:?}");
+    assert!(said.err.contains("as policy/v1) created"), "{said:?}");
+    let again = person.types(&["up", "-f", "old.yaml"]).ok();
+    assert_eq!(again.err.matches("unchanged").count(), 3, "{again:?}");
+    let gone = person.types(&["delete", "-f", "old.yaml"]).ok();
+    assert!(gone.err.contains("PodDisruptionBudget default/two"), "{gone:?}");
+}
