@@ -209,11 +209,21 @@ async fn watch(cluster: &Cluster, awaited: &Awaited, index: usize) -> Result<Box
             Ok(watcher::Event::Delete(object)) => {
                 (object.metadata.name.as_deref() == Some(&name)).then_some((index, Ok(None)))
             }
+            // Its kind went with it, like the objects of a deleted CustomResourceDefinition.
+            Err(error) if is_not_served(&error) => Some((index, Ok(None))),
             Err(error) => Some((index, Err(error))),
         };
         futures::future::ready(change)
     });
     Ok(stream.boxed())
+}
+
+fn is_not_served(error: &watcher::Error) -> bool {
+    matches!(
+        error,
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 404
+    )
 }
 
 fn line(awaited: &Awaited, verdict: &Verdict) -> String {

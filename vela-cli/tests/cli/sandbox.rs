@@ -147,5 +147,9 @@ fn manifests_of_withdrawn_versions_are_applied_in_those_that_followed() {
     let again = person.types(&["up", "-f", "old.yaml"]).ok();
     assert_eq!(again.err.matches("unchanged").count(), 3, "{again:?}");
     let gone = person.types(&["delete", "-f", "old.yaml"]).ok();
-    assert!(gone.err.contains("PodDisruptionBudget default/two"), "{gone:?}");
+    for object in
+        ["PodDisruptionBudget default/two", "Foo default/one", "CustomResourceDefinition /foos.example.com"]
+    {
+        assert!(gone.err.contains(&format!("{object}: deleted")), "{gone:?}");
+    }
 }
