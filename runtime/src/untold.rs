@@ -48,7 +48,9 @@ impl Untold {
         for (key, seen) in std::mem::take(&mut self.seen) {
             match seen {
                 Some(seen) => known.insert(key, seen),
-                None => known.remove(&key),
+                None if fresh.contains_key(&key) => known.remove(&key),
+                // Whoever made it reads it in the copy and has to hear that it is gone.
+                None => None,
             };
         }
         let mut changes = Vec::with_capacity(fresh.len());
@@ -168,6 +170,17 @@ mod tests {
         // Nobody heard of one that came and went.
         heard.informer.observe(object("2"));
         heard.informer.forget(&Key::of(&object("2")));
+        heard.list(None);
+        heard.heard(&[]);
+    }
+
+    #[test]
+    fn a_list_tells_of_the_end_of_what_we_made_ourselves_though_no_watch_told_of_its_begin() {
+        let heard = Heard::new();
+        heard.list(None);
+        heard.informer.observe(object("2"));
+        heard.list(None);
+        heard.heard(&[("2", "")]);
         heard.list(None);
         heard.heard(&[]);
     }

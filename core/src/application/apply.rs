@@ -17,7 +17,7 @@ use vela_runtime::confirm::Seen;
 use super::Hands;
 use super::composed::{Form, Turn, turn};
 use super::owned::{Application, may_change, may_delete};
-use super::record::{Entry, Owned, Record};
+use super::record::{Books, Entry, Owned, Record};
 use crate::prune::{self, Pruned};
 use crate::successors;
 
@@ -82,7 +82,7 @@ pub(crate) enum Error {
     #[error("cannot read the record of owned objects: {0}")]
     Unreadable(#[from] serde_json::Error),
     #[error(transparent)]
-    Delete(#[from] runtime_apply::Error),
+    Object(#[from] runtime_apply::Error),
 }
 
 impl Error {
@@ -105,6 +105,7 @@ pub(crate) async fn apply(
     let before = record.clone();
     begin(&mut record, desired);
     let stored = hands.records.write(key, &record, stored).await.map_err(Error::Record)?;
+    let mut books = Books { before, record, stored };
     let mut applied = Applied::default();
     let mut done = BTreeSet::new();
     loop {
@@ -113,9 +114,10 @@ pub(crate) async fn apply(
             break;
         }
         for node in next.into_iter().filter_map(|index| desired.nodes.get(index)) {
-            apply_node(hands, application, node, &before, &mut record, &mut applied).await;
+            apply_node(hands, application, node, &mut books, &mut applied).await?;
         }
     }
+    let Books { mut record, stored, .. } = books;
     applied.waiting = desired.nodes.len().saturating_sub(done.len());
     if applied.errors.is_empty() && applied.waiting == 0 {
         let proof = Complete { desired };
@@ -204,58 +206,75 @@ fn wanted(desired: &Desired) -> BTreeSet<Owned> {
     pieces(desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect()
 }
 
-/// Apply one component; its first failure leaves the rest of it alone.
+/// Apply one component; its first failure leaves the rest of it alone, and a failed write of the record ends the lap.
 async fn apply_node(
     hands: &Hands,
     application: &Application<'_>,
     node: &Node,
-    before: &Record,
-    record: &mut Record,
+    books: &mut Books,
     applied: &mut Applied,
-) {
+) -> Result<(), Error> {
     for piece in &node.pieces {
         let owned = Owned::of(&piece.object);
-        let known = before.entries.get(&owned);
-        // Only a complete record tells what is on the live object; an interrupted lap wrote who knows what.
-        let recorded = before.complete
-            && known.is_some_and(|entry| {
-                !entry.unwanted && entry.hash.as_deref() == Some(&content(&piece.object))
-            });
-        let uid = known.and_then(|entry| entry.uid.clone());
-        let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), &piece.object, live);
-        let result = async {
-            let kind =
-                hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.map_err(|source| {
-                    runtime_apply::Error::Kind { object: runtime_apply::describe(&piece.object), source }
-                })?;
-            let informer = hands.owned.informer(&kind).await.ok();
-            let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-            let object = as_written(&piece.object, live.as_deref(), recorded);
-            let done = hands.context.applier.apply(&object, live, recorded, Conflicts::Force, &guard).await?;
-            if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
-                informer.observe((*done.object).clone());
-            }
-            Ok::<_, runtime_apply::Error>(done)
-        }
-        .await;
-        match result {
+        match apply_piece(hands, application, piece, &owned, books).await {
             Ok(done) => {
                 match done.outcome {
                     Outcome::Created => applied.created += 1,
                     Outcome::Configured => applied.configured += 1,
                     Outcome::Unchanged => {}
                 }
-                if let Some(entry) = record.entries.get_mut(&owned) {
+                if let Some(entry) = books.record.entries.get_mut(&owned) {
                     entry.uid = done.object.metadata.uid.clone();
                 }
                 applied.live.insert(piece.name.clone(), done.object);
             }
-            Err(error) => {
+            Err(Error::Object(error)) => {
                 applied.errors.insert(piece.name.clone(), error.to_string());
-                return;
+                return Ok(());
             }
+            Err(error) => return Err(error),
         }
     }
+    Ok(())
+}
+
+/// Apply one object, after the record forgot a former one that is gone.
+async fn apply_piece(
+    hands: &Hands,
+    application: &Application<'_>,
+    piece: &Piece,
+    owned: &Owned,
+    books: &mut Books,
+) -> Result<runtime_apply::Applied, Error> {
+    let known = books.before.entries.get(owned);
+    // Only a complete record tells what is on the live object; an interrupted lap wrote who knows what.
+    let recorded = books.before.complete
+        && known
+            .is_some_and(|entry| !entry.unwanted && entry.hash.as_deref() == Some(&content(&piece.object)));
+    let uid = known.and_then(|entry| entry.uid.clone());
+    let kind = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.map_err(|source| {
+        runtime_apply::Error::Kind { object: runtime_apply::describe(&piece.object), source }
+    })?;
+    let informer = hands.owned.informer(&kind).await.ok();
+    let mut live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
+    if live.is_none() && uid.is_some() {
+        // It may have lost the label by which it is watched, and then only its uid tells that it is ours.
+        let api = kind.api(hands.context.client.clone(), &owned.key.namespace);
+        live = api.get_opt(&owned.key.name).await.map(|found| found.map(Arc::new)).map_err(|source| {
+            runtime_apply::Error::Client { object: runtime_apply::describe(&piece.object), source }
+        })?;
+        if live.is_none() {
+            let forgotten = books.forget_former(&hands.records, &application.key, owned).await;
+            forgotten.map_err(Error::Record)?;
+        }
+    }
+    let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), &piece.object, live);
+    let object = as_written(&piece.object, live.as_deref(), recorded);
+    let done = hands.context.applier.apply(&object, live, recorded, Conflicts::Force, &guard).await?;
+    if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
+        informer.observe((*done.object).clone());
+    }
+    Ok(done)
 }
 
 /// Delete what the record has and the applied set has not; only an object of this application is deleted, and only

@@ -54,6 +54,33 @@ pub(crate) struct Record {
     pub(crate) entries: BTreeMap<Owned, Entry>,
 }
 
+/// The record of one application while a set is applied.
+pub(crate) struct Books {
+    /// As the lap found it.
+    pub(crate) before: Record,
+    /// As the lap is going to leave it.
+    pub(crate) record: Record,
+    /// What is stored of it.
+    pub(crate) stored: ResourceTracker,
+}
+
+impl Books {
+    /// Forget which object had this name, before another one is made in its place: the former uid would make the new
+    /// object somebody else's if the lap ended before the new uid is written.
+    pub(crate) async fn forget_former(
+        &mut self,
+        records: &Records,
+        application: &Key,
+        owned: &Owned,
+    ) -> Result<(), kube::Error> {
+        if let Some(entry) = self.record.entries.get_mut(owned) {
+            entry.uid = None;
+        }
+        self.stored = records.write(application, &self.record, Some(self.stored.clone())).await?;
+        Ok(())
+    }
+}
+
 /// Where records are kept.
 #[derive(Clone)]
 pub(crate) struct Records {

@@ -1,5 +1,6 @@
 //! What is no longer named is deleted, and nothing else: whoever changes his mind, comes late or owns it otherwise.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -182,4 +183,82 @@ async fn applications_whose_names_meet_at_a_dash_do_not_share_a_record() {
     world.gone("v1", "ConfigMap", "first").await;
     assert!(elsewhere.get("v1", "ConfigMap", "second").await.is_some());
     assert!(elsewhere.tracker("a").await.is_some());
+}
+
+/// Somebody deletes `back`; the write that makes it again meets this fate, and the process dies with it: nothing is
+/// written to the record after it.
+async fn killed_while_it_makes_back_again(fate: Fate) -> (World, [Value; 2]) {
+    let mut world = World::new().await;
+    let both = running(&world).await;
+    world.quiet().await;
+    let made = Arc::new(AtomicBool::new(false));
+    let seen = made.clone();
+    world.faults.judge(move |entry| {
+        if !entry.writes() {
+            return Fate::Pass;
+        }
+        if seen.load(Ordering::SeqCst) {
+            return Fate::DropRequest;
+        }
+        if entry.path.contains("/deployments/back") {
+            seen.store(true, Ordering::SeqCst);
+            return fate;
+        }
+        Fate::Pass
+    });
+    world.delete("apps/v1", "Deployment", "back").await;
+    until("it is made again, or not", || async {
+        let arrived = fate == Fate::DropRequest || world.deployment("back").await.is_some();
+        arrived && made.load(Ordering::SeqCst)
+    })
+    .await;
+    world.kill().await;
+    world.faults.heal();
+    (world, both)
+}
+
+async fn complete(world: &World) {
+    until_or(
+        "the record is complete",
+        || world.tracker("shop"),
+        |tracker| {
+            let spec = &tracker.as_ref().unwrap()["spec"];
+            spec["complete"] == true && !spec.to_string().contains("\"back\"")
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_made_again_just_before_the_end_of_the_process_is_still_ours() {
+    let (mut world, both) = killed_while_it_makes_back_again(Fate::DropAnswer).await;
+    world.patch(OAM, "Application", "shop", shop(&both[..1])).await;
+    world.start();
+    complete(&world).await;
+    assert!(world.deployment("back").await.is_none(), "no orphan");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_user_makes_in_place_of_an_object_that_was_to_be_made_again_is_kept() {
+    let (mut world, both) = killed_while_it_makes_back_again(Fate::DropRequest).await;
+    assert!(world.deployment("back").await.is_none());
+    let labels = json!({"made": "by hand"});
+    world
+        .create(json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "back"},
+            "spec": {
+                "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"containers": [{"name": "main", "image": "other:1"}]},
+                },
+            },
+        }))
+        .await;
+    world.patch(OAM, "Application", "shop", shop(&both[..1])).await;
+    world.start();
+    complete(&world).await;
+    let kept = world.deployment("back").await.unwrap();
+    assert!(kept["metadata"]["deletionTimestamp"].is_null());
+    assert_eq!(kept["spec"]["template"]["metadata"]["labels"], labels);
 }
