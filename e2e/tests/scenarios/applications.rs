@@ -85,7 +85,9 @@ fn recorded_applications_become_equal_objects() {
 fn every_rule_of_applications_is_told_to_the_reader() {
     let document = std::fs::read_to_string(repository("docs/differences.md")).unwrap_or_default();
     assert_eq!(Rules::new(rules::TABLE).untold(&document), Vec::<&str>::new());
-    assert!(document.contains(rules::GIVEN_UP), "{}", rules::GIVEN_UP);
+    for reason in [rules::GIVEN_UP, rules::WITHDRAWN] {
+        assert!(document.contains(reason), "{reason}");
+    }
 }
 
 /// A recorded application.

@@ -24,6 +24,13 @@ pub(crate) const GIVEN_UP: &str = "an application whose objects cannot be applie
                                    what can be applied of it stands. KubeVela gives up after some tries (`workflowFailed`) and applies \
                                    nothing of the component";
 
+/// What stands in for the status of an application that KubeVela gave up because a definition is too old for the cluster.
+pub(crate) const WITHDRAWN: &str = "an application whose definitions write a version that Kubernetes has withdrawn runs, with the object \
+                                    in the version that followed";
+
+/// The version that recorded applications were given up for.
+const WITHDRAWN_VERSION: &str = "in version \"networking.k8s.io/v1beta1\"";
+
 /// Did KubeVela give the application up?
 pub(crate) fn is_given_up(expected: &[Value]) -> bool {
     expected.iter().any(|object| is_application(object) && text(object, "/status/status") == "workflowFailed")
@@ -34,7 +41,8 @@ fn is_application(object: &Value) -> bool {
 }
 
 /// The object with as much of an Application's status as has to agree where KubeVela gave up and vela goes on: that it
-/// could be read and rendered, its revision, and that it is not running because something cannot be applied.
+/// could be read and rendered, its revision, and that it is not running because something cannot be applied – or that it
+/// runs, where all that was wrong is a withdrawn version.
 pub(crate) fn tried_again(mut object: Value) -> Value {
     if !is_application(&object) {
         return object;
@@ -51,10 +59,16 @@ pub(crate) fn tried_again(mut object: Value) -> Value {
     let is_failing =
         conditions.any(|condition| ["type", "status", "reason"].iter().all(|field| has(field, condition)));
     let given_up = status["status"] == "workflowFailed";
-    if given_up || is_failing {
+    let mut steps = status["workflow"]["steps"].as_array().into_iter().flatten();
+    let runs = given_up && steps.any(|step| text(step, "/message").contains(WITHDRAWN_VERSION));
+    if (given_up || is_failing) && !runs {
         kept.push(failing);
     }
-    let phase = if given_up { &json!("runningWorkflow") } else { &status["status"] };
+    let phase = match (runs, given_up) {
+        (true, _) => &json!("running"),
+        (false, true) => &json!("runningWorkflow"),
+        (false, false) => &status["status"],
+    };
     object["status"] =
         json!({"status": phase, "conditions": kept, "latestRevision": status["latestRevision"]});
     object
