@@ -2,10 +2,10 @@
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
-use vela_engine::Document;
 use vela_engine::application_configuration::data::StorePlan;
 use vela_engine::application_configuration::status::{self, Complete};
 use vela_engine::application_configuration::{ApplyOnce, Graph, graph, parse, render};
+use vela_engine::{Document, Snapshot};
 use vela_runtime::{Action, Key};
 
 use super::apply::{self, Order};
@@ -75,8 +75,8 @@ fn mode(hands: &Hands, document: &Document) -> Result<ApplyOnce, Wrong> {
 
 /// What the configuration means at this moment, and the stores that its values go into once they are applied.
 async fn meaning(hands: &Hands, key: &Key, document: &Document) -> Result<(Graph, Vec<StorePlan>), Stopped> {
-    await_revisions(hands, document)?;
     let snapshot = fetch::fetch(hands, key, document).await?;
+    await_revisions(document, &snapshot)?;
     let wrong = |found| Wrong::new(Phase::Render, status::message(&found));
     let parsed = parse::parse(document, &snapshot).map_err(wrong)?;
     let mut rendered = render::render(&parsed, &snapshot).map_err(wrong)?;
@@ -85,15 +85,21 @@ async fn meaning(hands: &Hands, key: &Key, document: &Document) -> Result<(Graph
 }
 
 /// A component whose content has no revision yet is waited for; where its hook refuses one, the user hears of it.
-fn await_revisions(hands: &Hands, document: &Document) -> Result<(), Stopped> {
+/// Looked at is what the lap goes on with: another look at the cache may show a later content under the revision of an
+/// earlier one.
+fn await_revisions(document: &Document, snapshot: &Snapshot) -> Result<(), Stopped> {
     let entries = document.value()["spec"]["components"].as_array();
     let pinned = |entry: &Value| entry["revisionName"].as_str().is_some_and(|name| !name.is_empty());
     let mut waits = false;
     for (index, entry) in entries.into_iter().flatten().enumerate().filter(|(_, entry)| !pinned(entry)) {
         let name = entry["componentName"].as_str().unwrap_or_default();
-        let Some(component) = hands.components.get(&Key::new(document.namespace(), name)) else { continue };
-        let status = &component.data["status"];
-        if component.metadata.generation == status["observedGeneration"].as_i64() {
+        let Some(component) =
+            parse::component_key(entry, document.namespace()).and_then(|key| snapshot.object(&key))
+        else {
+            continue;
+        };
+        let status = &component["status"];
+        if component["metadata"]["generation"] == status["observedGeneration"] {
             continue;
         }
         waits = true;
@@ -156,4 +162,44 @@ async fn history(hands: &Hands, graph: &Graph) -> Vec<Value> {
         }));
     }
     history
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn awaited(entry: Value, observed: i64) -> Result<(), Stopped> {
+        let refused = json!({"type": "Synced", "status": "False", "message": "the hook said no"});
+        let component = |name: &str, conditions: Value| {
+            json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "Component",
+                "metadata": {"name": name, "namespace": "ns", "generation": 2},
+                "status": {"observedGeneration": observed, "latestRevision": {"name": format!("{name}-v1")},
+                    "conditions": conditions}})
+        };
+        let mut snapshot = Snapshot::new(vela_engine::ClusterVersion::from_version(&json!({})));
+        snapshot.insert_object(component("front", json!([])));
+        snapshot.insert_object(component("refused", json!([refused])));
+        let document = Document::from_object(json!({"apiVersion": "core.oam.dev/v1alpha2",
+            "kind": "ApplicationConfiguration", "metadata": {"name": "shop", "namespace": "ns"},
+            "spec": {"components": [entry]}}));
+        await_revisions(&document, &snapshot)
+    }
+
+    #[test]
+    fn a_content_without_a_revision_is_waited_for() {
+        assert!(matches!(awaited(json!({"componentName": "front"}), 1), Err(Stopped::NotYet)));
+        assert!(awaited(json!({"componentName": "front"}), 2).is_ok());
+        // What is pinned stands, and rendering says what is missing.
+        assert!(awaited(json!({"revisionName": "front-v1"}), 1).is_ok());
+        assert!(awaited(json!({"componentName": "missing"}), 1).is_ok());
+    }
+
+    #[test]
+    fn a_refused_revision_is_told_with_its_place() {
+        let Err(Stopped::Wrong(wrong)) = awaited(json!({"componentName": "refused"}), 1) else {
+            panic!("it is not refused");
+        };
+        let message = format!("{wrong:?}");
+        assert!(message.contains("the hook said no (at spec.components[0].componentName)"), "{message}");
+    }
 }

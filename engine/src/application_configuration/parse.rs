@@ -82,7 +82,7 @@ fn namespace(document: &Document) -> &str {
 }
 
 /// The component or revision an entry names.
-fn component_key(entry: &Json, namespace: &str) -> Option<ObjectKey> {
+pub fn component_key(entry: &Json, namespace: &str) -> Option<ObjectKey> {
     let (api_version, kind, name) = match (text(entry, &["revisionName"]), text(entry, &["componentName"])) {
         ("", "") => return None,
         ("", component) => (API_VERSION, "Component", component),
