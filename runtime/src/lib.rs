@@ -12,6 +12,7 @@
 //! | [`manager`] | controllers → a process with lease, health and metrics |
 //! | [`apply`] | desired objects → writes, only where the live object differs |
 //! | [`confirm`] | objects as cached → proof by fresh reads that they still ask for the same |
+//! | [`graph`] | nodes and what each waits for → each run once, independent ones together; first causes |
 //! | [`readiness`] | a live object → ready or not, and why |
 //! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
 //! | [`owner`] | an object → who controls it |
@@ -31,6 +32,7 @@ mod copies;
 pub mod discovery;
 pub mod events;
 pub mod fault;
+pub mod graph;
 pub mod interest;
 pub mod lease;
 pub mod manager;

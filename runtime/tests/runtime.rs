@@ -8,6 +8,7 @@ mod suites {
     pub(crate) mod cluster;
     pub(crate) mod controller;
     pub(crate) mod events;
+    pub(crate) mod graph;
     pub(crate) mod interest;
     pub(crate) mod lease;
     pub(crate) mod manager;
