@@ -1,6 +1,10 @@
 //! A live object in → whether it does its work yet, and why not; pure, one rule per kind.
 
+mod dependency;
+
 use serde_json::Value;
+
+pub use dependency::{by_conditions, dependency, secret_with};
 
 /// Whether an object is ready, with the reason for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +43,7 @@ pub fn of(object: &Value) -> Readiness {
         ("", "Namespace") => phase(object, &["Active"]),
         ("", "Service") => service(object),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => condition(object, "Established"),
+        ("cert-manager.io", "Certificate" | "Issuer" | "ClusterIssuer") => condition(object, "Ready"),
         _ => {
             if find(object, "Ready").is_some() {
                 condition(object, "Ready")
