@@ -19,6 +19,7 @@
 //! | [`discovery`] | group, version, kind → resource |
 //! | [`openapi`] | a group version → its published schemas |
 //! | [`conditions`], [`events`] | outcomes → what a user sees on the object |
+//! | [`webhook`] | requests of an API server over TLS → what a handler says about them |
 //! | [`clock`] | the present moment as objects carry it |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
 
@@ -45,6 +46,7 @@ mod resync;
 mod server;
 mod untold;
 mod watch;
+pub mod webhook;
 
 pub use apply::{Applied, Applier, Outcome};
 pub use cache::{Cache, Change, Informer, Key, Watch};

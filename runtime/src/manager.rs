@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -12,7 +12,7 @@ use crate::cache::{Cache, NotSynced};
 use crate::controller::Controller;
 use crate::lease::{self, Elector};
 use crate::metrics::Metrics;
-use crate::{resync, server};
+use crate::{resync, server, webhook};
 
 /// How long running reconciles may take to end after a stop was asked for.
 pub const GRACE: Duration = Duration::from_secs(30);
@@ -36,6 +36,9 @@ pub enum Error {
     /// Two controllers have one name, so their metrics would mix.
     #[error("two controllers are named {0:?}: give one of them another name")]
     DuplicateName(String),
+    /// The webhook server could not start.
+    #[error(transparent)]
+    Webhooks(#[from] webhook::Error),
     /// The lease went to somebody else or could not be renewed.
     #[error("leader election lost: the lease {0:?} was not renewed in time")]
     LeaseLost(String),
@@ -64,6 +67,7 @@ pub struct Manager {
     lease: Option<lease::Config>,
     health: Option<Endpoint>,
     metrics_address: Option<Endpoint>,
+    webhooks: Option<webhook::Server>,
     resync: Option<Duration>,
     grace: Duration,
     metrics: Arc<Metrics>,
@@ -85,6 +89,7 @@ impl Manager {
             lease: None,
             health: None,
             metrics_address: None,
+            webhooks: None,
             resync: None,
             grace: GRACE,
             metrics: Arc::default(),
@@ -119,6 +124,13 @@ impl Manager {
         self
     }
 
+    /// Serve webhooks, whether leading or not.
+    #[must_use]
+    pub fn webhooks(mut self, server: Option<webhook::Server>) -> Self {
+        self.webhooks = server;
+        self
+    }
+
     /// Look at every object of every controller again this often, from the copies: without a request, and without a
     /// write where nothing is amiss.
     #[must_use]
@@ -141,8 +153,9 @@ impl Manager {
         self
     }
 
-    /// Run until stopped or until the lease is lost. Start: endpoints, caches, lease, controllers; stop: controllers
-    /// (running reconciles end), caches, endpoints, and the lease last, so that no two processes ever reconcile.
+    /// Run until stopped or until the lease is lost. Start: endpoints, webhooks, caches, lease, controllers; stop:
+    /// controllers (running reconciles end), caches, webhooks (reviews under way end), endpoints, and the lease last, so
+    /// that no two processes ever reconcile.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let mut names = std::collections::HashSet::new();
         if let Some(twice) = self.controllers.iter().find(|controller| !names.insert(controller.name())) {
@@ -154,8 +167,16 @@ impl Manager {
         result
     }
 
-    async fn run_inside(self, stop: &CancellationToken, endpoints: &CancellationToken) -> Result<(), Error> {
-        let state = Arc::new(server::State { metrics: self.metrics.clone(), ..server::State::default() });
+    async fn run_inside(
+        mut self,
+        stop: &CancellationToken,
+        endpoints: &CancellationToken,
+    ) -> Result<(), Error> {
+        let state = Arc::new(server::State {
+            metrics: self.metrics.clone(),
+            webhooks: self.webhooks.is_some().then(AtomicBool::default),
+            ..server::State::default()
+        });
         for (address, purpose) in [(self.health, "health"), (self.metrics_address, "metrics")] {
             let Some(Endpoint { address, optional }) = address else { continue };
             match server::serve(address, state.clone(), endpoints.clone()).await {
@@ -166,10 +187,20 @@ impl Manager {
                 Err(source) => return Err(Error::Listen { address, purpose, source }),
             }
         }
+        let webhooks = match serve_webhooks(self.webhooks.take(), &self.metrics, stop).await {
+            Ok(webhooks) => webhooks,
+            Err(error) => {
+                end(&self.cache, None).await;
+                return Err(error.into());
+            }
+        };
+        if let Some(serving) = &state.webhooks {
+            serving.store(webhooks.is_some(), Ordering::SeqCst);
+        }
         tokio::select! {
             biased;
-            () = stop.cancelled() => { self.cache.stop().await; return Ok(()) }
-            synced = self.cache.synced() => if let Err(error) = synced { self.cache.stop().await; return Err(error.into()) },
+            () = stop.cancelled() => { end(&self.cache, webhooks).await; return Ok(()) }
+            synced = self.cache.synced() => if let Err(error) = synced { end(&self.cache, webhooks).await; return Err(error.into()) },
         }
         state.ready.store(true, Ordering::SeqCst);
         let mut elector = self.lease.clone().map(|config| Elector::new(self.client.clone(), config));
@@ -177,7 +208,7 @@ impl Manager {
         if let Some(elector) = &mut elector {
             self.metrics.leading(&lease_name, false);
             if !elector.acquire(stop).await {
-                self.cache.stop().await;
+                end(&self.cache, webhooks).await;
                 return Ok(());
             }
             self.metrics.leading(&lease_name, true);
@@ -208,7 +239,7 @@ impl Manager {
                 running.shutdown().await;
             }
         }
-        self.cache.stop().await;
+        end(&self.cache, webhooks).await;
         endpoints.cancel();
         if lost {
             return Err(Error::LeaseLost(lease_name));
@@ -219,5 +250,27 @@ impl Manager {
             tracing::warn!(%error, "cannot release the lease; the next leader waits until it expires");
         }
         Ok(())
+    }
+}
+
+/// The webhook server, once it listens; nothing when a stop came while it waited for its certificate.
+async fn serve_webhooks(
+    server: Option<webhook::Server>,
+    metrics: &Metrics,
+    stop: &CancellationToken,
+) -> Result<Option<webhook::Running>, webhook::Error> {
+    let Some(server) = server else { return Ok(None) };
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => Ok(None),
+        started = server.start(metrics) => started.map(Some),
+    }
+}
+
+/// Caches end before webhooks, whose reviews may still read them.
+async fn end(cache: &Cache, webhooks: Option<webhook::Running>) {
+    cache.stop().await;
+    if let Some(webhooks) = webhooks {
+        webhooks.stop().await;
     }
 }

@@ -27,6 +27,8 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) ready: AtomicBool,
+    /// Whether the webhook server listens, where there is one.
+    pub(crate) webhooks: Option<AtomicBool>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
@@ -64,7 +66,7 @@ pub(crate) async fn serve(
 }
 
 /// Every address of this machine means IPv4's where IPv6 is switched off.
-async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+pub(crate) async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     match TcpListener::bind(address).await {
         Err(error)
             if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != std::io::ErrorKind::AddrInUse =>
@@ -78,9 +80,14 @@ async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 fn answer(request: &Request<Incoming>, state: &State) -> Response<Full<Bytes>> {
     let verbose = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "verbose"));
     let ready = state.ready.load(Ordering::SeqCst);
+    let webhooks = state.webhooks.as_ref().is_none_or(|serving| serving.load(Ordering::SeqCst));
     let (code, kind, text) = match (request.method(), request.uri().path().trim_end_matches('/')) {
         (&Method::GET | &Method::HEAD, "/healthz" | "/livez" | "/healthz/ping") => {
             check("ping", true, verbose)
+        }
+        (&Method::GET | &Method::HEAD, "/readyz") if !webhooks => check("webhooks", false, verbose),
+        (&Method::GET | &Method::HEAD, "/readyz/webhooks") if state.webhooks.is_some() => {
+            check("webhooks", webhooks, verbose)
         }
         (&Method::GET | &Method::HEAD, "/readyz" | "/readyz/caches") => check("caches", ready, verbose),
         (&Method::GET, "/metrics") => (

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use kube::Client;
-use serde_json::{Value, json};
 use vela_engine::{Document, Templates, parse};
+use vela_runtime::webhook::Handler;
+pub use vela_runtime::webhook::Reply;
 
 use crate::review::Review;
 use crate::verdict::Verdict;
@@ -15,15 +17,6 @@ use crate::{application, definition, fetch};
 pub struct Webhooks {
     client: Client,
     templates: Arc<Templates>,
-}
-
-/// An answer to send.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    /// HTTP status.
-    pub status: u16,
-    /// JSON body.
-    pub body: Value,
 }
 
 /// What a path asks to be judged.
@@ -85,12 +78,8 @@ impl Webhooks {
     }
 }
 
-impl Reply {
-    fn failure(status: u16, message: String) -> Self {
-        let body = json!({
-            "kind": "Status", "apiVersion": "v1", "status": "Failure",
-            "code": status, "message": message,
-        });
-        Self { status, body }
+impl Handler for Webhooks {
+    fn answer<'a>(&'a self, path: &'a str, body: &'a [u8]) -> BoxFuture<'a, Reply> {
+        Box::pin(self.answer(path, body))
     }
 }

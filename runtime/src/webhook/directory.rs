@@ -1,0 +1,162 @@
+//! A folder with `tls.crt` and `tls.key` → a pair, waited for at the start and read again when the files change.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::certificate::{Pair, Unusable};
+
+/// The certificate chain, the server's certificate first.
+const CERTIFICATE: &str = "tls.crt";
+/// Its key.
+const KEY: &str = "tls.key";
+/// Where a volume of a Secret keeps its files: a link that is swapped in one step.
+const VOLUME: &str = "..data";
+/// A chain is a few kilobytes long.
+const FILE_AT_MOST: u64 = 1024 * 1024;
+/// Files looked at in the folder; a Secret has a handful.
+const FILES_AT_MOST: usize = 1000;
+
+/// A folder, and how patiently it is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// Where.
+    pub folder: PathBuf,
+    /// How long it may take until the files are there: whoever makes the Secret starts beside us.
+    pub wait: Duration,
+    /// How often it is looked at until then.
+    pub ask_every: Duration,
+    /// How often it is looked at afterwards; a kubelet takes up to a minute to bring a new Secret anyway.
+    pub reload_every: Duration,
+}
+
+impl From<PathBuf> for Directory {
+    fn from(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            wait: Duration::from_secs(90),
+            ask_every: Duration::from_secs(2),
+            reload_every: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What a folder lacks.
+#[derive(Debug, thiserror::Error)]
+pub enum Missing {
+    /// No certificate came in time.
+    #[error("no certificate to serve webhooks with came within {waited:?}: {reason}")]
+    InTime {
+        /// How long it was waited for.
+        waited: Duration,
+        /// What was still missing.
+        reason: Box<Missing>,
+    },
+    /// The folder is not there or cannot be listed.
+    #[error("cannot list the folder {folder}: {source}; put {CERTIFICATE} and {KEY} there", folder = .folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not there or cannot be read.
+    #[error("cannot read {file}: {source}", file = .file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The folder has no files yet.
+    #[error("the folder {folder} is empty; put {CERTIFICATE} and {KEY} there", folder = .0.display())]
+    Empty(PathBuf),
+    /// A file is still empty.
+    #[error("{file} is empty", file = .0.display())]
+    EmptyFile(PathBuf),
+    /// A file is longer than any certificate.
+    #[error("{file} has more than {FILE_AT_MOST} bytes", file = .0.display())]
+    TooLong(PathBuf),
+    /// The files are there, but no pair.
+    #[error("{folder}: {source}", folder = .folder.display())]
+    Unusable {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: Unusable,
+    },
+}
+
+impl Directory {
+    /// Wait for a pair: the folder is there, has files, none of them is empty, and certificate and key match.
+    pub(super) async fn first(&self) -> Result<Pair, Missing> {
+        let end = tokio::time::Instant::now() + self.wait;
+        let mut told = false;
+        loop {
+            let reason = match self.read().await {
+                Ok(pair) => return Ok(pair),
+                Err(reason) => reason,
+            };
+            if tokio::time::Instant::now() + self.ask_every > end {
+                return Err(Missing::InTime { waited: self.wait, reason: Box::new(reason) });
+            }
+            if !told {
+                tracing::info!(%reason, wait = ?self.wait, "waiting for the certificate of the webhook server");
+                told = true;
+            }
+            tokio::time::sleep(self.ask_every).await;
+        }
+    }
+
+    /// Look at the folder now.
+    pub(super) async fn read(&self) -> Result<Pair, Missing> {
+        let folder = self.folder.clone();
+        let reading = tokio::task::spawn_blocking(move || read(&folder));
+        reading.await.unwrap_or_else(|stopped| {
+            Err(Missing::File { file: self.folder.clone(), source: std::io::Error::other(stopped) })
+        })
+    }
+}
+
+fn read(folder: &Path) -> Result<Pair, Missing> {
+    complete(folder)?;
+    // Both files of one generation: the link may be swapped while we read.
+    let inside = std::fs::canonicalize(folder.join(VOLUME)).unwrap_or_else(|_| folder.to_owned());
+    let certificate = content(&inside.join(CERTIFICATE))?;
+    let key = content(&inside.join(KEY))?;
+    Pair::read(&certificate, &key).map_err(|source| Missing::Unusable { folder: folder.to_owned(), source })
+}
+
+/// The folder has files and none of them is empty, so whoever fills it has come to an end.
+fn complete(folder: &Path) -> Result<(), Missing> {
+    let unlisted = |source| Missing::Folder { folder: folder.to_owned(), source };
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).map_err(unlisted)?.take(FILES_AT_MOST) {
+        let file = entry.map_err(unlisted)?.path();
+        let about = match std::fs::metadata(&file) {
+            Ok(about) => about,
+            // Swapped away in between.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(source) => return Err(Missing::File { file, source }),
+        };
+        if about.is_dir() {
+            continue;
+        }
+        files += 1;
+        if about.len() == 0 {
+            return Err(Missing::EmptyFile(file));
+        }
+    }
+    if files == 0 { Err(Missing::Empty(folder.to_owned())) } else { Ok(()) }
+}
+
+fn content(file: &Path) -> Result<Vec<u8>, Missing> {
+    let unread = |source| Missing::File { file: file.to_owned(), source };
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).map_err(unread)?;
+    opened.take(FILE_AT_MOST + 1).read_to_end(&mut bytes).map_err(unread)?;
+    if bytes.len() as u64 > FILE_AT_MOST {
+        return Err(Missing::TooLong(file.to_owned()));
+    }
+    Ok(bytes)
+}
