@@ -2,6 +2,7 @@
 
 mod spelling;
 mod values;
+mod webhook;
 
 use std::ffi::OsString;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -14,6 +15,7 @@ use vela_core::options::{ApplyOnce, Capability, Generations, Hook};
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
 
 use values::{Listen, boolean, duration};
+use webhook::WebhookArgs;
 
 /// The usual port of `/metrics`.
 const METRICS_PORT: u16 = 8080;
@@ -55,6 +57,8 @@ pub(crate) struct Args {
     pub(crate) log: LogArgs,
     #[command(flatten)]
     behaviour: BehaviourArgs,
+    #[command(flatten)]
+    webhook: WebhookArgs,
     #[command(flatten)]
     later: LaterArgs,
 }
@@ -150,20 +154,10 @@ struct BehaviourArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Accepted without effect, with a warning")]
 struct LaterArgs {
-    /// Serve admission webhooks.
-    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
-          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
-    use_webhook: bool,
     /// Inject service bindings into workloads.
     #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", value_name = "BOOL")]
     use_trait_injector: bool,
-    /// Folder of the webhook server's certificate.
-    #[arg(long, default_value = "/k8s-webhook-server/serving-certs", value_name = "FOLDER")]
-    webhook_cert_dir: PathBuf,
-    /// Port of the webhook server.
-    #[arg(long, default_value_t = 9443, value_name = "PORT")]
-    webhook_port: u16,
 }
 
 fn workers(text: &str) -> Result<usize, String> {
@@ -205,6 +199,7 @@ impl Args {
                 name: self.leader_election_id.clone(),
                 identity: identity(),
             }),
+            webhooks: self.webhook.webhooks(),
             ..Process::default()
         })
     }
@@ -212,14 +207,6 @@ impl Args {
     /// What the flags ask for and will not get, one sentence each.
     pub(crate) fn without_effect(&self) -> Vec<String> {
         let mut sentences = Vec::new();
-        if self.later.use_webhook {
-            sentences.push(format!(
-                "--use-webhook does nothing yet: no webhook is served on port {} with the certificates in {}; objects are \
-                 checked when they are reconciled. Remove webhook configurations that point here, or writes will fail",
-                self.later.webhook_port,
-                self.later.webhook_cert_dir.display()
-            ));
-        }
         if self.later.use_trait_injector {
             sentences
                 .push("--use-trait-injector does nothing yet: no service binding is injected".to_owned());

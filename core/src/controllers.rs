@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use vela_runtime::manager::{Endpoint, GRACE, Manager};
 use vela_runtime::metrics::Metrics;
-use vela_runtime::{Controller, lease};
+use vela_runtime::{Controller, lease, webhook};
+use vela_webhooks::Webhooks;
 
 use crate::context::Context;
 use crate::options::Options;
@@ -25,6 +26,8 @@ pub struct Process {
     pub health: Option<Endpoint>,
     /// Where to serve `/metrics`; nowhere in a sandbox.
     pub metrics: Option<Endpoint>,
+    /// Where and how to serve webhooks; nowhere in a sandbox.
+    pub webhooks: Option<webhook::Config>,
     /// The lease that decides which of several processes reconciles; none in a sandbox.
     pub lease: Option<lease::Config>,
     /// How long running reconciles may take to end.
@@ -42,6 +45,7 @@ impl Default for Process {
             hooks: crate::Hooks::default(),
             health: None,
             metrics: None,
+            webhooks: None,
             lease: None,
             grace: GRACE,
             counts: Arc::default(),
@@ -65,11 +69,16 @@ pub struct Controllers;
 impl Controllers {
     /// Run until [`Process::stop`] is cancelled or something essential fails. The CRDs must be installed before.
     pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
-        let Process { options, hooks, health, metrics, lease, grace, counts, stop } = process;
+        let Process { options, hooks, health, metrics, webhooks, lease, grace, counts, stop } = process;
         let context = Context::new(client, options).with_hooks(hooks);
+        let webhooks = webhooks.map(|config| {
+            let judges = Webhooks::new(context.client.clone(), Arc::default());
+            webhook::Server::new(config, Arc::new(judges))
+        });
         let mut manager = Manager::new(context.client.clone(), context.cache.clone())
             .health(health)
             .metrics_address(metrics)
+            .webhooks(webhooks)
             .lease(lease)
             .grace(grace)
             .metrics(counts)

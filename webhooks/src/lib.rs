@@ -7,7 +7,7 @@
 //! Judging is pure: a [`Review`] and a `Snapshot` in, a [`Verdict`] out, by the same engine that
 //! reconciles, so what is admitted here also renders there. Only [`fetch`] and [`kinds`] read a cluster, and
 //! nothing here writes to one. [`Webhooks::answer`] takes a path and bytes and gives status and
-//! body; the TLS listener with its own certificates that will call it is not built yet. Conversion between API versions is not here yet: both versions of
+//! body to the TLS listener of `vela_runtime::webhook`. Conversion between API versions is not here yet: both versions of
 //! Application accept both spellings until it is (see `vela_crds::application`).
 
 pub mod application;
