@@ -36,8 +36,13 @@ fn what_has_no_effect_is_said_and_the_log_goes_where_it_shall() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("vela.log");
     let path = format!("-log-file-path={}", log.display());
-    let output =
-        vela_core(&[&path, "--log-debug", "--use-trait-injector=true", "--disable-caps=all", "--kubeconfig=/none"]);
+    let output = vela_core(&[
+        &path,
+        "--log-debug",
+        "--use-trait-injector=true",
+        "--disable-caps=all",
+        "--kubeconfig=/none",
+    ]);
     assert_eq!(output.status.code(), Some(1));
     let said = std::fs::read_to_string(log).unwrap();
     for words in [
