@@ -237,6 +237,7 @@ impl BehaviourArgs {
         generations.application_configurations &= self.app_config_installed;
         Ok(Options {
             concurrent_reconciles: self.concurrent_reconciles,
+            concurrent_writes: vela_core::options::CONCURRENT_WRITES,
             resync: (!resync.is_zero()).then_some(resync),
             dependency_wait: self.depend_check_wait,
             apply_once: self.apply_once_only,

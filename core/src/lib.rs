@@ -14,6 +14,7 @@ mod health_scope;
 pub mod hooks;
 mod manual_scaler_trait;
 pub mod options;
+mod order;
 mod prune;
 mod standard;
 mod status;

@@ -10,6 +10,9 @@ pub use vela_engine::application_configuration::ApplyOnce;
 
 /// Objects of one kind reconciled at the same time unless told otherwise.
 pub const CONCURRENT_RECONCILES: usize = 4;
+/// Components of one object written at the same time unless told otherwise: enough to hide the time that an API server
+/// needs for one write, and with all workers few enough not to be what it is busy with.
+pub const CONCURRENT_WRITES: usize = 8;
 /// Revisions of a Component kept beside the pinned ones unless told otherwise.
 pub const COMPONENT_REVISION_LIMIT: usize = 50;
 /// Revisions of an Application kept unless told otherwise.
@@ -28,6 +31,8 @@ const HOOK_LENGTH_AT_MOST: usize = 2048;
 pub struct Options {
     /// Objects of one kind reconciled at the same time.
     pub concurrent_reconciles: usize,
+    /// Components of one Application or ApplicationConfiguration written at the same time.
+    pub concurrent_writes: usize,
     /// Time between two resyncs of everything watched; nothing means never.
     pub resync: Option<Duration>,
     /// Time after which an unmet dependency is looked at again, beside the watch on it.
@@ -56,6 +61,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             concurrent_reconciles: CONCURRENT_RECONCILES,
+            concurrent_writes: CONCURRENT_WRITES,
             resync: Some(RESYNC),
             dependency_wait: DEPENDENCY_WAIT,
             apply_once: ApplyOnce::Off,

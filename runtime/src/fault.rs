@@ -1,7 +1,9 @@
-//! A client service in → the same service, whose requests are counted and, on demand, fail: for tests and benches.
+//! A client service in → the same service, whose requests are counted and, on demand, fail or take long: for tests and
+//! benches.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use http::{Method, Request, Response};
@@ -48,11 +50,25 @@ pub enum Fate {
 }
 
 type Judge = Box<dyn Fn(&Entry) -> Fate + Send + Sync>;
+type Which = Box<dyn Fn(&Entry) -> bool + Send + Sync>;
 
 #[derive(Default)]
 struct Shared {
     log: Vec<Entry>,
     judge: Option<Arc<Judge>>,
+    slow: Option<(Duration, Arc<Which>)>,
+    /// Slow requests that are under way, and the most there were at the same time.
+    under_way: usize,
+    at_once: usize,
+}
+
+/// A slow request, while it is under way.
+struct UnderWay(Faults);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.lock().under_way -= 1;
+    }
 }
 
 /// Counts and, when told so, breaks requests. Clones share the log and the rule.
@@ -81,6 +97,30 @@ impl Faults {
     /// Let everything through again.
     pub fn heal(&self) {
         self.lock().judge = None;
+    }
+
+    /// Let these requests take that much longer from now on, as a server in another place would, and count how many
+    /// are under way at the same time.
+    pub fn slow(&self, delay: Duration, which: impl Fn(&Entry) -> bool + Send + Sync + 'static) {
+        let mut shared = self.lock();
+        shared.slow = Some((delay, Arc::new(Box::new(which))));
+        shared.at_once = 0;
+    }
+
+    /// The most requests that [`Faults::slow`] chose and that were under way at the same time since.
+    pub fn at_once(&self) -> usize {
+        self.lock().at_once
+    }
+
+    fn delay(&self, entry: &Entry) -> Option<(Duration, UnderWay)> {
+        let (delay, which) = self.lock().slow.clone()?;
+        if !which(entry) {
+            return None;
+        }
+        let mut shared = self.lock();
+        shared.under_way += 1;
+        shared.at_once = shared.at_once.max(shared.under_way);
+        Some((delay, UnderWay(self.clone())))
     }
 
     /// The requests since the last call, oldest first.
@@ -142,12 +182,21 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
-        let fate = self.faults.fate(Entry { method: request.method().clone(), path });
+        let entry = Entry { method: request.method().clone(), path };
+        let delay = self.faults.delay(&entry);
+        let fate = self.faults.fate(entry);
         if fate == Fate::DropRequest {
             return Box::pin(async { Err(Broken.into()) });
         }
         let answer = self.inner.call(request);
         Box::pin(async move {
+            let _under_way = match delay {
+                Some((delay, under_way)) => {
+                    tokio::time::sleep(delay).await;
+                    Some(under_way)
+                }
+                None => None,
+            };
             let answer = answer.await.map_err(Into::into)?;
             if fate == Fate::DropAnswer { Err(Broken.into()) } else { Ok(answer) }
         })

@@ -2,7 +2,8 @@
 //!
 //! Order, and why: the record is written first, so that a crash leaves no object nobody knows of; objects whose
 //! component waits for an unhealthy one are left for a later lap; only a lap that applied the whole set holds a
-//! [`Complete`], and only with it may anything be pruned.
+//! [`Complete`], and only with it may anything be pruned. Components of one wave are written at the same time
+//! ([`super::write`]), the objects of one component one after the other; the record has one writer at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,13 +12,15 @@ use std::time::Duration;
 use kube::api::DynamicObject;
 use vela_crds::labels;
 use vela_engine::{Definition, ObjectKey};
-use vela_runtime::apply::{self as runtime_apply, Conflicts, Deletion, Outcome};
+use vela_runtime::apply::{self as runtime_apply, Deletion};
 use vela_runtime::confirm::Seen;
+use vela_runtime::graph;
 
 use super::Hands;
 use super::composed::{Form, Turn, turn};
-use super::owned::{Application, may_change, may_delete};
+use super::owned::{Application, may_delete};
 use super::record::{Books, Entry, Owned, Record};
+use super::write::Pen;
 use crate::prune::{self, Pruned};
 use crate::successors;
 
@@ -83,6 +86,10 @@ pub(crate) enum Error {
     Unreadable(#[from] serde_json::Error),
     #[error(transparent)]
     Object(#[from] runtime_apply::Error),
+    #[error("cannot put the components in order: {0}")]
+    Order(#[from] graph::Error<usize>),
+    #[error("cannot apply component {component:?}: vela-core panicked: {said}")]
+    Panicked { component: String, said: String },
 }
 
 impl Error {
@@ -105,7 +112,7 @@ pub(crate) async fn apply(
     let before = record.clone();
     begin(&mut record, desired);
     let stored = hands.records.write(key, &record, stored).await.map_err(Error::Record)?;
-    let mut books = Books { before, record, stored };
+    let pen = Pen::new(hands, application, before, Books { record, stored });
     let mut applied = Applied::default();
     let mut done = BTreeSet::new();
     loop {
@@ -113,11 +120,15 @@ pub(crate) async fn apply(
         if next.is_empty() {
             break;
         }
+        let mut waves: BTreeMap<i32, Vec<&Node>> = BTreeMap::new();
         for node in next.into_iter().filter_map(|index| desired.nodes.get(index)) {
-            apply_node(hands, application, node, &mut books, &mut applied).await?;
+            waves.entry(node.wave).or_default().push(node);
+        }
+        for nodes in waves.into_values() {
+            pen.write(nodes, &mut applied).await?;
         }
     }
-    let Books { mut record, stored, .. } = books;
+    let Books { mut record, stored } = pen.into_books();
     applied.waiting = desired.nodes.len().saturating_sub(done.len());
     if applied.errors.is_empty() && applied.waiting == 0 {
         let proof = Complete { desired };
@@ -166,14 +177,14 @@ fn begin(record: &mut Record, desired: &Desired) {
             wave: Some(wave),
             component: Some(node.component.clone()),
             trait_type: piece.trait_type.clone(),
-            // Taking the mark off is a write of the record, and [`apply_node`] writes the object.
+            // Taking the mark off is a write of the record, and [`super::write`] writes the object.
             unwanted: false,
         };
     }
 }
 
 /// Hash of an object without the name of the revision it is made by: what it means does not depend on that.
-fn content(object: &DynamicObject) -> String {
+pub(super) fn content(object: &DynamicObject) -> String {
     let mut object = object.clone();
     if let Some(labels) = &mut object.metadata.labels {
         labels.remove(labels::APP_REVISION);
@@ -183,7 +194,11 @@ fn content(object: &DynamicObject) -> String {
 
 /// The desired object, as it is written now. One that was applied with the same content before keeps the name of the
 /// revision that did it: a new revision writes what it changes and nothing else.
-fn as_written(desired: &DynamicObject, live: Option<&DynamicObject>, recorded: bool) -> DynamicObject {
+pub(super) fn as_written(
+    desired: &DynamicObject,
+    live: Option<&DynamicObject>,
+    recorded: bool,
+) -> DynamicObject {
     let mut object = desired.clone();
     let named = |object: &DynamicObject| {
         let labels = object.metadata.labels.as_ref()?;
@@ -204,77 +219,6 @@ fn pieces(desired: &Desired) -> impl Iterator<Item = (i32, &Node, &Piece)> {
 
 fn wanted(desired: &Desired) -> BTreeSet<Owned> {
     pieces(desired).map(|(_, _, piece)| Owned::of(&piece.object)).collect()
-}
-
-/// Apply one component; its first failure leaves the rest of it alone, and a failed write of the record ends the lap.
-async fn apply_node(
-    hands: &Hands,
-    application: &Application<'_>,
-    node: &Node,
-    books: &mut Books,
-    applied: &mut Applied,
-) -> Result<(), Error> {
-    for piece in &node.pieces {
-        let owned = Owned::of(&piece.object);
-        match apply_piece(hands, application, piece, &owned, books).await {
-            Ok(done) => {
-                match done.outcome {
-                    Outcome::Created => applied.created += 1,
-                    Outcome::Configured => applied.configured += 1,
-                    Outcome::Unchanged => {}
-                }
-                if let Some(entry) = books.record.entries.get_mut(&owned) {
-                    entry.uid = done.object.metadata.uid.clone();
-                }
-                applied.live.insert(piece.name.clone(), done.object);
-            }
-            Err(Error::Object(error)) => {
-                applied.errors.insert(piece.name.clone(), error.to_string());
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Apply one object, after the record forgot a former one that is gone.
-async fn apply_piece(
-    hands: &Hands,
-    application: &Application<'_>,
-    piece: &Piece,
-    owned: &Owned,
-    books: &mut Books,
-) -> Result<runtime_apply::Applied, Error> {
-    let known = books.before.entries.get(owned);
-    // Only a complete record tells what is on the live object; an interrupted lap wrote who knows what.
-    let recorded = books.before.complete
-        && known
-            .is_some_and(|entry| !entry.unwanted && entry.hash.as_deref() == Some(&content(&piece.object)));
-    let uid = known.and_then(|entry| entry.uid.clone());
-    let kind = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await.map_err(|source| {
-        runtime_apply::Error::Kind { object: runtime_apply::describe(&piece.object), source }
-    })?;
-    let informer = hands.owned.informer(&kind).await.ok();
-    let mut live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-    if live.is_none() && uid.is_some() {
-        // It may have lost the label by which it is watched, and then only its uid tells that it is ours.
-        let api = kind.api(hands.context.client.clone(), &owned.key.namespace);
-        live = api.get_opt(&owned.key.name).await.map(|found| found.map(Arc::new)).map_err(|source| {
-            runtime_apply::Error::Client { object: runtime_apply::describe(&piece.object), source }
-        })?;
-        if live.is_none() {
-            let forgotten = books.forget_former(&hands.records, &application.key, owned).await;
-            forgotten.map_err(Error::Record)?;
-        }
-    }
-    let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), &piece.object, live);
-    let object = as_written(&piece.object, live.as_deref(), recorded);
-    let done = hands.context.applier.apply(&object, live, recorded, Conflicts::Force, &guard).await?;
-    if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
-        informer.observe((*done.object).clone());
-    }
-    Ok(done)
 }
 
 /// Delete what the record has and the applied set has not; only an object of this application is deleted, and only

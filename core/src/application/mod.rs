@@ -12,6 +12,7 @@ mod record;
 mod registered;
 pub(crate) mod report;
 mod revisions;
+mod write;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -56,8 +56,6 @@ pub(crate) struct Record {
 
 /// The record of one application while a set is applied.
 pub(crate) struct Books {
-    /// As the lap found it.
-    pub(crate) before: Record,
     /// As the lap is going to leave it.
     pub(crate) record: Record,
     /// What is stored of it.

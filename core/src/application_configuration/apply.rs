@@ -1,10 +1,11 @@
-//! Graph → Applied: writes workloads, traits and memberships in scopes, component by component.
+//! Graph → Applied: writes workloads and traits, several components at the same time, then memberships in scopes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use vela_crds::annotations::LAST_APPLIED_CONFIGURATION;
 use vela_engine::application_configuration::garbage::mark;
 use vela_engine::application_configuration::render::{
@@ -12,12 +13,14 @@ use vela_engine::application_configuration::render::{
 };
 use vela_engine::application_configuration::{ApplyOnce, Graph};
 use vela_runtime::Key;
-use vela_runtime::apply::{Conflicts, Error, Outcome, describe};
+use vela_runtime::apply::{self as runtime_apply, Conflicts, Error, describe};
+use vela_runtime::graph::{Cause, Graph as Writes, Outcome, Run};
 use vela_runtime::owner::controller_of;
 
 use super::siblings::{self, Holder};
 use super::{Hands, scopes};
 use crate::application::fetch::json;
+use crate::order::{Thing, earlier};
 
 /// What a lap that applied everything knows.
 #[derive(Debug, Default)]
@@ -38,11 +41,53 @@ pub(super) struct Order<'a> {
     pub(super) status: Option<&'a Value>,
 }
 
-/// Apply every component in the order written; the first failure leaves the later ones for another lap.
+/// What became of one component's objects.
+#[derive(Default)]
+struct Part {
+    written: usize,
+    uids: BTreeSet<String>,
+}
+
+/// Apply the components, several at the same time. The first failure leaves those that were not begun for another lap;
+/// what was begun is ended. The failure that is told is that of the component written first.
 pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, String> {
+    let components = order.graph.components();
+    let objects: Vec<Vec<Thing<'_>>> = components
+        .iter()
+        .map(|component| component.objects().map(|object| Thing::of_json(&object.object)).collect())
+        .collect();
+    let mut writes = Writes::new();
+    for (at, (component, earlier)) in components.iter().zip(earlier(&objects)).enumerate() {
+        writes.add(at, component, earlier).map_err(|error| error.to_string())?;
+    }
+    let stop = CancellationToken::new();
+    let run = Run::new(hands.context.options.concurrent_writes).until(stop.clone());
+    let report = writes.run(&run, async |_, component| {
+        apply_component(hands, order, component).await.map_err(|error| {
+            stop.cancel();
+            Cause::later(error)
+        })
+    });
+    let outcomes = report.await.into_outcomes();
     let mut applied = Applied::default();
-    for component in order.graph.components() {
-        apply_component(hands, order, component, &mut applied).await?;
+    for (component, (_, outcome)) in components.iter().zip(&outcomes) {
+        // Those behind a failure belong to the next lap.
+        let Outcome::Done(part) = outcome else { break };
+        applied.written += part.written;
+        applied.uids.extend(part.uids.iter().cloned());
+        // Components may share a scope, whose list is edited by one after the other.
+        let joined = scopes::join(hands, component).await;
+        applied.written += joined.map_err(|error| format!("cannot apply scope: {error}"))?;
+    }
+    for (component, (_, outcome)) in components.iter().zip(outcomes) {
+        if let Outcome::Failed(cause) = outcome {
+            return Err(match cause {
+                Cause::Panicked(said) => {
+                    format!("cannot apply component {:?}: vela-core panicked: {said}", component.name)
+                }
+                cause => cause.to_string(),
+            });
+        }
     }
     Ok(applied)
 }
@@ -51,8 +96,8 @@ async fn apply_component(
     hands: &Hands,
     order: &Order<'_>,
     component: &RenderedComponent,
-    applied: &mut Applied,
-) -> Result<(), String> {
+) -> Result<Part, String> {
+    let mut part = Part::default();
     for (index, object) in component.objects().enumerate() {
         let done = apply_one(hands, order, object).await.map_err(|error| match index {
             0 => format!("cannot apply workload {:?}: {error}", object.key().name),
@@ -62,12 +107,10 @@ async fn apply_component(
             }
         })?;
         let Some((live, outcome)) = done else { continue };
-        applied.written += usize::from(outcome != Outcome::Unchanged);
-        applied.uids.extend(live.metadata.uid.clone());
+        part.written += usize::from(outcome != runtime_apply::Outcome::Unchanged);
+        part.uids.extend(live.metadata.uid.clone());
     }
-    let joined = scopes::join(hands, component).await;
-    applied.written += joined.map_err(|error| format!("cannot apply scope: {error}"))?;
-    Ok(())
+    Ok(part)
 }
 
 /// The live object afterwards, or nothing when it is not there and stays so.
@@ -75,7 +118,7 @@ async fn apply_one(
     hands: &Hands,
     order: &Order<'_>,
     rendered: &RenderedObject,
-) -> Result<Option<(Arc<DynamicObject>, Outcome)>, Error> {
+) -> Result<Option<(Arc<DynamicObject>, runtime_apply::Outcome)>, Error> {
     let mut object = rendered.object.clone();
     // The era's other writers merge three ways and need the base of it on the object.
     annotate_last_applied(&mut object);
@@ -90,7 +133,7 @@ async fn apply_one(
     let key = Key::of(&desired);
     let mut live = informer.as_ref().and_then(|informer| informer.get(&key));
     if rendered.unsatisfied || rendered.left {
-        return Ok(live.map(|live| (live, Outcome::Unchanged)));
+        return Ok(live.map(|live| (live, runtime_apply::Outcome::Unchanged)));
     }
     if order.mode != ApplyOnce::Off && live.is_none() {
         // Whether it is missing decides, so it is not left to the cache.
@@ -101,7 +144,7 @@ async fn apply_one(
     }
     let seen = live.as_ref().map(|live| json(live));
     if !order.mode.applies(&object, seen.as_ref(), order.status) {
-        return Ok(live.map(|live| (live, Outcome::Unchanged)));
+        return Ok(live.map(|live| (live, runtime_apply::Outcome::Unchanged)));
     }
     let base = |object: &DynamicObject| {
         let annotations = object.metadata.annotations.as_ref();
@@ -111,14 +154,14 @@ async fn apply_one(
     let configuration = order.graph.rendered().document();
     let own = Key::new(order.graph.rendered().namespace(), configuration.name());
     if let Some(live) = live.as_ref().filter(|live| siblings::holder(hands, &own, live) == Holder::Later) {
-        return Ok(Some((live.clone(), Outcome::Unchanged)));
+        return Ok(Some((live.clone(), runtime_apply::Outcome::Unchanged)));
     }
     let guard = |live: &DynamicObject| match siblings::holder(hands, &own, live) {
         Holder::Former => Ok(()),
         Holder::Other | Holder::Later => may_apply(live, order.uid),
     };
     let done = hands.context.applier.apply(&desired, live, recorded, Conflicts::Force, &guard).await?;
-    if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
+    if let Some(informer) = informer.filter(|_| done.outcome != runtime_apply::Outcome::Unchanged) {
         informer.observe((*done.object).clone());
     }
     Ok(Some((done.object, done.outcome)))

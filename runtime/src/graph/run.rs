@@ -3,10 +3,12 @@
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use futures::stream::FuturesUnordered;
-use futures::{FutureExt as _, StreamExt as _};
+use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::report::{Cause, Outcome, Report};
@@ -55,6 +57,28 @@ impl Run {
     }
 }
 
+/// Nodes that run, in the order they began in. Whatever wakes one of them, they are looked at in this order: what
+/// several wait for may wake them in any order (the waiters of a `tokio::sync::watch` are woken by chance). There are
+/// few of them, as many as the limit allows, so that looking at each costs nothing beside what they do.
+struct Running<F>(Vec<(usize, Pin<Box<F>>)>);
+
+impl<F: Future> Running<F> {
+    /// The next one that ends; nothing when none runs.
+    async fn next(&mut self) -> Option<(usize, F::Output)> {
+        poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, F::Output)>> {
+        for at in 0..self.0.len() {
+            if let Poll::Ready(output) = self.0[at].1.as_mut().poll(context) {
+                let (place, _) = self.0.remove(at);
+                return Poll::Ready(Some((place, output)));
+            }
+        }
+        if self.0.is_empty() { Poll::Ready(None) } else { Poll::Pending }
+    }
+}
+
 /// How far a run is.
 struct Progress<T, E> {
     /// How many blockers each node still waits for.
@@ -81,18 +105,18 @@ impl<K: Ord + Clone + Debug, N> Graph<K, N> {
         Fut: Future<Output = Result<T, Cause<E>>>,
     {
         let mut progress = Progress::new(&self.nodes);
-        let mut running = FuturesUnordered::new();
+        let mut running = Running(Vec::new());
         // A future of its own, so that a panic on the way to the first wait is caught too.
         let begin = |place: usize, at: &'g Node<K, N>| {
             let node = &node;
             let work = async move { node(&at.key, &at.content).await };
-            async move { (place, AssertUnwindSafe(work).catch_unwind().await) }
+            (place, Box::pin(AssertUnwindSafe(work).catch_unwind()))
         };
         loop {
-            while running.len() < run.concurrency && !run.cancel.is_cancelled() {
+            while running.0.len() < run.concurrency && !run.cancel.is_cancelled() {
                 let Some(place) = progress.ready.pop_first() else { break };
                 progress.ends[place] = End::Running;
-                running.push(begin(place, &self.nodes[place]));
+                running.0.push(begin(place, &self.nodes[place]));
             }
             let ended = match run.on_cancel {
                 OnCancel::Await => running.next().await,

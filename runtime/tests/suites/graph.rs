@@ -110,6 +110,31 @@ async fn the_limit_is_used_and_kept_and_the_order_is_always_the_same() {
     }
 }
 
+#[tokio::test]
+async fn nodes_that_wait_for_the_same_go_on_in_the_order_they_began_in() {
+    let mut wide: Graph<usize, ()> = Graph::new();
+    (0..20).for_each(|node| wide.add(node, (), []).unwrap());
+    // The waiters of such a channel are woken by chance.
+    for _ in 0..20 {
+        let (sender, receiver) = tokio::sync::watch::channel(false);
+        let log = Log::default();
+        let run = Run::new(20);
+        let report = wide.run(&run, async |node, ()| {
+            let mut receiver = receiver.clone();
+            receiver.changed().await.unwrap();
+            log.add(node.to_string());
+            tokio::task::yield_now().await;
+            Answer::Ok(0)
+        });
+        let (report, ()) = tokio::join!(report, async {
+            tokio::task::yield_now().await;
+            sender.send(true).unwrap();
+        });
+        assert!(report.is_complete());
+        assert_eq!(log.take(), (0..20).map(|node| node.to_string()).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn what_cannot_be_run_is_refused_and_leaves_the_graph_as_it_was() {
     let mut graph = graph(&[("a", &[])]);
