@@ -55,7 +55,7 @@ pub(crate) struct Checker {
     foreign: BTreeSet<String>,
     /// When a process last read an application past its caches, since it last wrote for it.
     confirmed: BTreeMap<(Process, String), u64>,
-    /// Writes of controllers, without the lease.
+    /// Write requests of controllers, without the lease.
     pub(crate) writes: u64,
     /// The last of them, for messages.
     pub(crate) last_write: String,
@@ -95,7 +95,8 @@ impl Checker {
                 }
                 continue;
             }
-            if request.revisions.0 != request.revisions.1 && !request.path.contains("/leases/") {
+            // One that changes nothing counts, too: it would be sent again at every look.
+            if !request.path.contains("/leases") {
                 self.writes += 1;
                 self.last_write = format!("{} {}", request.method, request.path);
             }
@@ -222,6 +223,10 @@ impl Checker {
             let what = format!("{what} is deleted without a look at application {name} past the caches");
             return Err(Violation::new("wrongful delete", what));
         };
+        if changed_after(event, *read) {
+            let what = format!("{what} is deleted, and it was changed after the look that decided so");
+            return Err(Violation::new("wrongful delete", what));
+        }
         let then = history.iter().rev().find(|(from, _)| from <= read).and_then(|(_, state)| state.clone());
         let Some(then) = then else { return Ok(()) };
         let place = (event.key.resource.to_string(), event.key.name.clone());
@@ -251,6 +256,13 @@ impl Checker {
             format!("{what} is made before the record of application {name} names it"),
         ))
     }
+}
+
+/// Is what the event took away of a later version than that look?
+fn changed_after(event: &Event, look: u64) -> bool {
+    let before = event.previous.as_deref().unwrap_or(&event.entry);
+    let version = before["metadata"]["resourceVersion"].as_str().and_then(|version| version.parse().ok());
+    version.is_some_and(|version: u64| version > look)
 }
 
 /// The owner that controls an object.

@@ -49,6 +49,7 @@ fn what_is_broken_on_purpose_is_found() {
         (Sabotage::NoDeletion, "convergence", 3),
         (Sabotage::EverybodyLeads, "single writer", 3),
         (Sabotage::StaleLook, "wrongful delete", 8),
+        (Sabotage::RestlessStatus, "quiet", 3),
     ];
     for (sabotage, promise, seeds) in found {
         let arguments = Arguments { sabotage: Some(sabotage), ..arguments(seeds) };
