@@ -272,11 +272,13 @@ fn lease_namespace(given: &str) -> String {
     }
 }
 
-/// An identity no other process has: host, process and start time.
+/// An identity no other process has, as client-go writes them: the host and a uuid. Where the system gives none, the
+/// process and the moment of its start do the same.
 fn identity() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let started = jiff::Timestamp::now().as_nanosecond();
-    format!("{}_{}-{started:x}", host.trim(), std::process::id())
+    let unique = std::fs::read_to_string("/proc/sys/kernel/random/uuid")
+        .unwrap_or_else(|_| format!("{}-{:x}", std::process::id(), jiff::Timestamp::now().as_nanosecond()));
+    format!("{}_{}", host.trim(), unique.trim())
 }
 
 #[cfg(test)]

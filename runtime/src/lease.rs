@@ -1,11 +1,15 @@
 //! A Lease object in → at most one leader at a time; compatible with client-go's leader election.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-use kube::api::{Api, ObjectMeta, PostParams};
-use tokio::time::Instant;
+use kube::api::{Api, ObjectMeta, PostParams, WatchEvent, WatchParams};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
@@ -16,6 +20,18 @@ pub const LEASE_DURATION: Duration = Duration::from_secs(15);
 pub const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 /// Time between two attempts to acquire or renew.
 pub const RETRY_PERIOD: Duration = Duration::from_secs(2);
+/// A waiting candidate asks up to this much later, each at another moment: candidates must not all write at once.
+const JITTER_AT_MOST: Duration = Duration::from_millis(400);
+/// One attempt takes no longer: an answer that got lost must leave time for further attempts before the deadline.
+const ATTEMPT_AT_MOST: Duration = Duration::from_secs(4);
+/// Giving the lease back may not hold up the end of a process any longer; afterwards it expires.
+const RELEASE_AT_MOST: Duration = Duration::from_secs(5);
+/// A renewal that was under way may come between the read and the write of a release.
+const RELEASE_ATTEMPTS: usize = 3;
+/// Longest life of a candidate's watch, in seconds; the next one follows.
+const WATCH_SECONDS: u32 = 280;
+/// Pause after a watch that was refused or cut: asking every two seconds goes on without it.
+const WATCH_PAUSE: Duration = Duration::from_secs(10);
 
 /// Where the lease lives and who asks for it.
 #[derive(Clone, Debug)]
@@ -34,6 +50,27 @@ pub struct Elector {
     config: Config,
     /// The last lease seen and when, by our own clock: other hosts' clocks are not trusted.
     seen: Option<(LeaseSpec, Instant)>,
+    /// When the last attempt began that ended with the lease in our hands.
+    renewed: Option<Instant>,
+    /// Attempts so far, for the jitter.
+    attempts: u64,
+    /// The version of the lease seen last, from which a watch goes on.
+    version: Option<String>,
+    /// Never contended: the lock only lets several threads hold a reference to this candidate.
+    watch: Option<Mutex<News>>,
+    watch_again: Option<Instant>,
+}
+
+type News = BoxStream<'static, Result<WatchEvent<Lease>, kube::Error>>;
+
+/// What came of asking for the lease.
+enum Answer {
+    /// It is ours until the duration is over.
+    Held,
+    /// Somebody else holds it.
+    Foreign,
+    /// Somebody wrote it between our read and our write: whether it is ours must be asked again.
+    Raced,
 }
 
 impl std::fmt::Debug for Elector {
@@ -45,49 +82,125 @@ impl std::fmt::Debug for Elector {
 impl Elector {
     /// A candidate that does not ask yet.
     pub fn new(client: kube::Client, config: Config) -> Self {
-        Self { api: Api::namespaced(client, &config.namespace), config, seen: None }
+        let api = Api::namespaced(client, &config.namespace);
+        Self {
+            api,
+            config,
+            seen: None,
+            renewed: None,
+            attempts: 0,
+            version: None,
+            watch: None,
+            watch_again: None,
+        }
     }
 
-    /// Wait until this process leads; false when stopped first.
+    /// The name of the lease.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// Wait until this process leads; false when stopped first, and then nothing is held.
     pub async fn acquire(&mut self, stop: &CancellationToken) -> bool {
+        let mut told = None;
         loop {
-            match self.attempt().await {
-                Ok(true) => return true,
-                Ok(false) => {}
-                Err(error) => tracing::warn!(%error, lease = %self.config.name, "cannot ask for the lease"),
+            let began = Instant::now();
+            let attempt = tokio::select! {
+                biased;
+                () = stop.cancelled() => None,
+                attempt = timeout(ATTEMPT_AT_MOST, self.attempt()) => Some(attempt),
+            };
+            match attempt {
+                // The attempt may have reached the server before it was dropped.
+                None => {
+                    if self.attempts > 0
+                        && let Err(error) = self.release().await
+                    {
+                        tracing::debug!(%error, lease = %self.config.name, "cannot look whether the lease is ours");
+                    }
+                    return false;
+                }
+                Some(Ok(Ok(Answer::Held))) => {
+                    self.renewed = Some(began);
+                    self.watch = None;
+                    return true;
+                }
+                Some(Ok(Ok(Answer::Foreign | Answer::Raced))) => {
+                    let holder = self.seen.as_ref().and_then(|(spec, _)| spec.holder_identity.clone());
+                    if holder != told {
+                        let name = holder.as_deref().unwrap_or_default();
+                        tracing::info!(lease = %self.config.name, holder = name, "another process leads; waiting");
+                        told = holder;
+                    }
+                }
+                Some(Ok(Err(error))) => {
+                    tracing::warn!(%error, lease = %self.config.name, "cannot ask for the lease");
+                }
+                Some(Err(_)) => {
+                    tracing::warn!(lease = %self.config.name, after = ?ATTEMPT_AT_MOST, "no answer to the question for the lease");
+                }
             }
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return false,
-                () = tokio::time::sleep(RETRY_PERIOD) => {}
+                () = self.turn() => {}
             }
         }
     }
 
-    /// Renew until stopped or lost; true when the lease was lost.
-    pub async fn hold(&mut self, stop: &CancellationToken) -> bool {
-        let mut renewed = Instant::now();
+    /// Renew until told to let go, or until lost; true when the lease was lost. The lease has to be acquired before.
+    pub async fn hold(&mut self, let_go: &CancellationToken) -> bool {
         loop {
+            let deadline = self.renewed.unwrap_or_else(Instant::now) + RENEW_DEADLINE;
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return false,
-                () = tokio::time::sleep(RETRY_PERIOD) => {}
+                () = let_go.cancelled() => return false,
+                () = sleep_until(deadline.min(Instant::now() + RETRY_PERIOD)) => {}
             }
-            match tokio::time::timeout_at(renewed + RENEW_DEADLINE, self.attempt()).await {
-                Ok(Ok(true)) => renewed = Instant::now(),
-                Ok(Ok(false)) => return true,
-                Ok(Err(error)) => tracing::warn!(%error, lease = %self.config.name, "cannot renew the lease"),
-                Err(_) => return true,
-            }
-            if renewed.elapsed() >= RENEW_DEADLINE {
+            let began = Instant::now();
+            // Also when the whole process stood still for a while: somebody else may lead since.
+            if began >= deadline {
                 return true;
+            }
+            let attempt = timeout_at(deadline.min(began + ATTEMPT_AT_MOST), self.attempt());
+            let answer = tokio::select! {
+                biased;
+                () = let_go.cancelled() => return false,
+                answer = attempt => answer,
+            };
+            match answer {
+                Ok(Ok(Answer::Held)) => self.renewed = Some(began),
+                Ok(Ok(Answer::Foreign)) => return true,
+                // Somebody else's write, a label for example, is no loss.
+                Ok(Ok(Answer::Raced)) => {
+                    tracing::debug!(lease = %self.config.name, "the lease was written meanwhile")
+                }
+                Ok(Err(error)) => tracing::warn!(%error, lease = %self.config.name, "cannot renew the lease"),
+                Err(_) => tracing::warn!(lease = %self.config.name, "no answer to the renewal of the lease"),
             }
         }
     }
 
     /// Give the lease back, so that the next candidate need not wait for it to expire.
     pub async fn release(&self) -> Result<(), kube::Error> {
-        let mut lease = self.api.get(&self.config.name).await?;
+        timeout(RELEASE_AT_MOST, self.release_inside()).await.unwrap_or_else(|_| {
+            let trouble = std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time");
+            Err(kube::Error::Service(trouble.into()))
+        })
+    }
+
+    async fn release_inside(&self) -> Result<(), kube::Error> {
+        for _ in 1..RELEASE_ATTEMPTS {
+            match self.release_once().await {
+                Err(kube::Error::Api(status)) if status.code == 409 => {}
+                other => return other,
+            }
+        }
+        self.release_once().await
+    }
+
+    async fn release_once(&self) -> Result<(), kube::Error> {
+        let Some(mut lease) = self.api.get_opt(&self.config.name).await? else { return Ok(()) };
         let spec = lease.spec.get_or_insert_default();
         if spec.holder_identity.as_deref() != Some(&self.config.identity) {
             return Ok(());
@@ -99,7 +212,8 @@ impl Elector {
         Ok(())
     }
 
-    async fn attempt(&mut self) -> Result<bool, kube::Error> {
+    async fn attempt(&mut self) -> Result<Answer, kube::Error> {
+        self.attempts += 1;
         let now = MicroTime(clock::now());
         let wanted = |acquired: Option<MicroTime>, transitions: i32| LeaseSpec {
             holder_identity: Some(self.config.identity.clone()),
@@ -118,32 +232,106 @@ impl Elector {
             return written(self.api.create(&PostParams::default(), &lease).await);
         };
         let held = lease.spec.clone().unwrap_or_default();
-        if self.seen.as_ref().is_none_or(|(spec, _)| *spec != held) {
-            self.seen = Some((held.clone(), Instant::now()));
-        }
-        let holder = held.holder_identity.as_deref().unwrap_or_default();
-        let ours = holder == self.config.identity;
-        let duration = held.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
-        let duration = duration.map_or(LEASE_DURATION, Duration::from_secs);
-        let expired = self.seen.as_ref().is_none_or(|(_, since)| since.elapsed() >= duration);
-        if !ours && !holder.is_empty() && !expired {
-            return Ok(false);
-        }
-        let transitions = held.lease_transitions.unwrap_or(0);
+        let (acquired, transitions) = (held.acquire_time.clone(), held.lease_transitions.unwrap_or(0));
+        let ours = held.holder_identity.as_deref() == Some(self.config.identity.as_str());
+        self.version = lease.metadata.resource_version.clone();
         lease.spec = Some(if ours {
-            wanted(held.acquire_time, transitions)
+            wanted(acquired, transitions)
         } else {
             wanted(None, transitions.saturating_add(1))
         });
+        self.see(held);
+        if !ours && self.free_at().is_some_and(|free| free > Instant::now()) {
+            return Ok(Answer::Foreign);
+        }
         written(self.api.replace(&self.config.name, &PostParams::default(), &lease).await)
+    }
+
+    /// A lease counts from the moment we saw it change, whatever its own times say.
+    fn see(&mut self, held: LeaseSpec) {
+        if self.seen.as_ref().is_none_or(|(spec, _)| *spec != held) {
+            self.seen = Some((held, Instant::now()));
+        }
+    }
+
+    /// When the lease seen last may be taken; nothing when it may be taken now.
+    fn free_at(&self) -> Option<Instant> {
+        let (held, since) = self.seen.as_ref()?;
+        if held.holder_identity.as_deref().unwrap_or_default().is_empty() {
+            return None;
+        }
+        let seconds = held.lease_duration_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+        Some(*since + seconds.map_or(LEASE_DURATION, Duration::from_secs))
+    }
+
+    /// Wait until asking again makes sense: the holder gave the lease back, it expires, or a while has passed.
+    async fn turn(&mut self) {
+        let next = Instant::now() + RETRY_PERIOD + self.jitter();
+        loop {
+            let until =
+                self.free_at().filter(|free| *free > Instant::now()).map_or(next, |free| free.min(next));
+            tokio::select! {
+                biased;
+                event = self.news() => if self.hears(event) { return },
+                () = sleep_until(until) => return,
+            }
+        }
+    }
+
+    /// Another moment for each candidate and attempt, and the same in every run of one.
+    fn jitter(&self) -> Duration {
+        let mut hasher = DefaultHasher::new();
+        (&self.config.identity, self.attempts).hash(&mut hasher);
+        JITTER_AT_MOST.mul_f64(f64::from((hasher.finish() >> 32) as u32) / f64::from(u32::MAX))
+    }
+
+    /// The next event of the watch, which is opened if it may be; nothing when it ended. Waits for ever without one.
+    async fn news(&mut self) -> Option<WatchEvent<Lease>> {
+        if self.watch.is_none() {
+            let Some(version) = self.version.clone() else { return std::future::pending().await };
+            if let Some(again) = self.watch_again {
+                sleep_until(again).await;
+            }
+            let name = format!("metadata.name={}", self.config.name);
+            let params = WatchParams::default().fields(&name).timeout(WATCH_SECONDS);
+            match self.api.watch(&params, &version).await {
+                Ok(watch) => self.watch = Some(Mutex::new(watch.boxed())),
+                Err(error) => {
+                    tracing::debug!(%error, lease = %self.config.name, "cannot watch the lease");
+                    return None;
+                }
+            }
+        }
+        let watch = self.watch.as_mut()?.get_mut().unwrap_or_else(PoisonError::into_inner);
+        watch.next().await?.ok()
+    }
+
+    /// Take in an event; true when it is worth asking for the lease at once.
+    fn hears(&mut self, event: Option<WatchEvent<Lease>>) -> bool {
+        match event {
+            Some(WatchEvent::Added(lease) | WatchEvent::Modified(lease)) => {
+                self.version = lease.metadata.resource_version;
+                self.see(lease.spec.unwrap_or_default());
+                self.free_at().is_none()
+            }
+            Some(WatchEvent::Deleted(_)) => true,
+            Some(WatchEvent::Bookmark(_)) => false,
+            // Closed or refused: the next question brings a version from which a new one can go on.
+            Some(WatchEvent::Error(_)) | None => {
+                self.watch = None;
+                self.version = None;
+                self.watch_again = Some(Instant::now() + WATCH_PAUSE);
+                false
+            }
+        }
     }
 }
 
 /// Another candidate was faster: not an error.
-fn written(result: Result<Lease, kube::Error>) -> Result<bool, kube::Error> {
+fn written(result: Result<Lease, kube::Error>) -> Result<Answer, kube::Error> {
     match result {
-        Ok(_) => Ok(true),
-        Err(kube::Error::Api(status)) if status.code == 409 => Ok(false),
+        Ok(_) => Ok(Answer::Held),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(Answer::Raced),
         Err(error) => Err(error),
     }
 }
