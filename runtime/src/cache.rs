@@ -117,6 +117,18 @@ pub struct Informer {
     watch: Watch,
     state: Mutex<State>,
     synced: Sender<bool>,
+    /// Whether the server is away, as this watch knows it.
+    away: Sender<bool>,
+    /// Counts how often the server came back, for the whole cache.
+    returns: Sender<u64>,
+}
+
+/// Why a watch does not follow its kind.
+#[derive(Clone, Debug)]
+struct Trouble {
+    text: String,
+    /// The server answered, and asking again the same way will not help.
+    refused: bool,
 }
 
 #[derive(Default)]
@@ -127,7 +139,7 @@ struct State {
     untold: Untold,
     /// The newest version the watch has passed: a write's answer older than this is no news.
     passed: u64,
-    failure: Option<String>,
+    failure: Option<Trouble>,
 }
 
 impl fmt::Debug for Informer {
@@ -137,8 +149,13 @@ impl fmt::Debug for Informer {
 }
 
 impl Informer {
+    #[cfg(test)]
     pub(crate) fn new(watch: Watch) -> Self {
-        Self { watch, state: Mutex::default(), synced: channel(false).0 }
+        Self::told(watch, channel(0).0)
+    }
+
+    fn told(watch: Watch, returns: Sender<u64>) -> Self {
+        Self { watch, state: Mutex::default(), synced: channel(false).0, away: channel(false).0, returns }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -212,11 +229,15 @@ impl Informer {
         let waited = tokio::time::timeout(SYNC_TIMEOUT, synced.wait_for(|synced| *synced)).await;
         match waited {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(NotSynced {
-                kind: self.watch.resource.kind.clone(),
-                api_version: self.watch.resource.api_version.clone(),
-                cause: self.lock().failure.clone().unwrap_or_else(|| "no answer yet".into()),
-            }),
+            _ => {
+                let trouble = self.lock().failure.clone();
+                Err(NotSynced {
+                    kind: self.watch.resource.kind.clone(),
+                    api_version: self.watch.resource.api_version.clone(),
+                    refused: trouble.as_ref().is_some_and(|trouble| trouble.refused),
+                    cause: trouble.map_or_else(|| "no answer yet".into(), |trouble| trouble.text),
+                })
+            }
         }
     }
 
@@ -267,11 +288,11 @@ impl Informer {
                 state.passed = state.passed.max(version_of(new));
             }
             let changes = state.untold.changes(&fresh, known, first);
-            state.failure = None;
             (changes, state.handlers.clone())
         };
         // Synced before the handlers run: a reconcile they wake must find the copy readable.
         self.synced.send_replace(true);
+        self.connected();
         for change in &changes {
             handlers.iter().for_each(|handler| handler(change));
         }
@@ -308,12 +329,28 @@ impl Informer {
         handlers.iter().for_each(|handler| handler(&change));
     }
 
-    pub(crate) fn failed(&self, error: &str) {
+    pub(crate) fn failed(&self, error: &str, refused: bool) {
         let mut state = self.lock();
-        if state.failure.as_deref() != Some(error) {
+        if state.failure.as_ref().is_none_or(|known| known.text != error) {
             tracing::warn!(kind = %self.watch.resource.kind, error, "watch interrupted; trying again");
         }
-        state.failure = Some(error.to_owned());
+        state.failure = Some(Trouble { text: error.to_owned(), refused });
+        drop(state);
+        self.away.send_replace(!refused);
+    }
+
+    /// The server follows the kind with us (again).
+    pub(crate) fn connected(&self) {
+        self.lock().failure = None;
+        if self.away.send_replace(false) {
+            self.returns.send_modify(|times| *times += 1);
+        }
+    }
+
+    /// Wait until the server is not away: the copy follows it, or the server says why it may not.
+    async fn current(&self) {
+        // The sender lives as long as this does.
+        let _ = self.away.subscribe().wait_for(|away| !away).await;
     }
 }
 
@@ -341,6 +378,8 @@ pub struct NotSynced {
     pub api_version: String,
     /// The last failure of the watch.
     pub cause: String,
+    /// True when the server answered, and will answer the same again.
+    pub refused: bool,
 }
 
 /// All watches of one process.
@@ -355,6 +394,7 @@ struct Inner {
     informers: Mutex<HashMap<Watch, (usize, Arc<Informer>)>>,
     tasks: TaskTracker,
     stop: CancellationToken,
+    returns: Sender<u64>,
 }
 
 impl fmt::Debug for Cache {
@@ -372,6 +412,7 @@ impl Cache {
                 informers: Mutex::default(),
                 tasks: TaskTracker::new(),
                 stop: CancellationToken::new(),
+                returns: channel(0).0,
             }),
         }
     }
@@ -382,7 +423,7 @@ impl Cache {
         if let Some((_, informer)) = informers.get(&watch) {
             return informer.clone();
         }
-        let informer = Arc::new(Informer::new(watch.clone()));
+        let informer = Arc::new(Informer::told(watch.clone(), self.inner.returns.clone()));
         let number = informers.len();
         informers.insert(watch, (number, informer.clone()));
         self.inner.tasks.spawn(crate::watch::run(
@@ -393,17 +434,43 @@ impl Cache {
         informer
     }
 
-    /// Wait until every watch started so far has its first list.
-    pub async fn synced(&self) -> Result<(), NotSynced> {
+    /// Every informer, oldest first.
+    fn informers(&self) -> Vec<Arc<Informer>> {
         let mut informers: Vec<_> = {
             let informers = self.inner.informers.lock().unwrap_or_else(PoisonError::into_inner);
             informers.values().cloned().collect()
         };
         informers.sort_by_key(|(number, _)| *number);
-        for (_, informer) in informers {
+        informers.into_iter().map(|(_, informer)| informer).collect()
+    }
+
+    /// Wait until every watch started so far has its first list.
+    pub async fn synced(&self) -> Result<(), NotSynced> {
+        for informer in self.informers() {
             informer.synced().await?;
         }
         Ok(())
+    }
+
+    /// Wait until no watch has lost its server.
+    pub(crate) async fn current(&self) {
+        for informer in self.informers() {
+            informer.current().await;
+        }
+    }
+
+    /// Counts how often a watch found a server again that was away.
+    pub(crate) fn returns(&self) -> Receiver<u64> {
+        self.inner.returns.subscribe()
+    }
+
+    /// Why a first list is missing, where the server is away.
+    pub(crate) fn unreachable(&self) -> Option<String> {
+        let trouble = |informer: &Arc<Informer>| {
+            let away = *informer.away.borrow() && !informer.is_synced();
+            away.then(|| informer.lock().failure.clone()).flatten().map(|trouble| trouble.text)
+        };
+        self.informers().iter().find_map(trouble)
     }
 
     /// Stop all watches and wait for them.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -10,6 +11,8 @@ use futures::future::BoxFuture;
 use kube::api::DynamicObject;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::cache::{Change, Informer, Key};
 use crate::metrics::Metrics;
@@ -17,6 +20,9 @@ use crate::queue::{Priority, Queue, Verdict};
 
 /// Longest time one reconcile may take; a hung request must not hold its key for ever.
 pub const RECONCILE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Reconciles of this process so far: the next one's number in the log.
+static RECONCILES: AtomicU64 = AtomicU64::new(1);
 
 /// What a reconcile asks for when it succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,10 +173,15 @@ impl Controller {
         self.kinds.clone()
     }
 
-    /// Work until the queue is closed, then let the running reconciles end.
-    pub(crate) async fn run(self, metrics: Arc<Metrics>) {
-        metrics.started(&self.name, self.workers);
-        let mut workers = JoinSet::new();
+    /// Work until the queue is closed, then let the running reconciles end; once `cut` is cancelled they end where they
+    /// wait, and no further one begins.
+    pub(crate) fn run(
+        &self,
+        metrics: Arc<Metrics>,
+        cut: CancellationToken,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        metrics.started(&self.name, self.workers, &self.queue);
+        let mut workers = Vec::with_capacity(self.workers);
         for _ in 0..self.workers {
             let worker = Worker {
                 name: self.name.clone(),
@@ -179,9 +190,12 @@ impl Controller {
                 timeout: self.timeout,
                 metrics: metrics.clone(),
             };
-            workers.spawn(worker.run());
+            workers.push(cut.clone().run_until_cancelled_owned(worker.run()));
         }
-        while workers.join_next().await.is_some() {}
+        async move {
+            let mut running: JoinSet<_> = workers.into_iter().collect();
+            while running.join_next().await.is_some() {}
+        }
     }
 }
 
@@ -196,42 +210,54 @@ struct Worker {
 impl Worker {
     async fn run(self) {
         while let Some(item) = self.queue.next().await {
-            self.metrics.working(&self.name, 1, self.queue.depth(), item.waited);
+            self.metrics.working(&self.name, item.waited);
             let began = Instant::now();
-            let reconcile = AssertUnwindSafe((self.reconcile)(item.key.clone())).catch_unwind();
-            let outcome = tokio::time::timeout(self.timeout, reconcile).await;
-            let (verdict, result) = match outcome {
-                Ok(Ok(Ok(Action::Done))) => (Verdict::Forget, "success"),
-                Ok(Ok(Ok(Action::RequeueAfter(delay)))) => (Verdict::After(delay), "requeue_after"),
-                Ok(Ok(Err(Failure::Retry(error)))) => {
-                    tracing::warn!(controller = %self.name, key = %item.key, %error, "reconcile failed; it is tried again");
-                    (Verdict::Backoff, "error")
-                }
-                Ok(Ok(Err(Failure::Terminal(error)))) => {
-                    tracing::warn!(controller = %self.name, key = %item.key, %error, "reconcile failed; it waits for a change");
-                    self.metrics.terminal(&self.name);
-                    (Verdict::Forget, "error")
-                }
-                Ok(Err(panic)) => {
-                    let reason = panic
-                        .downcast_ref::<&str>()
-                        .map(ToString::to_string)
-                        .or_else(|| panic.downcast_ref::<String>().cloned())
-                        .unwrap_or_default();
-                    tracing::error!(controller = %self.name, key = %item.key, reason, "reconcile panicked; it is tried again");
-                    self.metrics.panicked(&self.name);
-                    (Verdict::Backoff, "error")
-                }
-                Err(_) => {
-                    tracing::error!(controller = %self.name, key = %item.key, timeout = ?self.timeout, "reconcile took too long; it is tried again");
-                    self.metrics.timed_out(&self.name);
-                    (Verdict::Backoff, "error")
-                }
-            };
-            tracing::debug!(controller = %self.name, key = %item.key, result, ?verdict, "reconciled");
+            let span = tracing::info_span!(
+                "reconcile",
+                controller = %self.name,
+                namespace = %item.key.namespace,
+                name = %item.key.name,
+                id = RECONCILES.fetch_add(1, Ordering::Relaxed),
+            );
+            let (verdict, result) = self.once(item.key.clone()).instrument(span).await;
             self.metrics.reconciled(&self.name, result, began.elapsed());
             self.queue.done(&item.key, verdict);
         }
+    }
+
+    /// One reconcile; whatever goes wrong in it is told and ends here.
+    async fn once(&self, key: Key) -> (Verdict, &'static str) {
+        let reconcile = AssertUnwindSafe((self.reconcile)(key)).catch_unwind();
+        let (verdict, result) = match tokio::time::timeout(self.timeout, reconcile).await {
+            Ok(Ok(Ok(Action::Done))) => (Verdict::Forget, "success"),
+            Ok(Ok(Ok(Action::RequeueAfter(delay)))) => (Verdict::After(delay), "requeue_after"),
+            Ok(Ok(Err(Failure::Retry(error)))) => {
+                tracing::warn!(%error, "reconcile failed; it is tried again");
+                (Verdict::Backoff, "error")
+            }
+            Ok(Ok(Err(Failure::Terminal(error)))) => {
+                tracing::warn!(%error, "reconcile failed; it waits for a change");
+                self.metrics.terminal(&self.name);
+                (Verdict::Forget, "error")
+            }
+            Ok(Err(panic)) => {
+                let reason = panic
+                    .downcast_ref::<&str>()
+                    .map(ToString::to_string)
+                    .or_else(|| panic.downcast_ref::<String>().cloned())
+                    .unwrap_or_default();
+                tracing::error!(reason, "reconcile panicked; it is tried again");
+                self.metrics.panicked(&self.name);
+                (Verdict::Backoff, "error")
+            }
+            Err(_) => {
+                tracing::error!(timeout = ?self.timeout, "reconcile took too long; it is tried again");
+                self.metrics.timed_out(&self.name);
+                (Verdict::Backoff, "error")
+            }
+        };
+        tracing::debug!(result, ?verdict, "reconciled");
+        (verdict, result)
     }
 }
 

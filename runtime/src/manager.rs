@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -12,10 +14,17 @@ use crate::cache::{Cache, NotSynced};
 use crate::controller::Controller;
 use crate::lease::{self, Elector};
 use crate::metrics::Metrics;
-use crate::{resync, server, webhook};
+use crate::term::{End, Term};
+use crate::{server, webhook};
 
 /// How long running reconciles may take to end after a stop was asked for.
 pub const GRACE: Duration = Duration::from_secs(30);
+/// A grace that lasts until the last reconcile has ended by itself.
+pub const FOR_EVER: Duration = Duration::MAX;
+/// How often it is said that the server is still waited for.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+type Other = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
 
 /// Why the manager ended.
 #[derive(Debug, thiserror::Error)]
@@ -59,11 +68,13 @@ impl From<SocketAddr> for Endpoint {
     }
 }
 
-/// Runs controllers over one cache.
+/// Runs controllers over one cache. Running takes the manager itself: nobody can start it twice, or add to it while it
+/// runs or stops.
 pub struct Manager {
     client: kube::Client,
     cache: Cache,
     controllers: Vec<Controller>,
+    others: Vec<Other>,
     lease: Option<lease::Config>,
     health: Option<Endpoint>,
     metrics_address: Option<Endpoint>,
@@ -86,6 +97,7 @@ impl Manager {
             client,
             cache,
             controllers: Vec::new(),
+            others: Vec::new(),
             lease: None,
             health: None,
             metrics_address: None,
@@ -100,6 +112,16 @@ impl Manager {
     #[must_use]
     pub fn with(mut self, controller: Controller) -> Self {
         self.controllers.push(controller);
+        self
+    }
+
+    /// Run this too, leader or not: from the moment the caches can be read until its token is cancelled.
+    #[must_use]
+    pub fn beside<F>(mut self, other: impl FnOnce(CancellationToken) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.others.push(Box::new(move |stop| other(stop).boxed()));
         self
     }
 
@@ -139,7 +161,7 @@ impl Manager {
         self
     }
 
-    /// How long running reconciles may take to end.
+    /// How long running reconciles may take to end: nothing cuts them off at once, [`FOR_EVER`] never.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -153,9 +175,9 @@ impl Manager {
         self
     }
 
-    /// Run until stopped or until the lease is lost. Start: endpoints, webhooks, caches, lease, controllers; stop:
-    /// controllers (running reconciles end), caches, webhooks (reviews under way end), endpoints, and the lease last, so
-    /// that no two processes ever reconcile.
+    /// Run until stopped or until the lease is lost. Start: endpoints, webhooks, caches, what runs beside, lease,
+    /// controllers; stop: what runs beside, controllers (running reconciles end), caches, webhooks (reviews under way
+    /// end), endpoints, and the lease last, so that no two processes ever reconcile.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let mut names = std::collections::HashSet::new();
         if let Some(twice) = self.controllers.iter().find(|controller| !names.insert(controller.name())) {
@@ -197,59 +219,93 @@ impl Manager {
         if let Some(serving) = &state.webhooks {
             serving.store(webhooks.is_some(), Ordering::SeqCst);
         }
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => { end(&self.cache, webhooks).await; return Ok(()) }
-            synced = self.cache.synced() => if let Err(error) = synced { end(&self.cache, webhooks).await; return Err(error.into()) },
-        }
-        state.ready.store(true, Ordering::SeqCst);
-        let mut elector = self.lease.clone().map(|config| Elector::new(self.client.clone(), config));
-        let lease_name = self.lease.as_ref().map(|lease| lease.name.clone()).unwrap_or_default();
-        if let Some(elector) = &mut elector {
-            self.metrics.leading(&lease_name, false);
-            if !elector.acquire(stop).await {
-                end(&self.cache, webhooks).await;
-                return Ok(());
-            }
-            self.metrics.leading(&lease_name, true);
-        }
-        let queues: Vec<_> = self.controllers.iter().map(Controller::queue).collect();
-        let mut running = JoinSet::new();
-        for controller in self.controllers {
-            if let Some(every) = self.resync {
-                running.spawn(resync::run(controller.queue(), controller.kinds(), every));
-            }
-            running.spawn(controller.run(self.metrics.clone()));
-        }
-        let lost = match &mut elector {
-            Some(elector) => elector.hold(stop).await,
-            None => {
-                stop.cancelled().await;
-                false
-            }
-        };
-        queues.iter().for_each(|queue| queue.close());
-        if lost {
-            // Somebody else may lead already: nothing of ours may go on.
-            running.shutdown().await;
-        } else {
-            let drained = async { while running.join_next().await.is_some() {} };
-            if tokio::time::timeout(self.grace, drained).await.is_err() {
-                tracing::warn!(grace = ?self.grace, "reconciles did not end in time; they are cut off");
-                running.shutdown().await;
-            }
-        }
-        end(&self.cache, webhooks).await;
+        let cache = self.cache.clone();
+        let ended = self.lead(&state, stop).await;
+        end(&cache, webhooks).await;
         endpoints.cancel();
-        if lost {
-            return Err(Error::LeaseLost(lease_name));
-        }
-        if let Some(elector) = &elector
-            && let Err(error) = elector.release().await
-        {
-            tracing::warn!(%error, "cannot release the lease; the next leader waits until it expires");
+        // The lease goes last: whoever takes it finds nothing of ours at work.
+        if let Some(elector) = ended? {
+            match elector.release().await {
+                Ok(()) => tracing::info!(lease = elector.name(), "gave the lease back"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot release the lease; the next leader waits until it expires");
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Caches, what needs no leader, the lease, controllers; comes back with the lease that is still to be released.
+    async fn lead(self, state: &server::State, stop: &CancellationToken) -> Result<Option<Elector>, Error> {
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => return Ok(None),
+            synced = synced(&self.cache) => synced?,
+        }
+        state.ready.store(true, Ordering::SeqCst);
+        let told = stop.child_token();
+        let mut others = JoinSet::new();
+        for other in self.others {
+            others.spawn(other(told.clone()));
+        }
+        let mut elector = self.lease.map(|config| Elector::new(self.client.clone(), config));
+        if let Some(elector) = &mut elector {
+            self.metrics.leading(elector.name(), false);
+            if !elector.acquire(stop).await {
+                end_of(others, self.grace).await;
+                return Ok(None);
+            }
+            tracing::info!(lease = elector.name(), "this process leads");
+            self.metrics.leading(elector.name(), true);
+        }
+        let term = Term {
+            controllers: self.controllers,
+            cache: self.cache,
+            resync: self.resync,
+            grace: self.grace,
+            metrics: self.metrics.clone(),
+        };
+        let end = term.serve(elector.as_mut(), stop).await;
+        told.cancel();
+        let lease = elector.as_ref().map(Elector::name).unwrap_or_default();
+        if !lease.is_empty() {
+            self.metrics.leading(lease, false);
+        }
+        if end == End::Lost {
+            // Somebody else may lead already: nobody is waited for.
+            end_of(others, Duration::ZERO).await;
+            return Err(Error::LeaseLost(lease.to_owned()));
+        }
+        end_of(others, self.grace).await;
+        Ok(elector)
+    }
+}
+
+/// Let them end; cut off what does not in time.
+async fn end_of(mut others: JoinSet<()>, grace: Duration) {
+    let ended = tokio::time::timeout(grace, async { while others.join_next().await.is_some() {} });
+    if ended.await.is_err() {
+        others.shutdown().await;
+    }
+}
+
+/// Wait for the first lists. A server that refuses one ends the start; a server that cannot be reached is waited for:
+/// starting again would not bring it back, and whoever waits is there a moment after it.
+async fn synced(cache: &Cache) -> Result<(), NotSynced> {
+    loop {
+        let mut waiting = std::pin::pin!(cache.synced());
+        let synced = loop {
+            tokio::select! {
+                synced = &mut waiting => break synced,
+                () = tokio::time::sleep(SAY_EVERY) => if let Some(cause) = cache.unreachable() {
+                    tracing::warn!(cause, "the API server cannot be reached; waiting for it, not ready until then");
+                },
+            }
+        };
+        match synced {
+            Err(error) if !error.refused => {}
+            synced => return synced,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What controllers do in → counters, gauges and histograms under the names operators' dashboards know.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
@@ -9,6 +10,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+
+use crate::cache::Key;
+use crate::queue::Queue;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Controller {
@@ -26,6 +30,53 @@ struct Name {
     name: String,
 }
 
+/// A queue has the name of its controller; dashboards know both labels.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Work {
+    name: String,
+    controller: String,
+}
+
+/// What the queues say of themselves when they are asked.
+#[derive(Debug, Default)]
+struct Queues {
+    queues: Mutex<Vec<(String, Arc<Queue<Key>>)>>,
+    depth: Family<Work, Gauge>,
+    adds: Family<Work, Counter>,
+    retries: Family<Work, Counter>,
+    unfinished: Family<Work, Gauge<f64, AtomicU64>>,
+    longest: Family<Work, Gauge<f64, AtomicU64>>,
+}
+
+impl Queues {
+    fn register(&self, registry: &mut Registry) {
+        registry.register("workqueue_depth", "Keys that wait for a worker", self.depth.clone());
+        registry.register("workqueue_adds", "Keys that became due", self.adds.clone());
+        registry.register("workqueue_retries", "Keys that were put off", self.retries.clone());
+        registry.register(
+            "workqueue_unfinished_work_seconds",
+            "How long the running reconciles have been at it, together",
+            self.unfinished.clone(),
+        );
+        registry.register(
+            "workqueue_longest_running_processor_seconds",
+            "How long the longest running reconcile has been at it",
+            self.longest.clone(),
+        );
+    }
+
+    fn ask(&self) {
+        for (name, queue) in self.queues.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let (figures, work) = (queue.figures(), work(name));
+            self.depth.get_or_create(&work).set(i64::try_from(figures.depth).unwrap_or(i64::MAX));
+            self.adds.get_or_create(&work).inner().store(figures.adds, Ordering::Relaxed);
+            self.retries.get_or_create(&work).inner().store(figures.retries, Ordering::Relaxed);
+            self.unfinished.get_or_create(&work).set(figures.unfinished.as_secs_f64());
+            self.longest.get_or_create(&work).set(figures.longest.as_secs_f64());
+        }
+    }
+}
+
 /// The metrics of one process.
 #[derive(Debug)]
 pub struct Metrics {
@@ -38,8 +89,9 @@ pub struct Metrics {
     time: Family<Controller, Histogram>,
     max: Family<Controller, Gauge>,
     active: Family<Controller, Gauge>,
-    depth: Family<Name, Gauge>,
-    queued: Family<Name, Histogram>,
+    queues: Queues,
+    queued: Family<Work, Histogram>,
+    worked: Family<Work, Histogram>,
     leading: Family<Name, Gauge>,
 }
 
@@ -59,8 +111,9 @@ impl Default for Metrics {
         let time = Family::<Controller, Histogram>::new_with_constructor(histogram);
         let max = Family::<Controller, Gauge>::default();
         let active = Family::<Controller, Gauge>::default();
-        let depth = Family::<Name, Gauge>::default();
-        let queued = Family::<Name, Histogram>::new_with_constructor(histogram);
+        let queues = Queues::default();
+        let queued = Family::<Work, Histogram>::new_with_constructor(histogram);
+        let worked = Family::<Work, Histogram>::new_with_constructor(histogram);
         let leading = Family::<Name, Gauge>::default();
         // The encoder appends `_total` to counters.
         registry.register("controller_runtime_reconcile", "Reconciles by result", reconcile.clone());
@@ -79,7 +132,8 @@ impl Default for Metrics {
         );
         registry.register("controller_runtime_max_concurrent_reconciles", "Workers", max.clone());
         registry.register("controller_runtime_active_workers", "Busy workers", active.clone());
-        registry.register("workqueue_depth", "Keys that wait for a worker", depth.clone());
+        queues.register(&mut registry);
+        registry.register("workqueue_work_duration_seconds", "Duration of the work on a key", worked.clone());
         registry.register("workqueue_queue_duration_seconds", "Wait before a reconcile", queued.clone());
         registry.register("leader_election_master_status", "1 while this process leads", leading.clone());
         Self {
@@ -92,8 +146,9 @@ impl Default for Metrics {
             time,
             max,
             active,
-            depth,
+            queues,
             queued,
+            worked,
             leading,
         }
     }
@@ -102,8 +157,9 @@ impl Default for Metrics {
 impl Metrics {
     /// The text a scraper reads.
     pub fn text(&self) -> String {
+        self.queues.ask();
         let mut text = String::new();
-        let registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         // Writing into a string cannot fail.
         let _ = encode(&mut text, &registry);
         text
@@ -111,12 +167,12 @@ impl Metrics {
 
     /// Let an owner of further metrics register them.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
-        add(&mut self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// How many reconciles of a controller have ended, whatever came of them.
     pub fn reconciles(&self, controller: &str) -> u64 {
-        let results = ["success", "requeue_after", "error"];
+        let results = ["success", "requeue_after", "requeue", "error"];
         let count = |result: &str| {
             let labels = Reconciled { controller: controller.to_owned(), result: result.to_owned() };
             self.reconcile.get_or_create(&labels).get()
@@ -129,15 +185,26 @@ impl Metrics {
         self.active.get_or_create(&label(controller)).get()
     }
 
-    pub(crate) fn started(&self, controller: &str, workers: usize) {
+    /// A controller begins: everything it may ever count is there from now on, with nothing in it.
+    pub(crate) fn started(&self, controller: &str, workers: usize, queue: &Arc<Queue<Key>>) {
         self.max.get_or_create(&label(controller)).set(i64::try_from(workers).unwrap_or(i64::MAX));
+        drop(self.active.get_or_create(&label(controller)));
+        drop(self.time.get_or_create(&label(controller)));
+        for histogram in [&self.queued, &self.worked] {
+            drop(histogram.get_or_create(&work(controller)));
+        }
+        for counter in [&self.errors, &self.terminal, &self.panics, &self.timeouts] {
+            drop(counter.get_or_create(&label(controller)));
+        }
+        self.reconciles(controller);
+        let mut queues = self.queues.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|(name, _)| name != controller);
+        queues.push((controller.to_owned(), queue.clone()));
     }
 
-    pub(crate) fn working(&self, controller: &str, busy: i64, depth: usize, waited: Duration) {
-        self.active.get_or_create(&label(controller)).inc_by(busy);
-        let name = Name { name: controller.to_owned() };
-        self.depth.get_or_create(&name).set(i64::try_from(depth).unwrap_or(i64::MAX));
-        self.queued.get_or_create(&name).observe(waited.as_secs_f64());
+    pub(crate) fn working(&self, controller: &str, waited: Duration) {
+        self.active.get_or_create(&label(controller)).inc();
+        self.queued.get_or_create(&work(controller)).observe(waited.as_secs_f64());
     }
 
     pub(crate) fn reconciled(&self, controller: &str, result: &str, took: Duration) {
@@ -148,6 +215,7 @@ impl Metrics {
             self.errors.get_or_create(&label(controller)).inc();
         }
         self.time.get_or_create(&label(controller)).observe(took.as_secs_f64());
+        self.worked.get_or_create(&work(controller)).observe(took.as_secs_f64());
     }
 
     pub(crate) fn terminal(&self, controller: &str) {
@@ -165,6 +233,10 @@ impl Metrics {
     pub(crate) fn leading(&self, lease: &str, leads: bool) {
         self.leading.get_or_create(&Name { name: lease.to_owned() }).set(i64::from(leads));
     }
+}
+
+fn work(controller: &str) -> Work {
+    Work { name: controller.to_owned(), controller: controller.to_owned() }
 }
 
 fn label(controller: &str) -> Controller {

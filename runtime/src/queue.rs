@@ -1,7 +1,8 @@
 //! Keys in → each key to one worker at a time, deduplicated, delayed and backed off per item.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -58,14 +59,31 @@ struct State<K> {
     normal: VecDeque<K>,
     low: VecDeque<K>,
     waiting: HashMap<K, (Priority, Instant)>,
-    running: HashSet<K>,
+    running: HashMap<K, Instant>,
     again: HashMap<K, Priority>,
     delayed: BinaryHeap<Reverse<(Instant, u64)>>,
     delayed_keys: HashMap<u64, K>,
     delay_of: HashMap<K, (Instant, u64)>,
     failures: HashMap<K, u32>,
     sequence: u64,
+    adds: u64,
+    retries: u64,
     closed: bool,
+}
+
+/// What a queue tells of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Keys that are due and wait for a worker.
+    pub depth: usize,
+    /// Keys that became due so far; one that waited already is not counted again.
+    pub adds: u64,
+    /// Keys that were put off so far: for another try, or until a moment they asked for.
+    pub retries: u64,
+    /// How long the keys that are being worked on have been at it, together.
+    pub unfinished: Duration,
+    /// The longest of them.
+    pub longest: Duration,
 }
 
 impl<K: Clone + Eq + Hash> Default for Queue<K> {
@@ -82,13 +100,15 @@ impl<K: Clone + Eq + Hash> Queue<K> {
                 normal: VecDeque::new(),
                 low: VecDeque::new(),
                 waiting: HashMap::new(),
-                running: HashSet::new(),
+                running: HashMap::new(),
                 again: HashMap::new(),
                 delayed: BinaryHeap::new(),
                 delayed_keys: HashMap::new(),
                 delay_of: HashMap::new(),
                 failures: HashMap::new(),
                 sequence: 0,
+                adds: 0,
+                retries: 0,
                 closed: false,
             }),
             wake: Notify::new(),
@@ -114,6 +134,23 @@ impl<K: Clone + Eq + Hash> Queue<K> {
     /// Make the key due after a delay; the earliest of several delays counts.
     pub fn add_after(&self, key: K, delay: Duration) {
         self.lock().delay(key, delay);
+        self.wake.notify_one();
+    }
+
+    /// Let every key that failed try again now: what made it fail has ended. Its failures still count.
+    pub fn hurry(&self) {
+        let mut state = self.lock();
+        let failed: Vec<(Instant, u64)> =
+            state.failures.keys().filter_map(|key| state.delay_of.get(key).copied()).collect();
+        // In the order in which they would have come.
+        let ordered: BTreeSet<_> = failed.into_iter().collect();
+        for (_, id) in ordered {
+            if let Some(key) = state.delayed_keys.remove(&id) {
+                state.delay_of.remove(&key);
+                state.enqueue(key, Priority::Normal);
+            }
+        }
+        drop(state);
         self.wake.notify_one();
     }
 
@@ -181,6 +218,8 @@ impl<K: Clone + Eq + Hash> Queue<K> {
             }
         }
         if let Some(priority) = state.again.remove(key) {
+            // It was counted when it was added.
+            state.adds = state.adds.saturating_sub(1);
             state.enqueue(key.clone(), priority);
         }
         drop(state);
@@ -200,6 +239,20 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.lock().waiting.len()
     }
 
+    /// What it has done and what it is doing.
+    pub fn figures(&self) -> Figures {
+        let state = self.lock();
+        let now = Instant::now();
+        let at_work = || state.running.values().map(|since| now.saturating_duration_since(*since));
+        Figures {
+            depth: state.waiting.len(),
+            adds: state.adds,
+            retries: state.retries,
+            unfinished: at_work().sum(),
+            longest: at_work().max().unwrap_or_default(),
+        }
+    }
+
     /// True when nothing is due, running or delayed: the controller is at rest.
     pub fn idle(&self) -> bool {
         let state = self.lock();
@@ -212,10 +265,16 @@ impl<K: Clone + Eq + Hash> State<K> {
         if self.closed {
             return;
         }
-        if self.running.contains(&key) {
-            let again = self.again.entry(key).or_insert(priority);
-            if priority == Priority::Normal {
-                *again = Priority::Normal;
+        if self.running.contains_key(&key) {
+            match self.again.entry(key) {
+                Entry::Vacant(again) => {
+                    again.insert(priority);
+                    self.adds += 1;
+                }
+                Entry::Occupied(mut again) if priority == Priority::Normal => {
+                    again.insert(priority);
+                }
+                Entry::Occupied(_) => {}
             }
             return;
         }
@@ -227,6 +286,7 @@ impl<K: Clone + Eq + Hash> State<K> {
                 }
             }
             None => {
+                self.adds += 1;
                 self.waiting.insert(key.clone(), (priority, Instant::now()));
                 match priority {
                     Priority::Normal => self.normal.push_back(key),
@@ -240,6 +300,7 @@ impl<K: Clone + Eq + Hash> State<K> {
         if self.closed {
             return;
         }
+        self.retries += 1;
         let at = Instant::now() + delay;
         if self.delay_of.get(&key).is_some_and(|(earlier, _)| *earlier <= at) {
             return;
@@ -282,7 +343,7 @@ impl<K: Clone + Eq + Hash> State<K> {
                     if let Some((_, id)) = self.delay_of.remove(&key) {
                         self.delayed_keys.remove(&id);
                     }
-                    self.running.insert(key.clone());
+                    self.running.insert(key.clone(), Instant::now());
                     let failures = self.failures.get(&key).copied().unwrap_or(0);
                     return Some(Item { key, waited, failures });
                 }

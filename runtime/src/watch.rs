@@ -6,8 +6,9 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use kube::api::{Api, DynamicObject};
 use kube::core::PartialObjectMeta;
-use kube::runtime::utils::{Backoff, ResetTimerBackoff};
+use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, watcher};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::{Depth, Informer};
@@ -16,13 +17,14 @@ use crate::cache::{Depth, Informer};
 const PAGE_SIZE: u32 = 500;
 /// Pause after the first failure of a watch.
 const PAUSE_FIRST: Duration = Duration::from_millis(800);
-/// Longest pause while the server stays away.
-const PAUSE_LAST: Duration = Duration::from_secs(30);
+/// Longest pause while the server stays away: few questions a second from all watches, and back within seconds.
+const PAUSE_LAST: Duration = Duration::from_secs(5);
 /// A watch that held this long starts with the first pause again.
 const PAUSE_FORGOTTEN: Duration = Duration::from_secs(120);
 
 /// Follow the informer's kind until cancelled.
 pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: CancellationToken) {
+    let client = crate::pace::paced(client, informer.clone());
     let watch = informer.watch();
     let mut config = watcher::Config::default().page_size(PAGE_SIZE);
     if let Some(labels) = &watch.labels {
@@ -31,15 +33,13 @@ pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: Can
     match watch.depth {
         Depth::Full => {
             let api: Api<DynamicObject> = api(client, watch.namespace.as_deref(), &watch.resource);
-            let events =
-                watcher(api, config).backoff(ResetTimerBackoff::new(Pause::default(), PAUSE_FORGOTTEN));
+            let events = watcher(api, config).backoff(Pause::default());
             follow(events, &informer, stop, |object| object).await;
         }
         Depth::Metadata => {
             let api: Api<PartialObjectMeta<DynamicObject>> =
                 api(client, watch.namespace.as_deref(), &watch.resource);
-            let events =
-                watcher(api, config).backoff(ResetTimerBackoff::new(Pause::default(), PAUSE_FORGOTTEN));
+            let events = watcher(api, config).backoff(Pause::default());
             follow(events, &informer, stop, |object| DynamicObject {
                 types: None,
                 metadata: object.metadata,
@@ -51,11 +51,15 @@ pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: Can
 }
 
 /// The pauses between attempts: chance would help a fleet, but two replicas need none and a run must be repeatable.
-struct Pause(Duration);
+struct Pause {
+    next: Duration,
+    /// When a pause was last asked for: a long time ago means that the watch held.
+    asked: Option<Instant>,
+}
 
 impl Default for Pause {
     fn default() -> Self {
-        Self(PAUSE_FIRST)
+        Self { next: PAUSE_FIRST, asked: None }
     }
 }
 
@@ -63,16 +67,19 @@ impl Iterator for Pause {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        let now = self.0;
-        self.0 = (now * 2).min(PAUSE_LAST);
+        if self.asked.is_some_and(|asked| asked.elapsed() > PAUSE_FORGOTTEN) {
+            self.next = PAUSE_FIRST;
+        }
+        self.asked = Some(Instant::now());
+        let now = self.next;
+        self.next = (now * 2).min(PAUSE_LAST);
         Some(now)
     }
 }
 
 impl Backoff for Pause {
-    fn reset(&mut self) {
-        *self = Self::default();
-    }
+    /// The beginning of a list counts as a success there, although nothing has been heard of the server yet.
+    fn reset(&mut self) {}
 }
 
 fn api<K>(client: kube::Client, namespace: Option<&str>, resource: &kube::api::ApiResource) -> Api<K>
@@ -105,7 +112,20 @@ async fn follow<K>(
             Some(Ok(watcher::Event::InitDone)) => informer.list_finished(),
             Some(Ok(watcher::Event::Apply(item))) => informer.changed(object(item)),
             Some(Ok(watcher::Event::Delete(item))) => informer.deleted(&object(item)),
-            Some(Err(error)) => informer.failed(&error.to_string()),
+            Some(Err(error)) => informer.failed(&error.to_string(), refused(&error)),
         }
     }
+}
+
+/// Did the server answer in a way that will not change by itself? Too many requests and a history that is gone will.
+fn refused(error: &watcher::Error) -> bool {
+    let status = match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status,
+        watcher::Error::NoResourceVersion => return true,
+        _ => return false,
+    };
+    (400..500).contains(&status.code) && !matches!(status.code, 408 | 410 | 429)
 }

@@ -14,6 +14,7 @@ mod suites {
     pub(crate) mod manager;
     pub(crate) mod queue;
     pub(crate) mod readiness;
+    pub(crate) mod terms;
     pub(crate) mod tls;
     pub(crate) mod webhook;
     pub(crate) mod webhook_certificates;

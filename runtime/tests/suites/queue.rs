@@ -99,3 +99,52 @@ async fn a_closed_queue_releases_every_worker() {
         assert_eq!(ended.unwrap().unwrap(), None);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_failed_comes_at_once_when_its_cause_is_gone() {
+    let queue = Queue::new();
+    for key in ["failed", "asked"] {
+        queue.add(key);
+    }
+    // Eleven failures in a row: the next try is ten seconds away.
+    for _ in 0..11 {
+        let item = queue.next().await.unwrap();
+        let verdict =
+            if item.key == "failed" { Verdict::Backoff } else { Verdict::After(Duration::from_secs(60)) };
+        queue.done(&item.key, verdict);
+    }
+    assert_eq!(now(&queue).await, None);
+    queue.hurry();
+    let item = now(&queue).await.unwrap();
+    assert_eq!((item.key, item.failures), ("failed", 10));
+    assert_eq!(now(&queue).await, None, "what asked for a moment gets that moment");
+    queue.done(&item.key, Verdict::Backoff);
+    assert_eq!(now(&queue).await, None, "a try in between does not forget the failures");
+}
+
+#[tokio::test(start_paused = true)]
+async fn figures_tell_what_waits_and_what_runs() {
+    let queue = Queue::new();
+    for key in ["a", "b", "a", "c"] {
+        queue.add(key);
+    }
+    assert_eq!((queue.figures().depth, queue.figures().adds, queue.figures().retries), (3, 3, 0));
+    let first = now(&queue).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let second = now(&queue).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    queue.add(first.key);
+    queue.add(first.key);
+    let figures = queue.figures();
+    assert_eq!(
+        (figures.depth, figures.adds),
+        (1, 4),
+        "a running key is counted once when it is wanted again"
+    );
+    assert_eq!((figures.unfinished, figures.longest), (Duration::from_secs(4), Duration::from_secs(3)));
+    queue.done(&first.key, Verdict::Backoff);
+    queue.done(&second.key, Verdict::After(Duration::from_secs(1)));
+    let figures = queue.figures();
+    assert_eq!((figures.depth, figures.adds, figures.retries), (2, 4, 2));
+    assert_eq!(figures.longest, Duration::ZERO);
+}
