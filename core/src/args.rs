@@ -195,11 +195,11 @@ impl Args {
             health: endpoint(self.health_addr, HEALTH_PORT),
             metrics: endpoint(self.metrics_addr, METRICS_PORT),
             lease: self.enable_leader_election.then(|| LeaseConfig {
-                namespace: lease_namespace(&self.leader_election_namespace),
+                namespace: namespace(&self.leader_election_namespace),
                 name: self.leader_election_id.clone(),
                 identity: identity(),
             }),
-            webhooks: self.webhook.webhooks(),
+            webhooks: self.webhook.webhooks(|| namespace(""))?,
             ..Process::default()
         })
     }
@@ -261,7 +261,8 @@ fn endpoint(asked: Option<Listen>, usual: u16) -> Option<Endpoint> {
     }
 }
 
-fn lease_namespace(given: &str) -> String {
+/// What was given, else the pod's own namespace, else the one that vela is installed in.
+fn namespace(given: &str) -> String {
     if !given.is_empty() {
         return given.to_owned();
     }

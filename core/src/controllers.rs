@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use vela_runtime::manager::{Endpoint, GRACE, Manager};
 use vela_runtime::metrics::Metrics;
-use vela_runtime::{Controller, lease, webhook};
-use vela_webhooks::Webhooks;
+use vela_runtime::{Controller, lease};
 
 use crate::context::Context;
 use crate::options::Options;
+use crate::webhooks::Webhooks;
 use crate::{
     application, application_configuration, component, containerized_workload, definition, health_scope,
     manual_scaler_trait, standard,
@@ -27,7 +27,7 @@ pub struct Process {
     /// Where to serve `/metrics`; nowhere in a sandbox.
     pub metrics: Option<Endpoint>,
     /// Where and how to serve webhooks; nowhere in a sandbox.
-    pub webhooks: Option<webhook::Config>,
+    pub webhooks: Option<Webhooks>,
     /// The lease that decides which of several processes reconciles; none in a sandbox.
     pub lease: Option<lease::Config>,
     /// How long running reconciles may take to end.
@@ -71,10 +71,7 @@ impl Controllers {
     pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
         let Process { options, hooks, health, metrics, webhooks, lease, grace, counts, stop } = process;
         let context = Context::new(client, options).with_hooks(hooks);
-        let webhooks = webhooks.map(|config| {
-            let judges = Webhooks::new(context.client.clone(), Arc::default());
-            webhook::Server::new(config, Arc::new(judges))
-        });
+        let webhooks = webhooks.map(|webhooks| crate::webhooks::server(&context, webhooks));
         let mut manager = Manager::new(context.client.clone(), context.cache.clone())
             .health(health)
             .metrics_address(metrics)

@@ -19,6 +19,7 @@ mod prune;
 mod standard;
 mod status;
 mod successors;
+pub mod webhooks;
 
 pub use context::Context;
 pub use controllers::{Controllers, Error, Process};
@@ -27,3 +28,4 @@ pub use options::Options;
 pub use tokio_util::sync::CancellationToken as Stop;
 pub use vela_runtime::lease::Config as LeaseConfig;
 pub use vela_runtime::manager::Endpoint;
+pub use webhooks::Webhooks;

@@ -47,3 +47,8 @@ pub const RESOURCE_TYPE_WORKLOAD: &str = "WORKLOAD";
 pub const RESOURCE_TYPE_TRAIT: &str = "TRAIT";
 /// Value of [`TRAIT_TYPE`] on further outputs of a component.
 pub const TRAIT_TYPE_AUXILIARY: &str = "AuxiliaryWorkload";
+/// On webhook configurations and CustomResourceDefinitions: whose webhooks they call, so who tells by whom the server's
+/// certificate is signed.
+pub const WEBHOOKS: &str = "core.oam.dev/webhooks";
+/// Value of [`WEBHOOKS`] where vela-core serves.
+pub const WEBHOOKS_OF_CORE: &str = "vela-core";

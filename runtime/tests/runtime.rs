@@ -17,5 +17,6 @@ mod suites {
     pub(crate) mod terms;
     pub(crate) mod tls;
     pub(crate) mod webhook;
+    pub(crate) mod webhook_authority;
     pub(crate) mod webhook_certificates;
 }

@@ -141,18 +141,25 @@ fn log_flags() {
 
 #[test]
 fn webhooks_are_served_when_asked_for() {
-    use vela_runtime::webhook::{Certificates, Directory};
-    assert!(process(&["--webhook-port=1"]).unwrap().webhooks.is_none());
-    let folder = |flags: &[&str]| {
-        let webhooks = process(flags).unwrap().webhooks.unwrap();
-        let Certificates::Directory(Directory { folder, .. }) = webhooks.certificates else {
-            panic!("no folder")
-        };
-        (webhooks.address.port(), folder.display().to_string())
+    use vela_core::webhooks::Certificate;
+    assert_eq!(process(&["--webhook-port=1"]).unwrap().webhooks, None);
+    let served = |flags: &[&str]| {
+        let webhooks = process(&[&["--use-webhook"], flags].concat()).unwrap().webhooks.unwrap();
+        (webhooks.address.port(), webhooks.certificate)
     };
-    assert_eq!(folder(&["--use-webhook"]), (9443, "/k8s-webhook-server/serving-certs".to_owned()));
-    let flags = ["--use-webhook=true", "--webhook-port=1234", "--webhook-cert-dir=/certs"];
-    assert_eq!(folder(&flags), (1234, "/certs".to_owned()));
+    let folder = |folder: &str| Certificate::Folder(folder.into());
+    assert_eq!(served(&[]), (9443, folder("/k8s-webhook-server/serving-certs")));
+    assert_eq!(served(&["--webhook-port=1234", "--webhook-cert-dir=/certs"]), (1234, folder("/certs")));
+    let (_, issued) = served(&["--webhook-cert-secret=tls", "--webhook-hosts=127.0.0.1,hook.example"]);
+    let Certificate::Secret { namespace, name, hosts } = issued else { panic!("{issued:?}") };
+    assert_eq!(name, "tls");
+    let service = format!("vela-core-webhook.{namespace}.svc");
+    assert_eq!(
+        hosts,
+        [service.clone(), format!("{service}.cluster.local"), "127.0.0.1".into(), "hook.example".into()]
+    );
+    let error = process(&["--use-webhook", "--webhook-cert-secret=tls", "--webhook-hosts=a b"]).unwrap_err();
+    assert!(error.contains("--webhook-hosts") && error.contains("\"a b\""), "{error}");
 }
 
 #[test]

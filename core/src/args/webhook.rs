@@ -4,7 +4,8 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::ArgAction;
-use vela_runtime::webhook::{Certificates, Config, Directory, Limits};
+use rustls::pki_types::ServerName;
+use vela_core::webhooks::{Certificate, Webhooks, service_names};
 
 use super::values::boolean;
 
@@ -22,15 +23,37 @@ pub(super) struct WebhookArgs {
     /// Folder with tls.crt and tls.key of the webhook server; it is waited for at the start and looked at for changes.
     #[arg(long, default_value = "/k8s-webhook-server/serving-certs", value_name = "FOLDER")]
     webhook_cert_dir: PathBuf,
+    /// Keep a certificate that vela-core issues itself in this Secret, instead of reading the folder.
+    #[arg(long, default_value = "", value_name = "SECRET")]
+    webhook_cert_secret: String,
+    /// Service in front of the webhook server, for whose names such a certificate is issued.
+    #[arg(long, default_value = "vela-core-webhook", value_name = "SERVICE")]
+    webhook_service: String,
+    /// Further DNS names and addresses for which it is issued, with commas between.
+    #[arg(long, default_value = "", value_name = "LIST")]
+    webhook_hosts: String,
 }
 
 impl WebhookArgs {
-    /// What is served, if anything is.
-    pub(super) fn webhooks(&self) -> Option<Config> {
-        self.use_webhook.then(|| Config {
-            address: SocketAddr::from((Ipv6Addr::UNSPECIFIED, self.webhook_port)),
-            certificates: Certificates::Directory(Directory::from(self.webhook_cert_dir.clone())),
-            limits: Limits::default(),
-        })
+    /// What is served, if anything is, by a process of this namespace.
+    pub(super) fn webhooks(&self, namespace: impl FnOnce() -> String) -> Result<Option<Webhooks>, String> {
+        if !self.use_webhook {
+            return Ok(None);
+        }
+        let certificate = if self.webhook_cert_secret.is_empty() {
+            Certificate::Folder(self.webhook_cert_dir.clone())
+        } else {
+            let namespace = namespace();
+            let mut hosts = service_names(&namespace, &self.webhook_service);
+            hosts.extend(self.webhook_hosts.split(',').filter(|host| !host.is_empty()).map(str::to_owned));
+            if let Some(wrong) = hosts.iter().find(|host| ServerName::try_from(host.as_str()).is_err()) {
+                return Err(format!(
+                    "invalid value for --webhook-hosts or --webhook-service: {wrong:?} is neither a DNS name nor an address"
+                ));
+            }
+            Certificate::Secret { namespace, name: self.webhook_cert_secret.clone(), hosts }
+        };
+        let address = SocketAddr::from((Ipv6Addr::UNSPECIFIED, self.webhook_port));
+        Ok(Some(Webhooks { address, certificate }))
     }
 }

@@ -10,6 +10,8 @@ use super::certificate::{Pair, Unusable};
 const CERTIFICATE: &str = "tls.crt";
 /// Its key.
 const KEY: &str = "tls.key";
+/// Who signed it, where whoever fills the folder says so.
+const AUTHORITY: &str = "ca.crt";
 /// Where a volume of a Secret keeps its files: a link that is swapped in one step.
 const VOLUME: &str = "..data";
 /// A chain is a few kilobytes long.
@@ -87,14 +89,17 @@ pub enum Missing {
     },
 }
 
+/// A pair, and the authorities that signed it where the folder says so.
+type Contents = (Pair, Option<Vec<u8>>);
+
 impl Directory {
     /// Wait for a pair: the folder is there, has files, none of them is empty, and certificate and key match.
-    pub(super) async fn first(&self) -> Result<Pair, Missing> {
+    pub(super) async fn first(&self) -> Result<Contents, Missing> {
         let end = tokio::time::Instant::now() + self.wait;
         let mut told = false;
         loop {
             let reason = match self.read().await {
-                Ok(pair) => return Ok(pair),
+                Ok(contents) => return Ok(contents),
                 Err(reason) => reason,
             };
             if tokio::time::Instant::now() + self.ask_every > end {
@@ -109,7 +114,7 @@ impl Directory {
     }
 
     /// Look at the folder now.
-    pub(super) async fn read(&self) -> Result<Pair, Missing> {
+    pub(super) async fn read(&self) -> Result<Contents, Missing> {
         let folder = self.folder.clone();
         let reading = tokio::task::spawn_blocking(move || read(&folder));
         reading.await.unwrap_or_else(|stopped| {
@@ -118,13 +123,15 @@ impl Directory {
     }
 }
 
-fn read(folder: &Path) -> Result<Pair, Missing> {
+fn read(folder: &Path) -> Result<Contents, Missing> {
     complete(folder)?;
     // Both files of one generation: the link may be swapped while we read.
     let inside = std::fs::canonicalize(folder.join(VOLUME)).unwrap_or_else(|_| folder.to_owned());
     let certificate = content(&inside.join(CERTIFICATE))?;
     let key = content(&inside.join(KEY))?;
-    Pair::read(&certificate, &key).map_err(|source| Missing::Unusable { folder: folder.to_owned(), source })
+    let pair = Pair::read(&certificate, &key)
+        .map_err(|source| Missing::Unusable { folder: folder.to_owned(), source })?;
+    Ok((pair, content(&inside.join(AUTHORITY)).ok()))
 }
 
 /// The folder has files and none of them is empty, so whoever fills it has come to an end.

@@ -17,10 +17,13 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Desk, Limits};
-use super::certificate::{Pair, Unusable};
-use super::directory::{Directory, Missing};
+use super::bundle::Bundles;
+use super::certificate::Unusable;
+use super::directory::Missing;
 use super::figures::Figures;
 use super::handler::Handler;
+use super::keep::{Certificates, Keeper};
+use super::kept::Unkept;
 use super::presented::Presented;
 use crate::metrics::Metrics;
 
@@ -56,18 +59,12 @@ pub enum Error {
     /// There is no certificate to serve with.
     #[error(transparent)]
     Missing(#[from] Missing),
+    /// The Secret with the certificate cannot be had.
+    #[error(transparent)]
+    Unkept(#[from] Unkept),
     /// The certificate cannot be served with.
     #[error(transparent)]
     Unusable(#[from] Unusable),
-}
-
-/// Where the certificate comes from.
-#[derive(Clone, Debug)]
-pub enum Certificates {
-    /// A folder that somebody else fills and renews.
-    Directory(Directory),
-    /// Always this one.
-    Fixed(Pair),
 }
 
 /// What a server listens on and with.
@@ -77,6 +74,8 @@ pub struct Config {
     pub address: SocketAddr,
     /// With what.
     pub certificates: Certificates,
+    /// Where API servers are told whom to trust, if that is ours to tell.
+    pub bundles: Option<Bundles>,
     /// How much at once.
     pub limits: Limits,
 }
@@ -101,14 +100,10 @@ impl Server {
 
     /// Wait for a certificate, listen, and serve in the background.
     pub async fn start(self, metrics: &Metrics) -> Result<Running, Error> {
-        let Self { config: Config { address, certificates, limits }, handler } = self;
+        let Self { config: Config { address, certificates, bundles, limits }, handler } = self;
         let figures = Figures::new(metrics);
-        let pair = match &certificates {
-            Certificates::Directory(directory) => directory.first().await?,
-            Certificates::Fixed(pair) => pair.clone(),
-        };
-        let presented = Presented::new(pair);
-        look(&presented, &figures);
+        let found = certificates.first().await?;
+        let presented = Presented::new(found.pair.clone());
         let tls = TlsAcceptor::from(Arc::new(presented.tls()?));
         let unheard = |source| Error::Listen { address, source };
         let listener = crate::server::bind(address).await.map_err(unheard)?;
@@ -117,7 +112,7 @@ impl Server {
         let desk = Arc::new(Desk::new(handler, figures.clone(), limits));
         let accepting = Accepting { tls, desk, figures: figures.clone(), limits, stop: stop.clone() };
         let serving = tokio::spawn(accepting.run(listener));
-        let keeping = tokio::spawn(keep(certificates, presented, figures));
+        let keeping = tokio::spawn(Keeper::new(certificates, bundles, presented, figures, found).run());
         tracing::info!(%address, "webhooks are served");
         Ok(Running { address, stop, serving: Some(serving), keeping })
     }
@@ -152,44 +147,6 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop.cancel();
         self.keeping.abort();
-    }
-}
-
-/// Present whatever the folder holds, as soon as it changes; what cannot be used leaves the former in place.
-async fn keep(certificates: Certificates, presented: Arc<Presented>, figures: Figures) {
-    let Certificates::Directory(directory) = certificates else { return };
-    let mut told = String::new();
-    loop {
-        tokio::time::sleep(directory.reload_every).await;
-        let found = directory.read().await;
-        figures.looked(found.is_ok());
-        match found {
-            Ok(pair) => {
-                told.clear();
-                if pair != presented.pair() {
-                    presented.set(pair);
-                    tracing::info!(folder = %directory.folder.display(), "the webhook server has a new certificate");
-                    look(&presented, &figures);
-                }
-            }
-            Err(missing) => {
-                let reason = missing.to_string();
-                // Once is enough, until it is something else.
-                if reason != told {
-                    tracing::warn!(reason, "the webhook server keeps its former certificate");
-                    told = reason;
-                }
-            }
-        }
-    }
-}
-
-/// Tell when the certificate in use will expire, and that it has.
-fn look(presented: &Presented, figures: &Figures) {
-    let pair = presented.pair();
-    figures.expires(pair.validity().until);
-    if let Some(wrong) = pair.out_of_date(crate::clock::now()) {
-        tracing::warn!("{wrong}; API servers will not trust the webhook server");
     }
 }
 

@@ -62,6 +62,7 @@ impl Bench {
         let config = Config {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             certificates: Certificates::Fixed(authority.sign().pair()),
+            bundles: None,
             limits,
         };
         let running = Server::new(config, judge.clone()).start(&metrics).await.unwrap();

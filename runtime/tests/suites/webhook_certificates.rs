@@ -33,6 +33,7 @@ fn server(directory: Directory) -> Server {
     let config = Config {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         certificates: Certificates::Directory(directory),
+        bundles: None,
         limits: Limits::default(),
     };
     Server::new(config, Arc::new(Yes))

@@ -1,0 +1,62 @@
+//! Where and with which certificate to serve → the webhook server of this process, with the judges of `webhooks`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
+use vela_runtime::webhook::{Bundles, Certificates, Config, Directory, Limits, SelfIssued, Server};
+
+use crate::context::{Context, FIELD_MANAGER};
+
+/// Field manager of the one field that tells API servers whom to trust.
+const BUNDLE_MANAGER: &str = "vela-core-webhooks";
+
+/// How webhooks are served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhooks {
+    /// Where.
+    pub address: SocketAddr,
+    /// With which certificate.
+    pub certificate: Certificate,
+}
+
+/// Where the certificate comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificate {
+    /// A folder that somebody else fills.
+    Folder(PathBuf),
+    /// A Secret that we fill, together with other replicas.
+    Secret {
+        /// Where it is.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// DNS names and addresses under which API servers reach us.
+        hosts: Vec<String>,
+    },
+}
+
+/// The names of a Service inside its cluster.
+pub fn service_names(namespace: &str, service: &str) -> Vec<String> {
+    ["", ".cluster.local"].map(|domain| format!("{service}.{namespace}.svc{domain}")).to_vec()
+}
+
+pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
+    let Webhooks { address, certificate } = webhooks;
+    let client = context.client.clone();
+    let certificates = match certificate {
+        Certificate::Folder(folder) => Certificates::Directory(Directory::from(folder)),
+        Certificate::Secret { namespace, name, hosts } => {
+            Certificates::SelfIssued(SelfIssued::new(client.clone(), &namespace, &name, FIELD_MANAGER, hosts))
+        }
+    };
+    let bundles = Bundles {
+        client: client.clone(),
+        selector: format!("{WEBHOOKS}={WEBHOOKS_OF_CORE}"),
+        manager: BUNDLE_MANAGER.to_owned(),
+    };
+    let config = Config { address, certificates, bundles: Some(bundles), limits: Limits::default() };
+    let judges = vela_webhooks::Webhooks::new(client, Arc::default());
+    Server::new(config, Arc::new(judges))
+}

@@ -1,0 +1,305 @@
+//! What a Secret keeps, names and the time → what it should keep: authorities, and a certificate that one of them signed.
+//!
+//! An authority signs nothing for its first hour, so that everybody trusts it before anybody meets its certificates; and
+//! it stays in the bundle until it expires, so that nobody distrusts what is still served.
+
+use jiff::{SignedDuration, Timestamp};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, PublicKeyData as _, date_time_ymd,
+};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+
+use super::certificate::{Pair, provider};
+use super::validity::Validity;
+
+const HOURS_OF_DAY: i64 = 24;
+/// Short enough that a stolen key is worth little, long enough that a month of outage breaks nothing.
+const SERVING_DAYS: i64 = 90;
+/// An authority is renewed at two thirds of it; the rest is longer than any certificate that it signed.
+const AUTHORITY_DAYS: i64 = 365;
+/// Clocks of a cluster differ.
+const SKEW: SignedDuration = SignedDuration::from_mins(5);
+/// How long an authority is trusted before it signs.
+const OVERLAP: SignedDuration = SignedDuration::from_hours(1);
+/// More authorities at once would be a mistake: with the lives above there are two.
+const AUTHORITIES_AT_MOST: usize = 8;
+
+/// Why no certificate could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum NotIssued {
+    /// Keys or certificates could not be made.
+    #[error("cannot make a certificate: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// What was just made cannot be used.
+    #[error("cannot use the certificate just made: {0}")]
+    Unusable(#[from] super::certificate::Unusable),
+    /// A date beyond the calendar.
+    #[error("this machine's clock says {0}; set it right")]
+    Clock(Timestamp),
+}
+
+/// Everything of one server, as PEM texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Certificates of authorities, the newest first.
+    pub(super) authorities: String,
+    /// Their keys in the same order.
+    pub(super) authority_keys: String,
+    /// The server's certificate.
+    pub(super) certificate: String,
+    /// Its key.
+    pub(super) key: String,
+}
+
+/// An authority that has not expired.
+struct Authority {
+    certificate: CertificateDer<'static>,
+    /// The certificate as text.
+    pem: String,
+    key: KeyPair,
+    validity: Validity,
+}
+
+impl Kept {
+    /// The certificate with its key.
+    pub(super) fn pair(&self) -> Result<Pair, super::certificate::Unusable> {
+        Pair::read(self.certificate.as_bytes(), self.key.as_bytes())
+    }
+
+    /// What should be kept from now on; the same when nothing is due. What cannot be read is made anew.
+    pub(super) fn renewed(&self, names: &[String], now: Timestamp) -> Result<Self, NotIssued> {
+        let mut authorities = self.authorities(now);
+        let due = |authority: &Authority| now >= authority.validity.after(2, 3);
+        if authorities.first().is_none_or(due) {
+            authorities.insert(0, Authority::new(now)?);
+        }
+        let mut renewed = Self {
+            authorities: authorities.iter().map(|authority| authority.pem.as_str()).collect(),
+            authority_keys: authorities.iter().map(|authority| authority.key.serialize_pem()).collect(),
+            ..self.clone()
+        };
+        if !self.serves(&authorities, names, now) {
+            let ripe = |authority: &&Authority| now >= authority.validity.from + SKEW + OVERLAP;
+            let signer = authorities.iter().find(ripe).or(authorities.last());
+            if let Some(signer) = signer {
+                (renewed.certificate, renewed.key) = signer.sign(names, now)?;
+            }
+        }
+        renewed.pair()?;
+        Ok(renewed)
+    }
+
+    /// The authorities that are valid, with their keys.
+    fn authorities(&self, now: Timestamp) -> Vec<Authority> {
+        blocks(&self.authorities)
+            .zip(blocks(&self.authority_keys))
+            .take(AUTHORITIES_AT_MOST)
+            .filter_map(|(certificate, key)| Authority::read(certificate, key))
+            .filter(|authority| authority.validity.until > now)
+            .collect()
+    }
+
+    /// Is the certificate good for these names, by one of these authorities, for another third of its life?
+    fn serves(&self, authorities: &[Authority], names: &[String], now: Timestamp) -> bool {
+        let fresh = |pair: &Pair| now < pair.validity().after(2, 3) && pair.out_of_date(now).is_none();
+        self.pair().is_ok_and(|pair| fresh(&pair) && trusted(&pair, authorities, names, now))
+    }
+}
+
+/// Would a client that has these authorities take the pair for a server of these names?
+fn trusted(pair: &Pair, authorities: &[Authority], names: &[String], now: Timestamp) -> bool {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(authorities.iter().map(|authority| authority.certificate.clone()));
+    let key = pair.key();
+    let Some(certificate) = key.cert.first().and_then(|first| ParsedCertificate::try_from(first).ok()) else {
+        return false;
+    };
+    let named = |name: &String| {
+        ServerName::try_from(name.as_str()).is_ok_and(|name| verify_server_name(&certificate, &name).is_ok())
+    };
+    let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(now.as_second().unsigned_abs()));
+    let algorithms = provider().signature_verification_algorithms.all;
+    names.iter().all(named)
+        && verify_server_cert_signed_by_trust_anchor(&certificate, &roots, &[], now, algorithms).is_ok()
+}
+
+impl Authority {
+    fn new(now: Timestamp) -> Result<Self, NotIssued> {
+        let key = KeyPair::generate()?;
+        let mut params = Self::params()?;
+        live(&mut params, now, AUTHORITY_DAYS, None)?;
+        let certificate = params.self_signed(&key)?;
+        let der = certificate.der().clone();
+        let validity = Validity::of(&der).ok_or(NotIssued::Clock(now))?;
+        Ok(Self { certificate: der, pem: certificate.pem(), key, validity })
+    }
+
+    /// Nothing, where the two do not belong together: such a key would sign what nobody trusts.
+    fn read(pem: &str, key: &str) -> Option<Self> {
+        let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
+        let key = KeyPair::from_pem(key).ok()?;
+        let validity = Validity::of(&certificate)?;
+        let public = ParsedCertificate::try_from(&certificate).ok()?.subject_public_key_info();
+        let same = public.as_ref() == key.subject_public_key_info().as_slice();
+        same.then(|| Self { certificate, pem: pem.to_owned(), key, validity })
+    }
+
+    /// What every authority of ours is called; this and its key are all that a signature needs.
+    fn params() -> Result<CertificateParams, NotIssued> {
+        let mut params = CertificateParams::new(Vec::<String>::new())?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "webhook-authority");
+        Ok(params)
+    }
+
+    /// A certificate and its key, not valid for longer than its signer.
+    fn sign(&self, names: &[String], now: Timestamp) -> Result<(String, String), NotIssued> {
+        let mut params = CertificateParams::new(names.to_vec())?;
+        live(&mut params, now, SERVING_DAYS, Some(self.validity.until))?;
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.use_authority_key_identifier_extension = true;
+        params.distinguished_name = DistinguishedName::new();
+        if let Some(name) = names.iter().find(|name| name.len() <= 64) {
+            params.distinguished_name.push(DnType::CommonName, name.as_str());
+        }
+        let key = KeyPair::generate()?;
+        let issuer = Issuer::new(Self::params()?, &self.key);
+        let certificate = params.signed_by(&key, &issuer)?;
+        Ok((certificate.pem(), key.serialize_pem()))
+    }
+}
+
+/// The blocks of a PEM text, each with its first and last line.
+fn blocks(text: &str) -> impl Iterator<Item = &str> {
+    const BEGIN: &str = "-----BEGIN ";
+    text.match_indices(BEGIN).take(AUTHORITIES_AT_MOST + 1).map(move |(start, _)| {
+        let rest = &text[start..];
+        let next = rest[BEGIN.len()..].find(BEGIN).map_or(rest.len(), |next| next + BEGIN.len());
+        &rest[..next]
+    })
+}
+
+/// Valid from a little before now for so many days, or until somebody else's end.
+fn live(
+    params: &mut CertificateParams,
+    now: Timestamp,
+    days: i64,
+    end: Option<Timestamp>,
+) -> Result<(), NotIssued> {
+    let clock = |_| NotIssued::Clock(now);
+    let from = now.checked_sub(SKEW).map_err(clock)?;
+    let until = now.checked_add(SignedDuration::from_hours(days * HOURS_OF_DAY)).map_err(clock)?;
+    let until = end.map_or(until, |end| end.min(until));
+    let since_1970 = |at: Timestamp| {
+        let seconds = u64::try_from(at.as_second()).map_err(|_| NotIssued::Clock(now))?;
+        Ok::<_, NotIssued>(std::time::Duration::from_secs(seconds))
+    };
+    params.not_before = date_time_ymd(1970, 1, 1) + since_1970(from)?;
+    params.not_after = date_time_ymd(1970, 1, 1) + since_1970(until)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Vec<String> {
+        ["hook.ns.svc", "127.0.0.1"].map(str::to_owned).to_vec()
+    }
+
+    fn at(days: i64) -> Timestamp {
+        "2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(24 * days)
+    }
+
+    fn later(kept: &Kept, days: i64) -> Kept {
+        kept.renewed(&names(), at(days)).unwrap()
+    }
+
+    /// Is what `served` presents trusted by whoever has the bundle of `trusting`?
+    fn trusts(trusting: &Kept, served: &Kept, days: i64) -> bool {
+        trusted(&served.pair().unwrap(), &trusting.authorities(at(days)), &names(), at(days))
+    }
+
+    fn count(kept: &Kept) -> usize {
+        blocks(&kept.authorities).count()
+    }
+
+    #[test]
+    fn nothing_changes_until_something_is_due() {
+        let first = later(&Kept::default(), 0);
+        assert_eq!(count(&first), 1);
+        assert_eq!(later(&first, 0), first);
+        assert_eq!(later(&first, 59), first);
+        let second = later(&first, 61);
+        assert_eq!(second.authorities, first.authorities);
+        assert_ne!(second.certificate, first.certificate);
+        assert!(trusts(&first, &second, 61));
+    }
+
+    #[test]
+    fn an_authority_is_trusted_before_it_signs_and_until_it_expires() {
+        let (mut kept, mut bundles) = (later(&Kept::default(), 0), 0);
+        for hour in 0..3 * 365 * 24 {
+            let now = at(0) + SignedDuration::from_hours(hour);
+            if hour % 24 != 0 && hour % 24 != 1 {
+                continue;
+            }
+            let next = kept.renewed(&names(), now).unwrap();
+            let day = hour / 24;
+            assert!(
+                trusts(&kept, &next, day),
+                "day {day}: who has the former bundle trusts the new certificate"
+            );
+            assert!(trusts(&next, &kept, day), "day {day}: who has the new bundle trusts the former");
+            assert!(count(&next) <= 2, "day {day}");
+            bundles += usize::from(next.authorities != kept.authorities);
+            kept = next;
+        }
+        assert!(bundles >= 6, "authorities came and went: {bundles}");
+    }
+
+    #[test]
+    fn other_names_need_another_certificate_of_the_same_authority() {
+        let first = later(&Kept::default(), 0);
+        let names = [names(), vec!["other.ns.svc".to_owned()]].concat();
+        let second = first.renewed(&names, at(1)).unwrap();
+        assert_eq!(second.authorities, first.authorities);
+        assert_ne!(second.certificate, first.certificate);
+        assert_eq!(second.renewed(&names, at(1)).unwrap(), second);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_made_anew() {
+        let good = later(&Kept::default(), 0);
+        let other = later(&Kept::default(), 0);
+        for broken in [
+            Kept { certificate: "nonsense".to_owned(), ..good.clone() },
+            Kept { key: other.key.clone(), ..good.clone() },
+            Kept { key: String::new(), ..good.clone() },
+            Kept { authority_keys: String::new(), ..good.clone() },
+            Kept { authority_keys: other.authority_keys.clone(), ..good.clone() },
+            Kept { authorities: "-----BEGIN CERTIFICATE-----".repeat(20), ..good.clone() },
+        ] {
+            let mended = later(&broken, 1);
+            assert!(trusts(&mended, &mended, 1), "{broken:?}");
+            assert_eq!(later(&mended, 1), mended);
+        }
+        let after_all = later(&good, 4000);
+        assert!(trusts(&after_all, &after_all, 4000) && count(&after_all) == 1);
+    }
+
+    #[test]
+    fn a_clock_before_all_time_is_told() {
+        let error =
+            Kept::default().renewed(&names(), Timestamp::from_second(-5_000_000).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("set it right"), "{error}");
+    }
+}

@@ -1,0 +1,227 @@
+//! A Secret that all replicas share → the pair they all serve with; made, renewed and mended by whoever comes first.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use kube::api::{ObjectMeta, PostParams};
+
+use super::authority::{Kept, NotIssued};
+use super::certificate::Pair;
+
+const AUTHORITIES: &str = "ca.crt";
+const AUTHORITY_KEYS: &str = "ca.key";
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
+/// The type that asks an API server to see to certificate and key.
+const TYPE: &str = "kubernetes.io/tls";
+/// Who may rewrite the Secret.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// Somebody else was faster this often: it is not worth a sixth try now.
+const TRIES: usize = 5;
+
+/// A Secret with a certificate that we issue ourselves.
+#[derive(Clone)]
+pub struct SelfIssued {
+    /// Through which it is read and written.
+    pub client: kube::Client,
+    /// Where the Secret is.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Who we are; a Secret that is not labelled as managed by us is left alone.
+    pub manager: String,
+    /// DNS names and addresses of the server.
+    pub names: Vec<String>,
+    /// How long the API server may be away at the start.
+    pub wait: Duration,
+    /// How often the Secret is looked at: well within the hour for which a new authority signs nothing.
+    pub look_every: Duration,
+}
+
+impl std::fmt::Debug for SelfIssued {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SelfIssued")
+            .field("namespace", &self.namespace)
+            .field("name", &self.name)
+            .field("manager", &self.manager)
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no certificate.
+#[derive(Debug, thiserror::Error)]
+pub enum Unkept {
+    /// The Secret could not be read or written.
+    #[error(
+        "cannot {verb} the Secret {namespace}/{name} with the certificate of the webhook server: {source}"
+    )]
+    Cluster {
+        /// What was tried.
+        verb: &'static str,
+        /// Where the Secret is.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// What the API server said.
+        source: Box<kube::Error>,
+    },
+    /// The Secret is somebody else's.
+    #[error(
+        "the Secret {namespace}/{name} is not managed by {manager}: give another name for the certificate of the webhook \
+         server, or delete that Secret"
+    )]
+    Foreign {
+        /// Where the Secret is.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Who we are.
+        manager: String,
+    },
+    /// No certificate could be made.
+    #[error(transparent)]
+    NotIssued(#[from] NotIssued),
+    /// Others wrote the Secret each time we were about to.
+    #[error("the Secret {namespace}/{name} changes all the time")]
+    Contended {
+        /// Where the Secret is.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl SelfIssued {
+    /// Usual patience.
+    pub fn new(client: kube::Client, namespace: &str, name: &str, manager: &str, names: Vec<String>) -> Self {
+        Self {
+            client,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            manager: manager.to_owned(),
+            names,
+            wait: Duration::from_secs(90),
+            look_every: Duration::from_secs(60),
+        }
+    }
+
+    /// What the Secret holds, brought up to date; `held` is what we knew, in case the Secret is gone.
+    pub(super) async fn look(&self, held: &Kept) -> Result<(Pair, Kept), Unkept> {
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
+        for _ in 0..TRIES {
+            let live = api.get_opt(&self.name).await.map_err(|source| self.failed("read", source))?;
+            if live.as_ref().is_some_and(|live| !self.is_ours(live)) {
+                let (namespace, name) = (self.namespace.clone(), self.name.clone());
+                return Err(Unkept::Foreign { namespace, name, manager: self.manager.clone() });
+            }
+            let found = live.as_ref().map_or_else(|| held.clone(), read);
+            let renewed = found.renewed(&self.names, crate::clock::now())?;
+            let pair = renewed.pair().map_err(NotIssued::from)?;
+            let written = match live {
+                Some(_) if renewed == found => return Ok((pair, renewed)),
+                // The version that was read goes along, so that nobody's newer one is lost.
+                Some(live) => {
+                    let next = Secret { data: Some(data(&renewed, live.data.clone())), ..live };
+                    api.replace(&self.name, &PostParams::default(), &next).await
+                }
+                None => api.create(&PostParams::default(), &self.secret(&renewed)).await,
+            };
+            match written {
+                Ok(_) => {
+                    let (namespace, name) = (&self.namespace, &self.name);
+                    let until = pair.validity().until;
+                    tracing::info!(namespace, name, %until, "wrote the certificate of the webhook server");
+                    return Ok((pair, renewed));
+                }
+                // Another replica was faster, or the Secret went: read again.
+                Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) && !is_missing(&status) => {
+                }
+                Err(source) => return Err(self.failed("write", source)),
+            }
+        }
+        Err(Unkept::Contended { namespace: self.namespace.clone(), name: self.name.clone() })
+    }
+
+    /// The first pair; an API server that is not there yet is waited for.
+    pub(super) async fn first(&self) -> Result<(Pair, Kept), Unkept> {
+        const PAUSE: Duration = Duration::from_secs(2);
+        let end = tokio::time::Instant::now() + self.wait;
+        loop {
+            match self.look(&Kept::default()).await {
+                Err(Unkept::Cluster { verb, source, .. })
+                    if is_passing(&source) && tokio::time::Instant::now() + PAUSE < end =>
+                {
+                    tracing::warn!(%source, verb, "the certificate of the webhook server has to wait");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                looked => return looked,
+            }
+        }
+    }
+
+    fn is_ours(&self, secret: &Secret) -> bool {
+        let labels = secret.metadata.labels.as_ref();
+        labels.and_then(|labels| labels.get(MANAGED_BY)).is_some_and(|manager| *manager == self.manager)
+    }
+
+    fn secret(&self, kept: &Kept) -> Secret {
+        Secret {
+            metadata: ObjectMeta {
+                name: Some(self.name.clone()),
+                namespace: Some(self.namespace.clone()),
+                labels: Some(BTreeMap::from([(MANAGED_BY.to_owned(), self.manager.clone())])),
+                ..ObjectMeta::default()
+            },
+            type_: Some(TYPE.to_owned()),
+            data: Some(data(kept, None)),
+            ..Secret::default()
+        }
+    }
+
+    fn failed(&self, verb: &'static str, source: kube::Error) -> Unkept {
+        let (namespace, name) = (self.namespace.clone(), self.name.clone());
+        Unkept::Cluster { verb, namespace, name, source: Box::new(source) }
+    }
+}
+
+/// Is the namespace missing, and not the Secret?
+fn is_missing(status: &kube::core::Status) -> bool {
+    status.code == 404 && status.details.as_ref().is_some_and(|details| details.kind == "namespaces")
+}
+
+/// May it be otherwise in a moment? What we may not do now, we may not do in a minute either.
+fn is_passing(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => status.code == 429 || status.code >= 500,
+        _ => true,
+    }
+}
+
+fn read(secret: &Secret) -> Kept {
+    let text = |key: &str| {
+        let bytes = secret.data.as_ref().and_then(|data| data.get(key));
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned()).unwrap_or_default()
+    };
+    Kept {
+        authorities: text(AUTHORITIES),
+        authority_keys: text(AUTHORITY_KEYS),
+        certificate: text(CERTIFICATE),
+        key: text(KEY),
+    }
+}
+
+/// What else somebody keeps in the Secret stays.
+fn data(kept: &Kept, others: Option<BTreeMap<String, ByteString>>) -> BTreeMap<String, ByteString> {
+    let Kept { authorities, authority_keys, certificate, key } = kept;
+    let mut data = others.unwrap_or_default();
+    for (name, text) in
+        [(AUTHORITIES, authorities), (AUTHORITY_KEYS, authority_keys), (CERTIFICATE, certificate), (KEY, key)]
+    {
+        data.insert(name.to_owned(), ByteString(text.clone().into_bytes()));
+    }
+    data
+}
