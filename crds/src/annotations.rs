@@ -40,3 +40,11 @@ pub const DEFINITION_DESCRIPTION: &str = "definition.oam.dev/description";
 pub const DEFINITION_ALIAS: &str = "definition.oam.dev/alias";
 /// The release of CUE a definition's template was written for: `0.2`, `0.9` or `0.17`.
 pub const DEFINITION_CUE_ERA: &str = "definition.oam.dev/cue-era";
+/// What the conversion of an Application between versions could not say in the other version.
+pub const CONVERSION: &str = "app.oam.dev/conversion";
+/// Who wrote an Application, stamped by admission.
+pub const USERNAME: &str = "app.oam.dev/username";
+/// The groups of who wrote it, separated by commas, stamped by admission.
+pub const GROUP: &str = "app.oam.dev/group";
+/// The ServiceAccount that wrote it, if it is of the same namespace, stamped by admission.
+pub const SERVICE_ACCOUNT_NAME: &str = "app.oam.dev/service-account-name";

@@ -30,6 +30,7 @@ pub mod resource_tracker;
 pub mod rollout_plan;
 pub mod schematic;
 pub mod scope_definition;
+pub mod service_binding;
 pub mod standard;
 pub mod trait_definition;
 pub mod workflow;
@@ -65,6 +66,7 @@ pub use resource_tracker::{ManagedResource, ResourceTracker, ResourceTrackerSpec
 pub use rollout_plan::{RolloutBatch, RolloutPlan, RolloutStatus, RolloutWebhook};
 pub use schematic::{DefinitionStatus, DefinitionStatusTexts, Schematic};
 pub use scope_definition::{ScopeDefinition, ScopeDefinitionSpec};
+pub use service_binding::{ServiceBinding, ServiceBindingSpec};
 pub use standard::{Autoscaler, MetricsTrait, PodSpecWorkload, RolloutTrait, Route};
 pub use trait_definition::{TraitDefinition, TraitDefinitionSpec};
 pub use workflow_step_definition::{WorkflowStepDefinition, WorkflowStepDefinitionSpec};

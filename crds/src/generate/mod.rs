@@ -19,7 +19,8 @@ use crate::{
     AppDeployment, AppRollout, Application, ApplicationConfiguration, ApplicationContext,
     ApplicationDeployment, Autoscaler, Cluster, Component, ComponentDefinition, ContainerizedWorkload,
     HealthScope, ManualScalerTrait, MetricsTrait, PodSpecWorkload, PolicyDefinition, ResourceTracker,
-    RolloutTrait, Route, ScopeDefinition, TraitDefinition, WorkflowStepDefinition, WorkloadDefinition,
+    RolloutTrait, Route, ScopeDefinition, ServiceBinding, TraitDefinition, WorkflowStepDefinition,
+    WorkloadDefinition,
 };
 
 /// Why CRDs could not be generated: always a mistake in this crate's types.
@@ -95,6 +96,7 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
         PolicyDefinition::crd(),
         resource_tracker()?,
         also_v1alpha2(ScopeDefinition::crd())?,
+        ServiceBinding::crd(),
         also_v1alpha2(TraitDefinition::crd())?,
         without_spec::workflow()?,
         WorkflowStepDefinition::crd(),
