@@ -21,8 +21,9 @@ pub mod parse;
 pub mod render;
 pub mod revision;
 pub mod rolling;
+pub mod rules;
 pub mod status;
-mod typed;
+pub mod typed;
 
 pub use apply_once::ApplyOnce;
 pub use compose::{Composed, compose};

@@ -40,6 +40,7 @@ pub mod graph;
 pub mod health;
 pub mod health_scope;
 pub mod kube_packages;
+pub mod label_selector;
 pub mod manifest;
 pub mod manual_scaler;
 

@@ -33,9 +33,10 @@ pub struct Document {
 }
 
 impl Document {
-    /// A document made from an object that did not come from a text (fetched from a cluster): no positions.
+    /// A document made from an object that did not come from a text (fetched from a cluster): no positions. An
+    /// Application is read in the form its author wrote, also where the cluster converted it.
     pub fn from_object(value: Json) -> Self {
-        Self { value, places: Arc::new(Places::none()) }
+        Self { value: vela_crds::application::as_written(value), places: Arc::new(Places::none()) }
     }
 
     pub(crate) fn new(value: Json, places: Places) -> Self {

@@ -198,7 +198,7 @@ fn scope_key(reference: &Json, namespace: &str) -> ObjectKey {
 }
 
 /// The label if there is one, else `<plural>.<group>`; nothing while discovery has not told the plural.
-fn definition_name(snapshot: &Snapshot, label: &str, object: &Json) -> Option<String> {
+pub(super) fn definition_name(snapshot: &Snapshot, label: &str, object: &Json) -> Option<String> {
     let labelled = object
         .get("metadata")
         .and_then(|m| m.get("labels"))
@@ -215,6 +215,16 @@ fn definition_name(snapshot: &Snapshot, label: &str, object: &Json) -> Option<St
 
 /// Resolves a configuration against the snapshot. All errors are reported together.
 pub fn parse(document: &Document, snapshot: &Snapshot) -> Result<Parsed, Diagnostics> {
+    let (parsed, found) = resolve(document, snapshot)?;
+    if found.has_errors() { Err(found) } else { Ok(parsed) }
+}
+
+/// The same, with the components that could be resolved beside the errors of the others: to look for more errors,
+/// since nothing of it may be applied.
+pub(super) fn resolve(
+    document: &Document,
+    snapshot: &Snapshot,
+) -> Result<(Parsed, Diagnostics), Diagnostics> {
     if document.kind() != KIND {
         let message = format!("expected an {KIND}, found {:?}", document.kind());
         return Err(Diagnostic::error(Code::WrongKind, message).at(document, "kind").into());
@@ -226,8 +236,9 @@ pub fn parse(document: &Document, snapshot: &Snapshot) -> Result<Parsed, Diagnos
     for (index, entry) in items(document.value(), &["spec", "components"]).iter().enumerate() {
         components.extend(parser.component(format!("spec.components[{index}]"), entry));
     }
-    let (components, warnings) = parser.found.or(components)?;
-    Ok(Parsed { document: document.clone(), namespace, components, warnings })
+    let found = parser.found;
+    let warnings = found.iter().filter(|finding| !finding.is_error()).cloned().collect();
+    Ok((Parsed { document: document.clone(), namespace, components, warnings }, found))
 }
 
 struct Parser<'a> {

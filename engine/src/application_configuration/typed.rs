@@ -11,13 +11,13 @@ use crate::parse::resource_of;
 use crate::snapshot::Snapshot;
 
 /// The name of the definition a trait is written with, "" for a trait with its kind.
-pub(super) fn trait_type(trait_: &Json) -> &str {
+pub fn trait_type(trait_: &Json) -> &str {
     text(trait_, &["name"])
 }
 
 /// The name of the definition a workload may be written with. Kinds have a `type` of their own, too (a Secret), so a
 /// workload that says its kind is meant by it unless a definition of that name exists.
-pub(super) fn workload_type(workload: &Json) -> &str {
+pub fn workload_type(workload: &Json) -> &str {
     text(workload, &["type"])
 }
 
@@ -34,7 +34,7 @@ fn kind_of(definition: &Definition, snapshot: &Snapshot) -> Result<(String, Stri
 }
 
 /// The trait as an object, if it is written by name: `properties` is its `spec`.
-pub(super) fn trait_object(trait_: &Json, snapshot: &Snapshot) -> Result<Option<Json>, String> {
+pub fn trait_object(trait_: &Json, snapshot: &Snapshot) -> Result<Option<Json>, String> {
     let name = match trait_.get("name") {
         None => return Ok(None),
         Some(Json::String(name)) => name,
@@ -64,7 +64,7 @@ pub(super) fn trait_object(trait_: &Json, snapshot: &Snapshot) -> Result<Option<
 }
 
 /// The workload as an object, if it is written by type: it takes over the component's labels and annotations.
-pub(super) fn workload_object(component: &Json, snapshot: &Snapshot) -> Result<Option<Json>, String> {
+pub fn workload_object(component: &Json, snapshot: &Snapshot) -> Result<Option<Json>, String> {
     let workload = component.get("spec").and_then(|spec| spec.get("workload"));
     let Some(workload) = workload.filter(|workload| workload.get("type").is_some()) else { return Ok(None) };
     let has_kind = !text(workload, &["kind"]).is_empty();
