@@ -1,23 +1,138 @@
 //! An Application to be made or changed, and a snapshot → may it enter? It may if it renders.
 
-use vela_engine::{Document, Snapshot, Templates, dry_run, graph};
+use std::collections::BTreeMap;
 
-use crate::review::Review;
-use crate::verdict::Verdict;
+use serde_json::Value;
+use vela_crds::annotations::ROLLOUT_TEMPLATE;
+use vela_engine::render::{Rendered, Role, State};
+use vela_engine::{Code, Diagnostic, Diagnostics, Document, Snapshot, Templates, dry_run, graph};
+
+use crate::review::{Operation, Review};
+use crate::verdict::{Cause, Verdict};
+
+/// Whose rules hold where releases differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// The rules of the v1alpha2 path.
+    Seed,
+    /// The rules of the v1beta1 path.
+    V1,
+}
 
 /// Judges an Application by a dry render with everything the snapshot knows.
 ///
-/// Deletions, objects that go away and updates that keep the spec always pass: a definition that
-/// broke later must not hold back a finalizer or a status.
-pub fn judge(review: &Review, snapshot: &Snapshot, templates: &Templates) -> Verdict {
-    if !review.concerns_a_living_object() || review.keeps_the_spec() {
+/// Deletions, objects that go away and updates that keep the spec always pass but for the rules of annotations: a
+/// definition that broke later must not hold back a finalizer or a status.
+pub fn judge(review: &Review, release: Release, snapshot: &Snapshot, templates: &Templates) -> Verdict {
+    if !review.concerns_a_living_object() {
         return Verdict::allowed();
     }
+    let mut causes = rollout_template(review, release);
+    if review.keeps_the_spec() {
+        return Verdict { causes, ..Verdict::allowed() };
+    }
     let document = Document::from_object(review.object.clone());
-    let graph = dry_run::render(&document, snapshot, templates).and_then(graph::graph).map_err(|first| {
+    let rendered = dry_run::render(&document, snapshot, templates);
+    if let Ok(rendered) = &rendered {
+        causes.extend(same_outputs(rendered));
+    }
+    let graph = rendered.and_then(graph::graph).map_err(|first| {
         // A render stops at the phase that fails; the author gets the mistakes of all phases in one refusal.
         let all = vela_engine::check(&document, snapshot, templates);
         if all.has_errors() { all } else { first }
     });
-    Verdict::from_result(&graph, |graph| graph.warnings())
+    let mut verdict = match &graph {
+        Ok(graph) => found(graph.warnings()),
+        Err(diagnostics) => found(diagnostics),
+    };
+    if release == Release::V1 {
+        causes.extend(batches(&review.object["spec"]["rolloutPlan"]));
+    }
+    verdict.causes.extend(causes);
+    verdict.warnings.extend(deprecated(&review.object));
+    verdict
+}
+
+/// A parameter that looks like a declared one is a slip, and refused. One that resembles nothing is warned of: KubeVela
+/// takes it, and templates are shared by people who give them more than every version of them reads.
+fn found(diagnostics: &Diagnostics) -> Verdict {
+    let is_slip = |diagnostic: &Diagnostic| {
+        diagnostic.code == Code::UnknownParameter
+            && diagnostic.hint.as_deref().is_some_and(|hint| hint.starts_with("did you mean"))
+    };
+    let mut verdict = Verdict::default();
+    for diagnostic in diagnostics.iter() {
+        match is_slip(diagnostic) {
+            true => verdict.causes.push(Cause::from_diagnostic(diagnostic)),
+            false => verdict.add(diagnostic),
+        }
+    }
+    verdict
+}
+
+/// The seed: a rollout is asked for when the application is made, or never. Later: the annotation says `true`.
+fn rollout_template(review: &Review, release: Release) -> Vec<Cause> {
+    let annotation = |object: &Value| object["metadata"]["annotations"].get(ROLLOUT_TEMPLATE).cloned();
+    let Some(new) = annotation(&review.object) else { return Vec::new() };
+    let path = format!("metadata.annotations[{ROLLOUT_TEMPLATE:?}]");
+    match release {
+        Release::Seed => {
+            let added = review.operation == Operation::Update && annotation(&review.old_object).is_none();
+            let message = "the annotation may be set when the application is made and removed later, but not added: \
+                           make the application anew";
+            if added { vec![Cause::invalid(path, message)] } else { Vec::new() }
+        }
+        Release::V1 => match new.as_str() {
+            Some("" | "true") => Vec::new(),
+            _ => vec![Cause::invalid(path, format!("expected \"true\" or nothing, found {new}"))],
+        },
+    }
+}
+
+/// Two objects of one component under one name of `outputs`: templates find only one of them.
+fn same_outputs(rendered: &Rendered) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for component in rendered.components() {
+        let State::Ready(objects) = &component.state else { continue };
+        let mut names: BTreeMap<&str, String> = BTreeMap::new();
+        for object in objects {
+            let (name, by) = match &object.role {
+                Role::Workload => continue,
+                Role::Auxiliary { resource } => (resource, "the component itself".to_owned()),
+                Role::Trait { type_, index, resource } => (resource, format!("traits[{index}] ({type_})")),
+            };
+            if name.is_empty() {
+                continue;
+            }
+            if let Some(first) = names.get(name.as_str()) {
+                let message =
+                    format!("outputs items name must be unique: {name:?} is made by {first} and by {by}");
+                causes.push(Cause {
+                    reason: "FieldValueDuplicate",
+                    ..Cause::invalid(format!("spec.components[{}]", component.index), message)
+                });
+            } else {
+                names.insert(name, by);
+            }
+        }
+    }
+    causes
+}
+
+/// Nobody writes batches into the plan of an Application later.
+fn batches(plan: &Value) -> Option<Cause> {
+    (plan.is_object() && plan["rolloutBatches"].is_null()).then(|| {
+        Cause::required(
+            "spec.rolloutPlan.rolloutBatches",
+            "the rollout plan must have batches; nobody fills them in",
+        )
+    })
+}
+
+fn deprecated(object: &Value) -> Option<String> {
+    (object["apiVersion"] == "core.oam.dev/v1alpha2").then(|| {
+        "core.oam.dev/v1alpha2 Application is deprecated; write core.oam.dev/v1beta1 (settings are properties, a \
+         trait's name is its type)"
+            .to_owned()
+    })
 }

@@ -1,39 +1,90 @@
-//! A definition to be made or changed → may it enter? It may if its template compiles.
+//! A definition to be made or changed → may it enter? It may if its template compiles and it says what it makes.
 
-use vela_engine::{Definition, Document, Templates};
+use serde_json::Value;
+use vela_engine::definition::record;
+use vela_engine::{Definition, Diagnostic, Document, Templates};
 
 use crate::review::Review;
-use crate::verdict::{Cause, Verdict};
+use crate::verdict::{Cause, Refusal, Verdict};
+
+/// More parameters without a description are only counted.
+const UNDESCRIBED_AT_MOST: usize = 5;
+
+/// The definition of a review. Whoever has a cluster adds the kinds that it imports.
+pub fn read(review: &Review) -> Result<Definition, Diagnostic> {
+    Definition::from_document(&Document::from_object(review.object.clone()))
+}
 
 /// Judges a definition by compiling its template.
-pub fn judge(review: &Review, templates: &Templates) -> Verdict {
+pub fn judge(review: &Review, definition: Result<Definition, Diagnostic>, templates: &Templates) -> Verdict {
     if !review.concerns_a_living_object() || review.keeps_the_spec() {
         return Verdict::allowed();
     }
-    let document = Document::from_object(review.object.clone());
-    let definition = match Definition::from_document(&document) {
+    let mut causes = nothing_to_make(&review.object);
+    let definition = match definition {
         Ok(definition) => definition,
-        Err(diagnostic) => return Verdict::from_diagnostics([&diagnostic]),
+        Err(diagnostic) => {
+            causes.push(Cause::from_diagnostic(&diagnostic));
+            return Verdict::refused(Refusal::Invalid, causes);
+        }
     };
     let mut verdict = match templates.get(&definition).as_ref() {
         Ok(_) => Verdict::allowed(),
         Err(diagnostics) => Verdict::from_diagnostics(diagnostics.iter()),
     };
-    verdict.causes.extend(nothing_to_make(review));
+    verdict.causes.extend(causes);
+    verdict.warnings.extend(undescribed(&definition));
+    verdict.warnings.extend(deprecated(&review.object));
     verdict
 }
 
-/// A trait without a template must name the resource it is, or there is nothing it could make.
-fn nothing_to_make(review: &Review) -> Option<Cause> {
-    let spec = &review.object["spec"];
-    let named = spec["definitionRef"]["name"].as_str().is_some_and(|name| !name.is_empty());
+/// A definition must name the resource it is, or have a template that makes one.
+fn nothing_to_make(object: &Value) -> Vec<Cause> {
+    let spec = &object["spec"];
+    let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let named = text(&spec["definitionRef"]["name"]);
     let has_template = spec["schematic"].as_object().is_some_and(|members| !members.is_empty())
-        || spec["extension"]["template"].as_str().is_some_and(|text| !text.is_empty());
-    (review.object["kind"] == "TraitDefinition" && !named && !has_template).then(|| Cause {
-        reason: "FieldValueRequired",
-        field: "spec.definitionRef".to_owned(),
-        message: "if definition reference is omitted, patch or output with GVK is required: \
-                  add spec.schematic.cue.template or spec.definitionRef.name"
-            .to_owned(),
-    })
+        || text(&spec["extension"]["template"]);
+    let workload = &spec["workload"];
+    let (field, message) = match object["kind"].as_str().unwrap_or_default() {
+        "TraitDefinition" if !named && !has_template => (
+            "spec.definitionRef",
+            "if definition reference is omitted, patch or output with GVK is required: \
+             add spec.schematic.cue.template or spec.definitionRef.name",
+        ),
+        "WorkloadDefinition" | "ScopeDefinition" if !named => {
+            ("spec.definitionRef.name", "name the resource, `<plural>.<group>`, such as deployments.apps")
+        }
+        "ComponentDefinition" if !text(&workload["type"]) && !text(&workload["definition"]["kind"]) => (
+            "spec.workload",
+            "name the workload: its kind in spec.workload.definition, or a WorkloadDefinition in spec.workload.type",
+        ),
+        _ => return Vec::new(),
+    };
+    vec![Cause::required(field, message)]
+}
+
+/// Parameters are what users see of a definition.
+fn undescribed(definition: &Definition) -> Option<String> {
+    let schema = record::schema(definition)?;
+    let described =
+        |parameter: &Value| parameter["description"].as_str().is_some_and(|text| !text.is_empty());
+    let parameters = schema["properties"].as_object()?;
+    let names: Vec<&str> =
+        parameters.iter().filter(|(_, schema)| !described(schema)).map(|(name, _)| name.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let more = names.len().saturating_sub(UNDESCRIBED_AT_MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown = names[..names.len().min(UNDESCRIBED_AT_MOST)].join(", ");
+    Some(format!(
+        "{}: parameters without a description: {shown}{more}; write `// +usage=…` above each",
+        definition.title()
+    ))
+}
+
+fn deprecated(object: &Value) -> Option<String> {
+    let template = object["spec"]["extension"]["template"].as_str().is_some_and(|text| !text.is_empty());
+    template.then(|| "spec.extension.template is deprecated; write spec.schematic.cue.template".to_owned())
 }

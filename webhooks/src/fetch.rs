@@ -1,16 +1,29 @@
-//! An Application's references → a snapshot of the cluster; reads, never writes.
+//! What an object refers to → a snapshot of the cluster; reads, never writes.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
+use futures::future::join_all;
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use kube::api::{Api, ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt};
+use serde_json::Value;
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
+use vela_engine::application_configuration;
 use vela_engine::definition::DefinitionKind;
-use vela_engine::parse::References;
-use vela_engine::{ClusterVersion, Definition, Snapshot};
+use vela_engine::parse::{self, References};
+use vela_engine::snapshot::Resource;
+use vela_engine::{ClusterVersion, Definition, Document, ObjectKey, Snapshot};
+use vela_runtime::{Discovery, discovery};
 
 use crate::kinds::with_kinds;
+use crate::registered;
+
+/// Components name kinds, kinds name definitions: three rounds see all of it, the rest is a margin.
+const ROUNDS_AT_MOST: usize = 6;
+/// Reads under way for one review: an object may name thousands of others, and the API server serves others too.
+const CONCURRENT_READS: usize = 16;
 
 /// Why the cluster could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +36,9 @@ pub enum FetchError {
         /// Why it failed.
         source: kube::Error,
     },
+    /// Which kinds there are could not be asked.
+    #[error(transparent)]
+    Kind(#[from] discovery::Error),
     /// A definition of the cluster is broken.
     #[error("{kind} {name}: {message}")]
     Definition {
@@ -33,61 +49,216 @@ pub enum FetchError {
         /// What is wrong with it.
         message: String,
     },
+    /// What a ServiceBinding binds is not there yet.
+    #[error("{0}")]
+    Binding(String),
 }
 
-/// Reads what an Application in a namespace needs: the system namespace's definitions first, the
-/// namespace's own over them.
-pub async fn snapshot(
-    client: &Client,
-    namespace: &str,
-    references: &References,
-) -> Result<Snapshot, FetchError> {
-    let version = client
-        .apiserver_version()
-        .await
-        .map_err(|source| FetchError::Api { what: "the server's version".to_owned(), source })?;
-    let version = serde_json::to_value(version).unwrap_or_default();
-    let mut snapshot = Snapshot::new(ClusterVersion::from_version(&version));
-    for (kind, name) in &references.definitions {
-        for place in [SYSTEM_NAMESPACE, namespace] {
-            let Some(object) = definition(client, place, *kind, name).await? else { continue };
-            let object = serde_json::to_value(object).unwrap_or_default();
-            let definition =
-                Definition::from_object(object).map_err(|diagnostic| FetchError::Definition {
-                    kind: kind.kind(),
-                    name: format!("{place}/{name}"),
-                    message: diagnostic.message,
-                })?;
-            let definition = with_kinds(client, definition).await.map_err(|source| FetchError::Api {
-                what: format!("the schemas that {} {place}/{name} imports", kind.kind()),
-                source,
-            })?;
-            snapshot.insert_definition(Arc::new(definition));
+/// Reads a cluster.
+#[derive(Clone)]
+pub struct Reader {
+    client: Client,
+    discovery: Discovery,
+    version: Arc<OnceLock<ClusterVersion>>,
+}
+
+impl Reader {
+    /// A reader that has read nothing yet.
+    pub fn new(client: Client) -> Self {
+        Self { discovery: Discovery::new(client.clone()), client, version: Arc::default() }
+    }
+
+    /// What an Application in a namespace needs.
+    pub async fn application(&self, namespace: &str, document: &Document) -> Result<Snapshot, FetchError> {
+        let references = parse::references(document);
+        let mut snapshot = self.snapshot(namespace, &references).await?;
+        let registered = parse::registered(document, &snapshot);
+        self.tell_registered(&registered, &mut snapshot).await?;
+        Ok(snapshot)
+    }
+
+    /// What an ApplicationConfiguration in a namespace needs, and what that needs in turn.
+    pub async fn configuration(&self, namespace: &str, document: &Document) -> Result<Snapshot, FetchError> {
+        let mut asked = References::default();
+        let mut snapshot = self.snapshot(namespace, &asked).await?;
+        for _ in 0..ROUNDS_AT_MOST {
+            let mut wanted = application_configuration::references(document, &snapshot);
+            wanted.definitions.extend(asked.definitions.iter().cloned());
+            wanted.objects.extend(asked.objects.iter().cloned());
+            wanted.kinds.extend(asked.kinds.iter().cloned());
+            wanted.registered.extend(asked.registered.iter().cloned());
+            if wanted == asked {
+                break;
+            }
+            snapshot = self.snapshot(namespace, &wanted).await?;
+            self.tell_registered(&wanted.registered, &mut snapshot).await?;
+            asked = wanted;
+        }
+        Ok(snapshot)
+    }
+
+    /// What is named by these definitions, and the kinds that they register.
+    pub async fn definitions(
+        &self,
+        namespace: &str,
+        definitions: impl IntoIterator<Item = (DefinitionKind, String)>,
+    ) -> Result<Snapshot, FetchError> {
+        let references =
+            References { definitions: definitions.into_iter().collect(), ..References::default() };
+        let mut snapshot = self.snapshot(namespace, &references).await?;
+        let registered = references
+            .definitions
+            .iter()
+            .filter_map(|(kind, name)| snapshot.definition(*kind, name))
+            .map(|definition| parse::resource_of(definition))
+            .collect();
+        self.tell_registered(&registered, &mut snapshot).await?;
+        Ok(snapshot)
+    }
+
+    /// Everything of these references that the cluster has: of definitions the namespace's own before the system
+    /// namespace's.
+    pub async fn snapshot(&self, namespace: &str, references: &References) -> Result<Snapshot, FetchError> {
+        let mut snapshot = Snapshot::new(self.version().await?);
+        let reads: Vec<_> = references
+            .definitions
+            .iter()
+            .map(|(kind, name)| self.definition(namespace, *kind, name))
+            .collect();
+        let definitions: Vec<_> = stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await?;
+        for definition in definitions.into_iter().flatten() {
+            snapshot.insert_definition(definition);
+        }
+        for (api_version, kind) in &references.kinds {
+            if let Some(found) = self.kind(api_version, kind).await? {
+                let resource = Resource { plural: found.resource.plural, namespaced: found.namespaced };
+                snapshot.insert_resource(api_version, kind, resource);
+            }
+        }
+        let reads: Vec<_> = references.objects.iter().map(|key| self.object(key)).collect();
+        let objects: Vec<_> = stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await?;
+        for object in objects.into_iter().flatten() {
+            snapshot.insert_object(object);
+        }
+        Ok(snapshot)
+    }
+
+    /// An object as it is, if it is there.
+    pub async fn object(&self, key: &ObjectKey) -> Result<Option<Value>, FetchError> {
+        if key.name.is_empty() {
+            return Ok(None);
+        }
+        let Some(kind) = self.kind(&key.api_version, &key.kind).await? else { return Ok(None) };
+        let found = kind.api(self.client.clone(), &key.namespace).get_opt(&key.name).await;
+        let found = found.map_err(|source| FetchError::Api { what: key.to_string(), source })?;
+        Ok(found.map(|object| with_type(object, &kind.resource)))
+    }
+
+    /// All objects of a kind in a namespace; none where the cluster does not know the kind.
+    pub async fn objects(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+    ) -> Result<Vec<Value>, FetchError> {
+        let Some(kind) = self.kind(api_version, kind).await? else { return Ok(Vec::new()) };
+        let found = kind.api(self.client.clone(), namespace).list(&kube::api::ListParams::default()).await;
+        let what = || format!("{} in {namespace}", kind.resource.plural);
+        let found = found.map_err(|source| FetchError::Api { what: what(), source })?;
+        Ok(found.items.into_iter().map(|object| with_type(object, &kind.resource)).collect())
+    }
+
+    async fn kind(&self, api_version: &str, kind: &str) -> Result<Option<discovery::Kind>, FetchError> {
+        match self.discovery.resolve(api_version, kind).await {
+            Ok(kind) => Ok(Some(kind)),
+            Err(discovery::Error::Unknown { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
-    Ok(snapshot)
+
+    async fn tell_registered(
+        &self,
+        resources: &BTreeSet<(String, String)>,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), FetchError> {
+        for (name, version) in resources {
+            let kind = registered::kind(&self.client, name, version).await;
+            let kind =
+                kind.map_err(|source| FetchError::Api { what: format!("the kind of {name}"), source })?;
+            if let Some(kind) = kind {
+                snapshot.insert_registered(name, version, kind);
+            }
+        }
+        Ok(())
+    }
+
+    async fn version(&self) -> Result<ClusterVersion, FetchError> {
+        if let Some(known) = self.version.get() {
+            return Ok(known.clone());
+        }
+        let version = self.client.apiserver_version().await;
+        let version =
+            version.map_err(|source| FetchError::Api { what: "the server's version".to_owned(), source })?;
+        let version = ClusterVersion::from_version(&serde_json::to_value(version).unwrap_or_default());
+        Ok(self.version.get_or_init(|| version).clone())
+    }
+
+    async fn definition(
+        &self,
+        namespace: &str,
+        kind: DefinitionKind,
+        name: &str,
+    ) -> Result<Option<Arc<Definition>>, FetchError> {
+        let places = [namespace, SYSTEM_NAMESPACE].map(|place| self.stored_definition(place, kind, name));
+        let mut found = None;
+        for (place, read) in [namespace, SYSTEM_NAMESPACE].into_iter().zip(join_all(places).await) {
+            if let Some(object) = read? {
+                found = Some((place, object));
+                break;
+            }
+        }
+        let Some((place, object)) = found else { return Ok(None) };
+        let title = || format!("{place}/{name}");
+        let definition = Definition::from_object(object).map_err(|diagnostic| FetchError::Definition {
+            kind: kind.kind(),
+            name: title(),
+            message: diagnostic.message,
+        })?;
+        Ok(Some(Arc::new(self.with_kinds(definition).await?)))
+    }
+
+    /// The definition with the kinds that its template imports.
+    pub async fn with_kinds(&self, definition: Definition) -> Result<Definition, FetchError> {
+        let what = format!("the schemas that {definition} imports");
+        with_kinds(&self.client, definition).await.map_err(|source| FetchError::Api { what, source })
+    }
+
+    async fn stored_definition(
+        &self,
+        namespace: &str,
+        kind: DefinitionKind,
+        name: &str,
+    ) -> Result<Option<Value>, FetchError> {
+        if namespace.is_empty() || name.is_empty() {
+            return Ok(None);
+        }
+        let gvk = GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", kind.kind());
+        let resource = ApiResource::from_gvk(&gvk);
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let found = api.get_opt(name).await.map_err(|source| FetchError::Api {
+            what: format!("{} {namespace}/{name}", kind.kind()),
+            source,
+        })?;
+        Ok(found.map(|object| with_type(object, &resource)))
+    }
 }
 
-async fn definition(
-    client: &Client,
-    namespace: &str,
-    kind: DefinitionKind,
-    name: &str,
-) -> Result<Option<DynamicObject>, FetchError> {
-    let gvk = GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", kind.kind());
-    let resource = ApiResource::from_gvk(&gvk);
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
-    let found = api
-        .get_opt(name)
-        .await
-        .map_err(|source| FetchError::Api { what: format!("{} {namespace}/{name}", kind.kind()), source })?;
-    Ok(found.map(|mut object| {
-        // The engine reads kind and version from the object itself.
-        object.types.get_or_insert_with(|| kube::api::TypeMeta {
-            api_version: resource.api_version.clone(),
-            kind: resource.kind.clone(),
-        });
-        object.managed_fields_mut().clear();
-        object
-    }))
+/// The engine reads kind and version from the object itself.
+fn with_type(mut object: DynamicObject, resource: &ApiResource) -> Value {
+    object.types.get_or_insert_with(|| kube::api::TypeMeta {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+    });
+    object.managed_fields_mut().clear();
+    serde_json::to_value(object).unwrap_or_default()
 }

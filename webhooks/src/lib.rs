@@ -1,23 +1,32 @@
 //! What may enter: verdicts, patches and conversions.
 //!
 //! ```text
-//! bytes ─review─▶ Review ─fetch─▶ Snapshot ─application│definition─▶ Verdict ─reply─▶ bytes
+//! bytes ─review─▶ Review ─paths, fetch─▶ Snapshot ─judge│mutate─▶ Verdict, patch ─reply─▶ bytes
 //! ```
 //!
 //! Judging is pure: a [`Review`] and a `Snapshot` in, a [`Verdict`] out, by the same engine that
-//! reconciles, so what is admitted here also renders there. Only [`fetch`] and [`kinds`] read a cluster, and
-//! nothing here writes to one. [`Webhooks::answer`] takes a path and bytes and gives status and
-//! body to the TLS listener of `vela_runtime::webhook`. Conversion between API versions is not here yet: both versions of
-//! Application accept both spellings until it is (see `vela_crds::application`).
+//! reconciles, so what is admitted here also renders there. Only [`fetch`], [`kinds`] and [`registered`] read a
+//! cluster, and nothing here writes to one. [`Webhooks::answer`] takes a path and bytes and gives status and
+//! body; [`paths`] lists who answers where.
 
 pub mod application;
+pub mod component;
+pub mod configuration;
+pub mod conversion;
 pub mod definition;
 pub mod fetch;
+pub mod fields;
+pub mod identity;
 pub mod kinds;
+pub mod paths;
+pub mod registered;
 pub mod review;
+pub mod rollout;
 pub mod serve;
+pub mod service_binding;
+pub mod standard;
 pub mod verdict;
 
-pub use review::{Operation, Review, ReviewError};
+pub use review::{Operation, Resource, Review, ReviewError, User};
 pub use serve::{Reply, Webhooks};
-pub use verdict::{Cause, Verdict};
+pub use verdict::{Cause, Refusal, Verdict};

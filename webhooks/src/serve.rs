@@ -4,82 +4,143 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use kube::Client;
-use vela_engine::{Document, Templates, parse};
+use vela_engine::parse::References;
+use vela_engine::{DefinitionKind, Document, Templates};
 use vela_runtime::webhook::Handler;
 pub use vela_runtime::webhook::Reply;
 
-use crate::review::Review;
+use crate::application::Release;
+use crate::fetch::{FetchError, Reader};
+use crate::paths::{self, Action, Path, Subject};
+use crate::review::{self, Review};
 use crate::verdict::Verdict;
-use crate::{application, definition, fetch};
+use crate::{
+    application, component, configuration, conversion, definition, identity, rollout, service_binding,
+    standard,
+};
 
 /// Every webhook of the platform.
 #[derive(Clone)]
 pub struct Webhooks {
-    client: Client,
+    reader: Reader,
     templates: Arc<Templates>,
-}
-
-/// What a path asks to be judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judge {
-    /// An Application.
-    Application,
-    /// A definition of any kind.
-    Definition,
-}
-
-/// Paths in the spelling users' webhook configurations already have, and who judges there.
-const PATHS: &[(&str, Judge)] = &[
-    ("/validating-core-oam-dev-v1alpha2-applications", Judge::Application),
-    ("/validating-core-oam-dev-v1beta1-applications", Judge::Application),
-    ("/validating-core-oam-dev-v1alpha2-traitdefinitions", Judge::Definition),
-    ("/validating-core-oam-dev-v1beta1-traitdefinitions", Judge::Definition),
-    ("/validating-core-oam-dev-v1beta1-componentdefinitions", Judge::Definition),
-    ("/validating-core-oam-dev-v1beta1-policydefinitions", Judge::Definition),
-    ("/validating-core-oam-dev-v1beta1-workflowstepdefinitions", Judge::Definition),
-];
-
-impl Judge {
-    /// Who judges at a path.
-    pub fn at(path: &str) -> Option<Self> {
-        PATHS.iter().find(|(known, _)| *known == path).map(|(_, judge)| *judge)
-    }
 }
 
 impl Webhooks {
     /// Webhooks that read a cluster through a client and share compiled templates.
     pub fn new(client: Client, templates: Arc<Templates>) -> Self {
-        Self { client, templates }
+        Self { reader: Reader::new(client), templates }
     }
 
     /// Answers one request. A cluster that cannot be read is an error of the webhook (500), so that
     /// the failure policy of the configuration decides, not we.
     pub async fn answer(&self, path: &str, body: &[u8]) -> Reply {
-        let Some(judge) = Judge::at(path) else {
+        if path == paths::CONVERT {
+            return match conversion::answer(body) {
+                Ok(body) => Reply { status: 200, body },
+                Err(error) => Reply::failure(400, error.to_string()),
+            };
+        }
+        let Some(path) = Path::at(path) else {
             return Reply::failure(404, format!("no webhook at {path}"));
         };
         let review = match Review::read(body) {
             Ok(review) => review,
             Err(error) => return Reply::failure(400, error.to_string()),
         };
-        let verdict = match judge {
-            Judge::Definition => definition::judge(&review, &self.templates),
-            Judge::Application if !review.concerns_a_living_object() => Verdict::allowed(),
-            Judge::Application => {
-                let document = Document::from_object(review.object.clone());
-                let references = parse::references(&document);
-                match fetch::snapshot(&self.client, &review.namespace, &references).await {
-                    Ok(snapshot) => application::judge(&review, &snapshot, &self.templates),
-                    Err(error) => return Reply::failure(500, error.to_string()),
-                }
+        match self.verdict(path, &review).await {
+            Ok(verdict) => Reply { status: 200, body: verdict.reply(&review) },
+            Err(error) => Reply::failure(500, error.to_string()),
+        }
+    }
+
+    async fn verdict(&self, path: &Path, review: &Review) -> Result<Verdict, FetchError> {
+        if let Some(wrong) = path.refuses(review) {
+            return Ok(Verdict::bad_request("", wrong));
+        }
+        // Whoever deletes needs no permission of ours, and what goes away must be let go.
+        if !review.concerns_a_living_object() {
+            return Ok(Verdict::allowed());
+        }
+        let release = if path.path.contains("v1alpha2") { Release::Seed } else { Release::V1 };
+        match (path.subject, path.action) {
+            (Subject::Application, Action::Mutate) => Ok(identity::mutate(review)),
+            (Subject::Application, Action::Validate) => self.application(review, release).await,
+            (Subject::Configuration, action) => self.configuration(review, action).await,
+            (Subject::Component, action) => self.component(review, action).await,
+            (Subject::Definition, _) => {
+                let definition = match definition::read(review) {
+                    Ok(definition) => Ok(self.reader.with_kinds(definition).await?),
+                    Err(diagnostic) => Err(diagnostic),
+                };
+                Ok(definition::judge(review, definition, &self.templates))
             }
+            (Subject::Rollout, Action::Mutate) => Ok(rollout::mutate(review, release)),
+            (Subject::Rollout, Action::Validate) => {
+                let references = References { objects: rollout::references(review), ..References::default() };
+                let snapshot = self.reader.snapshot(review.object_namespace(), &references).await?;
+                Ok(rollout::judge(review, &snapshot))
+            }
+            (Subject::MetricsTrait, Action::Mutate) => Ok(standard::mutate_metrics(review)),
+            (Subject::MetricsTrait, Action::Validate) => Ok(standard::judge_metrics(review)),
+            (Subject::PodSpecWorkload, Action::Mutate) => Ok(standard::mutate_pod_spec(review)),
+            (Subject::PodSpecWorkload, Action::Validate) => Ok(standard::judge_pod_spec(review)),
+            (Subject::Workload, _) => self.workload(review).await,
+        }
+    }
+
+    async fn application(&self, review: &Review, release: Release) -> Result<Verdict, FetchError> {
+        let document = Document::from_object(review.object.clone());
+        let snapshot = self.reader.application(review.object_namespace(), &document).await?;
+        Ok(application::judge(review, release, &snapshot, &self.templates))
+    }
+
+    async fn configuration(&self, review: &Review, action: Action) -> Result<Verdict, FetchError> {
+        let namespace = review.object_namespace();
+        if action == Action::Validate {
+            let document = Document::from_object(review.object.clone());
+            let snapshot = self.reader.configuration(namespace, &document).await?;
+            return Ok(configuration::judge(review, &snapshot));
+        }
+        let names = configuration::trait_names(&review.object);
+        let names = names.into_iter().map(|name| (DefinitionKind::Trait, name));
+        let snapshot = self.reader.definitions(namespace, names).await?;
+        Ok(configuration::mutate(review, &snapshot))
+    }
+
+    async fn workload(&self, review: &Review) -> Result<Verdict, FetchError> {
+        if !service_binding::takes(&review.object) {
+            return Ok(Verdict::allowed());
+        }
+        let (api_version, kind) = service_binding::kind();
+        let bindings = self.reader.objects(&api_version, &kind, review.object_namespace()).await?;
+        let Some(injection) = service_binding::injection(review, &bindings) else {
+            return Ok(Verdict::allowed());
         };
-        Reply { status: 200, body: verdict.reply(&review) }
+        let object = match injection.object() {
+            Some(key) => self.reader.object(key).await?,
+            None => None,
+        };
+        injection.mutate(review, object.as_ref()).map_err(FetchError::Binding)
+    }
+
+    async fn component(&self, review: &Review, action: Action) -> Result<Verdict, FetchError> {
+        let type_ = review.object["spec"]["workload"]["type"].as_str().map(str::to_owned);
+        let names = type_.into_iter().map(|name| (DefinitionKind::Workload, name));
+        let snapshot = self.reader.definitions(review.object_namespace(), names).await?;
+        Ok(match action {
+            Action::Mutate => component::mutate(review, &snapshot),
+            Action::Validate => component::judge(review, &snapshot),
+        })
     }
 }
 
 impl Handler for Webhooks {
     fn answer<'a>(&'a self, path: &'a str, body: &'a [u8]) -> BoxFuture<'a, Reply> {
         Box::pin(self.answer(path, body))
+    }
+
+    fn body_at_most(&self, path: &str) -> usize {
+        if path == paths::CONVERT { conversion::BYTES_AT_MOST } else { review::BYTES_AT_MOST }
     }
 }

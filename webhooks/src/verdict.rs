@@ -1,5 +1,8 @@
-//! A verdict: allowed, or refused with every cause and its field; and the reply that says so.
+//! A verdict: allowed, perhaps with a patch, or refused with every cause and its field; and the reply that says so.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use json_patch::Patch;
 use serde_json::{Value, json};
 use vela_engine::{Code, Diagnostic, Diagnostics};
 
@@ -13,8 +16,34 @@ const CAUSES_AT_MOST: usize = 50;
 pub struct Verdict {
     /// Why not; empty means it may.
     pub causes: Vec<Cause>,
+    /// How it is refused, if it is.
+    pub refusal: Refusal,
     /// What people should know all the same.
     pub warnings: Vec<String>,
+    /// How the object is changed on its way in.
+    pub patch: Patch,
+}
+
+/// How an object is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refusal {
+    /// 422: fields of it are wrong.
+    #[default]
+    Invalid,
+    /// 403: it may not enter as it is.
+    Denied,
+    /// 400: it cannot be read.
+    BadRequest,
+}
+
+impl Refusal {
+    fn code(self) -> (u16, &'static str) {
+        match self {
+            Self::Invalid => (422, "Invalid"),
+            Self::Denied => (403, "Forbidden"),
+            Self::BadRequest => (400, "BadRequest"),
+        }
+    }
 }
 
 /// One reason to refuse.
@@ -34,17 +63,43 @@ impl Verdict {
         Self::default()
     }
 
+    /// The object enters as it became.
+    pub fn changed(review: &Review, object: &Value) -> Self {
+        Self { patch: json_patch::diff(&review.object, object), ..Self::default() }
+    }
+
+    /// Refused for these causes, if there are any.
+    pub fn refused(refusal: Refusal, causes: Vec<Cause>) -> Self {
+        Self { causes, refusal, ..Self::default() }
+    }
+
+    /// The object cannot be read, or not be made into what it should be.
+    pub fn bad_request(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::refused(Refusal::BadRequest, vec![Cause::invalid(field, message)])
+    }
+
+    /// The same verdict, but a refusal is of this kind.
+    #[must_use]
+    pub fn as_refusal(self, refusal: Refusal) -> Self {
+        Self { refusal, ..self }
+    }
+
     /// From what the engine found: errors refuse, warnings warn.
     pub fn from_diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Self {
         let mut verdict = Self::default();
         for diagnostic in diagnostics {
-            if diagnostic.is_error() {
-                verdict.causes.push(Cause::from_diagnostic(diagnostic));
-            } else {
-                verdict.warnings.push(sentence(diagnostic, true));
-            }
+            verdict.add(diagnostic);
         }
         verdict
+    }
+
+    /// Adds a finding of the engine: an error refuses, a warning warns.
+    pub fn add(&mut self, diagnostic: &Diagnostic) {
+        if diagnostic.is_error() {
+            self.causes.push(Cause::from_diagnostic(diagnostic));
+        } else {
+            self.warnings.push(sentence(diagnostic, true));
+        }
     }
 
     /// From the result of a phase.
@@ -72,6 +127,9 @@ impl Verdict {
         }
         if !self.is_allowed() {
             response["status"] = self.status(review);
+        } else if !self.patch.0.is_empty() {
+            response["patchType"] = json!("JSONPatch");
+            response["patch"] = json!(STANDARD.encode(json!(self.patch).to_string()));
         }
         json!({
             "apiVersion": review.api_version,
@@ -80,10 +138,11 @@ impl Verdict {
         })
     }
 
-    /// The refusal as API machinery shows it: 422 with a cause per field.
+    /// The refusal as API machinery shows it: a cause per field.
     fn status(&self, review: &Review) -> Value {
         let kind = review.object["kind"].as_str().unwrap_or_default();
         let name = review.object["metadata"]["name"].as_str().unwrap_or_default();
+        let (code, reason) = self.refusal.code();
         let lines: Vec<String> = self.causes.iter().take(CAUSES_AT_MOST).map(Cause::line).collect();
         let left_out = self.causes.len().saturating_sub(CAUSES_AT_MOST);
         let more = if left_out > 0 { format!(", and {left_out} more") } else { String::new() };
@@ -97,8 +156,8 @@ impl Verdict {
             "kind": "Status",
             "apiVersion": "v1",
             "status": "Failure",
-            "reason": "Invalid",
-            "code": 422,
+            "reason": reason,
+            "code": code,
             "message": format!("{kind} {name:?} is invalid: {}{more}", lines.join("; ")),
             "details": { "kind": kind, "name": name, "causes": causes },
         })
@@ -106,6 +165,31 @@ impl Verdict {
 }
 
 impl Cause {
+    /// A field has a value that it must not have.
+    pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { reason: "FieldValueInvalid", field: field.into(), message: message.into() }
+    }
+
+    /// A field is absent that must be there.
+    pub fn required(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { reason: "FieldValueRequired", ..Self::invalid(field, message) }
+    }
+
+    /// A field names something that is not there.
+    pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { reason: "FieldValueNotFound", ..Self::invalid(field, message) }
+    }
+
+    /// A field has a value that is not one of the known ones.
+    pub fn not_supported(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { reason: "FieldValueNotSupported", ..Self::invalid(field, message) }
+    }
+
+    /// A list has too many items.
+    pub fn too_many(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { reason: "FieldValueTooMany", ..Self::invalid(field, message) }
+    }
+
     /// From an error of the engine.
     pub fn from_diagnostic(diagnostic: &Diagnostic) -> Self {
         let reason = match diagnostic.code {

@@ -1,0 +1,188 @@
+//! Every path of the server: what is written there, by whom it is judged or changed, and the rule that sends it there.
+
+use crate::review::Review;
+
+/// One path of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The path, in the spelling that users' webhook configurations already have.
+    pub path: &'static str,
+    /// What happens there.
+    pub action: Action,
+    /// What is written.
+    pub subject: Subject,
+    /// API group of the resource.
+    pub group: &'static str,
+    /// Versions of it that are taken; the first is the one that a configuration names.
+    pub versions: &'static [&'static str],
+    /// Plural names of the resources.
+    pub resources: &'static [&'static str],
+    /// Whether deletions are sent as well.
+    pub deletes: bool,
+}
+
+/// What happens at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The object is changed on its way in.
+    Mutate,
+    /// The object may enter or not.
+    Validate,
+}
+
+/// What is written at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// An Application.
+    Application,
+    /// An ApplicationConfiguration.
+    Configuration,
+    /// A Component.
+    Component,
+    /// A definition of any kind.
+    Definition,
+    /// An AppRollout, which the seed calls ApplicationDeployment.
+    Rollout,
+    /// A MetricsTrait.
+    MetricsTrait,
+    /// A PodSpecWorkload.
+    PodSpecWorkload,
+    /// A workload that a ServiceBinding may be for.
+    Workload,
+}
+
+/// Where objects are converted between their versions.
+pub const CONVERT: &str = "/convert";
+
+const CORE: &str = "core.oam.dev";
+const STANDARD: &str = "standard.oam.dev";
+const OLD: &[&str] = &["v1alpha2"];
+const BOTH: &[&str] = &["v1beta1", "v1alpha2"];
+const BOTH_OLD_FIRST: &[&str] = &["v1alpha2", "v1beta1"];
+/// The seed writes one kind under two names.
+const ROLLOUTS: &[&str] = &["approllouts", "applicationdeployments"];
+const FIRST: &[&str] = &["v1alpha1"];
+
+const fn core(
+    path: &'static str,
+    action: Action,
+    subject: Subject,
+    versions: &'static [&'static str],
+    resources: &'static [&'static str],
+) -> Path {
+    Path { path, action, subject, group: CORE, versions, resources, deletes: false }
+}
+
+const fn definition(path: &'static str, resources: &'static [&'static str]) -> Path {
+    core(path, Action::Validate, Subject::Definition, BOTH, resources)
+}
+
+const fn standard(
+    path: &'static str,
+    action: Action,
+    subject: Subject,
+    resources: &'static [&'static str],
+) -> Path {
+    let deletes = matches!(action, Action::Validate);
+    Path { path, action, subject, group: STANDARD, versions: FIRST, resources, deletes }
+}
+
+use Action::{Mutate, Validate};
+use Subject::{Application, Component, Configuration, MetricsTrait, PodSpecWorkload, Rollout};
+
+/// Every path but [`CONVERT`].
+pub const PATHS: &[Path] = &[
+    core(
+        "/mutating-core-oam-dev-v1alpha2-applicationconfigurations",
+        Mutate,
+        Configuration,
+        OLD,
+        &["applicationconfigurations"],
+    ),
+    core(
+        "/validating-core-oam-dev-v1alpha2-applicationconfigurations",
+        Validate,
+        Configuration,
+        OLD,
+        &["applicationconfigurations"],
+    ),
+    core("/mutating-core-oam-dev-v1alpha2-components", Mutate, Component, OLD, &["components"]),
+    core("/validating-core-oam-dev-v1alpha2-components", Validate, Component, OLD, &["components"]),
+    core(
+        "/mutating-core-oam-dev-v1alpha2-applications",
+        Mutate,
+        Application,
+        BOTH_OLD_FIRST,
+        &["applications"],
+    ),
+    core(
+        "/validating-core-oam-dev-v1alpha2-applications",
+        Validate,
+        Application,
+        BOTH_OLD_FIRST,
+        &["applications"],
+    ),
+    core("/mutating-core-oam-dev-v1beta1-applications", Mutate, Application, BOTH, &["applications"]),
+    core("/validating-core-oam-dev-v1beta1-applications", Validate, Application, BOTH, &["applications"]),
+    definition("/validating-core-oam-dev-v1alpha2-traitdefinitions", &["traitdefinitions"]),
+    definition("/validating-core-oam-dev-v1beta1-traitdefinitions", &["traitdefinitions"]),
+    definition("/validating-core-oam-dev-v1beta1-componentdefinitions", &["componentdefinitions"]),
+    definition("/validating-core-oam-dev-v1beta1-workloaddefinitions", &["workloaddefinitions"]),
+    definition("/validating-core-oam-dev-v1beta1-policydefinitions", &["policydefinitions"]),
+    definition("/validating-core-oam-dev-v1beta1-workflowstepdefinitions", &["workflowstepdefinitions"]),
+    core("/mutating-core-oam-dev-v1alpha2-applicationdeployments", Mutate, Rollout, BOTH_OLD_FIRST, ROLLOUTS),
+    core("/mutating-core-oam-dev-v1beta1-approllout", Mutate, Rollout, BOTH, ROLLOUTS),
+    core("/validating-core-oam-dev-v1beta1-approllout", Validate, Rollout, BOTH, ROLLOUTS),
+    standard("/mutate-standard-oam-dev-v1alpha1-metricstrait", Mutate, MetricsTrait, &["metricstraits"]),
+    standard("/validate-standard-oam-dev-v1alpha1-metricstrait", Validate, MetricsTrait, &["metricstraits"]),
+    standard(
+        "/mutate-standard-oam-dev-v1alpha1-podspecworkload",
+        Mutate,
+        PodSpecWorkload,
+        &["podspecworkloads"],
+    ),
+    standard(
+        "/validate-standard-oam-dev-v1alpha1-podspecworkload",
+        Validate,
+        PodSpecWorkload,
+        &["podspecworkloads"],
+    ),
+    Path {
+        path: "/mutate",
+        action: Mutate,
+        subject: Subject::Workload,
+        group: "apps",
+        versions: &["v1"],
+        resources: &["deployments", "statefulsets"],
+        deletes: false,
+    },
+];
+
+impl Path {
+    /// The entry of a path.
+    pub fn at(path: &str) -> Option<&'static Self> {
+        PATHS.iter().find(|entry| entry.path == path)
+    }
+
+    /// Why a review does not belong here. A request that tells no resource is believed, and workloads of other kinds
+    /// pass: people bind what they like.
+    pub fn refuses(&self, review: &Review) -> Option<String> {
+        let Self { group, versions, resources, .. } = self;
+        let found = &review.resource;
+        let told = !found.group.is_empty() || !found.version.is_empty() || !found.resource.is_empty();
+        let fits = self.subject == Subject::Workload
+            || (found.group == *group
+                && versions.contains(&found.version.as_str())
+                && resources.contains(&found.resource.as_str()));
+        (told && !fits).then(|| {
+            format!(
+                "expected {} of {group} ({}), found {} of {}/{}",
+                resources.join(" or "),
+                versions.join(" or "),
+                found.resource,
+                found.group,
+                found.version
+            )
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! An AppRollout → its plan with what is left out filled in, and whether it may enter.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+use vela_crds::RolloutPlan;
+use vela_engine::{ObjectKey, Snapshot, rollout_plan};
+
+use crate::application::Release;
+use crate::fields;
+use crate::review::{Operation, Review};
+use crate::verdict::{Cause, Refusal, Verdict};
+
+/// A plan of more batches is refused: each has a record, and nobody waits for so many.
+const BATCHES_AT_MOST: i64 = 1000;
+
+/// Fills in the strategy, and batches where their number and the size are given.
+pub fn mutate(review: &Review, release: Release) -> Verdict {
+    let mut object = review.object.clone();
+    let is_rollout = release == Release::Seed
+        || object["spec"]["sourceAppRevisionName"].as_str().is_some_and(|name| !name.is_empty());
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
+        return Verdict::bad_request("spec", "expected an object");
+    };
+    if release == Release::Seed && spec.get("revertOnDelete").is_none_or(Value::is_null) {
+        spec.insert("revertOnDelete".to_owned(), json!(false));
+    }
+    let plan = spec.entry("rolloutPlan").or_insert_with(|| json!({}));
+    let Some(plan) = plan.as_object_mut() else {
+        return Verdict::bad_request("spec.rolloutPlan", "expected an object");
+    };
+    if plan.get("rolloutStrategy").is_none_or(|strategy| strategy.is_null() || strategy == "") {
+        plan.insert("rolloutStrategy".to_owned(), json!("IncreaseFirst"));
+    }
+    if is_rollout && let Err(cause) = fill_batches(plan, release) {
+        return Verdict::refused(Refusal::Invalid, vec![cause]);
+    }
+    Verdict::changed(review, &object)
+}
+
+fn fill_batches(plan: &mut Map<String, Value>, release: Release) -> Result<(), Cause> {
+    let number = |field: &str| plan.get(field).and_then(Value::as_i64);
+    let (Some(size), Some(count)) = (number("targetSize"), number("numBatches")) else { return Ok(()) };
+    if plan.get("rolloutBatches").is_some_and(|batches| !batches.is_null()) {
+        return Ok(());
+    }
+    if !(1..=BATCHES_AT_MOST).contains(&count) {
+        let message = format!("expected 1 to {BATCHES_AT_MOST} batches, found {count}");
+        return Err(Cause::invalid("spec.rolloutPlan.numBatches", message));
+    }
+    if size < 0 {
+        return Err(Cause::invalid("spec.rolloutPlan.targetSize", format!("{size} is no number of pods")));
+    }
+    let (each, rest) = (size / count, size % count);
+    let batches = (1..=count).map(|batch| {
+        let more = match release {
+            Release::Seed => {
+                if batch == count {
+                    rest
+                } else {
+                    0
+                }
+            }
+            Release::V1 => i64::from(batch > count - rest),
+        };
+        json!({"replicas": each + more})
+    });
+    plan.insert("rolloutBatches".to_owned(), batches.collect());
+    Ok(())
+}
+
+/// The revisions that must be there to judge a rollout.
+pub fn references(review: &Review) -> BTreeSet<ObjectKey> {
+    ["targetAppRevisionName", "sourceAppRevisionName"]
+        .into_iter()
+        .filter_map(|field| review.object["spec"][field].as_str())
+        .filter(|name| !name.is_empty())
+        .map(|name| revision_key(review, name))
+        .collect()
+}
+
+fn revision_key(review: &Review, name: &str) -> ObjectKey {
+    ObjectKey {
+        api_version: "core.oam.dev/v1beta1".to_owned(),
+        kind: "ApplicationRevision".to_owned(),
+        namespace: review.object_namespace().to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+/// Judges a rollout with the revisions it goes from and to.
+pub fn judge(review: &Review, snapshot: &Snapshot) -> Verdict {
+    if !review.concerns_a_living_object() || review.keeps_the_spec() {
+        return Verdict::allowed();
+    }
+    let mut causes = fields::metadata(&review.object);
+    causes.extend(revisions(review, snapshot));
+    causes.extend(plan(&review.object["spec"]["rolloutPlan"]));
+    causes.extend(ended(review));
+    Verdict::refused(Refusal::Invalid, causes)
+}
+
+/// What is wrong with the plan of a rollout.
+fn plan(plan: &Value) -> Vec<Cause> {
+    let at = |field: &str| format!("spec.rolloutPlan.{field}").trim_end_matches('.').to_owned();
+    let mut causes: Vec<Cause> = rollout_plan::check(plan)
+        .into_iter()
+        .map(|(field, message)| Cause::invalid(at(&field), message))
+        .collect();
+    if plan.is_object() {
+        if plan["rolloutBatches"].is_null() {
+            let message = "write the batches, or targetSize and numBatches of a rollout with a source";
+            causes.push(Cause::required(at("rolloutBatches"), message));
+        }
+        if plan["rolloutStrategy"].as_str().unwrap_or_default().is_empty() {
+            let message = "write IncreaseFirst or DecreaseFirst";
+            causes.push(Cause::invalid(at("rolloutStrategy"), message));
+        }
+    }
+    causes
+}
+
+fn revisions(review: &Review, snapshot: &Snapshot) -> Vec<Cause> {
+    let spec = &review.object["spec"];
+    let name = |field: &str| spec[field].as_str().unwrap_or_default();
+    let (target, source) = (name("targetAppRevisionName"), name("sourceAppRevisionName"));
+    let mut causes = Vec::new();
+    if target.is_empty() {
+        causes.push(Cause::required("spec.targetAppRevisionName", "a rollout needs the revision to go to"));
+    }
+    let mut components = |field: &str, name: &str| {
+        if name.is_empty() {
+            return None;
+        }
+        let path = format!("spec.{field}");
+        let Some(revision) = snapshot.object(&revision_key(review, name)) else {
+            let message = format!(
+                "ApplicationRevision {name:?} not found in namespace {:?}",
+                review.object_namespace()
+            );
+            causes.push(Cause::not_found(path, message));
+            return None;
+        };
+        let components = components_of(revision);
+        if components.is_none() {
+            causes.push(Cause::invalid(path, format!("ApplicationRevision {name:?} holds no components")));
+        }
+        components
+    };
+    let to = components("targetAppRevisionName", target);
+    let from = components("sourceAppRevisionName", source);
+    let common: Option<BTreeSet<String>> = match (to, from) {
+        (Some(to), None) if source.is_empty() => Some(to),
+        (Some(to), Some(from)) => Some(to.intersection(&from).cloned().collect()),
+        _ => None,
+    };
+    causes.extend(component_list(&spec["componentList"], common.as_ref()));
+    causes
+}
+
+fn component_list(list: &Value, common: Option<&BTreeSet<String>>) -> Vec<Cause> {
+    let path = "spec.componentList";
+    let listed: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut causes = Vec::new();
+    if listed.len() > 1 {
+        causes.push(Cause::too_many(
+            path,
+            format!("at most one component is rolled out, found {}", listed.len()),
+        ));
+    }
+    let Some(common) = common else { return causes };
+    let names = || common.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    if listed.is_empty() && common.len() != 1 {
+        let message =
+            format!("name one component: source and target have {} in common ({})", common.len(), names());
+        causes.push(Cause::too_many(path, message));
+    }
+    for name in listed.iter().filter(|name| !common.contains(**name)) {
+        let message = format!("component {name:?} is not in both source and target; common are: {}", names());
+        causes.push(Cause::invalid(path, message));
+    }
+    causes
+}
+
+/// The names of the components of a revision, in the form of today or that of release 1.0.
+fn components_of(revision: &Value) -> Option<BTreeSet<String>> {
+    let spec = &revision["spec"];
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let components = spec.pointer("/applicationConfiguration/spec/components").and_then(Value::as_array);
+    if let Some(components) = components {
+        let name = |entry: &Value| {
+            let of_revision = |revision: String| revision.rsplit_once('-').map(|(name, _)| name.to_owned());
+            text(&entry["revisionName"]).and_then(of_revision).or_else(|| text(&entry["componentName"]))
+        };
+        return Some(components.iter().filter_map(name).collect());
+    }
+    let components = spec.pointer("/application/spec/components")?.as_array()?;
+    Some(components.iter().filter_map(|component| text(&component["name"])).collect())
+}
+
+/// A rollout that ended keeps its plan: a new one has another target or source.
+fn ended(review: &Review) -> Option<Cause> {
+    let (old, new) = (&review.old_object, &review.object);
+    let state = old["status"]["rollingState"].as_str().unwrap_or_default();
+    let same = |field: &str| old["spec"][field] == new["spec"][field];
+    let plan = |object: &Value| {
+        let written = object["spec"]["rolloutPlan"].clone();
+        serde_json::from_value::<RolloutPlan>(written.clone()).map_err(|_| written)
+    };
+    (review.operation == Operation::Update
+        && ["rolloutSucceed", "rolloutFailed"].contains(&state)
+        && same("targetAppRevisionName")
+        && same("sourceAppRevisionName")
+        && plan(old) != plan(new))
+    .then(|| {
+        let message =
+            "a successful or failed rollout cannot be modified without changing the target or the source";
+        Cause::invalid("spec.rolloutPlan", message)
+    })
+}

@@ -1,0 +1,243 @@
+//! Every object of the shared examples: what KubeVela lets in is not refused here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kube::Client;
+use serde_json::{Value, json};
+use vela_apiserver::ApiServer;
+use vela_engine::snapshot::Resource;
+use vela_engine::{Definition, Snapshot, Templates};
+use vela_webhooks::application::{self, Release};
+use vela_webhooks::{Verdict, component, configuration, definition, kinds, standard};
+
+use crate::{documents, review};
+
+/// Kinds of Kubernetes that the examples use, with the plural of their resource.
+const BUILT_IN: [(&str, &str, &str); 11] = [
+    ("example.com/v1", "Bar", "bars"),
+    ("v1", "Service", "services"),
+    ("v1", "ConfigMap", "configmaps"),
+    ("v1", "Secret", "secrets"),
+    ("v1", "Pod", "pods"),
+    ("apps/v1", "Deployment", "deployments"),
+    ("apps/v1", "StatefulSet", "statefulsets"),
+    ("apps/v1", "DaemonSet", "daemonsets"),
+    ("batch/v1", "Job", "jobs"),
+    ("networking.k8s.io/v1", "Ingress", "ingresses"),
+    ("networking.k8s.io/v1beta1", "Ingress", "ingresses"),
+];
+
+/// Objects that are refused, and why that is right: end of the file's path, name.
+const REFUSED: [(&str, &str, &str); 12] = [
+    ("appfile-design.md.L147.yaml", "", "a sketch: its kind is a choice of two"),
+    ("end-user/scopes/health.md.L42.yaml", "vela-app", "a fragment without a spec"),
+    ("cue/component.md.L105.yaml", "website", "its type is made by a part of the document that is no object"),
+    ("helm/trait.md.L125.yaml", "myapp", "its type is made by another page"),
+    ("data-passing/demo.yaml", "example-appconfig", "the API server drops OutputStore and InputStore before"),
+    ("dryrun/testdata/dryrun-exp-ac.yaml", "app-dryrun", "an expected output, nothing that is applied"),
+    ("dryrun/testdata/td-myingress.yaml", "myingress", "imports a version that Kubernetes has withdrawn"),
+    ("appConfig-rollout-v1.yaml", "sample-application-rollout", "its trait applies to a misspelt workload"),
+    ("appConfig-rollout-v2.yaml", "sample-application-rollout", "its trait applies to a misspelt workload"),
+    ("appConfig-rollback-v1.yaml", "sample-application-rollout", "its trait applies to a misspelt workload"),
+    ("dryrun/testdata/dryrun-app.yaml", "app-dryrun", "uses that definition"),
+    ("dryrun/testdata/diff-input-app-", "livediff-demo", "uses that definition"),
+];
+
+struct Example {
+    file: PathBuf,
+    object: Value,
+}
+
+fn shared() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared")
+}
+
+/// Every object with the file it stands in.
+fn examples(folder: &Path) -> Vec<Example> {
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    entries.sort();
+    let mut found = Vec::new();
+    for path in entries {
+        if path.is_dir() {
+            found.extend(examples(&path));
+        } else if path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let read = vela_engine::manifest::read("example", &text);
+            for document in read.iter().flat_map(|documents| documents.iter()) {
+                found.push(Example { file: path.clone(), object: document.value().clone() });
+            }
+        }
+    }
+    found
+}
+
+/// What every example may use: built-in definitions, kinds of Kubernetes, of ours and of others.
+fn world(examples: &[Example]) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for built_in in vela_definitions::builtin() {
+        let _ = snapshot.insert_definition_object(built_in.manifest("vela-system"));
+    }
+    // The chart of release 0.3 installs it.
+    let pods = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "WorkloadDefinition",
+        "metadata": {"name": "podspecworkloads.standard.oam.dev"},
+        "spec": {"definitionRef": {"name": "podspecworkloads.standard.oam.dev"}}});
+    snapshot.insert_definition_object(pods).unwrap();
+    for (api_version, kind, plural) in BUILT_IN {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        insert_kind(&mut snapshot, api_version, kind, plural, group);
+    }
+    let ours = vela_crds::crds().unwrap().into_iter().map(|crd| serde_json::to_value(crd).unwrap());
+    let foreign =
+        documents(&shared().join("conformance/crds/foreign")).into_iter().map(|d| d.value().clone());
+    let own =
+        examples.iter().filter(|e| e.object["kind"] == "CustomResourceDefinition").map(|e| e.object.clone());
+    for crd in ours.chain(foreign).chain(own) {
+        let spec = &crd["spec"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (group, kind, plural) =
+            (text(&spec["group"]), text(&spec["names"]["kind"]), text(&spec["names"]["plural"]));
+        let listed = spec["versions"].as_array().into_iter().flatten().map(|version| text(&version["name"]));
+        let versions: Vec<String> = listed.chain(spec["version"].as_str().map(str::to_owned)).collect();
+        for version in versions.iter().rev() {
+            insert_kind(&mut snapshot, &format!("{group}/{version}"), &kind, &plural, &group);
+        }
+    }
+    snapshot
+}
+
+fn insert_kind(snapshot: &mut Snapshot, api_version: &str, kind: &str, plural: &str, group: &str) {
+    snapshot.insert_resource(api_version, kind, Resource { plural: plural.to_owned(), namespaced: true });
+    let name = if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") };
+    snapshot.insert_registered(&name, "", (api_version.to_owned(), kind.to_owned()));
+}
+
+/// Definitions and components of all folders, those of the example's own folder last, so that they count.
+fn near(world: &Snapshot, examples: &[Example], file: &Path) -> Snapshot {
+    let mut snapshot = world.clone();
+    let distance = |example: &Example| {
+        let common = example.file.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+        (common, example.file == file)
+    };
+    // Each release has its own definitions under the same names.
+    let examples_folder = shared().join("examples");
+    let release = |file: &Path| {
+        file.strip_prefix(&examples_folder)
+            .ok()
+            .and_then(|below| below.components().next().map(|c| c.as_os_str().to_owned()))
+    };
+    let of_release = examples.iter().filter(|example| release(&example.file) == release(file));
+    let mut order: Vec<&Example> = of_release.collect();
+    order.sort_by_key(|example| distance(example));
+    for Example { object, .. } in order {
+        if object["kind"].as_str().is_some_and(|kind| kind.ends_with("Definition")) {
+            let _ = snapshot.insert_definition_object(object.clone());
+        }
+        let mut object = object.clone();
+        if object["metadata"]["namespace"].is_null() && object["metadata"].is_object() {
+            object["metadata"]["namespace"] = json!("default");
+        }
+        if object["kind"] == "Component" {
+            // The controller cuts revisions, which later examples name.
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            for number in 1..=2 {
+                snapshot.insert_object(json!({"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": object,
+                    "metadata": {"name": format!("{name}-v{number}"), "namespace": object["metadata"]["namespace"]}}));
+            }
+        }
+        snapshot.insert_object(object);
+    }
+    snapshot
+}
+
+/// Every definition with the kinds that it imports, as a server knows them.
+async fn with_kinds(snapshot: &mut Snapshot, client: &Client) {
+    let definitions: Vec<Definition> =
+        snapshot.definitions().map(|definition| (**definition).clone()).collect();
+    for definition in definitions.into_iter().filter(|definition| !definition.imports().is_empty()) {
+        snapshot.insert_definition(Arc::new(kinds::with_kinds(client, definition).await.unwrap()));
+    }
+}
+
+async fn judge(
+    object: &Value,
+    snapshot: &Snapshot,
+    templates: &Templates,
+    client: &Client,
+) -> Option<Verdict> {
+    object["apiVersion"].as_str()?.split_once('/').filter(|(group, _)| group.ends_with(".oam.dev"))?;
+    let review = review("CREATE", object.clone(), Value::Null);
+    Some(match object["kind"].as_str()? {
+        "Application" => application::judge(&review, Release::V1, snapshot, templates),
+        "ApplicationConfiguration" => then(configuration::mutate(&review, snapshot), object, |review| {
+            configuration::judge(review, snapshot)
+        }),
+        "Component" => {
+            then(component::mutate(&review, snapshot), object, |review| component::judge(review, snapshot))
+        }
+        "MetricsTrait" => then(standard::mutate_metrics(&review), object, standard::judge_metrics),
+        "PodSpecWorkload" => then(standard::mutate_pod_spec(&review), object, standard::judge_pod_spec),
+        kind if kind.ends_with("Definition") && kind != "CustomResourceDefinition" => {
+            let read = match definition::read(&review) {
+                Ok(read) => Ok(kinds::with_kinds(client, read).await.unwrap()),
+                wrong => wrong,
+            };
+            definition::judge(&review, read, templates)
+        }
+        _ => return None,
+    })
+}
+
+/// Judges what the mutation made, as an API server does.
+fn then(mutated: Verdict, object: &Value, judge: impl FnOnce(&vela_webhooks::Review) -> Verdict) -> Verdict {
+    if !mutated.is_allowed() {
+        return mutated;
+    }
+    let mut patched = object.clone();
+    json_patch::patch(&mut patched, &mutated.patch).unwrap();
+    judge(&review("CREATE", patched, Value::Null))
+}
+
+#[tokio::test]
+async fn what_kubevela_lets_in_is_not_refused() {
+    let examples = examples(&shared().join("examples"));
+    if examples.is_empty() {
+        println!("skipped: no examples in {}", shared().display());
+        return;
+    }
+    let world = world(&examples);
+    let server = ApiServer::builder().build().unwrap();
+    let client = Client::new(server.service(), "default");
+    let templates = Templates::new();
+    let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for example in &examples {
+        let mut object = example.object.clone();
+        if object["metadata"]["namespace"].is_null() && object["metadata"].is_object() {
+            object["metadata"]["namespace"] = json!("default");
+        }
+        let mut snapshot = near(&world, &examples, &example.file);
+        with_kinds(&mut snapshot, &client).await;
+        let Some(verdict) = judge(&object, &snapshot, &templates, &client).await else { continue };
+        let count = counts.entry(object["kind"].as_str().unwrap().to_owned()).or_default();
+        count.0 += 1;
+        if verdict.is_allowed() {
+            continue;
+        }
+        count.1 += 1;
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let file = example.file.display().to_string();
+        let known = REFUSED.iter().find(|(known, of, _)| file.contains(known) && *of == name);
+        if let Some((file, _, why)) = known {
+            println!("refused, rightly: {file} ({why})");
+        } else {
+            wrong.push(format!("{file} {} {name}: {:#?}", object["kind"], verdict.causes));
+        }
+    }
+    for (kind, (all, refused)) in &counts {
+        println!("{kind}: {all} judged, {refused} refused");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
