@@ -1,8 +1,9 @@
-//! The folders `cue/fuzz/corpus` and `cue/fuzz/regressions` in; inputs out. Finds in; files out.
+//! The folders `fuzz/corpus` and `fuzz/regressions` of a room in; inputs out. Finds in; files out.
 
 use std::path::{Path, PathBuf};
 
 use super::child::Verdict;
+use super::targets;
 use crate::command;
 
 /// One committed input.
@@ -15,13 +16,13 @@ pub(crate) struct Input {
 pub(crate) fn read(target: &str) -> Result<Vec<Input>, String> {
     let mut paths = Vec::new();
     for folder in ["corpus", "regressions"] {
-        let folder = command::root().join("cue/fuzz").join(folder).join(target);
+        let folder = command::root().join(targets::room(target)).join("fuzz").join(folder).join(target);
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         paths.extend(entries.map(|e| e.path()).filter(|p| p.is_file()));
     }
     paths.sort();
     if paths.is_empty() {
-        return Err(format!("cue/fuzz/corpus/{target} holds no input"));
+        return Err(format!("{}/fuzz/corpus/{target} holds no input", targets::room(target)));
     }
     let read = |path: &PathBuf| match std::fs::read(path) {
         Ok(bytes) => Ok(Input { bytes }),

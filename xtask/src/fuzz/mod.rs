@@ -1,4 +1,4 @@
-//! Committed inputs in; every mutation of them on which a part of the evaluator panics, hangs, or eats memory or stack out.
+//! Committed inputs in; every mutation of them on which a part of the evaluator or of admission panics, hangs, or eats memory or stack out.
 //!
 //! There is no feedback from coverage, which needs a compiler of another channel; the inputs know the languages instead.
 //! Each target runs in a process of its own with a limit on memory, so that whatever happens is seen and the input kept.
@@ -7,7 +7,6 @@ mod child;
 mod corpus;
 mod minimize;
 mod mutate;
-#[path = "../../../cue/fuzz/targets.rs"]
 mod targets;
 
 use std::path::PathBuf;
@@ -104,7 +103,7 @@ fn one_target(target: &'static str, options: &Options, time: Duration) -> Result
 
 fn options(arguments: &[&str]) -> Result<Options, String> {
     let mut options = Options {
-        targets: targets::TARGETS.to_vec(),
+        targets: targets::all(),
         seed: 1,
         seconds: 40,
         runs: None,
@@ -118,11 +117,9 @@ fn options(arguments: &[&str]) -> Result<Options, String> {
         match *word {
             "--target" => {
                 let name = value()?;
-                let known = targets::TARGETS.into_iter().find(|target| *target == name);
-                let known = known.ok_or(format!(
-                    "unknown target {name}; expected one of {}",
-                    targets::TARGETS.join(", ")
-                ))?;
+                let known = targets::all().into_iter().find(|target| *target == name);
+                let known = known
+                    .ok_or(format!("unknown target {name}; expected one of {}", targets::all().join(", ")))?;
                 options.targets = vec![known];
             }
             "--seed" => options.seed = number(value()?)?,
