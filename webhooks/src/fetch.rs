@@ -126,8 +126,12 @@ impl Reader {
             .map(|(kind, name)| self.definition(namespace, *kind, name))
             .collect();
         let definitions: Vec<_> = stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await?;
-        for definition in definitions.into_iter().flatten() {
-            snapshot.insert_definition(definition);
+        for ((_, name), definition) in references.definitions.iter().zip(definitions) {
+            let Some(definition) = definition else { continue };
+            match definition.name() == name {
+                true => snapshot.insert_definition(definition),
+                false => snapshot.insert_definition_version(name, definition),
+            }
         }
         for (api_version, kind) in &references.kinds {
             if let Some(found) = self.kind(api_version, kind).await? {
@@ -239,16 +243,29 @@ impl Reader {
         kind: DefinitionKind,
         name: &str,
     ) -> Result<Option<Value>, FetchError> {
+        match name.split_once("@v") {
+            Some((name, number)) if number.parse::<u64>().is_ok() => {
+                // A former version is kept in a record of its own.
+                let record = self.ours(namespace, "DefinitionRevision", &format!("{name}-v{number}")).await?;
+                let field = match kind {
+                    DefinitionKind::Component => "componentDefinition",
+                    DefinitionKind::Trait => "traitDefinition",
+                    _ => return Ok(None),
+                };
+                Ok(record.map(|record| record["spec"][field].clone()).filter(Value::is_object))
+            }
+            _ => self.ours(namespace, kind.kind(), name).await,
+        }
+    }
+
+    async fn ours(&self, namespace: &str, kind: &str, name: &str) -> Result<Option<Value>, FetchError> {
         if namespace.is_empty() || name.is_empty() {
             return Ok(None);
         }
-        let gvk = GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", kind.kind());
-        let resource = ApiResource::from_gvk(&gvk);
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", kind));
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
-        let found = api.get_opt(name).await.map_err(|source| FetchError::Api {
-            what: format!("{} {namespace}/{name}", kind.kind()),
-            source,
-        })?;
+        let what = || format!("{kind} {namespace}/{name}");
+        let found = api.get_opt(name).await.map_err(|source| FetchError::Api { what: what(), source })?;
         Ok(found.map(|object| with_type(object, &resource)))
     }
 }

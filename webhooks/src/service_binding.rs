@@ -80,7 +80,11 @@ impl Injection {
 
     /// Puts it in. The error says what is missing: the workload must not run without it.
     pub fn mutate(&self, review: &Review, object: Option<&Value>) -> Result<Verdict, String> {
-        let pods = review.object.pointer(PODS).unwrap_or(&Value::Null);
+        let pods = review.object.pointer(PODS).filter(|pods| pods.is_object());
+        let Some(pods) = pods else {
+            // The API server refuses it in its own words.
+            return Ok(Verdict::allowed());
+        };
         let mut injector = Injector { pods, patch: Vec::new(), warnings: Vec::new() };
         let to = self.binding.to.clone().unwrap_or_default();
         let path = to.file_path.unwrap_or_default();

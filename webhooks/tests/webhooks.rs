@@ -25,6 +25,8 @@ mod identities;
 mod reviews;
 #[path = "webhooks/rollouts.rs"]
 mod rollouts;
+#[path = "webhooks/served.rs"]
+mod served;
 #[path = "webhooks/standards.rs"]
 mod standards;
 

@@ -50,7 +50,17 @@ const ROOMS: [Room; 15] = [
     Room { directory: "e2e", may_use: &[], pure: false },
     Room {
         directory: "xtask",
-        may_use: &["cue", "crds", "definitions", "engine", "apiserver", "core", "runtime", "testkit"],
+        may_use: &[
+            "cue",
+            "crds",
+            "definitions",
+            "engine",
+            "apiserver",
+            "core",
+            "runtime",
+            "testkit",
+            "webhooks",
+        ],
         pure: false,
     },
 ];

@@ -13,7 +13,7 @@ use vela_webhooks::{Reply, Webhooks};
 const APPLICATIONS: &str = "/validating-core-oam-dev-v1beta1-applications";
 
 /// A cluster with the CRDs and the built-in webservice and scaler.
-async fn cluster() -> (ApiServer, Webhooks) {
+pub(crate) async fn cluster() -> (ApiServer, Webhooks) {
     let server = ApiServer::builder().build().unwrap();
     let client = Client::new(server.service(), "default");
     let mut objects: Vec<Value> = Vec::new();

@@ -1,0 +1,198 @@
+//! Every path over the embedded API server: definitions are looked up where they live, and no bytes bring an answer down.
+
+use kube::Client;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use vela_runtime::Discovery;
+use vela_webhooks::paths::{CONVERT, PATHS};
+use vela_webhooks::{Reply, Webhooks};
+
+use crate::cluster::cluster;
+use crate::sent_patch;
+
+async fn create(client: &Client, object: Value) {
+    let object: DynamicObject = serde_json::from_value(object).unwrap();
+    let kind = Discovery::new(client.clone()).resolve_object(&object).await.unwrap();
+    let api = kind.api(client.clone(), &object.metadata.namespace.clone().unwrap_or_default());
+    api.create(&kube::api::PostParams::default(), &object).await.unwrap();
+}
+
+async fn ask(webhooks: &Webhooks, path: &str, object: &Value) -> Reply {
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {"uid": "1", "operation": "CREATE", "namespace": "default", "object": object,
+            "userInfo": {"username": "alice", "groups": ["dev", "system:authenticated"]}},
+    });
+    webhooks.answer(path, review.to_string().as_bytes()).await
+}
+
+async fn patched(webhooks: &Webhooks, path: &str, object: &Value) -> Value {
+    let reply = ask(webhooks, path, object).await;
+    assert_eq!(reply.body["response"]["allowed"], true, "{}", reply.body);
+    let mut object = object.clone();
+    let patch: json_patch::Patch = serde_json::from_value(sent_patch(&reply.body)).unwrap();
+    json_patch::patch(&mut object, &patch).unwrap();
+    object
+}
+
+fn metadata(name: &str) -> Value {
+    json!({"name": name, "namespace": "default"})
+}
+
+/// Checklist 7: a configuration follows its components.
+#[tokio::test]
+async fn a_configuration_enters_after_its_component() {
+    let (server, webhooks) = cluster().await;
+    let client = Client::new(server.service(), "default");
+    for (kind, name, resource) in [
+        ("WorkloadDefinition", "web", "deployments.apps"),
+        ("TraitDefinition", "manual", "manualscalertraits.core.oam.dev"),
+    ] {
+        create(&client, json!({"apiVersion": "core.oam.dev/v1beta1", "kind": kind,
+            "metadata": {"name": name, "namespace": "vela-system"}, "spec": {"definitionRef": {"name": resource}}})).await;
+    }
+    let written = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "Component", "metadata": metadata("cart"),
+        "spec": {"workload": {"type": "web"}}});
+    let component = patched(&webhooks, "/mutating-core-oam-dev-v1alpha2-components", &written).await;
+    let workload = &component["spec"]["workload"];
+    assert_eq!((&workload["apiVersion"], &workload["kind"]), (&json!("apps/v1"), &json!("Deployment")));
+    let validate = "/validating-core-oam-dev-v1alpha2-components";
+    assert_eq!(ask(&webhooks, validate, &component).await.body["response"]["allowed"], true);
+    assert_eq!(ask(&webhooks, validate, &written).await.body["response"]["status"]["code"], 403);
+
+    let trait_ = json!({"trait": {"name": "manual", "properties": {"replicaCount": 2}}});
+    let written = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "ApplicationConfiguration",
+        "metadata": metadata("shop"), "spec": {"components": [{"componentName": "cart", "traits": [trait_]}]}});
+    let path = "/mutating-core-oam-dev-v1alpha2-applicationconfigurations";
+    let configuration = patched(&webhooks, path, &written).await;
+    let trait_ = &configuration["spec"]["components"][0]["traits"][0]["trait"];
+    assert_eq!(trait_["kind"], "ManualScalerTrait");
+    assert_eq!(trait_["spec"], json!({"replicaCount": 2}));
+    let validate = "/validating-core-oam-dev-v1alpha2-applicationconfigurations";
+    let reply = ask(&webhooks, validate, &configuration).await;
+    assert_eq!(reply.body["response"]["allowed"], false, "{}", reply.body);
+    assert_eq!(reply.body["response"]["status"]["code"], 422);
+    create(&client, component).await;
+    let reply = ask(&webhooks, validate, &configuration).await;
+    assert_eq!(reply.body["response"]["allowed"], true, "{}", reply.body);
+}
+
+#[tokio::test]
+async fn bindings_and_what_names_their_secrets_are_read() {
+    let (server, webhooks) = cluster().await;
+    let client = Client::new(server.service(), "default");
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata("web"),
+        "spec": {"template": {"spec": {"containers": [{"name": "c"}]}}}});
+    let reply = ask(&webhooks, "/mutate", &deployment).await;
+    assert_eq!(reply.body["response"], json!({"uid": "1", "allowed": true}));
+    let field =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "where", "fieldPath": ".data.secret"});
+    create(
+        &client,
+        json!({"apiVersion": "core.oam.dev/v1alpha1", "kind": "ServiceBinding", "metadata": metadata("b"),
+        "spec": {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "bindings": [{"from": {"secret": {"nameFromField": field}}, "to": {"env": true}}]}}),
+    )
+    .await;
+    let reply = ask(&webhooks, "/mutate", &deployment).await;
+    assert_eq!(reply.status, 500, "what is bound is not there yet: {}", reply.body);
+    create(&client, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("where"), "data": {"secret": "db"}})).await;
+    let bound = patched(&webhooks, "/mutate", &deployment).await;
+    let container = &bound["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["envFrom"], json!([{"secretRef": {"name": "db"}}]));
+}
+
+#[tokio::test]
+async fn applications_are_stamped_and_converted() {
+    let (_server, webhooks) = cluster().await;
+    let app = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": metadata("shop"),
+        "spec": {"components": [{"name": "cart", "type": "webservice", "properties": {"image": "nginx"}}]}});
+    let stamped = patched(&webhooks, "/mutating-core-oam-dev-v1beta1-applications", &app).await;
+    let annotations = json!({"app.oam.dev/username": "alice", "app.oam.dev/group": "dev"});
+    assert_eq!(stamped["metadata"]["annotations"], annotations);
+    let review = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": {"uid": "1", "desiredAPIVersion": "core.oam.dev/v1alpha2", "objects": [app]}});
+    let reply = webhooks.answer(CONVERT, review.to_string().as_bytes()).await;
+    assert_eq!(reply.status, 200);
+    let converted = &reply.body["response"]["convertedObjects"][0];
+    assert_eq!(converted["spec"]["components"][0]["settings"], json!({"image": "nginx"}));
+}
+
+#[tokio::test]
+async fn a_rollout_and_a_definition_are_judged_with_the_cluster() {
+    let (_server, webhooks) = cluster().await;
+    let rollout = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "AppRollout", "metadata": metadata("r"),
+        "spec": {"targetAppRevisionName": "shop-v2", "rolloutPlan": {"rolloutStrategy": "IncreaseFirst", "rolloutBatches": []}}});
+    let reply = ask(&webhooks, "/validating-core-oam-dev-v1beta1-approllout", &rollout).await;
+    let causes = reply.body["response"]["status"]["details"]["causes"].to_string();
+    assert!(causes.contains("FieldValueNotFound"), "{causes}");
+    let template = "import apps \"kube/apps/v1\"\noutput: apps.#Deployment\nparameter: {}";
+    let definition = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": metadata("d"),
+        "spec": {"workload": {"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}}, "schematic": {"cue": {"template": template}}}});
+    let reply = ask(&webhooks, "/validating-core-oam-dev-v1beta1-componentdefinitions", &definition).await;
+    assert_eq!(reply.body["response"]["allowed"], true, "{}", reply.body);
+}
+
+/// `name@vN` is the definition as the record of its version keeps it.
+#[tokio::test]
+async fn a_former_version_of_a_definition_is_judged_by_its_record() {
+    let (server, webhooks) = cluster().await;
+    let client = Client::new(server.service(), "default");
+    let template = |parameter: &str| {
+        json!({
+            "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+            "schematic": {"cue": {"template": format!("output: {{apiVersion: \"v1\", kind: \"ConfigMap\", data: text: parameter.{parameter}}}\nparameter: {{{parameter}: string}}")}},
+        })
+    };
+    let definition = |parameter: &str| {
+        json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition",
+        "metadata": {"name": "note", "namespace": "vela-system"}, "spec": template(parameter)})
+    };
+    create(&client, definition("now")).await;
+    create(&client, json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "DefinitionRevision",
+        "metadata": {"name": "note-v1", "namespace": "vela-system"},
+        "spec": {"revision": 1, "revisionHash": "x", "definitionType": "Component", "componentDefinition": definition("then")}})).await;
+    for (type_, parameter, allowed) in
+        [("note@v1", "then", true), ("note@v1", "now", false), ("note", "now", true)]
+    {
+        let app = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": metadata("shop"),
+            "spec": {"components": [{"name": "cart", "type": type_, "properties": {parameter: "x"}}]}});
+        let reply = ask(&webhooks, "/validating-core-oam-dev-v1beta1-applications", &app).await;
+        assert_eq!(reply.body["response"]["allowed"], allowed, "{type_} {parameter}: {}", reply.body);
+    }
+}
+
+/// Whatever comes: an answer with a code, no panic.
+#[tokio::test]
+async fn no_path_takes_what_is_no_object() {
+    let (_server, webhooks) = cluster().await;
+    let objects = [
+        json!({}),
+        json!({"metadata": null, "spec": null}),
+        json!({"apiVersion": 1, "kind": [], "metadata": [], "spec": "x"}),
+        json!({"metadata": {"name": null, "labels": 3, "annotations": "x"}, "spec": {"components": [null, 3, {"traits": [null, {"trait": 3}]}],
+            "workload": [], "rolloutPlan": [], "scrapeService": 1, "podSpec": null, "schematic": 3}}),
+    ];
+    for entry in PATHS {
+        for object in &objects {
+            let reply = ask(&webhooks, entry.path, object).await;
+            assert_eq!(reply.status, 200, "{}: {}", entry.path, reply.body);
+            assert_eq!(reply.body["response"]["uid"], "1", "{}", entry.path);
+        }
+        for bytes in [&b""[..], b"null", b"{\"kind\":\"AdmissionReview\"}", &b"[".repeat(100_000)] {
+            assert_eq!(webhooks.answer(entry.path, bytes).await.status, 400, "{}", entry.path);
+        }
+        // A review of another resource has lost its way.
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1",
+            "operation": "CREATE", "object": {}, "resource": {"group": "batch", "version": "v1", "resource": "jobs"}}});
+        let reply = webhooks.answer(entry.path, review.to_string().as_bytes()).await;
+        let code = &reply.body["response"]["status"]["code"];
+        assert!(*code == 400 || entry.path == "/mutate", "{}: {}", entry.path, reply.body);
+        // Deletions pass everywhere.
+        let review = json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview",
+            "request": {"uid": "1", "operation": "DELETE", "object": null, "oldObject": {}}});
+        let reply = webhooks.answer(entry.path, review.to_string().as_bytes()).await;
+        assert_eq!(reply.body["response"]["allowed"], true, "{}", entry.path);
+        assert_eq!(reply.body["apiVersion"], "admission.k8s.io/v1beta1");
+    }
+}
