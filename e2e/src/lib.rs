@@ -2,6 +2,7 @@
 //!
 //! * [`doors`] finds the programs `vela` and `vela-core`, and builds them where they are missing.
 //! * [`target`] opens a sandbox of its own, or the cluster of `E2E_KUBECONFIG` with one `vela-core` for all scenarios.
+//! * [`proxy`] stands between a program and an API server and makes faults; [`replica`] is a `vela-core` behind it.
 //! * [`objects`] reads what is in a namespace and waits for conditions with a deadline.
 //! * [`expected`] compares live objects with those a file describes, [`alike`] whole recorded namespaces with live ones.
 //! * [`person`] is somebody with kubectl, [`contents`] everything a namespace holds.
@@ -16,7 +17,9 @@ pub mod expected;
 pub mod objects;
 pub mod passing;
 pub mod person;
+pub mod proxy;
 pub mod recording;
+pub mod replica;
 pub mod rules;
 pub mod target;
 

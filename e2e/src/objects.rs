@@ -56,7 +56,8 @@ impl Cluster {
         &self.namespace
     }
 
-    pub(crate) fn client(&self) -> &Client {
+    /// The connection itself.
+    pub fn client(&self) -> &Client {
         &self.client
     }
 

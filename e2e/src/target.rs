@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::{Duration, Instant};
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -26,9 +26,22 @@ pub struct Target {
     home: tempfile::TempDir,
     cluster: Cluster,
     backing: Backing,
+    /// Last of all: whoever waits for his turn must not find our controller.
+    _turn: Option<Turn>,
+}
+
+/// One real cluster has room for many scenarios with one controller, or for one that brings its own.
+static TURNS: RwLock<()> = RwLock::new(());
+
+/// Held as long as a scenario uses the cluster.
+enum Turn {
+    WithOthers { _held: RwLockReadGuard<'static, ()> },
+    Alone { _held: RwLockWriteGuard<'static, ()> },
 }
 
 enum Backing {
+    /// A real cluster with what vela installs and nothing that reconciles.
+    Alone,
     /// `vela sandbox run`, ours alone.
     Sandbox(Mutex<Option<Child>>),
     /// `vela-core` beside the real cluster, shared by the scenarios of this test binary.
@@ -80,8 +93,11 @@ impl Target {
         let namespace =
             format!("e2e-{name}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let home = tempfile::tempdir()?;
+        let mut turn = None;
         let (kubeconfig, backing) = match real_kubeconfig() {
             Some(kubeconfig) => {
+                let held = TURNS.read().unwrap_or_else(PoisonError::into_inner);
+                turn = Some(Turn::WithOthers { _held: held });
                 let controller = Controller::shared(&kubeconfig)?;
                 (kubeconfig, Backing::Real(controller))
             }
@@ -90,8 +106,30 @@ impl Target {
                 (home.path().join("vela/sandbox/kubeconfig"), Backing::Sandbox(Mutex::new(Some(child))))
             }
         };
+        Self::in_namespace(kubeconfig, namespace, home, backing, turn).await
+    }
+
+    /// Opens the real cluster for the scenario `name`, which brings its own controllers: no other scenario runs until
+    /// this is dropped.
+    pub async fn alone(name: &str) -> Result<Self> {
+        let kubeconfig = real_kubeconfig().ok_or("only a real cluster can be had without controllers")?;
+        let held = TURNS.write().unwrap_or_else(PoisonError::into_inner);
+        let home = tempfile::tempdir()?;
+        install(&kubeconfig, home.path())?;
+        let namespace = format!("e2e-{name}-{}", std::process::id());
+        let turn = Some(Turn::Alone { _held: held });
+        Self::in_namespace(kubeconfig, namespace, home, Backing::Alone, turn).await
+    }
+
+    async fn in_namespace(
+        kubeconfig: PathBuf,
+        namespace: String,
+        home: tempfile::TempDir,
+        backing: Backing,
+        turn: Option<Turn>,
+    ) -> Result<Self> {
         let cluster = Cluster::new(connect(&kubeconfig).await?, &namespace);
-        let target = Self { kubeconfig, namespace, home, cluster, backing };
+        let target = Self { kubeconfig, namespace, home, cluster, backing, _turn: turn };
         target
             .cluster
             .create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": target.namespace}}))
@@ -128,7 +166,7 @@ impl Target {
     /// `vela` with the environment of this target, not started yet.
     pub fn command(&self, words: &[&str]) -> Result<Command> {
         let mut command = clean(&doors()?.vela, self.home.path());
-        if matches!(self.backing, Backing::Real(_)) {
+        if matches!(self.backing, Backing::Real(_) | Backing::Alone) {
             command.env("KUBECONFIG", &self.kubeconfig);
         }
         command.args(words).args(["--namespace", &self.namespace]);
@@ -140,6 +178,7 @@ impl Target {
         match &self.backing {
             Backing::Sandbox(slot) => kill(slot),
             Backing::Real(controller) => kill(&controller.child),
+            Backing::Alone => Ok(()),
         }
     }
 
@@ -153,6 +192,7 @@ impl Target {
                 Ok(())
             }
             Backing::Real(controller) => controller.start(),
+            Backing::Alone => Ok(()),
         }
     }
 }
@@ -188,9 +228,7 @@ impl Controller {
             return Ok(running);
         }
         let home = tempfile::tempdir()?;
-        let install =
-            clean(&doors()?.vela, home.path()).arg("install").env("KUBECONFIG", kubeconfig).output()?;
-        Said::of(&install).ok().map_err(|error| format!("vela install: {error}"))?;
+        install(kubeconfig, home.path())?;
         let controller = Arc::new(Self { kubeconfig: kubeconfig.to_owned(), home, child: Mutex::new(None) });
         controller.start()?;
         *shared = Arc::downgrade(&controller);
@@ -227,6 +265,13 @@ impl Drop for Controller {
             eprintln!("--- end of the log of vela-core\n{}", last_lines(&log));
         }
     }
+}
+
+/// CRDs and definitions.
+fn install(kubeconfig: &Path, home: &Path) -> Result<()> {
+    let install = clean(&doors()?.vela, home).arg("install").env("KUBECONFIG", kubeconfig).output()?;
+    Said::of(&install).ok().map_err(|error| format!("vela install: {error}"))?;
+    Ok(())
 }
 
 fn start_sandbox(home: &Path) -> Result<Child> {

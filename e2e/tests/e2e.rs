@@ -10,6 +10,8 @@ mod bad_input;
 mod changes;
 #[path = "scenarios/examples.rs"]
 mod examples;
+#[path = "scenarios/faulty.rs"]
+mod faulty;
 #[path = "scenarios/foreign.rs"]
 mod foreign;
 #[path = "scenarios/foreign_kinds.rs"]
@@ -18,6 +20,8 @@ mod foreign_kinds;
 mod killed;
 #[path = "scenarios/replay.rs"]
 mod replay;
+#[path = "scenarios/replicas.rs"]
+mod replicas;
 #[path = "scenarios/sandbox.rs"]
 mod sandbox;
 #[path = "scenarios/stories.rs"]

@@ -1,0 +1,216 @@
+//! Two replicas on a real control plane: one leads, the other takes over; applications that change meanwhile keep everything they have.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use vela_e2e::Result;
+use vela_e2e::objects::until;
+use vela_e2e::proxy::{Fault, Record, Seen};
+use vela_e2e::replica::Replica;
+use vela_e2e::target::{Target, is_real};
+
+use crate::foreign::namespace;
+use crate::there_and_back::{Story, kept, stories};
+use crate::{CONVERGE_DEADLINE, scenario};
+
+/// How slowly a leader's requests go before it is ended: it is in the middle of a reconcile then.
+const SLOW: Duration = Duration::from_millis(150);
+/// The lease duration and three seconds.
+const LEADS_AFTER_KILL: Duration = Duration::from_secs(18);
+/// A lease that was given back is taken at once; this is what a busy machine may need.
+const LEADS_AFTER_STOP: Duration = Duration::from_secs(3);
+/// Observed on controller-runtime with the same lease.
+const THEIRS: [&str; 2] = ["1.75 s", "17.3 s"];
+
+struct Replicas {
+    target: Target,
+    record: Record,
+    lease: String,
+}
+
+impl Replicas {
+    async fn start(&self, who: &str) -> Result<Replica> {
+        let id = format!("--leader-election-id={}", self.lease);
+        let flags = ["--enable-leader-election", "--leader-election-namespace=default", &id];
+        Replica::start(who, self.target.cluster().client().clone(), &self.record, &flags, |_| {}).await
+    }
+
+    /// When that replica first wrote the lease after this moment: whoever waits only reads it.
+    async fn leads(&self, who: &str, after: Instant) -> Result<Instant> {
+        until(&format!("{who} leads"), LEADS_AFTER_KILL * 2, async || {
+            let taken =
+                self.record.since(after).into_iter().find(|seen| seen.who == who && seen.writes_lease());
+            taken.map(|seen| seen.at).ok_or_else(|| "it has not taken the lease".to_owned())
+        })
+        .await
+    }
+
+    async fn writes(&self, who: &str, after: Instant) -> Result<()> {
+        until(&format!("{who} is in the middle of its work"), CONVERGE_DEADLINE, async || {
+            let works = self.record.since(after).iter().any(|seen| seen.who == who && seen.writes());
+            if works { Ok(()) } else { Err("it has written nothing".to_owned()) }
+        })
+        .await
+    }
+
+    /// Change every application and change it back, so that the leader is busy with both; it is slow from now on.
+    async fn there_and_back(
+        &self,
+        leader: &Replica,
+        who: &str,
+        turn: usize,
+        all: &[(String, Story)],
+    ) -> Result<()> {
+        let began = Instant::now();
+        leader.proxy.fault(Fault::Delay(SLOW));
+        for (namespace, story) in all {
+            let others: Vec<_> = story.others.iter().filter(|other| story.keeps_web(other)).collect();
+            let cluster = self.target.cluster().within(namespace);
+            story.becomes(&cluster, others[turn % others.len()]).await?;
+        }
+        self.writes(who, began).await?;
+        for (namespace, story) in all {
+            story.becomes(&self.target.cluster().within(namespace), &story.a).await?;
+        }
+        Ok(())
+    }
+
+    async fn unharmed(&self, all: &[(String, Story)], before: &[[Value; 2]]) -> Result<()> {
+        for ((namespace, story), before) in all.iter().zip(before) {
+            let cluster = self.target.cluster().within(namespace);
+            story.settles(&cluster).await?;
+            let now = kept(&cluster).await?;
+            if now != *before {
+                return Err(format!("{namespace} had {before:?}, now {now:?}").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One writer at a time: who wrote, in order, without repeats.
+fn terms(seen: &[Seen]) -> Vec<&str> {
+    let mut terms: Vec<&str> =
+        seen.iter().filter(|seen| seen.writes()).map(|seen| seen.who.as_str()).collect();
+    terms.dedup();
+    terms
+}
+
+/// Objects that were created more than once, though nothing was deleted.
+fn made_twice(seen: &[Seen]) -> Vec<String> {
+    let mut made: BTreeMap<&str, usize> = BTreeMap::new();
+    for seen in seen.iter().filter(|seen| seen.status == 201 && seen.path.contains("/deployments/")) {
+        *made.entry(seen.path.split('?').next().unwrap_or_default()).or_default() += 1;
+    }
+    made.into_iter()
+        .filter(|(_, times)| *times > 1)
+        .map(|(path, times)| format!("{path} {times} times"))
+        .collect()
+}
+
+#[test]
+fn one_leads_and_the_other_takes_over() {
+    if !is_real() {
+        println!(
+            "skipped: this scenario needs a real control plane; the scenario `terms` of core is the same on the embedded one"
+        );
+        return;
+    }
+    scenario(async {
+        let target = Target::alone("replicas").await?;
+        let lease = target.namespace().to_owned();
+        let replicas = Replicas { target, record: Record::default(), lease };
+        let mut all = Vec::new();
+        for story in stories() {
+            let cluster = namespace(&replicas.target, story.name).await?;
+            story.prepare(&cluster).await?;
+            all.push((cluster.namespace().to_owned(), story));
+        }
+        let start = Instant::now();
+        let mut first = replicas.start("first").await?;
+        replicas.leads("first", start).await?;
+        let mut second = replicas.start("second").await?;
+        for (namespace, story) in &all {
+            story.create(&replicas.target.cluster().within(namespace)).await?;
+        }
+        let mut before = Vec::new();
+        for (namespace, story) in &all {
+            let cluster = replicas.target.cluster().within(namespace);
+            story.settles(&cluster).await?;
+            before.push(kept(&cluster).await?);
+        }
+        // SIGTERM in the middle of a reconcile.
+        replicas.there_and_back(&first, "first", 0, &all).await?;
+        let asked = Instant::now();
+        first.terminate()?;
+        let (code, ended) = first.ended().await?;
+        if code != 0 {
+            return Err(format!("a stopped leader ends with {code}:\n{}", first.log()).into());
+        }
+        let taken = replicas.leads("second", asked).await?;
+        let given =
+            replicas.record.since(asked).into_iter().rfind(|seen| seen.who == "first" && seen.writes_lease());
+        let given = given.ok_or("the first did not give the lease back")?.at;
+        let clean = taken.saturating_duration_since(given);
+        println!(
+            "replicas: SIGTERM in a reconcile: ended after {:.2} s; the standby leads {:.3} s after the lease was given back, {:+.3} s after the end of the process (controller-runtime: {})",
+            (ended - asked).as_secs_f64(),
+            clean.as_secs_f64(),
+            seconds_between(ended, taken),
+            THEIRS[0],
+        );
+        if clean > LEADS_AFTER_STOP {
+            return Err(format!("a clean hand-over took {clean:?}").into());
+        }
+        replicas.unharmed(&all, &before).await?;
+        // SIGKILL in the middle of a reconcile.
+        let third = replicas.start("third").await?;
+        until("the third waits", CONVERGE_DEADLINE, async || {
+            let asks = replicas
+                .record
+                .all()
+                .iter()
+                .any(|seen| seen.who == "third" && seen.path.contains("/leases/"));
+            if asks { Ok(()) } else { Err("it has not asked for the lease".to_owned()) }
+        })
+        .await?;
+        replicas.there_and_back(&second, "second", 1, &all).await?;
+        let killed = Instant::now();
+        second.kill()?;
+        let taken = replicas.leads("third", killed).await?;
+        let after = taken - killed;
+        println!(
+            "replicas: SIGKILL in a reconcile: the standby leads {:.1} s later (controller-runtime: {})",
+            after.as_secs_f64(),
+            THEIRS[1]
+        );
+        if after > LEADS_AFTER_KILL {
+            return Err(format!("after SIGKILL the standby led {after:?} later").into());
+        }
+        replicas.unharmed(&all, &before).await?;
+        let seen = replicas.record.all();
+        if terms(&seen) != ["first", "second", "third"] {
+            return Err(format!("more than one wrote at a time: {:?}", terms(&seen)).into());
+        }
+        match made_twice(&seen).as_slice() {
+            [] => {}
+            twice => return Err(format!("made more than once: {twice:?}").into()),
+        }
+        // A leader that is cut off ends by itself before another could begin.
+        let mut third = third;
+        let cut = Instant::now();
+        third.proxy.fault(Fault::Down);
+        let (code, ended) = third.ended().await?;
+        if code != 1 || !third.log().contains("leader election lost") || ended - cut > Duration::from_secs(14)
+        {
+            return Err(format!("cut off: code {code} after {:?}\n{}", ended - cut, third.log()).into());
+        }
+        println!("replicas: a leader that is cut off ends {:.1} s later", (ended - cut).as_secs_f64());
+        Ok(())
+    });
+}
+
+fn seconds_between(from: Instant, to: Instant) -> f64 {
+    to.saturating_duration_since(from).as_secs_f64() - from.saturating_duration_since(to).as_secs_f64()
+}
