@@ -34,6 +34,7 @@ pub mod discovery;
 pub mod events;
 pub mod fault;
 pub mod graph;
+mod health;
 pub mod interest;
 pub mod lease;
 pub mod manager;

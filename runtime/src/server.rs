@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::health::{self, Check};
 use crate::metrics::Metrics;
 
 /// Probes and scrapers are few; more connections than this are a mistake or an attack.
@@ -30,6 +31,15 @@ pub(crate) struct State {
     /// Whether the webhook server listens, where there is one.
     pub(crate) webhooks: Option<AtomicBool>,
     pub(crate) metrics: Arc<Metrics>,
+}
+
+impl State {
+    /// What has to be there before this process is of use.
+    fn readiness(&self) -> Vec<Check> {
+        let mut checks = vec![("caches", self.ready.load(Ordering::SeqCst))];
+        checks.extend(self.webhooks.as_ref().map(|serving| ("webhooks", serving.load(Ordering::SeqCst))));
+        checks
+    }
 }
 
 /// Bind the address and serve in the background; returns the address that was bound.
@@ -78,19 +88,18 @@ pub(crate) async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 fn answer(request: &Request<Incoming>, state: &State) -> Response<Full<Bytes>> {
-    let verbose = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "verbose"));
-    let ready = state.ready.load(Ordering::SeqCst);
-    let webhooks = state.webhooks.as_ref().is_none_or(|serving| serving.load(Ordering::SeqCst));
-    let (code, kind, text) = match (request.method(), request.uri().path().trim_end_matches('/')) {
-        (&Method::GET | &Method::HEAD, "/healthz" | "/livez" | "/healthz/ping") => {
-            check("ping", true, verbose)
-        }
-        (&Method::GET | &Method::HEAD, "/readyz") if !webhooks => check("webhooks", false, verbose),
-        (&Method::GET | &Method::HEAD, "/readyz/webhooks") if state.webhooks.is_some() => {
-            check("webhooks", webhooks, verbose)
-        }
-        (&Method::GET | &Method::HEAD, "/readyz" | "/readyz/caches") => check("caches", ready, verbose),
-        (&Method::GET, "/metrics") => (
+    let asks = matches!(*request.method(), Method::GET | Method::HEAD);
+    let path = request.uri().path().trim_matches('/');
+    let (endpoint, rest) = path.split_once('/').unwrap_or((path, ""));
+    let checks = match endpoint {
+        "healthz" | "livez" => vec![("ping", true)],
+        "readyz" => state.readiness(),
+        _ => Vec::new(),
+    };
+    let query = request.uri().query().unwrap_or_default();
+    let (code, kind, text) = match health::answer(endpoint, rest, query, &checks) {
+        Some((code, text)) if asks && !checks.is_empty() => (code, "text/plain; charset=utf-8", text),
+        _ if asks && path == "metrics" => (
             StatusCode::OK,
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
             state.metrics.text(),
@@ -99,19 +108,8 @@ fn answer(request: &Request<Incoming>, state: &State) -> Response<Full<Bytes>> {
     };
     let mut response = Response::new(Full::new(Bytes::from(text)));
     *response.status_mut() = code;
-    response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+    let headers = response.headers_mut();
+    headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+    headers.insert(http::header::X_CONTENT_TYPE_OPTIONS, http::HeaderValue::from_static("nosniff"));
     response
-}
-
-fn check(name: &str, passed: bool, verbose: bool) -> (StatusCode, &'static str, String) {
-    let kind = "text/plain; charset=utf-8";
-    match (passed, verbose) {
-        (true, false) => (StatusCode::OK, kind, "ok".to_owned()),
-        (true, true) => (StatusCode::OK, kind, format!("[+]{name} ok\ncheck passed\n")),
-        (false, _) => (
-            StatusCode::INTERNAL_SERVER_ERROR,
-            kind,
-            format!("[-]{name} failed: reason withheld\ncheck failed\n"),
-        ),
-    }
 }

@@ -83,7 +83,12 @@ async fn a_stop_lets_the_running_reconcile_end_and_closes_the_endpoints() {
     until("a reconcile began", || slow.began.load(Ordering::SeqCst)).await;
     assert!(get(health, "/healthz").await.unwrap().ends_with("ok"));
     assert!(get(health, "/readyz?verbose").await.unwrap().contains("[+]caches ok"));
-    assert!(get(health, "/").await.unwrap().starts_with("HTTP/1.1 404"));
+    for (path, status) in
+        [("/", 404), ("/readyz/caches", 200), ("/readyz/nothing", 404), ("/healthz/ping", 200)]
+    {
+        let answer = get(health, path).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+    }
     let text = get(metrics, "/metrics").await.unwrap();
     for line in METRICS.lines().map(str::trim).filter(|line| !line.is_empty()) {
         assert!(text.contains(line), "{line} is not in {text}");
@@ -161,6 +166,31 @@ async fn a_resync_delivers_each_object_once_a_period_and_asks_the_server_nothing
     assert!(counting.0.lock().unwrap().values().all(|times| (2..=3).contains(times)), "{:?}", counting.0);
     let requests: Vec<_> = faults.take().into_iter().filter(|entry| !entry.is_watch()).collect();
     assert!(requests.is_empty(), "{requests:?}");
+    stop.cancel();
+    task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_process_that_has_no_copies_yet_lives_and_is_not_ready() {
+    let (client, faults) = recorded();
+    faults.judge(|_| vela_runtime::fault::Fate::DropRequest);
+    let health = free_address().await;
+    let cache = Cache::new(client.clone());
+    cache.informer(Watch::full(config_maps()));
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(Manager::new(client, cache).health(Some(health.into())).run(stop.clone()));
+    while get(health, "/healthz").await.is_none() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(get(health, "/healthz").await.unwrap().ends_with("ok"));
+    let answer = get(health, "/readyz").await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
+    assert!(answer.contains("[-]caches failed: reason withheld\nreadyz check failed\n"), "{answer}");
+    assert!(get(health, "/readyz?exclude=caches").await.unwrap().ends_with("ok"));
+    faults.heal();
+    while !get(health, "/readyz").await.unwrap().starts_with("HTTP/1.1 200") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     stop.cancel();
     task.await.unwrap().unwrap();
 }

@@ -1,0 +1,102 @@
+//! Named checks and a query in → the text of a health endpoint, as the probes and people of a cluster know it.
+
+use std::fmt::Write as _;
+
+use http::StatusCode;
+
+/// One check and whether it passes now.
+pub(crate) type Check = (&'static str, bool);
+
+/// The answer of `/healthz` or `/readyz` (`endpoint` without the slash) and of everything below: `rest` is a check's name,
+/// or nothing for all of them. Every check is looked at; one that is excluded counts as passed.
+pub(crate) fn answer(
+    endpoint: &str,
+    rest: &str,
+    query: &str,
+    checks: &[Check],
+) -> Option<(StatusCode, String)> {
+    if !rest.is_empty() {
+        let (name, passed) = checks.iter().find(|(name, _)| *name == rest)?;
+        return Some(match passed {
+            true => (StatusCode::OK, "ok".to_owned()),
+            false => {
+                (StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {name} does not pass\n"))
+            }
+        });
+    }
+    let parts = || query.split('&').filter(|part| !part.is_empty());
+    let verbose = parts().any(|part| part == "verbose" || part.starts_with("verbose="));
+    let mut excluded: Vec<&str> = parts()
+        .filter_map(|part| part.strip_prefix("exclude="))
+        .map(|name| name.trim_matches('"').trim_start_matches("%22").trim_end_matches("%22"))
+        .collect();
+    let mut text = String::new();
+    let mut failed = false;
+    for (name, passed) in checks {
+        let before = excluded.len();
+        excluded.retain(|excluded| excluded != name);
+        // Writing into a string cannot fail.
+        let _ = if excluded.len() < before {
+            writeln!(text, "[+]{name} excluded: ok")
+        } else if *passed {
+            writeln!(text, "[+]{name} ok")
+        } else {
+            failed = true;
+            writeln!(text, "[-]{name} failed: reason withheld")
+        };
+    }
+    if !failed && !verbose {
+        return Some((StatusCode::OK, "ok".to_owned()));
+    }
+    if !excluded.is_empty() {
+        let names: Vec<_> = excluded.iter().map(|name| format!("{name:?}")).collect();
+        let _ =
+            writeln!(text, "warn: some health checks cannot be excluded: no matches for {}", names.join(","));
+    }
+    let _ = writeln!(text, "{endpoint} check {}", if failed { "failed" } else { "passed" });
+    let status = if failed { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
+    Some((status, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readyz(rest: &str, query: &str, checks: &[Check]) -> Option<(u16, String)> {
+        answer("readyz", rest, query, checks).map(|(status, text)| (status.as_u16(), text))
+    }
+
+    #[test]
+    fn a_passing_endpoint_is_brief_unless_asked() {
+        let checks = [("caches", true), ("webhooks", true)];
+        assert_eq!(readyz("", "", &checks), Some((200, "ok".into())));
+        let told = "[+]caches ok\n[+]webhooks ok\nreadyz check passed\n";
+        assert_eq!(readyz("", "verbose", &checks), Some((200, told.into())));
+        assert_eq!(readyz("", "a=b&verbose=1", &checks), Some((200, told.into())));
+        assert_eq!(readyz("webhooks", "", &checks), Some((200, "ok".into())));
+    }
+
+    #[test]
+    fn a_failing_check_is_named_and_its_reason_withheld() {
+        let checks = [("good", true), ("bad", false)];
+        let told = "[+]good ok\n[-]bad failed: reason withheld\nreadyz check failed\n";
+        assert_eq!(readyz("", "", &checks), Some((500, told.into())));
+        assert_eq!(readyz("good", "", &checks), Some((200, "ok".into())));
+        assert_eq!(readyz("bad", "", &checks).map(|(status, _)| status), Some(500));
+        assert_eq!(readyz("worse", "", &checks), None);
+    }
+
+    #[test]
+    fn what_is_excluded_does_not_count_and_what_cannot_be_is_told() {
+        let checks = [("good", true), ("bad", false)];
+        assert_eq!(readyz("", "exclude=bad", &checks), Some((200, "ok".into())));
+        let told = "[+]good excluded: ok\n[+]bad excluded: ok\nreadyz check passed\n";
+        assert_eq!(readyz("", "exclude=bad&exclude=%22good%22&verbose", &checks), Some((200, told.into())));
+        let (status, text) = readyz("", "exclude=worse", &checks).unwrap_or_default();
+        assert_eq!(status, 500);
+        assert!(
+            text.contains("warn: some health checks cannot be excluded: no matches for \"worse\"\n"),
+            "{text}"
+        );
+    }
+}
