@@ -188,7 +188,16 @@ impl Informer {
         self: &Arc<Self>,
         terms: impl Fn(&DynamicObject) -> Vec<String> + Send + Sync + 'static,
     ) -> Index {
-        let number = self.lock().objects.index(Arc::new(terms));
+        let number = self.lock().objects.index(Arc::new(terms), false);
+        Index { informer: self.clone(), number }
+    }
+
+    /// The same where the terms depend on nothing but the spec: a change of status does not ask for them.
+    pub fn index_of_spec(
+        self: &Arc<Self>,
+        terms: impl Fn(&DynamicObject) -> Vec<String> + Send + Sync + 'static,
+    ) -> Index {
+        let number = self.lock().objects.index(Arc::new(terms), true);
         Index { informer: self.clone(), number }
     }
 

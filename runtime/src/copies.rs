@@ -19,6 +19,8 @@ pub(crate) struct Copies {
 
 struct Index {
     terms: Terms,
+    /// The terms say what the spec says: while that is the same they are not asked again.
+    of_spec: bool,
     places: BTreeMap<String, BTreeSet<Key>>,
 }
 
@@ -52,7 +54,8 @@ impl Copies {
 
     pub(crate) fn insert(&mut self, key: Key, object: Arc<DynamicObject>) -> Option<Arc<DynamicObject>> {
         let old = self.rows.insert(key.clone(), object.clone());
-        for index in &mut self.indices {
+        let same = old.as_ref().is_some_and(|old| old.data.get("spec") == object.data.get("spec"));
+        for index in self.indices.iter_mut().filter(|index| !(same && index.of_spec)) {
             if let Some(old) = &old {
                 index.take(&key, old);
             }
@@ -80,8 +83,8 @@ impl Copies {
     }
 
     /// Begin to find objects by these terms; the number says which index it is.
-    pub(crate) fn index(&mut self, terms: Terms) -> usize {
-        let mut index = Index { terms, places: BTreeMap::new() };
+    pub(crate) fn index(&mut self, terms: Terms, of_spec: bool) -> usize {
+        let mut index = Index { terms, of_spec, places: BTreeMap::new() };
         self.rows.iter().for_each(|(key, object)| index.add(key, object));
         self.indices.push(index);
         self.indices.len() - 1
@@ -115,7 +118,7 @@ mod tests {
             let uses = object.data["uses"].as_array().cloned().unwrap_or_default();
             uses.iter().filter_map(|term| term.as_str().map(str::to_owned)).collect()
         });
-        let index = copies.index(terms);
+        let index = copies.index(terms, false);
         let found = |copies: &Copies, term: &str| {
             let found = copies.find(index, term);
             found.iter().map(|object| object.metadata.name.clone().unwrap()).collect::<Vec<_>>()
@@ -133,5 +136,31 @@ mod tests {
         let old = copies.replace([object("three", &["x"])].into());
         assert_eq!(old.len(), 1);
         assert_eq!((found(&copies, "x"), found(&copies, "z")), (vec!["three".into()], vec![]));
+    }
+
+    #[test]
+    fn terms_of_a_spec_are_asked_again_only_when_it_changes() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let object = |image: &str, status: &str| {
+            let object = json!({"metadata": {"name": "one"}, "spec": {"image": image}, "status": status});
+            let object: DynamicObject = serde_json::from_value(object).unwrap();
+            (Key::of(&object), Arc::new(object))
+        };
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let mut copies = Copies::default();
+        let terms = move |object: &DynamicObject| {
+            count.fetch_add(1, Ordering::SeqCst);
+            object.data["spec"]["image"].as_str().map(str::to_owned).into_iter().collect()
+        };
+        let index = copies.index(Arc::new(terms), true);
+        for (image, status) in [("a", "1"), ("a", "2"), ("a", "3"), ("b", "3")] {
+            let (key, object) = object(image, status);
+            copies.insert(key, object);
+        }
+        // Once for the first, and for the change of the spec once with the old and once with the new one.
+        assert_eq!(asked.load(Ordering::SeqCst), 3);
+        assert_eq!((copies.find(index, "a").len(), copies.find(index, "b").len()), (0, 1));
+        assert_eq!(copies.find(index, "b")[0].data["status"], "3");
     }
 }

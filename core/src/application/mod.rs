@@ -30,7 +30,7 @@ use vela_engine::{
     Code, Definition, Diagnostic, Diagnostics, Document, Graph, Snapshot, Templates, graph, parse, plan,
     render, revision,
 };
-use vela_runtime::cache::{Change, Informer, Watch};
+use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
@@ -134,15 +134,19 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
             change.object().and_then(|object| owner(object)).into_iter().collect()
         }
     });
+    let users = applications.index_of_spec(|application| {
+        let references = parse::references(&Document::from_object(to_json(application)));
+        references.definitions.into_iter().map(|(_, name)| name).collect()
+    });
     for informer in world.definitions().values().chain([world.revisions()]) {
-        let applications = applications.clone();
-        controller = controller.watches(informer, move |change| users_of(change, &applications));
+        let users = users.clone();
+        controller = controller.watches(informer, move |change| users_of(change, &users));
     }
     controller
 }
 
 /// The applications that name a changed definition.
-fn users_of(change: &Change, applications: &Informer) -> Vec<Key> {
+fn users_of(change: &Change, applications: &Index) -> Vec<Key> {
     // At the start every application is reconciled anyway.
     let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
     if let (Some(old), Some(new)) = (&change.old, &change.new)
@@ -158,11 +162,7 @@ fn users_of(change: &Change, applications: &Informer) -> Vec<Key> {
         true => name.rsplit_once("-v").map_or(name.clone(), |(name, number)| format!("{name}@v{number}")),
         false => name,
     };
-    let uses = |application: &DynamicObject| {
-        let references = parse::references(&Document::from_object(to_json(application)));
-        references.definitions.iter().any(|(_, used)| *used == name)
-    };
-    applications.list_where(uses).iter().map(|application| Key::of(application)).collect()
+    applications.find(&name).iter().map(|application| Key::of(application)).collect()
 }
 
 impl Reconciler for Hands {
