@@ -8,6 +8,7 @@ mod suites {
     pub(crate) mod cluster;
     pub(crate) mod controller;
     pub(crate) mod events;
+    mod figures;
     pub(crate) mod graph;
     pub(crate) mod interest;
     pub(crate) mod lease;
