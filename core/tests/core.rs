@@ -26,6 +26,7 @@ mod scenarios {
     mod samples;
     mod scale;
     pub(crate) mod standard;
+    mod terms;
     mod together;
     mod unowned;
     mod versions;

@@ -24,7 +24,7 @@ pub(crate) struct World {
     controlled: kube::Client,
     discovery: Discovery,
     running: Option<Running>,
-    _server: Option<(ApiServer, Box<dyn std::any::Any>)>,
+    server: Option<(ApiServer, Box<dyn std::any::Any>)>,
 }
 
 struct Running {
@@ -89,7 +89,7 @@ impl World {
         server: Option<(ApiServer, Box<dyn std::any::Any>)>,
     ) -> Self {
         let discovery = Discovery::new(client.clone());
-        Self { client, faults, namespace, controlled, discovery, running: None, _server: server }
+        Self { client, faults, namespace, controlled, discovery, running: None, server }
     }
 
     /// The same cluster seen from another namespace; its controllers are those of the first.
@@ -119,6 +119,13 @@ impl World {
         let (stop, counts) = (process.stop.clone(), process.counts.clone());
         let task = tokio::spawn(Controllers::run(self.controlled.clone(), process));
         self.running = Some(Running { stop, counts, task });
+    }
+
+    /// A client of a further process, whose requests are on a record of their own; none on a real cluster.
+    pub(crate) fn another(&self) -> Option<(kube::Client, Faults)> {
+        let (server, _) = self.server.as_ref()?;
+        let faults = Faults::new();
+        Some((kube::Client::new(faults.layer(server.service()), "default"), faults))
     }
 
     /// Stop them in order.

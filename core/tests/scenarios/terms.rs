@@ -1,0 +1,102 @@
+//! Two processes and one lease: whoever leads writes, whoever waits does not, and a change of leader harms no object.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use vela_core::{Controllers, LeaseConfig, Process, Stop};
+use vela_runtime::fault::{Entry, Fate};
+
+use super::world::{World, application, until, web};
+
+const OAM: &str = "core.oam.dev/v1beta1";
+/// The lease duration and three seconds.
+const LEADS_AFTER_KILL: Duration = Duration::from_secs(18);
+
+/// Who wrote, in order: objects and leases.
+type Record = Arc<Mutex<Vec<(&'static str, bool)>>>;
+
+struct Replica {
+    stop: Stop,
+    task: JoinHandle<Result<(), vela_core::Error>>,
+}
+
+fn replica(world: &World, who: &'static str, record: &Record) -> Option<Replica> {
+    let (client, faults) = world.another()?;
+    let seen = record.clone();
+    faults.judge(move |entry: &Entry| {
+        if entry.writes() && !entry.is_event() {
+            seen.lock().unwrap().push((who, entry.path.contains("/leases")));
+        }
+        Fate::Pass
+    });
+    let lease = LeaseConfig {
+        namespace: world.namespace.clone(),
+        name: "leader".to_owned(),
+        identity: format!("{who}_6c9c1f4e-0000-4000-8000-000000000001"),
+    };
+    let process = Process { lease: Some(lease), ..Process::default() };
+    let stop = process.stop.clone();
+    Some(Replica { stop, task: tokio::spawn(Controllers::run(client, process)) })
+}
+
+fn leads(record: &Record, who: &str) -> bool {
+    record.lock().unwrap().iter().any(|(writer, lease)| *writer == who && *lease)
+}
+
+/// There and back, faster than anything may be pruned.
+async fn there_and_back(world: &World, image: &str) {
+    let with = |components: Vec<Value>| json!({"spec": {"components": components}});
+    world.patch(OAM, "Application", "shop", with(vec![web("front", image)])).await;
+    world
+        .patch(OAM, "Application", "shop", with(vec![web("front", "nginx:1"), web("back", "nginx:1")]))
+        .await;
+}
+
+async fn uids(world: &World) -> [Value; 2] {
+    let uid = async |name: &str| world.deployment(name).await.unwrap()["metadata"]["uid"].clone();
+    [uid("front").await, uid("back").await]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_leader_harms_nothing() {
+    let world = World::without_controllers().await;
+    let record = Record::default();
+    let Some(first) = replica(&world, "first", &record) else {
+        println!("skipped: e2e has this scenario for real clusters");
+        return;
+    };
+    until("the first leads", || async { leads(&record, "first") }).await;
+    let second = replica(&world, "second", &record).unwrap();
+    world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+    world.phase("shop", "running").await;
+    let before = uids(&world).await;
+    there_and_back(&world, "nginx:2").await;
+    let asked = Instant::now();
+    first.stop.cancel();
+    first.task.await.unwrap().unwrap();
+    let ended = asked.elapsed();
+    until("the second leads", || async { leads(&record, "second") }).await;
+    println!("terms: a stop ended after {ended:?}; the next leads {:?} after it", asked.elapsed() - ended);
+    assert!(asked.elapsed() - ended < Duration::from_secs(3));
+    let third = replica(&world, "third", &record).unwrap();
+    world.phase("shop", "running").await;
+    there_and_back(&world, "nginx:3").await;
+    let killed = Instant::now();
+    second.task.abort();
+    assert!(second.task.await.unwrap_err().is_cancelled());
+    second.stop.cancel();
+    until("the third leads", || async { leads(&record, "third") }).await;
+    let after = killed.elapsed();
+    println!("terms: after a death the next leads {after:?} later");
+    assert!(after <= LEADS_AFTER_KILL, "{after:?}");
+    world.phase("shop", "running").await;
+    assert_eq!(uids(&world).await, before, "no Deployment was made anew");
+    let mut writers: Vec<_> =
+        record.lock().unwrap().iter().filter(|(_, lease)| !lease).map(|(who, _)| *who).collect();
+    writers.dedup();
+    assert_eq!(writers, ["first", "second", "third"], "one writes at a time");
+    third.stop.cancel();
+    third.task.await.unwrap().unwrap();
+}
