@@ -173,6 +173,22 @@ impl Target {
         Ok(command)
     }
 
+    /// `vela-core` with these flags beside the one that reconciles, not started yet; only a real cluster has one.
+    pub fn core(&self, flags: &[&str]) -> Result<Command> {
+        let mut command = clean(&doors()?.core, self.home.path());
+        command
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .args(["--metrics-addr=0", "--health-addr=0"])
+            .args(flags);
+        Ok(command)
+    }
+
+    /// A folder of this scenario that is gone after it.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     /// Kills what reconciles, at once and without a chance to tidy up.
     pub fn kill(&self) -> Result<()> {
         match &self.backing {

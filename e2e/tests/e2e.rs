@@ -28,6 +28,8 @@ mod sandbox;
 mod stories;
 #[path = "scenarios/there_and_back.rs"]
 mod there_and_back;
+#[path = "scenarios/webhooks.rs"]
+mod webhooks;
 
 use std::future::Future;
 use std::path::PathBuf;

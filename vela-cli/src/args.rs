@@ -184,6 +184,12 @@ pub(crate) struct Install {
     /// Image of vela-core; with it the controller is installed too
     #[arg(long, value_name = "IMAGE")]
     pub(crate) controller_image: Option<String>,
+    /// Have the controller judge what is written, before it is stored
+    #[arg(long)]
+    pub(crate) webhooks: bool,
+    /// Where API servers reach the webhooks of a vela-core that runs outside the cluster: https://HOST:PORT
+    #[arg(long, value_name = "URL", conflicts_with_all = ["webhooks", "controller_image"])]
+    pub(crate) webhook_url: Option<String>,
     /// Print the objects instead of applying them
     #[arg(long)]
     pub(crate) print: bool,

@@ -1,5 +1,7 @@
 //! What a cluster needs before it understands applications: the kinds, the system namespace, the built-in types.
 
+pub(crate) mod webhooks;
+
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -66,21 +68,27 @@ pub(crate) async fn apply(cluster: &Cluster, objects: &[Value], mut told: impl F
 }
 
 /// The controller as a Deployment with the account it works under.
-pub(crate) fn controller(image: &str) -> Vec<Value> {
+pub(crate) fn controller(image: &str, webhooks: bool) -> Vec<Value> {
     let metadata = |namespaced: bool| match namespaced {
         true => json!({"name": CONTROLLER, "namespace": SYSTEM_NAMESPACE}),
         false => json!({"name": CONTROLLER}),
     };
     let subject = json!({"kind": "ServiceAccount", "name": CONTROLLER, "namespace": SYSTEM_NAMESPACE});
     let probe = |path: &str| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": 10});
+    let mut args = vec![format!("--health-addr=:{HEALTH_PORT}"), format!("--metrics-addr=:{METRICS_PORT}")];
+    let mut ports = vec![
+        json!({"name": "health", "containerPort": HEALTH_PORT}),
+        json!({"name": "metrics", "containerPort": METRICS_PORT}),
+    ];
+    if webhooks {
+        args.extend(webhooks::args());
+        ports.push(webhooks::port());
+    }
     let container = json!({
         "name": CONTROLLER,
         "image": image,
-        "args": [format!("--health-addr=:{HEALTH_PORT}"), format!("--metrics-addr=:{METRICS_PORT}")],
-        "ports": [
-            {"name": "health", "containerPort": HEALTH_PORT},
-            {"name": "metrics", "containerPort": METRICS_PORT},
-        ],
+        "args": args,
+        "ports": ports,
         "livenessProbe": probe("/healthz"),
         "readinessProbe": probe("/readyz"),
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
@@ -92,7 +100,7 @@ pub(crate) fn controller(image: &str) -> Vec<Value> {
         },
     });
     let labels = json!({"app.kubernetes.io/name": CONTROLLER});
-    vec![
+    let mut objects = vec![
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(true)}),
         // Templates may render any kind, so the controller must be allowed to write any kind.
         json!({
@@ -115,5 +123,9 @@ pub(crate) fn controller(image: &str) -> Vec<Value> {
                 },
             },
         }),
-    ]
+    ];
+    if webhooks {
+        objects.push(webhooks::service(&labels));
+    }
+    objects
 }

@@ -20,6 +20,7 @@ pub mod identity;
 pub mod kinds;
 pub mod paths;
 pub mod registered;
+pub mod registration;
 pub mod review;
 pub mod rollout;
 pub mod serve;

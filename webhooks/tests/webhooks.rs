@@ -1,5 +1,5 @@
 //! Reviews in, verdicts out: what is refused, with which fields, and what always passes.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "webhooks/applications.rs"]
 mod applications;
@@ -21,6 +21,8 @@ mod examples;
 mod fuzz;
 #[path = "webhooks/identities.rs"]
 mod identities;
+#[path = "webhooks/latency.rs"]
+mod latency;
 #[path = "webhooks/reviews.rs"]
 mod reviews;
 #[path = "webhooks/rollouts.rs"]

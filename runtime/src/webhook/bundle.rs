@@ -11,8 +11,8 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-/// Rounds left out at most after somebody else wrote again and again: an hour, where a round is a minute.
-const ROUNDS_AT_MOST: u32 = 64;
+/// Rounds left out at most after somebody else wrote again and again: an hour, where a round is 15 seconds.
+const ROUNDS_AT_MOST: u32 = 256;
 /// Objects of one kind in one answer of the API server.
 const PAGE: u32 = 500;
 

@@ -13,7 +13,7 @@ use super::presented::Presented;
 use super::server::Error;
 
 /// How often bundles are looked at where the certificate itself needs no look.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_secs(15);
 
 /// Where the certificate comes from.
 #[derive(Clone, Debug)]

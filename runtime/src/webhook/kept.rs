@@ -105,7 +105,7 @@ impl SelfIssued {
             manager: manager.to_owned(),
             names,
             wait: Duration::from_secs(90),
-            look_every: Duration::from_secs(60),
+            look_every: Duration::from_secs(15),
         }
     }
 

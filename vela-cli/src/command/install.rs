@@ -2,7 +2,7 @@
 
 use crate::args::{Format, Global, Install};
 use crate::error::{Error, Failure, Result};
-use crate::installation;
+use crate::installation::{self, webhooks};
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on};
 
@@ -14,7 +14,18 @@ pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Resul
                 .hint("name the image of vela-core")
                 .into());
         }
-        objects.extend(installation::controller(image));
+        objects.extend(installation::controller(image, args.webhooks));
+    }
+    if args.webhooks && args.controller_image.is_none() {
+        return Err(Error::user("--webhooks needs --controller-image")
+            .hint("without a controller in the cluster, give the address of one with --webhook-url")
+            .into());
+    }
+    // Last: from then on what the controller refuses is not written, and without a controller nothing is.
+    if args.webhooks {
+        objects.extend(webhooks::configurations(&webhooks::in_cluster()));
+    } else if let Some(url) = &args.webhook_url {
+        objects.extend(webhooks::configurations(&webhooks::outside(url)?));
     }
     if args.print {
         let documents =

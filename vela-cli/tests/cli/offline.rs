@@ -30,7 +30,28 @@ fn dry_run_prints_the_objects() {
     let list: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(list["items"].as_array().unwrap().len(), 2);
     assert_eq!(list["items"][0]["metadata"]["namespace"], "prod");
+    assert!(!said.out.contains("WebhookConfiguration"), "nobody asked for webhooks");
     assert!(!person.path("vela").exists(), "no sandbox is made");
+}
+
+#[test]
+fn install_registers_webhooks_last() {
+    let person = Person::new();
+    let said = person.types(&["install", "--print", "--controller-image", "x/core:1", "--webhooks"]).ok();
+    let last = said.out.rsplit("\n---\n").next().unwrap();
+    assert!(
+        last.contains("kind: ValidatingWebhookConfiguration") && last.contains("name: vela-core-webhook"),
+        "{last}"
+    );
+    assert!(last.contains("core.oam.dev/webhooks: vela-core"), "{last}");
+    let said = person.types(&["install", "--print", "--webhook-url", "https://127.0.0.1:9443"]).ok();
+    assert!(said.out.contains("https://127.0.0.1:9443/validating-core-oam-dev-v1beta1-applications"));
+    person
+        .types(&["install", "--print", "--webhooks"])
+        .fails(1, &["--webhooks", "--controller-image", "--webhook-url"]);
+    person
+        .types(&["install", "--print", "--webhook-url", "http://a"])
+        .fails(1, &["--webhook-url", "https://"]);
 }
 
 #[test]

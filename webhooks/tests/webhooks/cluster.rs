@@ -10,7 +10,7 @@ use vela_engine::Templates;
 use vela_runtime::Discovery;
 use vela_webhooks::{Reply, Webhooks};
 
-const APPLICATIONS: &str = "/validating-core-oam-dev-v1beta1-applications";
+pub(crate) const APPLICATIONS: &str = "/validating-core-oam-dev-v1beta1-applications";
 
 /// A cluster with the CRDs and the built-in webservice and scaler.
 pub(crate) async fn cluster() -> (ApiServer, Webhooks) {

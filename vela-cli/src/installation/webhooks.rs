@@ -1,0 +1,96 @@
+//! Where the controller's webhooks are reached → the Service, the flags and the configurations that make it so.
+
+use serde_json::{Value, json};
+use vela_webhooks::registration::{self, Server};
+
+use super::SYSTEM_NAMESPACE;
+use crate::error::{Error, Result};
+
+/// The Service that API servers call.
+const SERVICE: &str = "vela-core-webhook";
+/// The Secret with its certificate, which the controller issues itself.
+const SECRET: &str = "vela-core-webhook-tls";
+/// Port of the webhook server inside the pod.
+const PORT: u16 = 9443;
+/// The port that API servers call.
+const SERVICE_PORT: u16 = 443;
+
+/// A controller behind [`SERVICE`].
+pub(crate) fn in_cluster() -> Server {
+    Server::Service { namespace: SYSTEM_NAMESPACE.to_owned(), name: SERVICE.to_owned() }
+}
+
+/// A controller at an address that API servers reach.
+pub(crate) fn outside(url: &str) -> Result<Server> {
+    let authority = url.trim_end_matches('/').strip_prefix("https://");
+    if authority.is_none_or(|authority| authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ']))
+    {
+        return Err(Error::user(format!("--webhook-url {url:?} is no address of a webhook server"))
+            .hint("write for example https://10.0.0.1:9443, without a path")
+            .into());
+    }
+    Ok(Server::Url(url.to_owned()))
+}
+
+/// What sends every write to the webhooks; the controller adds by whom its certificate is signed.
+pub(crate) fn configurations(server: &Server) -> Vec<Value> {
+    registration::configurations(server)
+}
+
+/// The controller's flags.
+pub(crate) fn args() -> [String; 4] {
+    [
+        "--use-webhook".to_owned(),
+        format!("--webhook-port={PORT}"),
+        format!("--webhook-cert-secret={SECRET}"),
+        format!("--webhook-service={SERVICE}"),
+    ]
+}
+
+/// The controller's port.
+pub(crate) fn port() -> Value {
+    json!({"name": "webhooks", "containerPort": PORT})
+}
+
+/// The Service of pods with these labels.
+pub(crate) fn service(labels: &Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": SERVICE, "namespace": SYSTEM_NAMESPACE},
+        "spec": {"selector": labels, "ports": [{"name": "webhooks", "port": SERVICE_PORT, "targetPort": "webhooks"}]},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_outside_has_a_scheme_and_no_path() {
+        assert_eq!(
+            outside("https://127.0.0.1:9443/").ok(),
+            Some(Server::Url("https://127.0.0.1:9443/".to_owned()))
+        );
+        for wrong in ["http://a:1", "a:1", "https://", "https://a/b", "https://a?b", "https://u@a"] {
+            assert!(outside(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_controller_serves_where_its_service_leads() {
+        let objects = super::super::controller("image", true);
+        let find = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+        let deployment = find("Deployment");
+        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+        let flags: Vec<_> = container["args"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(flags.contains(&"--use-webhook") && flags.contains(&"--webhook-port=9443"), "{flags:?}");
+        let service = find("Service");
+        assert_eq!(service["spec"]["selector"], deployment["spec"]["template"]["metadata"]["labels"]);
+        let port = &service["spec"]["ports"][0];
+        assert!(container["ports"].as_array().unwrap().iter().any(|one| one["name"] == port["targetPort"]));
+        let plain = super::super::controller("image", false);
+        assert!(plain.iter().all(|object| object["kind"] != "Service"));
+        assert!(!plain.iter().any(|object| object.to_string().contains("--use-webhook")));
+    }
+}

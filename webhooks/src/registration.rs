@@ -1,0 +1,159 @@
+//! Where the webhook server is reached → the webhook configurations that send it every path of [`PATHS`].
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
+
+use crate::paths::{Action, PATHS, Path, Subject};
+
+/// A render of a large Application with all its definitions stays far below; an author can wait so long, and an API
+/// server allows three times that.
+const TIMEOUT_SECONDS: u32 = 10;
+
+/// Where API servers reach the webhook server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// In the cluster, behind this Service.
+    Service {
+        /// Where the Service is.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+    /// Anywhere, at this address: `https://host:port`, without a path.
+    Url(String),
+}
+
+/// The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, without a `caBundle`: whoever serves writes it.
+///
+/// What cannot be judged is refused (`failurePolicy: Fail`): an Application that nobody judged could claim to be anybody's.
+pub fn configurations(server: &Server) -> Vec<Value> {
+    let registered = registered();
+    let configuration = |kind: &str, action: Action| {
+        let webhooks: Vec<Value> = registered
+            .iter()
+            .filter(|path| path.action == action)
+            .map(|path| webhook(path, &registered, server))
+            .collect();
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": kind,
+            "metadata": {"name": WEBHOOKS_OF_CORE, "labels": {WEBHOOKS: WEBHOOKS_OF_CORE}},
+            "webhooks": webhooks,
+        })
+    };
+    vec![
+        configuration("MutatingWebhookConfiguration", Action::Mutate),
+        configuration("ValidatingWebhookConfiguration", Action::Validate),
+    ]
+}
+
+/// Paths of one action for one version of a resource mean the same; of those, the last one is registered.
+fn registered() -> Vec<&'static Path> {
+    let mut last = BTreeMap::new();
+    for path in PATHS.iter().filter(|path| path.subject != Subject::Workload) {
+        last.insert((path.action == Action::Validate, path.resources, path.versions.first()), path);
+    }
+    last.into_values().collect()
+}
+
+fn webhook(path: &Path, registered: &[&Path], server: &Server) -> Value {
+    // Another version has a path of its own; where there is none, an object of any version comes converted.
+    let alone = registered
+        .iter()
+        .filter(|other| (other.action, other.resources) == (path.action, path.resources))
+        .count()
+        == 1;
+    let mut operations = vec!["CREATE", "UPDATE"];
+    if path.deletes {
+        operations.push("DELETE");
+    }
+    let client = match server {
+        Server::Url(url) => json!({"url": format!("{}{}", url.trim_end_matches('/'), path.path)}),
+        Server::Service { namespace, name } => {
+            json!({"service": {"namespace": namespace, "name": name, "path": path.path, "port": 443}})
+        }
+    };
+    json!({
+        "name": path.path.trim_start_matches('/').replace('-', "."),
+        "clientConfig": client,
+        "rules": [{
+            "apiGroups": [path.group],
+            "apiVersions": path.versions.first().map_or_else(Vec::new, |version| vec![*version]),
+            "resources": path.resources,
+            "operations": operations,
+            "scope": "*",
+        }],
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "timeoutSeconds": TIMEOUT_SECONDS,
+        "failurePolicy": "Fail",
+        "matchPolicy": if alone { "Equivalent" } else { "Exact" },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn webhooks(server: &Server) -> Vec<Value> {
+        let all = configurations(server);
+        assert_eq!(all.len(), 2);
+        all.iter().flat_map(|one| one["webhooks"].as_array().unwrap().clone()).collect()
+    }
+
+    #[test]
+    fn every_resource_and_version_is_registered_once_for_an_action() {
+        let webhooks = webhooks(&Server::Url("https://127.0.0.1:9443/".to_owned()));
+        let mut seen = std::collections::BTreeSet::new();
+        for webhook in &webhooks {
+            let url = webhook["clientConfig"]["url"].as_str().unwrap();
+            let path = Path::at(url.strip_prefix("https://127.0.0.1:9443").unwrap()).unwrap();
+            let rule = &webhook["rules"][0];
+            assert_eq!(rule["resources"], json!(path.resources));
+            assert!(seen.insert((
+                path.action == Action::Mutate,
+                rule["resources"].to_string(),
+                rule["apiVersions"].to_string()
+            )));
+            // An API server wants at least three parts in a name.
+            assert!(webhook["name"].as_str().unwrap().split('.').count() >= 3, "{webhook}");
+            assert_eq!(webhook["failurePolicy"], "Fail");
+        }
+        let resources: std::collections::BTreeSet<_> = PATHS
+            .iter()
+            .filter(|path| path.subject != Subject::Workload)
+            .flat_map(|path| path.resources)
+            .collect();
+        for resource in resources {
+            assert!(
+                webhooks.iter().any(|webhook| webhook["rules"][0]["resources"][0] == **resource),
+                "{resource}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_version_with_a_path_of_its_own_is_sent_there_as_it_was_written() {
+        let server = Server::Service { namespace: "vela-system".to_owned(), name: "hook".to_owned() };
+        let of = |resource: &str| -> Vec<Value> {
+            let webhooks = webhooks(&server).into_iter();
+            let validates = |webhook: &Value| webhook["name"].as_str().unwrap().starts_with("validat");
+            webhooks
+                .filter(|webhook| webhook["rules"][0]["resources"][0] == resource && validates(webhook))
+                .collect()
+        };
+        let applications = of("applications");
+        assert_eq!(applications.len(), 2);
+        for webhook in applications {
+            assert_eq!(webhook["matchPolicy"], "Exact");
+            let version = webhook["rules"][0]["apiVersions"][0].as_str().unwrap();
+            let service = &webhook["clientConfig"]["service"];
+            assert_eq!(service["path"], format!("/validating-core-oam-dev-{version}-applications"));
+            assert_eq!(service["port"], 443);
+        }
+        let [components] = of("componentdefinitions").try_into().unwrap();
+        assert_eq!(components["matchPolicy"], "Equivalent");
+    }
+}
