@@ -128,7 +128,10 @@ mod tests {
             .collect();
         for resource in resources {
             assert!(
-                webhooks.iter().any(|webhook| webhook["rules"][0]["resources"][0] == **resource),
+                webhooks.iter().any(|webhook| webhook["rules"][0]["resources"]
+                    .as_array()
+                    .unwrap()
+                    .contains(&json!(resource))),
                 "{resource}"
             );
         }
