@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<(), String> {
     } else {
         println!("skipped: figures of a real control plane; run under `e2e/controlplane/with.sh`");
     }
-    let figures: [&[&str]; 5] = [
+    let figures: [&[&str]; 6] = [
         &["--release", "--package", "vela-engine", "--test", "engine", "--", "timed", "--nocapture"],
         &["--release", "--package", "vela-cue", "--test", "cue", "--", "--ignored", "--nocapture"],
         &[
@@ -46,6 +46,17 @@ pub(crate) fn run() -> Result<(), String> {
             "--test",
             "apiserver",
             "--",
+            "--ignored",
+            "--nocapture",
+        ],
+        &[
+            "--release",
+            "--package",
+            "vela-runtime",
+            "--test",
+            "runtime",
+            "--",
+            "figures",
             "--ignored",
             "--nocapture",
         ],
