@@ -241,3 +241,69 @@ async fn what_kubevela_lets_in_is_not_refused() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Applications that KubeVela 1.11 rendered, and that are refused all the same: folder and why.
+const APPLICATIONS_REFUSED: [(&str, &str); 7] = [
+    ("ex__custom-trait__app", "its definitions are not in the folder"),
+    ("ex__rollout-trait__app-v2", "its definition is not in the folder"),
+    ("ex__rollout-trait__app-v3", "its definition is not in the folder"),
+    ("ex__rollout-trait__application", "its definition is not in the folder"),
+    (
+        "ex__traits__control-plane-only-usecase__app-with-control-plane-only-usecase",
+        "policies not supported yet",
+    ),
+    ("test__e2e-test__testdata__app__app8", "two components of one name"),
+    ("test__e2e-test__testdata__app__app_replication", "policies not supported yet"),
+];
+
+/// The Applications that the real KubeVela 1.11 took and rendered.
+#[tokio::test]
+async fn applications_that_kubevela_rendered_are_not_refused() {
+    let folder = shared().join("conformance/applications");
+    let mut cases: Vec<PathBuf> =
+        std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    cases.sort();
+    if cases.is_empty() {
+        println!("skipped: no applications in {}", folder.display());
+        return;
+    }
+    let server = ApiServer::builder().build().unwrap();
+    let client = Client::new(server.service(), "default");
+    let templates = Templates::new();
+    let world = world(&[]);
+    let (mut judged, mut wrong) = (0, Vec::new());
+    for case in cases.iter().filter(|case| case.is_dir()) {
+        let mut snapshot = world.clone();
+        let mut applications = Vec::new();
+        for Example { file, mut object } in examples(case) {
+            match object["kind"].as_str().unwrap_or_default() {
+                _ if file.ends_with("output.yaml") => {}
+                "Application" => {
+                    object["metadata"]["namespace"] = json!("default");
+                    applications.push(object);
+                }
+                kind if kind.ends_with("Definition") => drop(snapshot.insert_definition_object(object)),
+                _ => {}
+            }
+        }
+        with_kinds(&mut snapshot, &client).await;
+        let name = case.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for application in applications {
+            judged += 1;
+            let verdict = judge(&application, &snapshot, &templates, &client).await.unwrap();
+            if verdict.is_allowed() {
+                continue;
+            }
+            match APPLICATIONS_REFUSED.iter().find(|(known, _)| *known == name) {
+                Some((name, why)) => println!("refused, as known: {name} ({why})"),
+                None => wrong.push(format!("{name}: {:#?}", verdict.causes)),
+            }
+        }
+    }
+    println!(
+        "{judged} applications judged, {} refused, {} of them rightly",
+        wrong.len(),
+        APPLICATIONS_REFUSED.len()
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
