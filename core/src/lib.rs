@@ -3,6 +3,7 @@
 //! One controller a kind, one file a phase: `fetch → (engine: parse → revision → plan → render → graph) → apply →
 //! observe → (engine: status) → report`, and `finalize` when an object goes. [`Controllers::run`] runs them all.
 
+pub mod access;
 mod application;
 mod application_configuration;
 mod component;

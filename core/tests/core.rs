@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod scenarios {
+    pub(crate) mod access;
     pub(crate) mod broken;
     mod configuration;
     pub(crate) mod core_kinds;

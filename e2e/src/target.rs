@@ -245,7 +245,8 @@ impl Controller {
         }
         let home = tempfile::tempdir()?;
         install(kubeconfig, home.path())?;
-        let controller = Arc::new(Self { kubeconfig: kubeconfig.to_owned(), home, child: Mutex::new(None) });
+        let kubeconfig = with_the_rights_of_the_controller(kubeconfig, home.path())?;
+        let controller = Arc::new(Self { kubeconfig, home, child: Mutex::new(None) });
         controller.start()?;
         *shared = Arc::downgrade(&controller);
         Ok(controller)
@@ -271,6 +272,20 @@ impl Controller {
         *slot = Some(child);
         Ok(())
     }
+}
+
+/// The account that `vela install` makes: with more rights than it has, a missing one would not be noticed.
+const ACCOUNT: &str = "system:serviceaccount:vela-system:vela-core";
+
+/// A copy of the file in which every user acts as the controller's account.
+fn with_the_rights_of_the_controller(kubeconfig: &Path, home: &Path) -> Result<PathBuf> {
+    let mut read = serde_json::to_value(Kubeconfig::read_from(kubeconfig)?)?;
+    for user in read["users"].as_array_mut().into_iter().flatten() {
+        user["user"]["as"] = ACCOUNT.into();
+    }
+    let path = home.join("vela-core.kubeconfig");
+    std::fs::write(&path, read.to_string())?;
+    Ok(path)
 }
 
 impl Drop for Controller {

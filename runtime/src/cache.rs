@@ -119,16 +119,20 @@ pub struct Informer {
     synced: Sender<bool>,
     /// Whether the server is away, as this watch knows it.
     away: Sender<bool>,
+    /// Whether we lack the right to list the kind, as this watch knows it.
+    forbidden: Sender<bool>,
     /// Counts how often the server came back, for the whole cache.
     returns: Sender<u64>,
 }
 
 /// Why a watch does not follow its kind.
 #[derive(Clone, Debug)]
-struct Trouble {
-    text: String,
+pub(crate) struct Trouble {
+    pub(crate) text: String,
     /// The server answered, and asking again the same way will not help.
-    refused: bool,
+    pub(crate) refused: bool,
+    /// We lack the right to list the kind; to wait for a first list would not help.
+    pub(crate) forbidden: bool,
 }
 
 #[derive(Default)]
@@ -155,7 +159,8 @@ impl Informer {
     }
 
     fn told(watch: Watch, returns: Sender<u64>) -> Self {
-        Self { watch, state: Mutex::default(), synced: channel(false).0, away: channel(false).0, returns }
+        let [synced, away, forbidden] = [false; 3].map(|start| channel(start).0);
+        Self { watch, state: Mutex::default(), synced, away, forbidden, returns }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -232,12 +237,19 @@ impl Informer {
         *self.synced.borrow()
     }
 
-    /// Wait for the first list.
+    /// Wait for the first list; not for one that we lack the right to, though the watch goes on asking.
     pub async fn synced(&self) -> Result<(), NotSynced> {
         let mut synced: Receiver<bool> = self.synced.subscribe();
-        let waited = tokio::time::timeout(SYNC_TIMEOUT, synced.wait_for(|synced| *synced)).await;
-        match waited {
-            Ok(Ok(_)) => Ok(()),
+        let mut forbidden: Receiver<bool> = self.forbidden.subscribe();
+        let outcome = async {
+            tokio::select! {
+                biased;
+                synced = synced.wait_for(|synced| *synced) => synced.is_ok(),
+                _ = forbidden.wait_for(|forbidden| *forbidden) => false,
+            }
+        };
+        match tokio::time::timeout(SYNC_TIMEOUT, outcome).await {
+            Ok(true) => Ok(()),
             _ => {
                 let trouble = self.lock().failure.clone();
                 Err(NotSynced {
@@ -338,14 +350,16 @@ impl Informer {
         handlers.iter().for_each(|handler| handler(&change));
     }
 
-    pub(crate) fn failed(&self, error: &str, refused: bool) {
+    pub(crate) fn failed(&self, trouble: Trouble) {
+        let Trouble { refused, forbidden, .. } = trouble;
         let mut state = self.lock();
-        if state.failure.as_ref().is_none_or(|known| known.text != error) {
-            tracing::warn!(kind = %self.watch.resource.kind, error, "watch interrupted; trying again");
+        if state.failure.as_ref().is_none_or(|known| known.text != trouble.text) {
+            tracing::warn!(kind = %self.watch.resource.kind, error = trouble.text, "watch interrupted; trying again");
         }
-        state.failure = Some(Trouble { text: error.to_owned(), refused });
+        state.failure = Some(trouble);
         drop(state);
         self.away.send_replace(!refused);
+        self.forbidden.send_replace(forbidden);
     }
 
     /// The server follows the kind with us (again).

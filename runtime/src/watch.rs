@@ -11,7 +11,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::{Depth, Informer};
+use crate::cache::{Depth, Informer, Trouble};
 
 /// Objects per page of an initial list: bounded answers, few round trips.
 const PAGE_SIZE: u32 = 500;
@@ -112,20 +112,24 @@ async fn follow<K>(
             Some(Ok(watcher::Event::InitDone)) => informer.list_finished(),
             Some(Ok(watcher::Event::Apply(item))) => informer.changed(object(item)),
             Some(Ok(watcher::Event::Delete(item))) => informer.deleted(&object(item)),
-            Some(Err(error)) => informer.failed(&error.to_string(), refused(&error)),
+            Some(Err(error)) => informer.failed(trouble(&error)),
         }
     }
 }
 
-/// Did the server answer in a way that will not change by itself? Too many requests and a history that is gone will.
-fn refused(error: &watcher::Error) -> bool {
-    let status = match error {
+/// What an error means for the watch. Too many requests and a history that is gone will change by themselves.
+fn trouble(error: &watcher::Error) -> Trouble {
+    let code = match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status))
         | watcher::Error::WatchFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status,
-        watcher::Error::NoResourceVersion => return true,
-        _ => return false,
+        | watcher::Error::WatchError(status) => Some(status.code),
+        _ => None,
     };
-    (400..500).contains(&status.code) && !matches!(status.code, 408 | 410 | 429)
+    let final_answer = |code: u16| (400..500).contains(&code) && !matches!(code, 408 | 410 | 429);
+    Trouble {
+        text: error.to_string(),
+        refused: matches!(error, watcher::Error::NoResourceVersion) || code.is_some_and(final_answer),
+        forbidden: code == Some(403),
+    }
 }

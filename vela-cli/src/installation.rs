@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
+use vela_core::access::ACCOUNT;
 
 use crate::cluster::{Applied, Cluster};
 use crate::crd;
@@ -14,8 +15,6 @@ use crate::tree::text;
 
 /// Where definitions that everybody may use and the controller live.
 pub(crate) const SYSTEM_NAMESPACE: &str = "vela-system";
-/// Name of the controller and of everything it needs.
-const CONTROLLER: &str = "vela-core";
 /// Port of `/healthz`, `/readyz` inside the pod.
 const HEALTH_PORT: u16 = 9440;
 /// Port of `/metrics` inside the pod.
@@ -67,13 +66,13 @@ pub(crate) async fn apply(cluster: &Cluster, objects: &[Value], mut told: impl F
     Ok(())
 }
 
-/// The controller as a Deployment with the account it works under.
+/// The account of the controller, with the rights it has: for whoever runs it, in the cluster or outside.
+pub(crate) fn access() -> Vec<Value> {
+    vela_core::access::objects(SYSTEM_NAMESPACE)
+}
+
+/// The controller as a Deployment that works under that account.
 pub(crate) fn controller(image: &str, webhooks: bool) -> Vec<Value> {
-    let metadata = |namespaced: bool| match namespaced {
-        true => json!({"name": CONTROLLER, "namespace": SYSTEM_NAMESPACE}),
-        false => json!({"name": CONTROLLER}),
-    };
-    let subject = json!({"kind": "ServiceAccount", "name": CONTROLLER, "namespace": SYSTEM_NAMESPACE});
     let probe = |path: &str| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": 10});
     let mut args = vec![format!("--health-addr=:{HEALTH_PORT}"), format!("--metrics-addr=:{METRICS_PORT}")];
     let mut ports = vec![
@@ -85,7 +84,7 @@ pub(crate) fn controller(image: &str, webhooks: bool) -> Vec<Value> {
         ports.push(webhooks::port());
     }
     let container = json!({
-        "name": CONTROLLER,
+        "name": ACCOUNT,
         "image": image,
         "args": args,
         "ports": ports,
@@ -97,33 +96,23 @@ pub(crate) fn controller(image: &str, webhooks: bool) -> Vec<Value> {
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": true,
             "runAsNonRoot": true,
+            "seccompProfile": {"type": "RuntimeDefault"},
         },
     });
-    let labels = json!({"app.kubernetes.io/name": CONTROLLER});
-    let mut objects = vec![
-        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(true)}),
-        // Templates may render any kind, so the controller must be allowed to write any kind.
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": metadata(false),
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-            "subjects": [subject],
-        }),
-        json!({
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": metadata(true),
-            "spec": {
-                "replicas": 1,
-                "selector": {"matchLabels": labels},
-                "template": {
-                    "metadata": {"labels": labels},
-                    "spec": {"serviceAccountName": CONTROLLER, "containers": [container]},
-                },
+    let labels = json!({"app.kubernetes.io/name": ACCOUNT});
+    let mut objects = vec![json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": ACCOUNT, "namespace": SYSTEM_NAMESPACE},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"serviceAccountName": ACCOUNT, "containers": [container]},
             },
-        }),
-    ];
+        },
+    })];
     if webhooks {
         objects.push(webhooks::service(&labels));
     }

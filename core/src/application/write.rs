@@ -13,6 +13,7 @@ use super::Hands;
 use super::apply::{Applied, Error, Node, Piece, as_written, content};
 use super::owned::{Application, may_change};
 use super::record::{Books, Owned, Record};
+use crate::access;
 use crate::order::{Thing, earlier};
 
 /// What every component is written with.
@@ -110,7 +111,7 @@ impl<'a> Pen<'a> {
                     part.live.push((piece.name.clone(), done.object));
                 }
                 Err(Error::Object(error)) => {
-                    part.error = Some((piece.name.clone(), error.to_string()));
+                    part.error = Some((piece.name.clone(), access::told(&error)));
                     break;
                 }
                 Err(error) => {

@@ -246,7 +246,7 @@ async fn the_annotation_is_an_applications_own_apply_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_scope_is_joined_and_left_exactly() {
+pub(super) async fn a_scope_is_joined_and_left_exactly() {
     let world = World::new().await;
     let other = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "other"});
     for name in ["one", "two"] {

@@ -34,7 +34,7 @@ async fn synced(world: &World, kind: &str, name: &str, status: &str, words: &str
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workload_keeps_its_parts_and_drops_what_it_no_longer_wants() {
+pub(super) async fn a_workload_keeps_its_parts_and_drops_what_it_no_longer_wants() {
     let world = World::new().await;
     world.create(workload(json!([{"name": "http", "containerPort": 80}]))).await;
     synced(&world, "ContainerizedWorkload", "shop", "True", "").await;
@@ -102,7 +102,7 @@ async fn a_file_that_is_gone_takes_its_config_map_along() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_scaler_waits_for_its_workload_and_holds_its_number() {
+pub(super) async fn a_scaler_waits_for_its_workload_and_holds_its_number() {
     let world = World::new().await;
     world.create(scaler(3)).await;
     synced(
@@ -139,7 +139,7 @@ async fn a_scaler_waits_for_its_workload_and_holds_its_number() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_scope_follows_its_workloads_without_a_clock() {
+pub(super) async fn a_scope_follows_its_workloads_without_a_clock() {
     let world = World::new().await;
     let reference = json!({"apiVersion": OLD, "kind": "ContainerizedWorkload", "name": "shop"});
     let set = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other"});

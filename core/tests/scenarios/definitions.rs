@@ -37,7 +37,7 @@ async fn latest(world: &World, name: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() {
+pub(super) async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() {
     let world = World::new().await;
     world.create(note("!")).await;
     let definition = latest(&world, "note-v1").await;

@@ -78,7 +78,7 @@ async fn going_back_and_forth_keeps_the_objects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_application_leaves_nothing() {
+pub(super) async fn a_deleted_application_leaves_nothing() {
     let world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1")])).await;
     world.create(application("other", &[web("kept", "nginx:1")])).await;

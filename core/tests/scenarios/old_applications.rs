@@ -120,7 +120,7 @@ async fn settings_name_a_configuration_that_templates_see() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dropped_component_is_let_go_before_it_is_deleted() {
+pub(super) async fn a_dropped_component_is_let_go_before_it_is_deleted() {
     let world = World::new().await;
     world.create(application("shop", json!([old("front", "nginx:1"), old("back", "nginx:1")]))).await;
     world.phase("shop", "running").await;
@@ -142,7 +142,7 @@ async fn a_dropped_component_is_let_go_before_it_is_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn from_the_old_form_to_the_new_one_and_back_the_deployment_stays() {
+pub(super) async fn from_the_old_form_to_the_new_one_and_back_the_deployment_stays() {
     let world = World::new().await;
     world.create(application("shop", json!([old("front", "nginx:1")]))).await;
     world.phase("shop", "running").await;

@@ -71,7 +71,7 @@ async fn unchanged_world_costs_nothing(world: &World) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pods_run_behind_ports_from_8080_on() {
+pub(super) async fn pods_run_behind_ports_from_8080_on() {
     let world = World::new().await;
     world.create(pod_spec_workload("shop", two_containers())).await;
     let workload = says(&world, "PodSpecWorkload", "shop", "True", "").await;
@@ -177,7 +177,7 @@ async fn address(world: &World, ingress: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_route_with_tls_waits_for_its_issuer_and_certificate() {
+pub(super) async fn a_route_with_tls_waits_for_its_issuer_and_certificate() {
     let world = World::new().await;
     world.create(workload_definition("deployments.apps", json!([]))).await;
     world.create(deployment("web")).await;
@@ -290,4 +290,25 @@ async fn metrics_are_scraped_until_they_are_switched_off() {
     world.delete(STANDARD, "MetricsTrait", &name).await;
     world.start();
     until_or("the next start removed the monitor", is_there, |there| !*there).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn traits_without_their_operator_say_so() {
+    let world = World::new().await;
+    world.create(workload_definition("deployments.apps", json!([]))).await;
+    world.create(deployment("web")).await;
+    let cpu = json!({"minReplicas": 1, "maxReplicas": 4, "triggers": [{"type": "cpu", "condition": {"type": "Utilization", "value": "80"}}]});
+    world.create(trait_of("Autoscaler", "scale", ("apps/v1", "Deployment", "web"), cpu)).await;
+    let scrape = json!({"scrapeService": {"port": 80}});
+    world.create(trait_of("MetricsTrait", "scrape", ("apps/v1", "Deployment", "web"), scrape)).await;
+    if foreign::is_absent(&world, "keda.sh/v1alpha1", "ScaledObject").await {
+        says(&world, "Autoscaler", "scale", "False", "kind ScaledObject of keda.sh/v1alpha1").await;
+    }
+    if foreign::is_absent(&world, "monitoring.coreos.com/v1", "ServiceMonitor").await {
+        says(&world, "MetricsTrait", "scrape", "False", "ServiceMonitor").await;
+    }
+    foreign::small(&world, "monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors").await;
+    if !foreign::has_namespace(&world, "monitoring").await {
+        says(&world, "MetricsTrait", "scrape", "False", "namespace monitoring").await;
+    }
 }

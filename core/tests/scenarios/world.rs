@@ -14,6 +14,8 @@ use vela_runtime::discovery::Discovery;
 use vela_runtime::fault::{Entry, Faults};
 use vela_runtime::metrics::Metrics;
 
+use super::access::Authorizer;
+
 /// A wait that ends in failure, far beyond what a busy machine needs.
 const DEADLINE: Duration = Duration::from_secs(120);
 
@@ -24,6 +26,7 @@ pub(crate) struct World {
     controlled: kube::Client,
     discovery: Discovery,
     running: Option<Running>,
+    authorizer: Authorizer,
     server: Option<(ApiServer, Box<dyn std::any::Any>)>,
 }
 
@@ -34,6 +37,18 @@ struct Running {
 }
 
 static WORLDS: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(
+                self.authorizer.refused(),
+                Default::default(),
+                "the roles of vela-core do not allow it"
+            );
+        }
+    }
+}
 
 impl World {
     /// A cluster with CRDs, definitions and running controllers.
@@ -48,7 +63,7 @@ impl World {
             let log = tracing_subscriber::fmt().with_env_filter(tracing_subscriber::EnvFilter::new(filter));
             let _ = log.with_test_writer().try_init();
         }
-        let faults = Faults::new();
+        let (faults, authorizer) = (Faults::new(), Authorizer::default());
         let number = WORLDS.fetch_add(1, Ordering::SeqCst);
         let namespace = format!("core-{}-{number}", std::process::id());
         let world = match std::env::var_os("CORE_TEST_KUBECONFIG") {
@@ -57,15 +72,23 @@ impl World {
                 let config = kube::config::Kubeconfig::read_from(file).unwrap();
                 let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
                 let builder = kube::client::ClientBuilder::try_from(config.clone()).unwrap();
-                let controlled = builder.with_layer(&faults).build();
-                Self::over(kube::Client::try_from(config).unwrap(), controlled, faults, namespace, None)
+                let controlled = builder.with_layer(&faults).with_layer(&authorizer).build();
+                Self::over(
+                    kube::Client::try_from(config).unwrap(),
+                    controlled,
+                    (faults, authorizer),
+                    namespace,
+                    None,
+                )
             }
             None => {
                 let server = ApiServer::builder().build().unwrap();
                 let guard: Box<dyn std::any::Any> = Box::new(server.run_controllers());
                 let client = kube::Client::new(server.service(), "default");
-                let controlled = kube::Client::new(faults.layer(server.service()), "default");
-                let world = Self::over(client, controlled, faults, namespace, Some((server, guard)));
+                let controlled =
+                    kube::Client::new(authorizer.layer(faults.layer(server.service())), "default");
+                let world =
+                    Self::over(client, controlled, (faults, authorizer), namespace, Some((server, guard)));
                 world.install().await;
                 world
             }
@@ -84,18 +107,24 @@ impl World {
     fn over(
         client: kube::Client,
         controlled: kube::Client,
-        faults: Faults,
+        (faults, authorizer): (Faults, Authorizer),
         namespace: String,
         server: Option<(ApiServer, Box<dyn std::any::Any>)>,
     ) -> Self {
         let discovery = Discovery::new(client.clone());
-        Self { client, faults, namespace, controlled, discovery, running: None, server }
+        Self { client, faults, namespace, controlled, discovery, running: None, authorizer, server }
     }
 
     /// The same cluster seen from another namespace; its controllers are those of the first.
     pub(crate) fn in_namespace(world: &Self, namespace: &str) -> Self {
         let (client, controlled) = (world.client.clone(), world.controlled.clone());
-        Self::over(client, controlled, world.faults.clone(), namespace.to_owned(), None)
+        Self::over(
+            client,
+            controlled,
+            (world.faults.clone(), world.authorizer.clone()),
+            namespace.to_owned(),
+            None,
+        )
     }
 
     async fn install(&self) {

@@ -8,6 +8,7 @@ use crate::session::{Purpose, Session, block_on};
 
 pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Result<()> {
     let mut objects = installation::objects()?;
+    objects.extend(installation::access());
     if let Some(image) = &args.controller_image {
         if image.trim().is_empty() {
             return Err(Error::user("--controller-image is empty")
@@ -42,7 +43,8 @@ pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Resul
         screen.say(&format!("{} objects are as they should be.", objects.len()));
         if args.controller_image.is_none() {
             screen.say(
-                "No --controller-image was given: run vela-core yourself, or nothing acts on applications.",
+                "No --controller-image was given: run vela-core yourself, best as the ServiceAccount vela-system/vela-core, or nothing \
+                 acts on applications.",
             );
         }
         Ok(())

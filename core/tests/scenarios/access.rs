@@ -1,0 +1,244 @@
+//! What the controllers ask of the API server is what their roles allow: not less, or laps fail; not more, or a stolen token does.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use http::{Method, Request};
+use serde_json::json;
+use tower::{Layer, Service};
+use vela_core::access::{MADE, OWN};
+use vela_core::{Options, Process};
+
+use super::configuration::{component, configuration, image, named};
+use super::world::{World, application, until, web};
+use super::{core_kinds, definitions, lifecycle, old_applications, standard};
+
+/// What an authorizer judges, beside who asks: verb, group and resource (with its subresource).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Attributes {
+    pub(crate) verb: &'static str,
+    pub(crate) group: String,
+    pub(crate) resource: String,
+}
+
+impl Attributes {
+    /// Of a request for a resource; discovery and schemas are everybody's.
+    pub(crate) fn of(method: &Method, path: &str, query: &str) -> Option<Self> {
+        let mut parts = path.trim_matches('/').split('/');
+        let group = match parts.next()? {
+            "api" => String::new(),
+            "apis" => parts.next()?.to_owned(),
+            _ => return None,
+        };
+        parts.next()?;
+        let mut rest: Vec<&str> = parts.collect();
+        if rest.first() == Some(&"namespaces") && rest.len() > 2 {
+            rest.drain(..2);
+        }
+        let resource = match rest.as_slice() {
+            [] => return None,
+            [resource] | [resource, _] => (*resource).to_owned(),
+            [resource, _, subresource, ..] => format!("{resource}/{subresource}"),
+        };
+        let verb = match (method.as_str(), rest.len() > 1) {
+            ("GET", false) if query.split('&').any(|pair| pair == "watch=true" || pair == "watch=1") => {
+                "watch"
+            }
+            ("GET", false) => "list",
+            ("GET", true) => "get",
+            ("POST", _) => "create",
+            ("PUT", _) => "update",
+            ("PATCH", _) => "patch",
+            ("DELETE", true) => "delete",
+            ("DELETE", false) => "deletecollection",
+            _ => return None,
+        };
+        Some(Self { verb, group, resource })
+    }
+}
+
+static TOUCHED: Mutex<BTreeSet<Attributes>> = Mutex::new(BTreeSet::new());
+
+/// What scenarios grant, as a platform team would in roles of its own.
+fn is_granted(attributes: &Attributes) -> bool {
+    attributes.group.ends_with("example.com") || attributes.group == "rbac.authorization.k8s.io"
+}
+
+fn is_allowed(attributes: &Attributes) -> bool {
+    let Attributes { verb, group, resource } = attributes;
+    OWN.iter().chain(MADE).any(|rule| rule.allows(verb, group, resource)) || is_granted(attributes)
+}
+
+/// Judges what the controllers of one world ask as the API server would with the roles that are installed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Authorizer {
+    refused: Arc<Mutex<BTreeSet<Attributes>>>,
+}
+
+impl Authorizer {
+    /// What was asked without a right.
+    pub(crate) fn refused(&self) -> BTreeSet<Attributes> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn judge(&self, attributes: Attributes) {
+        if !is_allowed(&attributes) {
+            self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(attributes.clone());
+        }
+        TOUCHED.lock().unwrap_or_else(PoisonError::into_inner).insert(attributes);
+    }
+}
+
+impl<S> Layer<S> for Authorizer {
+    type Service = Judged<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Judged { inner, authorizer: self.clone() }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Judged<S> {
+    inner: S,
+    authorizer: Authorizer,
+}
+
+impl<S: Service<Request<B>>, B> Service<Request<B>> for Judged<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> S::Future {
+        let uri = request.uri();
+        if let Some(attributes) =
+            Attributes::of(request.method(), uri.path(), uri.query().unwrap_or_default())
+        {
+            self.authorizer.judge(attributes);
+        }
+        self.inner.call(request)
+    }
+}
+
+#[test]
+fn an_authorizer_reads_requests() {
+    let read = |method: Method, path: &str, query: &str| {
+        let Attributes { verb, group, resource } = Attributes::of(&method, path, query)?;
+        Some(format!("{verb} {resource}.{group}"))
+    };
+    let expect = |text: &str| Some(text.to_owned());
+    assert_eq!(read(Method::GET, "/api/v1/namespaces/a/pods", "watch=true&x=y"), expect("watch pods."));
+    assert_eq!(read(Method::GET, "/api/v1/namespaces/a", ""), expect("get namespaces."));
+    assert_eq!(
+        read(Method::PATCH, "/apis/core.oam.dev/v1beta1/namespaces/a/applications/b/status", ""),
+        expect("patch applications/status.core.oam.dev")
+    );
+    assert_eq!(
+        read(Method::DELETE, "/apis/apps/v1/namespaces/a/deployments", ""),
+        expect("deletecollection deployments.apps")
+    );
+    assert_eq!(read(Method::GET, "/apis/apps/v1", ""), None);
+    assert_eq!(read(Method::GET, "/openapi/v3", ""), None);
+}
+
+/// Rights that no request of a scenario shows: an admission plugin asks for them.
+fn is_for_admission(resource: &str) -> bool {
+    resource.ends_with("/finalizers")
+}
+
+#[test]
+fn every_right_of_the_controllers_is_used() {
+    let busy: &[fn()] = &[
+        old_revisions_of_everything_go,
+        standard::pods_run_behind_ports_from_8080_on,
+        standard::a_route_with_tls_waits_for_its_issuer_and_certificate,
+        standard::traits_without_their_operator_say_so,
+        core_kinds::a_workload_keeps_its_parts_and_drops_what_it_no_longer_wants,
+        core_kinds::a_scaler_waits_for_its_workload_and_holds_its_number,
+        core_kinds::a_scope_follows_its_workloads_without_a_clock,
+        super::configuration::a_scope_is_joined_and_left_exactly,
+        definitions::a_definition_gets_a_revision_a_schema_and_a_workload_kind,
+        lifecycle::a_deleted_application_leaves_nothing,
+        old_applications::a_dropped_component_is_let_go_before_it_is_deleted,
+        old_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
+    ];
+    std::thread::scope(|scope| {
+        for scenario in busy {
+            scope.spawn(scenario);
+        }
+    });
+    let touched = TOUCHED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let uses = |verbs: &[&str], group: &str, resource: &str| {
+        touched
+            .iter()
+            .any(|used| verbs.contains(&used.verb) && used.group == group && used.resource == resource)
+    };
+    let mut idle = Vec::new();
+    for rule in OWN {
+        for resource in rule.resources.iter().filter(|resource| !is_for_admission(resource)) {
+            for verb in rule.verbs {
+                // Whoever watches lists and gets; an object that is applied where there is none is created.
+                let shown: &[&str] = match *verb {
+                    "get" | "list" | "watch" => &["get", "list", "watch"],
+                    "create" => &["create", "patch"],
+                    verb => &[verb],
+                };
+                if !uses(shown, rule.group, resource) {
+                    idle.push(format!("{verb} {resource}.{}", rule.group));
+                }
+            }
+        }
+    }
+    assert_eq!(idle, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_revisions_of_everything_go() {
+    let mut world = World::without_controllers().await;
+    let options = Options {
+        application_revision_limit: 1,
+        component_revision_limit: 1,
+        definition_revision_limit: 1,
+        ..Options::default()
+    };
+    world.start_as(Process { options, ..Process::default() });
+    let template = |text: &str| {
+        format!(
+            "output: {{apiVersion: \"v1\", kind: \"ConfigMap\", data: text: \"{text}\"}}\nparameter: {{}}\n"
+        )
+    };
+    let schematic = |text: &str| json!({"spec": {"schematic": {"cue": {"template": template(text)}}}});
+    let mut note = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": {"name": "note"}});
+    note["spec"] = schematic("0")["spec"].clone();
+    note["spec"]["workload"] = json!({"definition": {"apiVersion": "v1", "kind": "ConfigMap"}});
+    world.create(note).await;
+    world.create(component("front", "nginx:0")).await;
+    world.create(configuration("shop", named(&["front"]))).await;
+    world.create(application("site", &[web("page", "nginx:0")])).await;
+    for round in 1..5 {
+        // Only what a revision keeps may change, or the next one has its number.
+        for (version, kind, name) in REVISIONS {
+            let name = format!("{name}-v{round}");
+            until(&name, || async { world.get(version, kind, &name).await.is_some() }).await;
+        }
+        let image_now = format!("nginx:{round}");
+        let patch = schematic(&round.to_string());
+        world.patch("core.oam.dev/v1beta1", "ComponentDefinition", "note", patch).await;
+        world.patch("core.oam.dev/v1alpha2", "Component", "front", image(&image_now)).await;
+        let patch = json!({"spec": {"components": [web("page", &image_now)]}});
+        world.patch("core.oam.dev/v1beta1", "Application", "site", patch).await;
+    }
+    for (version, kind, name) in REVISIONS {
+        world.gone(version, kind, &format!("{name}-v1")).await;
+    }
+}
+
+const REVISIONS: [(&str, &str, &str); 3] = [
+    ("core.oam.dev/v1beta1", "DefinitionRevision", "note"),
+    ("core.oam.dev/v1beta1", "ApplicationRevision", "site"),
+    ("apps/v1", "ControllerRevision", "front"),
+];
