@@ -277,6 +277,20 @@ impl Controller {
 /// The account that `vela install` makes: with more rights than it has, a missing one would not be noticed.
 const ACCOUNT: &str = "system:serviceaccount:vela-system:vela-core";
 
+/// Lets applications make the kinds of other projects too, and namespaces, as a platform team does after it installed them.
+fn granted() -> serde_json::Value {
+    let verbs = ["get", "list", "watch", "create", "patch", "delete"];
+    let groups = ["example.com", "extend.oam.dev", "flagger.app", "apps.kruise.io"];
+    serde_json::json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "e2e-kinds-of-others", "labels": {"core.oam.dev/aggregate-to-vela-core": "true"}},
+        "rules": [
+            {"apiGroups": groups, "resources": ["*"], "verbs": verbs},
+            {"apiGroups": [""], "resources": ["namespaces"], "verbs": verbs},
+        ],
+    })
+}
+
 /// A copy of the file in which every user acts as the controller's account.
 fn with_the_rights_of_the_controller(kubeconfig: &Path, home: &Path) -> Result<PathBuf> {
     let mut read = serde_json::to_value(Kubeconfig::read_from(kubeconfig)?)?;
@@ -298,10 +312,15 @@ impl Drop for Controller {
     }
 }
 
-/// CRDs and definitions.
+/// CRDs, definitions and rights.
 fn install(kubeconfig: &Path, home: &Path) -> Result<()> {
     let install = clean(&doors()?.vela, home).arg("install").env("KUBECONFIG", kubeconfig).output()?;
     Said::of(&install).ok().map_err(|error| format!("vela install: {error}"))?;
+    let kinds = home.join("kinds-of-others.yaml");
+    std::fs::write(&kinds, granted().to_string())?;
+    let mut grant = clean(&doors()?.vela, home);
+    let grant = grant.args(["up", "-f"]).arg(&kinds).env("KUBECONFIG", kubeconfig).output()?;
+    Said::of(&grant).ok().map_err(|error| format!("the rights of the tests: {error}"))?;
     Ok(())
 }
 

@@ -103,6 +103,7 @@ const fn rule(kind: &'static str, path: &'static [&'static str], reason: &'stati
 pub(crate) static TABLE: &[Rule] = &[
     rule("Application", &["metadata", "annotations"], MARKS),
     rule("ConfigMap", &["metadata", "annotations"], MARKS),
+    rule("HorizontalPodAutoscaler", &["metadata", "annotations"], MARKS),
     rule("Service", &["metadata", "annotations"], MARKS),
     rule("Secret", &["metadata", "annotations"], MARKS),
     rule("*", &["metadata", "annotations", "oam.dev/kubevela-version"], MARKS),
