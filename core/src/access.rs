@@ -118,8 +118,9 @@ pub const HOME: &[Rule] = &[
     rule("", &["secrets"], &["get", "create", "update"]),
 ];
 
-/// What telling API servers the certificate authority of the webhooks needs.
+/// What the webhooks need beyond [`OWN`]: to tell API servers their certificate authority, and to find bindings.
 pub const WEBHOOKS: &[Rule] = &[
+    rule("core.oam.dev", &["servicebindings"], &["list"]),
     rule(
         "admissionregistration.k8s.io",
         &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
