@@ -113,7 +113,7 @@ pub const OWN: &[Rule] = &[
 
 /// What the controllers need in the namespace they run in: the lease that says who leads.
 pub const HOME: &[Rule] = &[
-    rule("coordination.k8s.io", &["leases"], &["get", "create", "update"]),
+    rule("coordination.k8s.io", &["leases"], &["get", "list", "watch", "create", "update"]),
     // The certificate of the webhooks, where nobody else gives one.
     rule("", &["secrets"], &["get", "create", "update"]),
 ];

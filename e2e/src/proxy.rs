@@ -20,6 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::Result;
+use crate::target::ACCOUNT;
 
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 type Answer = Response<UnsyncBoxBody<Bytes, Trouble>>;
@@ -134,12 +135,12 @@ impl Proxy {
         self.shared.fault.send_replace(fault);
     }
 
-    /// A kubeconfig that leads here.
+    /// A kubeconfig that leads here, with the rights of the controller.
     pub fn kubeconfig(&self, path: &Path) -> Result<()> {
         let config = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "proxy",
             "clusters": [{"name": "proxy", "cluster": {"server": format!("http://{}", self.address)}}],
-            "users": [{"name": "proxy", "user": {}}],
+            "users": [{"name": "proxy", "user": {"as": ACCOUNT}}],
             "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "proxy"}}],
         });
         std::fs::write(path, config.to_string())?;
@@ -227,7 +228,8 @@ async fn pass(request: Request<Incoming>, path: &str, fault: Fault, client: &Cli
     let (parts, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     let mut onward = Request::builder().method(parts.method).uri(path);
-    for name in [header::ACCEPT, header::CONTENT_TYPE] {
+    let user = header::HeaderName::from_static("impersonate-user");
+    for name in [header::ACCEPT, header::CONTENT_TYPE, user] {
         if let Some(value) = parts.headers.get(&name) {
             onward = onward.header(name, value);
         }

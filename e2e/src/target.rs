@@ -275,7 +275,7 @@ impl Controller {
 }
 
 /// The account that `vela install` makes: with more rights than it has, a missing one would not be noticed.
-const ACCOUNT: &str = "system:serviceaccount:vela-system:vela-core";
+pub(crate) const ACCOUNT: &str = "system:serviceaccount:vela-system:vela-core";
 
 /// Lets applications make the kinds of other projects too, and namespaces, as a platform team does after it installed them.
 fn granted() -> serde_json::Value {

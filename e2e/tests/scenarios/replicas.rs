@@ -32,7 +32,7 @@ struct Replicas {
 impl Replicas {
     async fn start(&self, who: &str) -> Result<Replica> {
         let id = format!("--leader-election-id={}", self.lease);
-        let flags = ["--enable-leader-election", "--leader-election-namespace=default", &id];
+        let flags = ["--enable-leader-election", "--leader-election-namespace=vela-system", &id];
         Replica::start(who, self.target.cluster().client().clone(), &self.record, &flags, |_| {}).await
     }
 
