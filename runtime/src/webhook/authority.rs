@@ -8,12 +8,12 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose, PublicKeyData as _, date_time_ymd,
 };
-use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::client::verify_server_name;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::ParsedCertificate;
 
-use super::certificate::{Pair, provider};
+use super::certificate::Pair;
 use super::validity::Validity;
 
 const HOURS_OF_DAY: i64 = 24;
@@ -70,6 +70,11 @@ impl Kept {
         Pair::read(self.certificate.as_bytes(), self.key.as_bytes())
     }
 
+    /// Can anything be signed with it?
+    pub(super) fn has_authority(&self, now: Timestamp) -> bool {
+        !self.authorities(now).is_empty()
+    }
+
     /// What should be kept from now on; the same when nothing is due. What cannot be read is made anew.
     pub(super) fn renewed(&self, names: &[String], now: Timestamp) -> Result<Self, NotIssued> {
         let mut authorities = self.authorities(now);
@@ -121,10 +126,7 @@ fn trusted(pair: &Pair, authorities: &[Authority], names: &[String], now: Timest
     let named = |name: &String| {
         ServerName::try_from(name.as_str()).is_ok_and(|name| verify_server_name(&certificate, &name).is_ok())
     };
-    let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(now.as_second().unsigned_abs()));
-    let algorithms = provider().signature_verification_algorithms.all;
-    names.iter().all(named)
-        && verify_server_cert_signed_by_trust_anchor(&certificate, &roots, &[], now, algorithms).is_ok()
+    names.iter().all(named) && pair.chains_to(&roots, now)
 }
 
 impl Authority {

@@ -1,11 +1,15 @@
 //! PEM of a certificate chain and of its key → a pair that can be presented, and until when.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
+use rustls::RootCertStore;
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem};
+use rustls::server::ParsedCertificate;
 use rustls::sign::CertifiedKey;
 use sha2::{Digest as _, Sha256};
 
@@ -94,6 +98,15 @@ impl Pair {
         }
         (now < from)
             .then(|| format!("the certificate is not valid before {from}; look at this machine's clock"))
+    }
+
+    /// Would a client that trusts these authorities take it now, whatever the server's name?
+    pub(super) fn chains_to(&self, roots: &RootCertStore, now: Timestamp) -> bool {
+        let Some((first, others)) = self.key.cert.split_first() else { return false };
+        let Ok(first) = ParsedCertificate::try_from(first) else { return false };
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(now.as_second().unsigned_abs()));
+        let algorithms = provider().signature_verification_algorithms.all;
+        verify_server_cert_signed_by_trust_anchor(&first, roots, others, now, algorithms).is_ok()
     }
 
     pub(super) fn key(&self) -> Arc<CertifiedKey> {

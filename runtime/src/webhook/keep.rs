@@ -3,6 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+
 use super::authority::Kept;
 use super::bundle::{Bundles, Writer};
 use super::certificate::Pair;
@@ -62,6 +66,14 @@ impl Certificates {
 }
 
 impl Found {
+    /// Will API servers that trust these authorities take that pair?
+    fn trusts(&self, pair: &Pair) -> bool {
+        let mut roots = RootCertStore::empty();
+        let authorities = self.authorities.as_deref().unwrap_or_default();
+        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authorities).filter_map(Result::ok));
+        pair.chains_to(&roots, crate::clock::now())
+    }
+
     fn in_folder((pair, authorities): (Pair, Option<Vec<u8>>)) -> Self {
         Self { pair, authorities, kept: Kept::default() }
     }
@@ -116,13 +128,25 @@ impl Keeper {
             let looked = self.certificates.look(&self.found).await;
             self.figures.looked(looked.is_ok());
             match looked {
-                Ok(found) => {
-                    self.told.clear();
-                    self.found = found;
-                }
+                Ok(found) => match self.worse(&found) {
+                    Some(wrong) => {
+                        self.tell(&format!("the webhook server keeps its former certificate: {wrong}"))
+                    }
+                    None => {
+                        self.told.clear();
+                        self.found = found;
+                    }
+                },
                 Err(error) => self.tell(&format!("the webhook server keeps its former certificate: {error}")),
             }
         }
+    }
+
+    /// Why what was found is worse than what is presented: nobody would take a certificate that is out of date.
+    fn worse(&self, found: &Found) -> Option<String> {
+        let now = crate::clock::now();
+        let former = self.presented.pair().out_of_date(now).is_none();
+        found.pair.out_of_date(now).filter(|_| former)
     }
 
     /// Have the authorities where API servers look for them.
@@ -140,7 +164,7 @@ impl Keeper {
         }
     }
 
-    /// A certificate that is not trusted yet is worse than the former one, as long as that is valid.
+    /// A certificate that is not trusted yet is worse than the former one, as long as that is valid and trusted.
     fn present(&mut self, published: Published) {
         let former = self.presented.pair();
         if former == self.found.pair {
@@ -148,10 +172,11 @@ impl Keeper {
         }
         let wait = match published {
             Published::Before => false,
-            Published::Now => !self.waited,
-            Published::Never => true,
+            // Whom they do not trust any more gains nothing by waiting.
+            Published::Now => !self.waited && self.found.trusts(&former),
+            Published::Never => former.out_of_date(crate::clock::now()).is_none(),
         };
-        if wait && former.out_of_date(crate::clock::now()).is_none() {
+        if wait {
             self.waited = published == Published::Now;
             return;
         }

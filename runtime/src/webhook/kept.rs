@@ -109,7 +109,8 @@ impl SelfIssued {
         }
     }
 
-    /// What the Secret holds, brought up to date; `held` is what we knew, in case the Secret is gone.
+    /// What the Secret holds, brought up to date; `held` is what we knew, in case the Secret is gone or cannot be read any
+    /// more: what we present is trusted, and anything new would not be for a while.
     pub(super) async fn look(&self, held: &Kept) -> Result<(Pair, Kept), Unkept> {
         let api: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         for _ in 0..TRIES {
@@ -118,11 +119,13 @@ impl SelfIssued {
                 let (namespace, name) = (self.namespace.clone(), self.name.clone());
                 return Err(Unkept::Foreign { namespace, name, manager: self.manager.clone() });
             }
-            let found = live.as_ref().map_or_else(|| held.clone(), read);
-            let renewed = found.renewed(&self.names, crate::clock::now())?;
+            let now = crate::clock::now();
+            let stored = live.as_ref().map(read);
+            let found = stored.clone().filter(|stored| stored.has_authority(now));
+            let renewed = found.unwrap_or_else(|| held.clone()).renewed(&self.names, now)?;
             let pair = renewed.pair().map_err(NotIssued::from)?;
             let written = match live {
-                Some(_) if renewed == found => return Ok((pair, renewed)),
+                Some(_) if stored.as_ref() == Some(&renewed) => return Ok((pair, renewed)),
                 // The version that was read goes along, so that nobody's newer one is lost.
                 Some(live) => {
                     let next = Secret { data: Some(data(&renewed, live.data.clone())), ..live };

@@ -112,16 +112,45 @@ async fn replicas_share_one_secret_and_an_unchanged_world_costs_no_write() {
 async fn a_secret_that_is_broken_is_mended_and_what_else_it_holds_stays() {
     let (client, _faults) = recorded();
     let running = start(&client).await.unwrap();
+    let before = authorities(&client).await.unwrap();
     let patch = json!({"stringData": {"tls.key": "nonsense", "ca.crt": "nonsense", "note": "mine"}});
     let params = PatchParams::default();
     secrets(&client).patch("hook", &params, &Patch::Merge(patch)).await.unwrap();
-    let bundle = until("another authority", async || {
+    let bundle = until("an authority", async || {
         authorities(&client).await.filter(|bundle| bundle.contains("BEGIN CERTIFICATE"))
     })
     .await;
-    until("it is served", async || connect(running.address(), &bundle, "http/1.1").await.ok()).await;
+    assert_eq!(bundle, before, "what is presented stays trusted");
+    trusted(&running, &bundle).await;
     let data = secrets(&client).get("hook").await.unwrap().data.unwrap();
     assert_eq!(data["note"].0, b"mine");
+}
+
+#[tokio::test]
+async fn a_secret_that_is_swapped_is_served_as_soon_as_its_authority_is_published() {
+    let (client, _faults) = recorded();
+    let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
+    api.create(&PostParams::default(), &configuration("ours", &json!({"hooks": "ours"}))).await.unwrap();
+    let mut slow = config(&client);
+    if let Certificates::SelfIssued(secret) = &mut slow.certificates {
+        // A second look would take longer than this test may.
+        secret.look_every = Duration::from_secs(5);
+    }
+    let one = Server::new(slow, Arc::new(Yes)).start(&Metrics::default()).await.unwrap();
+    let elsewhere = recorded().0;
+    let _other = start(&elsewhere).await.unwrap();
+    let data = secrets(&elsewhere).get("hook").await.unwrap().data;
+    let bundle = authorities(&elsewhere).await.unwrap();
+    let patch = Patch::Merge(json!({"data": data}));
+    secrets(&client).patch("hook", &PatchParams::default(), &patch).await.unwrap();
+    let published = async || {
+        let webhooks = api.get("ours").await.unwrap().webhooks?;
+        (webhooks[0].client_config.ca_bundle.as_ref()?.0 == bundle.as_bytes()).then_some(())
+    };
+    until("its authority is published", published).await;
+    let began = tokio::time::Instant::now();
+    until("it is served", async || connect(one.address(), &bundle, "http/1.1").await.ok()).await;
+    assert!(began.elapsed() < Duration::from_secs(4), "one look too late: {:?}", began.elapsed());
 }
 
 #[tokio::test]

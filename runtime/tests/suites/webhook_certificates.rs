@@ -64,6 +64,12 @@ async fn until_counted(metrics: &Metrics, figure: &str) {
     }
 }
 
+fn count(metrics: &Metrics, figure: &str) -> u64 {
+    let text = metrics.text();
+    let count = text.lines().find_map(|line| line.strip_prefix(figure)?.trim().parse().ok());
+    count.unwrap_or_default()
+}
+
 #[tokio::test]
 async fn the_certificate_is_waited_for() {
     let parent = tempfile::tempdir().unwrap();
@@ -150,6 +156,18 @@ async fn what_cannot_be_used_leaves_the_former_in_place() {
     until_counted(&metrics, "certwatcher_read_certificate_errors_total").await;
     assert!(connect(running.address(), &old.pem(), "http/1.1").await.is_ok());
     std::fs::remove_dir(folder.path().join("tls.key")).unwrap();
+    // Complete, but nobody would take it.
+    write(folder.path(), &old.sign_until(2021));
+    let whole = || count(&metrics, "certwatcher_read_certificate_total");
+    let errors = || count(&metrics, "certwatcher_read_certificate_errors_total");
+    let end = tokio::time::Instant::now() + Duration::from_secs(30);
+    let good = |before: (u64, u64)| whole() - before.0 > errors() - before.1 + 1;
+    let before = (whole(), errors());
+    while !good(before) {
+        assert!(tokio::time::Instant::now() < end, "the expired one was never read");
+        assert!(connect(running.address(), &old.pem(), "http/1.1").await.is_ok());
+    }
+    assert!(connect(running.address(), &old.pem(), "http/1.1").await.is_ok());
     write(folder.path(), &half);
     until_trusted(&running, &new, true).await;
 }
