@@ -44,7 +44,7 @@ pub(crate) fn start(core: &Arc<Core>, stop: &CancellationToken) {
     core.tasks.spawn(async move {
         let mut bell = driver.core.store.bell_of_all();
         loop {
-            bell.borrow_and_update();
+            bell.forget();
             // With a file each write waits for the disk, which must not hold up requests on this thread.
             let turn = if driver.core.store.is_durable() {
                 let moved = tokio::task::spawn_blocking(move || {
@@ -66,7 +66,7 @@ pub(crate) fn start(core: &Arc<Core>, stop: &CancellationToken) {
             };
             tokio::select! {
                 () = stop.cancelled() => return,
-                changed = bell.changed() => if changed.is_err() { return },
+                rang = bell.rings() => if rang.is_err() { return },
                 () = sleep_until(turn) => {}
             }
         }

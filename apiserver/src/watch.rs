@@ -16,7 +16,7 @@ use crate::registry::Resource;
 use crate::selector::Selector;
 use crate::server::Core;
 use crate::status::{ApiError, ApiResult};
-use crate::store::{Entry, Event, EventKind};
+use crate::store::{Ear, Entry, Event, EventKind};
 
 /// How long a watch without `timeoutSeconds` lives.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -33,7 +33,7 @@ struct Watching {
     selector: Selector,
     shape: Shape,
     include_object: String,
-    bell: tokio::sync::watch::Receiver<u64>,
+    bell: Ear,
     /// The client has seen everything up to here.
     seen: u64,
     bookmarks: bool,
@@ -138,7 +138,7 @@ impl Watching {
         }
         let mut quiet_until = Instant::now() + BOOKMARK_EVERY;
         loop {
-            self.bell.borrow_and_update();
+            self.bell.forget();
             match self.core.store.events_after(&self.resource.store, self.seen, BATCH_EVENTS) {
                 Err(error) => {
                     self.ended = true;
@@ -162,7 +162,7 @@ impl Watching {
             let wake = if self.bookmarks { quiet_until.min(self.end) } else { self.end };
             tokio::select! {
                 biased;
-                changed = self.bell.changed() => if changed.is_err() { return None },
+                rang = self.bell.rings() => if rang.is_err() { return None },
                 () = self.core.closing.cancelled() => return None,
                 () = tokio::time::sleep_until(wake) => {
                     self.ended = Instant::now() >= self.end;

@@ -296,6 +296,7 @@ async fn synced(cache: &Cache) -> Result<(), NotSynced> {
         let mut waiting = std::pin::pin!(cache.synced());
         let synced = loop {
             tokio::select! {
+                biased;
                 synced = &mut waiting => break synced,
                 () = tokio::time::sleep(SAY_EVERY) => if let Some(cause) = cache.unreachable() {
                     tracing::warn!(cause, "the API server cannot be reached; waiting for it, not ready until then");

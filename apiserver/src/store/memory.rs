@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
-use tokio::sync::watch;
 
+use super::bell::{Bell, Ear};
 use super::file::File;
 use super::{Entry, Error, Event, EventKind, Key, Mark, View, marks};
 
@@ -48,7 +48,7 @@ struct Shelf {
     events: VecDeque<Event>,
     /// Watches may start at this revision or later.
     compacted: u64,
-    bell: watch::Sender<u64>,
+    bell: Bell,
 }
 
 impl Shelf {
@@ -58,7 +58,7 @@ impl Shelf {
             marked: Marked::new(),
             events: VecDeque::new(),
             compacted,
-            bell: watch::Sender::new(compacted),
+            bell: Bell::new(compacted),
         }
     }
 
@@ -119,9 +119,9 @@ struct Index {
     revision: u64,
     /// Revision at start: what came before is not in the history.
     floor: u64,
-    shelves: HashMap<Arc<str>, Shelf>,
+    shelves: BTreeMap<Arc<str>, Shelf>,
     objects: usize,
-    bell: watch::Sender<u64>,
+    bell: Bell,
 }
 
 #[derive(Debug)]
@@ -294,18 +294,18 @@ impl Store {
     }
 
     /// A bell that rings (with the revision) at each change of the resource.
-    pub fn bell(&self, resource: &str) -> watch::Receiver<u64> {
+    pub fn bell(&self, resource: &str) -> Ear {
         if let Some(shelf) = self.index().shelves.get(resource) {
-            return shelf.bell.subscribe();
+            return shelf.bell.ear();
         }
         let mut index = self.index_mut();
         let floor = index.floor;
-        index.shelves.entry(Arc::from(resource)).or_insert_with(|| Shelf::new(floor)).bell.subscribe()
+        index.shelves.entry(Arc::from(resource)).or_insert_with(|| Shelf::new(floor)).bell.ear()
     }
 
     /// A bell that rings at each change of anything.
-    pub fn bell_of_all(&self) -> watch::Receiver<u64> {
-        self.index().bell.subscribe()
+    pub fn bell_of_all(&self) -> Ear {
+        self.index().bell.ear()
     }
 
     /// Every resource that was ever used, with the revision of its latest change.
@@ -393,8 +393,8 @@ impl Store {
         {
             shelf.compacted = dropped.revision;
         }
-        shelf.bell.send_replace(revision);
-        index.bell.send_replace(revision);
+        shelf.bell.ring(revision);
+        index.bell.ring(revision);
     }
 }
 

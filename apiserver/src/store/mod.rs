@@ -3,6 +3,7 @@
 //! [`Store`] keeps every object in memory ([`memory`]) and, when it was opened on a file, writes each change to the
 //! file before it is acknowledged ([`file`]). Watchers pull events from a bounded history; who falls behind is told so.
 
+mod bell;
 pub mod file;
 mod marks;
 mod memory;
@@ -13,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use serde_json::Value;
 
+pub use bell::{Bell, Ear};
 pub use marks::{Mark, marks};
 pub use memory::{Change, Precondition, Store};
 

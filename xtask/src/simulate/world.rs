@@ -69,7 +69,7 @@ pub(crate) fn beginnings() -> Result<Beginnings, String> {
 
 /// Let the controllers of both forms look at the fresh server until they have nothing to do.
 async fn known(fresh: &Beginning) -> Result<Beginning, String> {
-    let before = EPOCH_MILLISECONDS - 3_600_000;
+    let before = EPOCH_MILLISECONDS - BEFORE_MILLISECONDS;
     let mut world = World::at(fresh, Form::Application, 1, None, before);
     world.gate.open();
     for form in [Form::Application, Form::Configuration] {
@@ -92,7 +92,11 @@ async fn known(fresh: &Beginning) -> Result<Beginning, String> {
 
 /// Kinds, namespace, definitions.
 fn fresh() -> Result<Beginning, String> {
+    // Made at one moment of the simulated past: what schedules begin with is the same on every day.
+    let made =
+        jiff::Timestamp::from_millisecond(EPOCH_MILLISECONDS - BEFORE_MILLISECONDS).unwrap_or_default();
     let server = ApiServer::builder().build().map_err(|error| error.to_string())?;
+    let server = server.fork(Clock::from_fn(move || made));
     let crds = vela_crds::crds().map_err(|error| error.to_string())?;
     let mut objects = Vec::new();
     for crd in crds {
@@ -294,3 +298,6 @@ pub(crate) fn identity(process: Process) -> String {
 
 /// 2026-01-01: any moment does.
 const EPOCH_MILLISECONDS: i64 = 1_767_225_600_000;
+
+/// How long before that the definitions were made and recorded.
+const BEFORE_MILLISECONDS: i64 = 3_600_000;
