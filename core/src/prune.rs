@@ -91,17 +91,7 @@ pub(crate) async fn delete(
     let api_version = successors::address(&context.discovery, api_version, kind).await;
     let confirm: runtime_apply::Confirm<'_> =
         &|| Box::pin(async { Ok(confirm(&context.client, seen).await?.is_some()) });
-    let deleted = context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await;
-    match deleted {
-        Ok(Some(Deletion::Gone)) => Ok(Pruned::Gone),
-        Ok(Some(Deletion::Going)) => Ok(Pruned::Going),
-        Ok(None) => Ok(Pruned::Changed),
-        Err(runtime_apply::Error::Foreign { reason, .. }) => Ok(Pruned::Foreign(reason)),
-        Err(runtime_apply::Error::Client { source: kube::Error::Api(status), .. }) if status.code == 409 => {
-            Ok(Pruned::Changed)
-        }
-        Err(error) => Err(error),
-    }
+    pruned(context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await)
 }
 
 /// Delete one object of an owner that is being deleted itself: nobody can want it again, so no time is waited. The
@@ -113,7 +103,11 @@ pub(crate) async fn delete_with_owner(
 ) -> Result<Pruned, runtime_apply::Error> {
     let Decision { context, seen } = decision;
     let confirm: runtime_apply::Confirm<'_> = &|| Box::pin(all_go(&context.client, seen));
-    match context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await {
+    pruned(context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await)
+}
+
+fn pruned(deleted: Result<Option<Deletion>, runtime_apply::Error>) -> Result<Pruned, runtime_apply::Error> {
+    match deleted {
         Ok(Some(Deletion::Gone)) => Ok(Pruned::Gone),
         Ok(Some(Deletion::Going)) => Ok(Pruned::Going),
         Ok(None) => Ok(Pruned::Changed),

@@ -83,10 +83,7 @@ impl Reader {
         let mut snapshot = self.snapshot(namespace, &asked).await?;
         for _ in 0..ROUNDS_AT_MOST {
             let mut wanted = application_configuration::references(document, &snapshot);
-            wanted.definitions.extend(asked.definitions.iter().cloned());
-            wanted.objects.extend(asked.objects.iter().cloned());
-            wanted.kinds.extend(asked.kinds.iter().cloned());
-            wanted.registered.extend(asked.registered.iter().cloned());
+            wanted.include(&asked);
             if wanted == asked {
                 break;
             }

@@ -14,6 +14,7 @@ pub mod component;
 pub mod configuration;
 pub mod conversion;
 pub mod definition;
+pub mod envelope;
 pub mod fetch;
 pub mod fields;
 pub mod identity;
@@ -28,6 +29,7 @@ pub mod service_binding;
 pub mod standard;
 pub mod verdict;
 
+pub use envelope::EnvelopeError;
 pub use review::{Operation, Resource, Review, ReviewError, User};
 pub use serve::{Reply, Webhooks};
 pub use verdict::{Cause, Refusal, Verdict};

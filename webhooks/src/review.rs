@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
+use crate::envelope::{self, Envelope, EnvelopeError, text};
+
 /// Larger reviews are refused. The API server takes objects of 3 MiB, and an update brings two of them in an envelope.
 pub const BYTES_AT_MOST: usize = 7 * 1024 * 1024;
 
-/// Versions of the review that are read; the reply has the version of the request.
-const VERSIONS: [&str; 2] = ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"];
+const REVIEW: Envelope =
+    Envelope { kind: "AdmissionReview", group: "admission.k8s.io", bytes_at_most: BYTES_AT_MOST };
 
 /// What is to be judged.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,18 +67,9 @@ pub enum Operation {
 /// Why bytes are no review.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
-    /// Too many bytes.
-    #[error("the review has {0} bytes; at most {BYTES_AT_MOST} are read")]
-    TooLarge(usize),
-    /// No JSON, or JSON that is nested too deep to be read.
-    #[error("the review is not JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// A field is absent or of the wrong type.
-    #[error("the review has no {0}")]
-    Missing(&'static str),
-    /// A version nobody knows.
-    #[error("the review is of version {0:?}; known are admission.k8s.io/v1 and v1beta1")]
-    Version(String),
+    /// No AdmissionReview, or one without a field.
+    #[error(transparent)]
+    Envelope(#[from] EnvelopeError),
     /// An operation nobody knows.
     #[error("request.operation is {0:?}; known are CREATE, UPDATE, DELETE and CONNECT")]
     Operation(String),
@@ -85,23 +78,7 @@ pub enum ReviewError {
 impl Review {
     /// Reads the bytes of an AdmissionReview, v1 or v1beta1.
     pub fn read(bytes: &[u8]) -> Result<Self, ReviewError> {
-        if bytes.len() > BYTES_AT_MOST {
-            return Err(ReviewError::TooLarge(bytes.len()));
-        }
-        let mut review: Value = serde_json::from_slice(bytes)?;
-        if review["kind"] != "AdmissionReview" {
-            return Err(ReviewError::Missing("kind AdmissionReview"));
-        }
-        let text =
-            |value: &Value, missing| value.as_str().map(str::to_owned).ok_or(ReviewError::Missing(missing));
-        let api_version = text(&review["apiVersion"], "apiVersion")?;
-        if !VERSIONS.contains(&api_version.as_str()) {
-            return Err(ReviewError::Version(api_version));
-        }
-        let mut request = match review.as_object_mut().and_then(|review| review.remove("request")) {
-            Some(request @ Value::Object(_)) => request,
-            _ => return Err(ReviewError::Missing("request")),
-        };
+        let (api_version, mut request) = REVIEW.open(bytes)?;
         let operation = match text(&request["operation"], "request.operation")?.as_str() {
             "CREATE" => Operation::Create,
             "UPDATE" => Operation::Update,
@@ -109,18 +86,15 @@ impl Review {
             "CONNECT" => Operation::Connect,
             other => return Err(ReviewError::Operation(other.to_owned())),
         };
-        let uid = text(&request["uid"], "request.uid")?;
-        if uid.is_empty() {
-            return Err(ReviewError::Missing("request.uid"));
-        }
+        let uid = envelope::uid(&request)?;
         let mut take = |field: &str| request.get_mut(field).map(Value::take).unwrap_or_default();
         let (object, old_object) = (take("object"), take("oldObject"));
         let writes = matches!(operation, Operation::Create | Operation::Update);
         if writes && !object.is_object() {
-            return Err(ReviewError::Missing("request.object"));
+            return Err(EnvelopeError::Missing("request.object").into());
         }
         if operation == Operation::Update && !(old_object.is_object() || old_object.is_null()) {
-            return Err(ReviewError::Missing("request.oldObject"));
+            return Err(EnvelopeError::Missing("request.oldObject").into());
         }
         Ok(Self {
             api_version,

@@ -21,10 +21,7 @@ pub(super) async fn fetch(hands: &Hands, key: &Key, document: &Document) -> Resu
     let mut snapshot = hands.world.snapshot(&key.namespace, &asked).await?;
     for _ in 0..ROUNDS_AT_MOST {
         let mut wanted = references(document, &snapshot);
-        wanted.definitions.extend(asked.definitions.iter().cloned());
-        wanted.objects.extend(asked.objects.iter().cloned());
-        wanted.kinds.extend(asked.kinds.iter().cloned());
-        wanted.registered.extend(asked.registered.iter().cloned());
+        wanted.include(&asked);
         if wanted == asked {
             break;
         }

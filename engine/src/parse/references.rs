@@ -22,6 +22,16 @@ pub struct References {
     pub registered: BTreeSet<(String, String)>,
 }
 
+impl References {
+    /// Asks for what the other one asks for as well.
+    pub fn include(&mut self, other: &Self) {
+        self.definitions.extend(other.definitions.iter().cloned());
+        self.objects.extend(other.objects.iter().cloned());
+        self.kinds.extend(other.kinds.iter().cloned());
+        self.registered.extend(other.registered.iter().cloned());
+    }
+}
+
 /// What an Application needs. Never fails: what cannot be read is a matter for `parse`.
 pub fn references(application: &Document) -> References {
     let mut references = References::default();
