@@ -156,17 +156,33 @@ async fn traits_of_one_kind_have_names_of_their_own_and_keep_them() {
     world.quiet().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_trait_aware_of_revisions_keeps_a_workload_for_each_and_the_history_tells() {
-    let world = World::new().await;
+/// A trait that [`aware_of_revisions`] defines.
+fn noted() -> Value {
+    json!({"trait": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"},
+        "metadata": {"labels": {"trait.oam.dev/type": "configmaps"}}}})
+}
+
+/// A definition whose traits give each revision a workload of its own, known to the controllers when this returns: a
+/// workload that was made before keeps its name.
+async fn aware_of_revisions(world: &World) {
     world
         .create(json!({"apiVersion": OAM, "kind": "TraitDefinition", "metadata": {"name": "configmaps"},
             "spec": {"definitionRef": {"name": "configmaps"}, "revisionEnabled": true}}))
         .await;
+    until_or(
+        "the definition is recorded",
+        || world.get(OAM, "TraitDefinition", "configmaps"),
+        |found| found.as_ref().unwrap()["status"]["latestRevision"]["name"] == "configmaps-v1",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trait_aware_of_revisions_keeps_a_workload_for_each_and_the_history_tells() {
+    let world = World::new().await;
+    aware_of_revisions(&world).await;
     world.create(component("front", "nginx:1")).await;
-    let mut aware = json!({"trait": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}});
-    aware["trait"]["metadata"] = json!({"labels": {"trait.oam.dev/type": "configmaps"}});
-    world.create(configuration("shop", json!([{"componentName": "front", "traits": [aware]}]))).await;
+    world.create(configuration("shop", json!([{"componentName": "front", "traits": [noted()]}]))).await;
     let first = uid(&deployed(&world, "front-v1", "nginx:1").await);
     world.patch(OAM, "Component", "front", image("nginx:2")).await;
     deployed(&world, "front-v2", "nginx:2").await;
@@ -194,6 +210,19 @@ async fn a_trait_aware_of_revisions_keeps_a_workload_for_each_and_the_history_te
         |found| found.as_ref().unwrap()["status"]["historyWorkloads"].is_null(),
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_comes_late_leaves_the_workload_its_name_until_the_next_revision() {
+    let world = World::new().await;
+    world.create(component("front", "nginx:1")).await;
+    world.create(configuration("shop", json!([{"componentName": "front", "traits": [noted()]}]))).await;
+    let before = uid(&deployed(&world, "front", "nginx:1").await);
+    aware_of_revisions(&world).await;
+    world.quiet().await;
+    assert_eq!(uid(&deployed(&world, "front", "nginx:1").await), before);
+    world.patch(OAM, "Component", "front", image("nginx:2")).await;
+    deployed(&world, "front-v2", "nginx:2").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

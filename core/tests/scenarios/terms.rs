@@ -45,6 +45,10 @@ fn leads(record: &Record, who: &str) -> bool {
     record.lock().unwrap().iter().any(|(writer, lease)| *writer == who && *lease)
 }
 
+fn writes(record: &Record, who: &str) -> bool {
+    record.lock().unwrap().iter().any(|(writer, lease)| *writer == who && !*lease)
+}
+
 /// There and back, faster than anything may be pruned.
 async fn there_and_back(world: &World, image: &str) {
     let with = |components: Vec<Value>| json!({"spec": {"components": components}});
@@ -83,6 +87,8 @@ async fn a_change_of_leader_harms_nothing() {
     let third = replica(&world, "third", &record).unwrap();
     world.phase("shop", "running").await;
     there_and_back(&world, "nginx:3").await;
+    // On a busy machine it may not have come to that yet.
+    until("the second writes", || async { writes(&record, "second") }).await;
     let killed = Instant::now();
     second.task.abort();
     assert!(second.task.await.unwrap_err().is_cancelled());
