@@ -97,6 +97,8 @@ async fn a_change_of_leader_harms_nothing() {
     let after = killed.elapsed();
     println!("terms: after a death the next leads {after:?} later");
     assert!(after <= LEADS_AFTER_KILL, "{after:?}");
+    there_and_back(&world, "nginx:4").await;
+    until("the third writes", || async { writes(&record, "third") }).await;
     world.phase("shop", "running").await;
     assert_eq!(uids(&world).await, before, "no Deployment was made anew");
     let mut writers: Vec<_> =
