@@ -1,4 +1,4 @@
-//! An ApplicationConfiguration and a snapshot → its traits with their kinds, and whether it may enter.
+//! An ApplicationConfiguration and a snapshot → its traits with their kinds and its author's stamp, and whether it may enter.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,11 @@ use serde_json::Value;
 use vela_engine::application_configuration::{rules, typed};
 use vela_engine::{Document, Snapshot};
 
+use crate::identity;
 use crate::review::Review;
 use crate::verdict::{Cause, Refusal, Verdict};
 
-/// Gives traits that are written by `name` and `properties` their kind.
+/// Gives traits that are written by `name` and `properties` their kind, and the configuration its author.
 pub fn mutate(review: &Review, snapshot: &Snapshot) -> Verdict {
     let mut object = review.object.clone();
     let mut causes = Vec::new();
@@ -30,9 +31,12 @@ pub fn mutate(review: &Review, snapshot: &Snapshot) -> Verdict {
             }
         }
     }
-    match causes.is_empty() {
-        true => Verdict::changed(review, &object),
-        false => Verdict::refused(Refusal::BadRequest, causes),
+    if !causes.is_empty() {
+        return Verdict::refused(Refusal::BadRequest, causes);
+    }
+    match identity::stamp(review, &mut object) {
+        Ok(()) => Verdict::changed(review, &object),
+        Err(refused) => *refused,
     }
 }
 

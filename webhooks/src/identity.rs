@@ -1,34 +1,109 @@
-//! An Application and who writes it → the annotations that say whose it is; whatever people wrote there is replaced.
+//! An object and who writes it → the annotations that say whose it is; and those annotations → on whose behalf it is acted for.
+//!
+//! Applications and ApplicationConfigurations are stamped. Whatever people write there is replaced, so where admission is
+//! registered a stamp is a fact.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
+pub use vela_crds::annotations::STAMPS;
 use vela_crds::annotations::{GROUP, SERVICE_ACCOUNT_NAME, USERNAME};
 
 use crate::review::{Operation, Review, User};
 use crate::verdict::Verdict;
 
-/// The annotations that only admission writes.
-pub const STAMPS: [&str; 3] = [USERNAME, GROUP, SERVICE_ACCOUNT_NAME];
-
-/// Groups that the API server gives to everybody of a sort: nobody's own, and `system:masters` may do anything.
+/// Users and groups of Kubernetes itself: the groups are nobody's own, and `system:masters` may do anything.
 const SYSTEM: &str = "system:";
+/// Users that are ServiceAccounts.
+const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// Stamps an Application with its author. A write that changes nothing of what its author is answerable for (a
-/// finalizer, an owner) keeps the author it had.
+/// On whose behalf an object is acted for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Author {
+    /// Name of the user.
+    pub user: String,
+    /// Groups of the user, without those that the API server adds itself.
+    pub groups: Vec<String>,
+}
+
+/// Why nobody is acted for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unknown {
+    /// There is no stamp.
+    #[error("nobody is known to have written it: it has no annotation {USERNAME}, which admission stamps")]
+    Unstamped,
+    /// There is a stamp that our admission would not have made, or a user whom nobody may act for.
+    #[error("its author, as its annotations say, cannot be acted for: {0}")]
+    Refused(String),
+}
+
+impl Author {
+    /// The author that the annotations of an object in this namespace name.
+    pub fn stamped(annotations: Option<&BTreeMap<String, String>>, namespace: &str) -> Result<Self, Unknown> {
+        let text = |key: &str| annotations.and_then(|all| all.get(key)).map_or("", String::as_str);
+        let (user, groups, account) = (text(USERNAME), text(GROUP), text(SERVICE_ACCOUNT_NAME));
+        if user.is_empty() {
+            return Err(Unknown::Unstamped);
+        }
+        let refused = |why: String| Err(Unknown::Refused(why));
+        if !is_plain(user) {
+            return refused(format!("the name of user {user:?} cannot be sent"));
+        }
+        let of = account_of(user);
+        if user.starts_with(SYSTEM) && of.is_none() {
+            return refused(format!(
+                "{user:?} is a user of Kubernetes itself; let a person or a ServiceAccount write it"
+            ));
+        }
+        if !account.is_empty() && of != Some((namespace, account)) {
+            return refused(format!("{SERVICE_ACCOUNT_NAME} names {account:?}, and the author is {user:?}"));
+        }
+        let groups: Vec<String> =
+            groups.split(',').filter(|group| !group.is_empty()).map(str::to_owned).collect();
+        if let Some(group) = groups.iter().find(|group| group.starts_with(SYSTEM) || !is_plain(group)) {
+            return refused(format!("group {group:?} is none of a person"));
+        }
+        Ok(Self { user: user.to_owned(), groups })
+    }
+}
+
+/// Whether a server reads the text of a header as the one that was sent: it would trim a name that has spaces around.
+fn is_plain(text: &str) -> bool {
+    text.trim() == text && !text.chars().any(char::is_control)
+}
+
+/// Namespace and name of the ServiceAccount that a user is.
+fn account_of(user: &str) -> Option<(&str, &str)> {
+    let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
+    (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
+}
+
+/// Stamps an object with its author, as the only change.
 pub fn mutate(review: &Review) -> Verdict {
     let mut object = review.object.clone();
+    match stamp(review, &mut object) {
+        Ok(()) => Verdict::changed(review, &object),
+        Err(refused) => *refused,
+    }
+}
+
+/// Stamps the object of a review with its author. A write that changes nothing of what its author is answerable for (a
+/// finalizer, an owner) keeps the author it had.
+pub fn stamp(review: &Review, object: &mut Value) -> Result<(), Box<Verdict>> {
     let stamps = match author_stays(review) {
         true => stamps_of(&review.old_object),
         false => stamps(&review.user, review.object_namespace()),
     };
+    let wrong = |field, expected| Err(Box::new(Verdict::bad_request(field, expected)));
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
-        return Verdict::bad_request("metadata", "expected an object");
+        return wrong("metadata", "expected an object");
     };
     let annotations = metadata.entry("annotations").or_insert(Value::Null);
     if annotations.is_null() {
         *annotations = Value::Object(Map::new());
     }
     let Some(annotations) = annotations.as_object_mut() else {
-        return Verdict::bad_request("metadata.annotations", "expected a map of strings");
+        return wrong("metadata.annotations", "expected a map of strings");
     };
     annotations.retain(|key, _| !STAMPS.contains(&key.as_str()));
     annotations.extend(stamps);
@@ -40,7 +115,7 @@ pub fn mutate(review: &Review) -> Verdict {
             _ => drop(metadata.remove("annotations")),
         }
     }
-    Verdict::changed(review, &object)
+    Ok(())
 }
 
 /// Spec, labels and annotations reach what is rendered; the rest of an object does not.
@@ -75,8 +150,7 @@ fn stamps(user: &User, namespace: &str) -> Map<String, Value> {
     // A comma separates groups, so a group with one in its name would be taken for two.
     let own = |group: &&String| !group.starts_with(SYSTEM) && !group.is_empty() && !group.contains(',');
     stamp(GROUP, user.groups.iter().filter(own).cloned().collect::<Vec<_>>().join(","));
-    let account = user.username.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
-    if let Some((of, name)) = account
+    if let Some((of, name)) = account_of(&user.username)
         && of == namespace
     {
         stamp(SERVICE_ACCOUNT_NAME, name.to_owned());

@@ -109,6 +109,7 @@ fn own_metadata(app: &AppFile, mut own: Json) -> Json {
     let mut all_annotations = copy("annotations");
     all_annotations.remove(KUBECTL_LAST_APPLIED);
     all_annotations.remove(annotations::LAST_APPLIED_CONFIGURATION);
+    all_annotations.retain(|key, _| !annotations::STAMPS.contains(&key.as_str()));
     if app.rolls_out() {
         all_annotations.insert(annotations::ROLLOUT_TEMPLATE.to_owned(), json!("true"));
     }

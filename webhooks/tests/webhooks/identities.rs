@@ -1,8 +1,12 @@
 //! Applications are stamped with who wrote them, and nobody can write the stamp.
 
+use std::collections::BTreeMap;
+
 use json_patch::patch;
 use serde_json::{Value, json};
-use vela_webhooks::{Review, User, identity};
+use vela_engine::Snapshot;
+use vela_webhooks::identity::{Author, Unknown};
+use vela_webhooks::{Review, User, configuration, identity};
 
 fn app(annotations: Value) -> Value {
     let mut object = json!({
@@ -100,4 +104,56 @@ fn a_second_time_changes_nothing() {
 fn annotations_that_are_no_map_are_refused() {
     let review = crate::review("CREATE", app(json!([1])), Value::Null);
     assert!(!identity::mutate(&review).is_allowed());
+}
+
+#[test]
+fn a_configuration_is_stamped_like_an_application() {
+    let mut object = app(json!({"app.oam.dev/username": "root"}));
+    object["kind"] = json!("ApplicationConfiguration");
+    let user = User { username: "alice".to_owned(), groups: vec!["dev".to_owned()] };
+    let review = Review { user, ..crate::review("CREATE", object.clone(), Value::Null) };
+    let verdict = configuration::mutate(&review, &Snapshot::default());
+    assert!(verdict.is_allowed(), "{verdict:?}");
+    patch(&mut object, &verdict.patch).unwrap();
+    let stamp = json!({"app.oam.dev/username": "alice", "app.oam.dev/group": "dev"});
+    assert_eq!(object["metadata"]["annotations"], stamp);
+}
+
+fn author(stamps: &[(&str, &str)]) -> Result<(String, Vec<String>), Unknown> {
+    let annotations: BTreeMap<String, String> =
+        stamps.iter().map(|(key, value)| (format!("app.oam.dev/{key}"), (*value).to_owned())).collect();
+    Author::stamped(Some(&annotations), "team").map(|author| (author.user, author.groups))
+}
+
+#[test]
+fn a_stamp_names_its_author() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let alice = author(&[("username", "alice"), ("group", "dev,ops team")]);
+    assert_eq!(alice, Ok(("alice".to_owned(), names(&["dev", "ops team"]))));
+    let account = "system:serviceaccount:team:ci";
+    let ci = author(&[("username", account), ("service-account-name", "ci")]);
+    assert_eq!(ci, Ok((account.to_owned(), vec![])));
+    let elsewhere = "system:serviceaccount:else:ci";
+    assert_eq!(author(&[("username", elsewhere)]), Ok((elsewhere.to_owned(), vec![])));
+}
+
+#[test]
+fn nobody_is_acted_for_without_a_stamp_of_ours() {
+    assert_eq!(Author::stamped(None, "team"), Err(Unknown::Unstamped));
+    assert_eq!(author(&[("group", "dev")]), Err(Unknown::Unstamped));
+    assert_eq!(author(&[("service-account-name", "ci")]), Err(Unknown::Unstamped));
+    for stamps in [
+        [("username", "system:admin"), ("group", "")],
+        [("username", "system:serviceaccount:team"), ("group", "")],
+        [("username", "system:serviceaccount:a:b:c"), ("group", "")],
+        [("username", "alice"), ("group", "dev,system:masters")],
+        [("username", "alice"), ("group", "dev, admins")],
+        [("username", " alice"), ("group", "")],
+        [("username", "al\nice"), ("group", "")],
+        [("username", "alice"), ("service-account-name", "ci")],
+        [("username", "system:serviceaccount:else:ci"), ("service-account-name", "ci")],
+    ] {
+        let found = author(&stamps);
+        assert!(matches!(found, Err(Unknown::Refused(_))), "{stamps:?}: {found:?}");
+    }
 }

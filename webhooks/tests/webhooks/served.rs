@@ -196,3 +196,28 @@ async fn no_path_takes_what_is_no_object() {
         assert_eq!(reply.body["apiVersion"], "admission.k8s.io/v1beta1");
     }
 }
+
+/// What goes away may not claim to be somebody else's: what was made for it is deleted on behalf of its author.
+#[tokio::test]
+async fn what_goes_away_keeps_its_author() {
+    let (_server, webhooks) = cluster().await;
+    for (kind, path) in [
+        ("Application", "/mutating-core-oam-dev-v1beta1-applications"),
+        ("ApplicationConfiguration", "/mutating-core-oam-dev-v1alpha2-applicationconfigurations"),
+    ] {
+        let mut old = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": kind, "metadata": metadata("shop"), "spec": {}});
+        old["metadata"]["deletionTimestamp"] = json!("2026-11-21T10:00:00Z");
+        old["metadata"]["annotations"] = json!({"app.oam.dev/username": "bob"});
+        let mut new = old.clone();
+        new["metadata"]["annotations"] = json!({"app.oam.dev/username": "root"});
+        let review = json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {"uid": "1", "operation": "UPDATE", "namespace": "default", "object": new, "oldObject": old,
+                "userInfo": {"username": "alice"}},
+        });
+        let reply = webhooks.answer(path, review.to_string().as_bytes()).await;
+        let patch: json_patch::Patch = serde_json::from_value(sent_patch(&reply.body)).unwrap();
+        json_patch::patch(&mut new, &patch).unwrap();
+        assert_eq!(new, old, "{kind}");
+    }
+}
