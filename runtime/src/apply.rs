@@ -122,7 +122,10 @@ pub fn explain(error: &kube::Error) -> String {
 /// stores in another spelling are not written again and again.
 #[derive(Clone)]
 pub struct Applier {
+    /// Writes, and reads what is about to be written.
     client: kube::Client,
+    /// Reads whether something that is to be deleted is there, which is bookkeeping.
+    own: kube::Client,
     discovery: Discovery,
     manager: String,
     memory: Arc<Mutex<HashMap<(String, Key), Written>>>,
@@ -146,7 +149,14 @@ impl std::fmt::Debug for Applier {
 impl Applier {
     /// An applier that signs its fields with this manager name.
     pub fn new(client: kube::Client, discovery: Discovery, manager: impl Into<String>) -> Self {
-        Self { client, discovery, manager: manager.into(), memory: Arc::default() }
+        let own = client.clone();
+        Self { client, own, discovery, manager: manager.into(), memory: Arc::default() }
+    }
+
+    /// The same, writing through another client, on whose rights it depends. What was written is remembered together.
+    #[must_use]
+    pub fn through(&self, client: kube::Client) -> Self {
+        Self { client, ..self.clone() }
     }
 
     /// The kinds it resolves with.

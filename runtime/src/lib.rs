@@ -15,6 +15,7 @@
 //! | [`graph`] | nodes and what each waits for → each run once, independent ones together; first causes |
 //! | [`readiness`] | a live object → ready or not, and why |
 //! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
+//! | [`on_behalf`] | a client and a name → a client that asks in that name |
 //! | [`owner`] | an object → who controls it |
 //! | [`discovery`] | group, version, kind → resource |
 //! | [`openapi`] | a group version → its published schemas |
@@ -39,6 +40,7 @@ pub mod interest;
 pub mod lease;
 pub mod manager;
 pub mod metrics;
+pub mod on_behalf;
 pub mod openapi;
 pub mod owner;
 mod pace;

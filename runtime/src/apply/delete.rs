@@ -84,11 +84,13 @@ impl Applier {
             Err(discovery::Error::Unknown { .. }) => return Ok(Some(Deletion::Gone)),
             Err(source) => return Err(Error::Kind { object, source }),
         };
+        // That something is gone must be seen also by those who may not read it any more.
+        let look = kind.api(self.own.clone(), &key.namespace);
         let api = kind.api(self.client.clone(), &key.namespace);
         let failed = |source| Error::Client { object: object.clone(), source };
         let live = match live {
             Some(live) => live,
-            None => match api.get_opt(&key.name).await.map_err(failed)? {
+            None => match look.get_opt(&key.name).await.map_err(failed)? {
                 Some(live) => Arc::new(live),
                 None => return Ok(Some(Deletion::Gone)),
             },
