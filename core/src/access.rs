@@ -1,11 +1,10 @@
 //! What the controllers ask of a cluster, as roles: what they need for themselves, and what applications make through them.
 //!
-//! Nothing here is `cluster-admin`: whoever may create an Application has, in effect, the rights of the controller. A
-//! platform team that lets applications make more kinds gives those in a ClusterRole with the label [`AGGREGATE`].
+//! Nothing here is `cluster-admin`: unless applications act on behalf of their authors ([`BEHALF`]), whoever may create an
+//! Application has, in effect, the rights of the controller. A platform team that lets applications make more kinds gives those in a ClusterRole with the label [`AGGREGATE`].
 //! The scenarios of this room judge every request of the controllers by these rules, and find rules nobody uses.
 
 use serde_json::{Value, json};
-use vela_runtime::apply::Error;
 
 /// ClusterRoles with this label (value `"true"`) add to what the controllers may make.
 pub const AGGREGATE: &str = "core.oam.dev/aggregate-to-vela-core";
@@ -111,6 +110,13 @@ pub const OWN: &[Rule] = &[
     ),
 ];
 
+/// What the controllers need to act on behalf of authors, which lets them act for anybody: bound only where the operator
+/// asks for it.
+pub const BEHALF: &[Rule] = &[rule("", &["users", "groups", "serviceaccounts"], &["impersonate"])];
+
+/// Name of the ClusterRole with those rights.
+pub const IMPERSONATE: &str = "vela-core-impersonate";
+
 /// What the controllers need in the namespace they run in: the lease that says who leads.
 pub const HOME: &[Rule] = &[
     rule("coordination.k8s.io", &["leases"], &["get", "list", "watch", "create", "update"]),
@@ -155,59 +161,72 @@ pub const MADE: &[Rule] = &[
     rule("terraform.core.oam.dev", &["configurations"], READ_MAKE),
 ];
 
-/// What a refused request means for people: whom to ask for what.
-const HINT: &str = "applications may make what ClusterRoles with the label core.oam.dev/aggregate-to-vela-core=\"true\" \
-                    allow: ask a cluster administrator for one";
-
-/// Why an object could not be written, and whom to ask where the controllers lack the right.
-pub(crate) fn told(error: &Error) -> String {
-    match error {
-        Error::Client { source: kube::Error::Api(status), .. } if status.code == 403 => {
-            format!("{error}; {HINT}")
-        }
-        error => error.to_string(),
+/// What a refused request means for people: whom to ask for what. `user` is the author on whose behalf it was asked.
+pub(crate) fn hint(refusal: &str, user: Option<&str>) -> String {
+    match user {
+        None => format!(
+            "; applications may make what ClusterRoles with the label {AGGREGATE}=\"true\" allow: ask a cluster \
+             administrator for one"
+        ),
+        Some(_) if refusal.contains("cannot impersonate") => format!(
+            "; vela-core may not act for authors: bind the ClusterRole {IMPERSONATE} to its account, or start it without \
+             --authenticate-application"
+        ),
+        Some(user) => format!(
+            "; it was asked on behalf of {user}, who wrote it last: give {user} that right, or let somebody who has it write it"
+        ),
     }
 }
 
 /// The account of the controllers, their roles and the bindings, as objects of a namespace.
 pub fn objects(namespace: &str) -> Vec<Value> {
-    let cluster_wide = |name: &str| json!({ "name": name });
-    let at_home = |name: &str| json!({"name": name, "namespace": namespace});
-    let subject = json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace});
-    let binding = |kind: &str, role_kind: &str, name: &str, metadata: Value| {
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": kind,
-            "metadata": metadata,
-            "roleRef": {"apiGroup": GROUP, "kind": role_kind, "name": name},
-            "subjects": [subject.clone()],
-        })
-    };
-    let role = |kind: &str, metadata: Value, rules: &[Rule]| {
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata,
-            "rules": rules.iter().map(Rule::policy).collect::<Vec<_>>(),
-        })
-    };
+    let at_home = json!({"name": ACCOUNT, "namespace": namespace});
     let (own, made, built_in) = ("vela-core-own", "vela-core-made", "vela-core-made-built-in");
     let webhooks = "vela-core-webhooks";
+    let of_cluster = |name: &str| binding(namespace, "ClusterRole", name, json!({"name": name}));
     vec![
-        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": at_home(ACCOUNT)}),
-        role("ClusterRole", cluster_wide(own), OWN),
-        role("ClusterRole", cluster_wide(webhooks), WEBHOOKS),
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": at_home}),
+        role("ClusterRole", json!({"name": own}), OWN),
+        role("ClusterRole", json!({"name": webhooks}), WEBHOOKS),
         role("ClusterRole", json!({"name": built_in, "labels": {AGGREGATE: "true"}}), MADE),
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRole",
-            "metadata": cluster_wide(made),
+            "metadata": {"name": made},
             "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {AGGREGATE: "true"}}]},
         }),
-        role("Role", at_home(ACCOUNT), HOME),
-        binding("ClusterRoleBinding", "ClusterRole", own, cluster_wide(own)),
-        binding("ClusterRoleBinding", "ClusterRole", webhooks, cluster_wide(webhooks)),
-        binding("ClusterRoleBinding", "ClusterRole", made, cluster_wide(made)),
-        binding("RoleBinding", "Role", ACCOUNT, at_home(ACCOUNT)),
+        role("Role", at_home.clone(), HOME),
+        of_cluster(own),
+        of_cluster(webhooks),
+        of_cluster(made),
+        binding(namespace, "Role", ACCOUNT, at_home),
     ]
+}
+
+/// What `--authenticate-application` needs beside [`objects`]: the right to act for anybody.
+pub fn on_behalf(namespace: &str) -> Vec<Value> {
+    vec![
+        role("ClusterRole", json!({"name": IMPERSONATE}), BEHALF),
+        binding(namespace, "ClusterRole", IMPERSONATE, json!({"name": IMPERSONATE})),
+    ]
+}
+
+fn role(kind: &str, metadata: Value, rules: &[Rule]) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata,
+        "rules": rules.iter().map(Rule::policy).collect::<Vec<_>>(),
+    })
+}
+
+/// Binds a role to the account of the controllers in this namespace.
+fn binding(namespace: &str, role_kind: &str, name: &str, metadata: Value) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": format!("{role_kind}Binding"),
+        "metadata": metadata,
+        "roleRef": {"apiGroup": GROUP, "kind": role_kind, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}],
+    })
 }
 
 impl Rule {

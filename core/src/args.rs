@@ -191,7 +191,7 @@ impl Args {
     /// How the flags want the controllers to run; the first wrong value stops the start.
     pub(crate) fn process(&self) -> Result<Process, String> {
         Ok(Process {
-            options: self.behaviour.options()?,
+            options: self.behaviour.options(self.webhook.authenticates()?)?,
             health: endpoint(self.health_addr, HEALTH_PORT),
             metrics: endpoint(self.metrics_addr, METRICS_PORT),
             lease: self.enable_leader_election.then(|| LeaseConfig {
@@ -222,7 +222,7 @@ impl Args {
 }
 
 impl BehaviourArgs {
-    fn options(&self) -> Result<Options, String> {
+    fn options(&self, authenticate_application: bool) -> Result<Options, String> {
         let hook = match self.custom_revision_hook_url.as_str() {
             "" => None,
             url => Some(
@@ -249,6 +249,7 @@ impl BehaviourArgs {
             system_namespace: self.system_definition_namespace.clone(),
             first_namespace: Some(self.definition_namespace.clone()).filter(|name| !name.is_empty()),
             generations,
+            authenticate_application,
         })
     }
 }

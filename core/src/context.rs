@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vela_runtime::events::Events;
 use vela_runtime::{Applier, Cache, Discovery};
 
+use crate::author::Authors;
 use crate::hooks::Hooks;
 use crate::options::Options;
 
@@ -28,6 +29,8 @@ pub struct Context {
     pub options: Arc<Options>,
     /// Who takes part in the laps of ApplicationConfigurations.
     pub hooks: Arc<Hooks>,
+    /// On whose behalf applications are executed; nothing where the controllers act for themselves.
+    pub(crate) authors: Option<Arc<Authors>>,
 }
 
 impl std::fmt::Debug for Context {
@@ -40,7 +43,9 @@ impl Context {
     /// Tools that work through this client, with these choices.
     pub fn new(client: kube::Client, options: Options) -> Self {
         let discovery = Discovery::new(client.clone());
+        let authors = options.authenticate_application.then(|| Arc::new(Authors::new(client.clone())));
         Self {
+            authors,
             cache: Cache::new(client.clone()),
             applier: Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER),
             events: Events::new(client.clone(), FIELD_MANAGER),

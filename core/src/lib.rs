@@ -6,6 +6,7 @@
 pub mod access;
 mod application;
 mod application_configuration;
+mod author;
 mod component;
 mod containerized_workload;
 mod context;

@@ -55,6 +55,8 @@ pub struct Options {
     pub first_namespace: Option<String>,
     /// Which generations of the API are reconciled.
     pub generations: Generations,
+    /// Whether an application can do only what its author could.
+    pub authenticate_application: bool,
 }
 
 impl Default for Options {
@@ -73,6 +75,7 @@ impl Default for Options {
             system_namespace: SYSTEM_NAMESPACE.to_owned(),
             first_namespace: None,
             generations: Generations::default(),
+            authenticate_application: false,
         }
     }
 }

@@ -22,6 +22,7 @@ use vela_runtime::Key;
 use vela_runtime::apply::{self as runtime_apply, Deletion, Guard};
 use vela_runtime::confirm::{Seen, confirm};
 
+use crate::author::Acting;
 use crate::context::Context;
 use crate::successors;
 
@@ -65,6 +66,8 @@ impl Quiet {
 /// What the decision that something is unwanted was made from, as the lap had it: the owner first.
 pub(crate) struct Decision<'a> {
     pub(crate) context: &'a Context,
+    /// On whose behalf it is deleted.
+    pub(crate) acting: &'a Acting,
     pub(crate) seen: Vec<Seen<'a>>,
 }
 
@@ -87,11 +90,11 @@ pub(crate) async fn delete(
     (api_version, kind, key): (&str, &str, &Key),
     guard: Guard<'_>,
 ) -> Result<Pruned, runtime_apply::Error> {
-    let Decision { context, seen } = decision;
+    let Decision { context, acting, seen } = decision;
     let api_version = successors::address(&context.discovery, api_version, kind).await;
     let confirm: runtime_apply::Confirm<'_> =
         &|| Box::pin(async { Ok(confirm(&context.client, seen).await?.is_some()) });
-    pruned(context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await)
+    pruned(acting.applier().delete_confirmed(api_version, kind, key, guard, confirm).await)
 }
 
 /// Delete one object of an owner that is being deleted itself: nobody can want it again, so no time is waited. The
@@ -101,9 +104,9 @@ pub(crate) async fn delete_with_owner(
     (api_version, kind, key): (&str, &str, &Key),
     guard: Guard<'_>,
 ) -> Result<Pruned, runtime_apply::Error> {
-    let Decision { context, seen } = decision;
+    let Decision { context, acting, seen } = decision;
     let confirm: runtime_apply::Confirm<'_> = &|| Box::pin(all_go(&context.client, seen));
-    pruned(context.applier.delete_confirmed(api_version, kind, key, guard, confirm).await)
+    pruned(acting.applier().delete_confirmed(api_version, kind, key, guard, confirm).await)
 }
 
 fn pruned(deleted: Result<Option<Deletion>, runtime_apply::Error>) -> Result<Pruned, runtime_apply::Error> {

@@ -7,6 +7,7 @@
 
 mod scenarios {
     pub(crate) mod access;
+    mod authors;
     pub(crate) mod broken;
     mod configuration;
     pub(crate) mod core_kinds;
@@ -24,6 +25,7 @@ mod scenarios {
     pub(crate) mod processing;
     pub(crate) mod pruning;
     mod revision_hook;
+    pub(crate) mod rights;
     mod samples;
     mod scale;
     pub(crate) mod standard;

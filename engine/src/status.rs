@@ -221,6 +221,12 @@ impl Status {
         }
     }
 
+    /// The status of an application whose deletion cannot go on.
+    pub fn not_deleted(application: &Document, error: String) -> Self {
+        let conditions = vec![Condition::bad(ConditionType::Ready, "CannotDelete", error)];
+        Self { conditions, ..Self::deleting(application) }
+    }
+
     /// The status to write: `previous` is the one written before, `now` an RFC 3339 time. Equal content
     /// gives an equal status, times included, so that nothing need be written.
     pub fn to_json(&self, previous: Option<&Json>, now: &str) -> Json {
@@ -234,7 +240,10 @@ impl Status {
             conditions.push(condition.to_json(find(condition.type_), now));
         }
         if self.phase == Phase::Deleting {
-            conditions = old_conditions.clone();
+            // What was true before is told beside what holds the deletion up.
+            let told: Vec<Json> = conditions.iter().map(|condition| condition["type"].clone()).collect();
+            let before = old_conditions.iter().filter(|old| !told.contains(&old["type"])).cloned();
+            conditions = before.chain(conditions).collect();
         }
         let mut status = match self.revision {
             // A lap that failed early or a deletion tells only about itself.

@@ -190,6 +190,9 @@ pub(crate) struct Install {
     /// Where API servers reach the webhooks of a vela-core that runs outside the cluster: https://HOST:PORT
     #[arg(long, value_name = "URL", conflicts_with_all = ["webhooks", "controller_image"])]
     pub(crate) webhook_url: Option<String>,
+    /// Let applications do only what their authors could: needs webhooks, and gives vela-core the right to act for anybody
+    #[arg(long)]
+    pub(crate) authenticate_application: bool,
     /// Print the objects instead of applying them
     #[arg(long)]
     pub(crate) print: bool,

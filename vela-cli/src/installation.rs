@@ -71,8 +71,13 @@ pub(crate) fn access() -> Vec<Value> {
     vela_core::access::objects(SYSTEM_NAMESPACE)
 }
 
+/// What that account needs to act for the authors of applications.
+pub(crate) fn on_behalf() -> Vec<Value> {
+    vela_core::access::on_behalf(SYSTEM_NAMESPACE)
+}
+
 /// The controller as a Deployment that works under that account.
-pub(crate) fn controller(image: &str, webhooks: bool) -> Vec<Value> {
+pub(crate) fn controller(image: &str, webhooks: bool, authenticate_application: bool) -> Vec<Value> {
     let probe = |path: &str| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": 10});
     let mut args = vec![format!("--health-addr=:{HEALTH_PORT}"), format!("--metrics-addr=:{METRICS_PORT}")];
     let mut ports = vec![
@@ -82,6 +87,9 @@ pub(crate) fn controller(image: &str, webhooks: bool) -> Vec<Value> {
     if webhooks {
         args.extend(webhooks::args());
         ports.push(webhooks::port());
+    }
+    if authenticate_application {
+        args.push("--authenticate-application".to_owned());
     }
     let container = json!({
         "name": ACCOUNT,

@@ -21,6 +21,7 @@ use super::composed::{Form, Turn, turn};
 use super::owned::{Application, may_delete};
 use super::record::{Books, Entry, Owned, Record};
 use super::write::Pen;
+use crate::author::Acting;
 use crate::prune::{self, Pruned};
 use crate::successors;
 
@@ -112,7 +113,12 @@ pub(crate) async fn apply(
     let before = record.clone();
     begin(&mut record, desired);
     let stored = hands.records.write(key, &record, stored).await.map_err(Error::Record)?;
-    let pen = Pen::new(hands, application, before, Books { record, stored });
+    // What is stored for a configuration's lap is bookkeeping; that lap acts for the author.
+    let acting = match desired.form {
+        Form::Applied => application.acting.clone(),
+        Form::Stored { .. } => application.acting.for_books(&hands.context),
+    };
+    let pen = Pen::new(hands, application, acting, before, Books { record, stored });
     let mut applied = Applied::default();
     let mut done = BTreeSet::new();
     loop {
@@ -251,7 +257,6 @@ async fn prune(
         .map(|(owned, entry)| (owned.clone(), entry.clone()))
         .collect();
     let application = Seen { resource: &hands.applications.watch().resource, object: owner.object };
-    let decision = prune::Decision { context: &hands.context, seen: vec![application] };
     // One object has as many names as its kind has versions: what is wanted under another name is not deleted.
     let wanted: BTreeSet<String> =
         applied.live.values().filter_map(|live| live.metadata.uid.clone()).collect();
@@ -271,6 +276,8 @@ async fn prune(
             _ => may_delete(owner, entry.uid.as_deref(), live),
         };
         let identity = (owned.api_version.as_str(), owned.kind.as_str(), &owned.key);
+        let acting = acting(hands, owner, &owned);
+        let decision = prune::Decision { context: &hands.context, acting: &acting, seen: vec![application] };
         match prune::delete(&decision, identity, &guard).await? {
             Pruned::Gone => {
                 if let Ok(kind) = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await
@@ -296,6 +303,15 @@ async fn prune(
     Ok(())
 }
 
+/// On whose behalf an object of the record is deleted.
+fn acting(hands: &Hands, application: &Application<'_>, owned: &Owned) -> Acting {
+    if owned.is_stored_form() {
+        application.acting.for_books(&hands.context)
+    } else {
+        application.acting.clone()
+    }
+}
+
 /// Delete one recorded object; one that turned out to be somebody else's counts as gone from our record.
 pub(crate) async fn delete(
     hands: &Hands,
@@ -311,7 +327,8 @@ pub(crate) async fn delete(
         None => None,
     };
     let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-    let delete = |live| hands.context.applier.delete(api_version, &owned.kind, &owned.key, live, &guard);
+    let acting = acting(hands, application, owned);
+    let delete = |live| acting.applier().delete(api_version, &owned.kind, &owned.key, live, &guard);
     let cached = live.is_some();
     let mut result = delete(live).await;
     if cached && matches!(result, Err(runtime_apply::Error::Foreign { .. })) {

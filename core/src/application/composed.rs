@@ -95,9 +95,7 @@ pub(super) enum Form {
 impl Form {
     /// Does the record keep this entry although the present revision does not name it?
     pub(super) fn keeps(self, owned: &Owned) -> bool {
-        self == Self::Stored { keeps_former: true }
-            && owned.api_version == API_VERSION
-            && (owned.kind == KIND || owned.kind == "Component")
+        self == Self::Stored { keeps_former: true } && owned.is_stored_form()
     }
 }
 

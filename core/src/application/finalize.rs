@@ -12,8 +12,8 @@ use super::record::{Entry, Owned};
 pub(crate) enum Error {
     #[error("cannot read the record of owned objects: {0}")]
     Unreadable(#[from] serde_json::Error),
-    #[error(transparent)]
-    Delete(#[from] runtime_apply::Error),
+    #[error("cannot delete all that it made: {0}")]
+    Delete(String),
     #[error("cannot read the application: {}", runtime_apply::explain(.0))]
     Read(#[source] kube::Error),
     #[error("cannot remove the record of owned objects: {}", runtime_apply::explain(.0))]
@@ -37,11 +37,13 @@ pub(crate) async fn finalize(hands: &Hands, application: &Application<'_>) -> Re
             Ok(Deletion::Gone) => {}
             Ok(Deletion::Going) => all_gone = false,
             // The others can go nevertheless.
-            Err(error) => first_error = first_error.or(Some(error)),
+            Err(error) => {
+                first_error = first_error.or_else(|| Some(application.acting.told(&error)));
+            }
         }
     }
     if let Some(error) = first_error {
-        return Err(error.into());
+        return Err(Error::Delete(error));
     }
     if all_gone && let Some(stored) = stored {
         hands.records.remove(&stored).await.map_err(Error::Record)?;

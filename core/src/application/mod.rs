@@ -35,6 +35,7 @@ use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
+use crate::author::Acting;
 use crate::context::Context;
 use crate::prune::Quiet;
 use crate::successors;
@@ -217,7 +218,12 @@ impl Hands {
         warnings: &mut Diagnostics,
     ) -> Result<(Status, Applied), Stopped> {
         use ConditionType::{Revision, Workflow};
-        let snapshot = self.snapshot(key, document).await?;
+        let acting = Acting::for_author(&self.context, application);
+        let acting = acting.map_err(|nobody| {
+            let error = Diagnostic::error(Code::Refused, nobody.to_string());
+            Stopped::wrong(ConditionType::Parsed, error.into())
+        })?;
+        let snapshot = self.snapshot(key, document, &acting).await?;
         let previous = self.revisions.previous(document, key);
         let graph = self.answered(key, document, &snapshot, previous.as_ref()).await?;
         warnings.extend(graph.warnings().clone());
@@ -230,7 +236,7 @@ impl Hands {
         }
         let by_configuration = graph.app_file().era() == Era::V1alpha2;
         let generation = application.metadata.generation;
-        let mut owner = owned::Application::of(application);
+        let mut owner = owned::Application::of(application, acting);
         let (desired, stored) = if by_configuration {
             let composed::Stored { desired, due } = composed::stored(self, &graph, generation).await?;
             (desired, due)
@@ -257,7 +263,7 @@ impl Hands {
 
     /// Everything that the application names, as the caches have it; of configurations only that and when they change
     /// is watched, since a cluster may have very many.
-    async fn snapshot(&self, key: &Key, document: &Document) -> Result<Snapshot, Stopped> {
+    async fn snapshot(&self, key: &Key, document: &Document, acting: &Acting) -> Result<Snapshot, Stopped> {
         let wrong = |error| match error {
             fetch::Error::Definition(error) => Stopped::wrong(ConditionType::Parsed, error),
             error => Stopped::trouble(ConditionType::Parsed, &error),
@@ -272,8 +278,11 @@ impl Hands {
             let name = Key::new(config.namespace.clone(), config.name.clone());
             let known = look.metadata(&config.api_version, &config.kind, &name).await;
             let (kind, _) = known.map_err(|error| trouble(&error))?;
-            let api = kind.api(self.context.client.clone(), &config.namespace);
-            let found = api.get_opt(&config.name).await.map_err(|error| trouble(&error))?;
+            // Its content becomes part of what the application makes.
+            let api = kind.api(acting.client(), &config.namespace);
+            let found = api.get_opt(&config.name).await.map_err(|error| {
+                trouble(&format!("cannot read {} {name}: {}", config.kind, acting.told_of(&error)))
+            })?;
             if let Some(found) = found {
                 let mut found = to_json(&found);
                 found["apiVersion"] = json!(config.api_version);
@@ -374,7 +383,9 @@ impl Hands {
         if others.len() == held.len() {
             return Ok(Action::Done);
         }
-        let finalized = finalize::finalize(self, &owned::Application::of(application)).await;
+        let acting = Acting::for_author(&self.context, application)
+            .unwrap_or_else(|nobody| Acting::for_nobody(&self.context, &nobody));
+        let finalized = finalize::finalize(self, &owned::Application::of(application, acting)).await;
         if matches!(finalized, Ok(true)) {
             return match self.set_finalizers(key, application, &others).await {
                 Err(kube::Error::Api(status)) if status.code == 404 => Ok(Action::Done),
@@ -386,8 +397,16 @@ impl Hands {
         }
         let document = Document::from_object(to_json(application));
         let old = document.value().get("status").cloned();
-        let status = Status::deleting(&document).to_json(old.as_ref(), &conditions::now());
-        crate::status::write(&self.api(key), &self.applications, application, &status).await?;
+        let status = match &finalized {
+            Ok(_) => Status::deleting(&document),
+            Err(error) => Status::not_deleted(&document, error.to_string()),
+        };
+        let status = status.to_json(old.as_ref(), &conditions::now());
+        let told = crate::status::write(&self.api(key), &self.applications, application, &status).await?;
+        if let (true, Err(error)) = (told, &finalized) {
+            let regarding = vela_runtime::events::reference(application);
+            self.context.events.warning(&regarding, "FailedDelete", &error.to_string()).await;
+        }
         finalized.map(|_| Action::Done).map_err(Failure::retry)
     }
 

@@ -9,6 +9,7 @@ use vela_runtime::cache::{Informer, NotSynced, Watch};
 use vela_runtime::queue::{Priority, Queue};
 use vela_runtime::{Key, Kind};
 
+use crate::author::Acting;
 use crate::context::Context;
 
 /// The watches of owned objects; they start when a kind is first applied.
@@ -73,11 +74,13 @@ pub(crate) struct Application<'a> {
     pub(crate) object: &'a DynamicObject,
     /// Configurations that were stored for it and have left their objects to it.
     pub(crate) successor_of: Vec<String>,
+    /// On whose behalf its objects are written and deleted.
+    pub(crate) acting: Acting,
 }
 
 impl<'a> Application<'a> {
-    pub(crate) fn of(object: &'a DynamicObject) -> Self {
-        Self { key: Key::of(object), object, successor_of: Vec::new() }
+    pub(crate) fn of(object: &'a DynamicObject, acting: Acting) -> Self {
+        Self { key: Key::of(object), object, successor_of: Vec::new(), acting }
     }
 
     /// The controller that an object names, if it is neither this application nor its record.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::{Api, ResourceExt as _};
 use vela_crds::{ManagedResource, ResourceTracker, ResourceTrackerSpec, labels};
+use vela_engine::application_configuration::{API_VERSION, KIND};
 use vela_runtime::Key;
 use vela_runtime::cache::{Informer, Watch};
 
@@ -30,6 +31,11 @@ impl Owned {
     pub(crate) fn of(object: &DynamicObject) -> Self {
         let types = object.types.clone().unwrap_or_default();
         Self { api_version: types.api_version, kind: types.kind, key: Key::of(object) }
+    }
+
+    /// Is it of the kinds that an application in the v1alpha2 form is stored as?
+    pub(crate) fn is_stored_form(&self) -> bool {
+        self.api_version == API_VERSION && (self.kind == KIND || self.kind == "Component")
     }
 }
 

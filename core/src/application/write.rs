@@ -13,13 +13,15 @@ use super::Hands;
 use super::apply::{Applied, Error, Node, Piece, as_written, content};
 use super::owned::{Application, may_change};
 use super::record::{Books, Owned, Record};
-use crate::access;
+use crate::author::Acting;
 use crate::order::{Thing, earlier};
 
 /// What every component is written with.
 pub(super) struct Pen<'a> {
     hands: &'a Hands,
     application: &'a Application<'a>,
+    /// On whose behalf.
+    acting: Acting,
     /// The record as the lap found it.
     before: Record,
     books: Mutex<Books>,
@@ -50,10 +52,11 @@ impl<'a> Pen<'a> {
     pub(super) fn new(
         hands: &'a Hands,
         application: &'a Application<'a>,
+        acting: Acting,
         before: Record,
         books: Books,
     ) -> Self {
-        Self { hands, application, before, books: Mutex::new(books), stop: CancellationToken::new() }
+        Self { hands, application, acting, before, books: Mutex::new(books), stop: CancellationToken::new() }
     }
 
     pub(super) fn into_books(self) -> Books {
@@ -111,7 +114,7 @@ impl<'a> Pen<'a> {
                     part.live.push((piece.name.clone(), done.object));
                 }
                 Err(Error::Object(error)) => {
-                    part.error = Some((piece.name.clone(), access::told(&error)));
+                    part.error = Some((piece.name.clone(), self.acting.told(&error)));
                     break;
                 }
                 Err(error) => {
@@ -141,7 +144,7 @@ impl<'a> Pen<'a> {
         let mut live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
         if live.is_none() && uid.is_some() {
             // It may have lost the label by which it is watched, and then only its uid tells that it is ours.
-            let api = kind.api(hands.context.client.clone(), &owned.key.namespace);
+            let api = kind.api(self.acting.client(), &owned.key.namespace);
             live = api.get_opt(&owned.key.name).await.map(|found| found.map(Arc::new)).map_err(|source| {
                 runtime_apply::Error::Client { object: runtime_apply::describe(&piece.object), source }
             })?;
@@ -153,7 +156,7 @@ impl<'a> Pen<'a> {
         }
         let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), &piece.object, live);
         let object = as_written(&piece.object, live.as_deref(), recorded);
-        let done = hands.context.applier.apply(&object, live, recorded, Conflicts::Force, &guard).await?;
+        let done = self.acting.applier().apply(&object, live, recorded, Conflicts::Force, &guard).await?;
         if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
             informer.observe((*done.object).clone());
         }

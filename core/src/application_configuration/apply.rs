@@ -20,6 +20,7 @@ use vela_runtime::owner::controller_of;
 use super::siblings::{self, Holder};
 use super::{Hands, scopes};
 use crate::application::fetch::json;
+use crate::author::Acting;
 use crate::order::{Thing, earlier};
 
 /// What a lap that applied everything knows.
@@ -33,6 +34,8 @@ pub(super) struct Applied {
 
 /// How to apply.
 pub(super) struct Order<'a> {
+    /// On whose behalf.
+    pub(super) acting: &'a Acting,
     pub(super) graph: &'a Graph,
     /// The uid of the configuration.
     pub(super) uid: &'a str,
@@ -76,7 +79,7 @@ pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, S
         applied.written += part.written;
         applied.uids.extend(part.uids.iter().cloned());
         // Components may share a scope, whose list is edited by one after the other.
-        let joined = scopes::join(hands, component).await;
+        let joined = scopes::join(hands, order.acting, component).await;
         applied.written += joined.map_err(|error| format!("cannot apply scope: {error}"))?;
     }
     for (component, (_, outcome)) in components.iter().zip(outcomes) {
@@ -99,7 +102,8 @@ async fn apply_component(
 ) -> Result<Part, String> {
     let mut part = Part::default();
     for (index, object) in component.objects().enumerate() {
-        let done = apply_one(hands, order, object).await.map_err(|error| match index {
+        let done = apply_one(hands, order, object).await.map_err(|error| order.acting.told(&error));
+        let done = done.map_err(|error| match index {
             0 => format!("cannot apply workload {:?}: {error}", object.key().name),
             _ => {
                 let key = object.key();
@@ -137,7 +141,7 @@ async fn apply_one(
     }
     if order.mode != ApplyOnce::Off && live.is_none() {
         // Whether it is missing decides, so it is not left to the cache.
-        let api = kind.api(hands.context.client.clone(), &key.namespace);
+        let api = kind.api(order.acting.client(), &key.namespace);
         let read = api.get_opt(&key.name).await;
         let failed = |source| Error::Client { object: describe(&desired), source };
         live = read.map_err(failed)?.map(Arc::new);
@@ -160,7 +164,7 @@ async fn apply_one(
         Holder::Former => Ok(()),
         Holder::Other | Holder::Later => may_apply(live, order.uid),
     };
-    let done = hands.context.applier.apply(&desired, live, recorded, Conflicts::Force, &guard).await?;
+    let done = order.acting.applier().apply(&desired, live, recorded, Conflicts::Force, &guard).await?;
     if let Some(informer) = informer.filter(|_| done.outcome != runtime_apply::Outcome::Unchanged) {
         informer.observe((*done.object).clone());
     }

@@ -62,7 +62,7 @@ pub(super) async fn collect(
     let mut seen = vec![Seen { resource: &hands.configurations.watch().resource, object: configuration }];
     let resource = &hands.components.watch().resource;
     seen.extend(components.iter().map(|object| Seen { resource, object }));
-    let decision = Decision { context: &hands.context, seen };
+    let decision = Decision { context: &hands.context, acting: order.acting, seen };
     let mut refused = Vec::new();
     for garbage in std::mem::take(&mut collected.left) {
         match delete(hands, &garbage, order, applied, &decision).await? {

@@ -24,6 +24,7 @@ use super::Hands;
 use super::apply::Order;
 use super::phase::{Phase, Stopped, Wrong};
 use crate::application::fetch::json as to_json;
+use crate::author::Acting;
 use crate::context::{Context, FIELD_MANAGER};
 use crate::status::difference;
 
@@ -38,6 +39,8 @@ pub(super) struct Flows {
 /// What one configuration's last lap read and wrote; the next lap's takes its place.
 #[derive(Default, Clone)]
 struct Memory {
+    /// On whose behalf it was read.
+    author: Option<String>,
     read: BTreeMap<ObjectKey, Arc<DynamicObject>>,
     /// What was written into a store, and the version that made: the server may keep it in another spelling.
     written: BTreeMap<ObjectKey, (Value, Option<String>)>,
@@ -71,6 +74,7 @@ impl Flows {
 pub(super) async fn fill(
     hands: &Hands,
     configuration: &Key,
+    acting: &Acting,
     rendered: &mut Rendered,
 ) -> Result<Vec<StorePlan>, Stopped> {
     let wanted = flow::wanted(rendered);
@@ -81,12 +85,15 @@ pub(super) async fn fill(
     let own: BTreeSet<ObjectKey> =
         rendered.components().iter().flat_map(|component| component.objects()).map(|o| o.key()).collect();
     let before = hands.data.memories().get(configuration).cloned().unwrap_or_default();
-    let mut memory = Memory { read: BTreeMap::new(), written: before.written };
+    // What another author was shown is not shown to this one.
+    let before = if before.author.as_deref() == acting.user() { before } else { Memory::default() };
+    let author = acting.user().map(str::to_owned);
+    let mut memory = Memory { author, read: BTreeMap::new(), written: before.written };
     let mut world = World::new();
     let look = hands.data.interests.look(configuration);
     for key in wanted {
         let known = before.read.get(&key).cloned();
-        let found = read(hands, &look, &key, own.contains(&key), known).await;
+        let found = read(hands, &look, acting, &key, own.contains(&key), known).await;
         let object = match found {
             Ok(object) => object,
             // Nothing of that kind can exist; its CRD wakes us.
@@ -97,6 +104,7 @@ pub(super) async fn fill(
                 }
                 None
             }
+            Err(Error::Client { object, source }) => return Err(refused(acting, "read", &object, source)),
             Err(error) => return Err(Stopped::Trouble(Failure::retry(error))),
         };
         if let Some(object) = object {
@@ -113,6 +121,7 @@ pub(super) async fn fill(
 async fn read(
     hands: &Hands,
     look: &Look,
+    acting: &Acting,
     key: &ObjectKey,
     own: bool,
     known: Option<Arc<DynamicObject>>,
@@ -120,14 +129,16 @@ async fn read(
     let name = Key::new(key.namespace.clone(), key.name.clone());
     let (kind, seen) = look.metadata(&key.api_version, &key.kind, &name).await?;
     let Some(seen) = seen else { return Ok(None) };
-    let applied = if own { applied(hands, &kind, &name).await } else { None };
+    // A copy that was made for everybody is nothing that an author was shown.
+    let copied = own && acting.user().is_none();
+    let applied = if copied { applied(hands, &kind, &name).await } else { None };
     let fresh = |object: &Arc<DynamicObject>| {
         version_of(object) >= version_of(&seen) && object.metadata.uid == seen.metadata.uid
     };
     if let Some(object) = applied.filter(fresh).or_else(|| known.filter(fresh)) {
         return Ok(Some(object));
     }
-    let api = kind.api(hands.context.client.clone(), &key.namespace);
+    let api = kind.api(acting.client(), &key.namespace);
     let found = api.get_opt(&key.name).await;
     Ok(found.map_err(|source| Error::Client { object: key.to_string(), source })?.map(Arc::new))
 }
@@ -189,7 +200,7 @@ async fn keep_one(
         return Ok(false);
     }
     let kind = hands.context.discovery.resolve(&store.api_version, &store.kind).await;
-    let api = kind.map_err(retry)?.api(hands.context.client.clone(), &store.namespace);
+    let api = kind.map_err(retry)?.api(order.acting.client(), &store.namespace);
     let stored = match &live {
         None => create(&api, &content).await,
         Some(live) => {
@@ -198,7 +209,10 @@ async fn keep_one(
             update(&api, live, &content).await
         }
     };
-    let stored = stored.map_err(Stopped::Trouble)?;
+    let stored = stored.map_err(|failure| match failure {
+        Unkept::Asked(error) => refused(order.acting, "write", &store.to_string(), error),
+        Unkept::Malformed(failure) => Stopped::Trouble(failure),
+    })?;
     let mut memories = hands.data.memories();
     let memory = memories.entry(configuration.clone()).or_default();
     memory.written.insert(store.clone(), (content, version(&stored)));
@@ -210,8 +224,31 @@ fn retry(error: vela_runtime::discovery::Error) -> Stopped {
     Stopped::Trouble(Failure::retry(error))
 }
 
-async fn create(api: &Api<DynamicObject>, content: &Value) -> Result<DynamicObject, Failure> {
-    let object = serde_json::from_value(with_base(content)).map_err(Failure::terminal)?;
+/// What the author may not do is told; anything else is tried again.
+fn refused(acting: &Acting, verb: &str, object: &str, error: kube::Error) -> Stopped {
+    match &error {
+        kube::Error::Api(status) if status.code == 403 => {
+            Wrong::new(Phase::Apply, format!("cannot {verb} {object}: {}", acting.told_of(&error))).into()
+        }
+        _ => Stopped::Trouble(Failure::from(error)),
+    }
+}
+
+/// Why a store was not written.
+enum Unkept {
+    Malformed(Failure),
+    Asked(kube::Error),
+}
+
+impl From<kube::Error> for Unkept {
+    fn from(error: kube::Error) -> Self {
+        Self::Asked(error)
+    }
+}
+
+async fn create(api: &Api<DynamicObject>, content: &Value) -> Result<DynamicObject, Unkept> {
+    let object = serde_json::from_value(with_base(content))
+        .map_err(|error| Unkept::Malformed(Failure::terminal(error)))?;
     let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
     Ok(api.create(&params, &object).await?)
 }
@@ -221,7 +258,7 @@ async fn update(
     api: &Api<DynamicObject>,
     live: &DynamicObject,
     content: &Value,
-) -> Result<DynamicObject, Failure> {
+) -> Result<DynamicObject, Unkept> {
     let mut patch = difference(&to_json(live), &with_base(content)).unwrap_or_else(|| json!({}));
     patch["metadata"]["resourceVersion"] = json!(live.metadata.resource_version);
     patch["metadata"]["uid"] = json!(live.metadata.uid);

@@ -19,6 +19,7 @@ use vela_runtime::{Action, Failure, Key, Kind, discovery};
 use super::Hands;
 use super::phase::Stopped;
 use crate::application::fetch::json;
+use crate::author::Acting;
 use crate::prune::{self, Decision, Pruned};
 
 /// The configuration that an object belongs to, for its watch to wake.
@@ -118,11 +119,15 @@ fn recorded(configuration: &DynamicObject) -> BTreeSet<(String, String, String)>
 
 /// Delete everything elsewhere that carries the mark of a configuration which is being deleted; true when all of it is
 /// gone. What is still going away wakes the configuration again.
-pub(super) async fn delete_all(hands: &Hands, configuration: &DynamicObject) -> Result<bool, Failure> {
+pub(super) async fn delete_all(
+    hands: &Hands,
+    acting: &Acting,
+    configuration: &DynamicObject,
+) -> Result<bool, Failure> {
     let uid = configuration.metadata.uid.clone().unwrap_or_default();
     let resource = &hands.configurations.watch().resource;
     let seen = vec![Seen { resource, object: configuration }];
-    let decision = Decision { context: &hands.context, seen };
+    let decision = Decision { context: &hands.context, acting, seen };
     let mut all_gone = true;
     for (api_version, kind, name) in recorded(configuration) {
         let resolved = match hands.context.discovery.resolve(&api_version, &kind).await {
@@ -142,7 +147,10 @@ pub(super) async fn delete_all(hands: &Hands, configuration: &DynamicObject) -> 
                 false => Err("it is not this configuration's any more".to_owned()),
             };
             let identity = (api_version.as_str(), kind.as_str(), &key);
-            match prune::delete_with_owner(&decision, identity, &guard).await.map_err(Failure::retry)? {
+            match prune::delete_with_owner(&decision, identity, &guard)
+                .await
+                .map_err(|error| Failure::retry(acting.told(&error)))?
+            {
                 Pruned::Gone => informer.forget(&key),
                 Pruned::Foreign(_) => {}
                 Pruned::Going => all_gone = false,

@@ -9,6 +9,7 @@ use vela_engine::application_configuration::status;
 use vela_runtime::{Action, Failure, Key};
 
 use super::{Hands, elsewhere, scopes};
+use crate::author::Acting;
 
 /// Leave all scopes that the status names.
 pub(super) async fn finalize(
@@ -34,11 +35,13 @@ pub(super) async fn finalize(
             dropped.push((scope_key(&scope["scopeRef"], &key.namespace), workload.clone()));
         }
     }
-    if let Err(error) = scopes::leave(hands, &key.namespace, &dropped).await {
+    let acting = hands.acting(configuration).await?;
+    let acting = acting.unwrap_or_else(|nobody| Acting::for_nobody(&hands.context, &nobody));
+    if let Err(error) = scopes::leave(hands, &acting, &key.namespace, &dropped).await {
         return tell(hands, key, configuration, error).await;
     }
     if elsewhere::holds(configuration) {
-        match elsewhere::delete_all(hands, configuration).await {
+        match elsewhere::delete_all(hands, &acting, configuration).await {
             Ok(true) => {}
             // What is still there wakes us when it is gone.
             Ok(false) => return Ok(Action::Done),

@@ -12,6 +12,7 @@ use super::apply::{self, Order};
 use super::phase::{Phase, Stopped, Wrong};
 use super::{Hands, collect, data, elsewhere, fetch, scopes};
 use crate::application::fetch::json as to_json;
+use crate::author::Acting;
 
 /// A lap that came to its end.
 #[derive(Debug)]
@@ -36,19 +37,21 @@ pub(super) async fn run(
     let before = crate::hooks::run(&hands.context.hooks.before, document.value()).await;
     before.map_err(|error| Wrong::new(Phase::Before, error.message).again(error.again))?;
     let mode = mode(hands, document)?;
-    let (graph, plans) = meaning(hands, key, document).await?;
+    let acting = hands.acting(configuration).await?;
+    let acting = acting.map_err(|nobody| Wrong::new(Phase::Apply, nobody.to_string()))?;
+    let (graph, plans) = meaning(hands, key, document, &acting).await?;
     elsewhere::hold(hands, key, configuration, &graph).await?;
     let status = record(hands, key, configuration, &graph).await?;
     let uid = configuration.metadata.uid.clone().unwrap_or_default();
-    let order = Order { graph: &graph, uid: &uid, mode, status: status.as_ref() };
+    let order = Order { acting: &acting, graph: &graph, uid: &uid, mode, status: status.as_ref() };
     let templating = graph.rendered().templates();
     let stopped = |phase, message: String| Wrong::new(phase, message).templating(templating);
     let mut applied = apply::apply(hands, &order).await.map_err(|message| stopped(Phase::Apply, message))?;
     applied.written += data::keep(hands, key, &order, &plans).await?;
-    let left = scopes::leave(hands, &key.namespace, &graph.dropped_memberships()).await;
+    let left = scopes::leave(hands, &acting, &key.namespace, &graph.dropped_memberships()).await;
     applied.written += left.map_err(|error| stopped(Phase::Apply, error.to_string()))?;
     let collected = collect::collect(hands, configuration, &order, &applied).await;
-    let collected = collected.map_err(|error| stopped(Phase::Collect, error.to_string()))?;
+    let collected = collected.map_err(|error| stopped(Phase::Collect, acting.told(&error)))?;
     let history = history(hands, &graph).await;
     let wrong = collected.trouble.clone().map(|message| stopped(Phase::Collect, message));
     let complete = Complete {
@@ -74,13 +77,18 @@ fn mode(hands: &Hands, document: &Document) -> Result<ApplyOnce, Wrong> {
 }
 
 /// What the configuration means at this moment, and the stores that its values go into once they are applied.
-async fn meaning(hands: &Hands, key: &Key, document: &Document) -> Result<(Graph, Vec<StorePlan>), Stopped> {
+async fn meaning(
+    hands: &Hands,
+    key: &Key,
+    document: &Document,
+    acting: &Acting,
+) -> Result<(Graph, Vec<StorePlan>), Stopped> {
     let snapshot = fetch::fetch(hands, key, document).await?;
     await_revisions(document, &snapshot)?;
     let wrong = |found| Wrong::new(Phase::Render, status::message(&found));
     let parsed = parse::parse(document, &snapshot).map_err(wrong)?;
     let mut rendered = render::render(&parsed, &snapshot).map_err(wrong)?;
-    let plans = data::fill(hands, key, &mut rendered).await?;
+    let plans = data::fill(hands, key, acting, &mut rendered).await?;
     Ok((graph::graph(rendered).map_err(wrong)?, plans))
 }
 

@@ -18,15 +18,18 @@ use std::time::Duration;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
-use vela_crds::{ApplicationConfiguration, Component, HealthScope, finalizers};
+use vela_crds::annotations::STAMPS;
+use vela_crds::{Application, ApplicationConfiguration, Component, HealthScope, finalizers};
 use vela_engine::Document;
 use vela_engine::application_configuration::{is_passive, status};
 use vela_runtime::cache::{Change, Index, Informer, Watch};
+use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, conditions};
 
 use self::phase::{Phase, Stopped, Wrong};
 use crate::application::fetch::{World, json as to_json};
 use crate::application::owned::OwnedKinds;
+use crate::author::{Acting, Nobody};
 use crate::context::{Context, FIELD_MANAGER};
 
 /// After a write that lost against another writer the cache needs a moment to catch up.
@@ -36,6 +39,8 @@ const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 pub(crate) struct Hands {
     context: Context,
     configurations: Arc<Informer>,
+    /// Whose author is acted for; only where authors are asked for.
+    applications: Option<Arc<Informer>>,
     components: Arc<Informer>,
     world: World,
     owned: OwnedKinds,
@@ -49,13 +54,14 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let hands = Hands {
         context: context.clone(),
         configurations: watch(ApiResource::erase::<ApplicationConfiguration>(&())),
+        applications: context.authors.is_some().then(|| watch(ApiResource::erase::<Application>(&()))),
         components: watch(ApiResource::erase::<Component>(&())),
         world: World::new(context),
         owned: OwnedKinds::new(context, elsewhere::owner_of),
         quiet: crate::prune::Quiet::default(),
         data: data::Flows::new(context),
     };
-    let configurations = hands.configurations.clone();
+    let (configurations, applications) = (hands.configurations.clone(), hands.applications.clone());
     let (components, owned, world) = (hands.components.clone(), hands.owned.clone(), hands.world.clone());
     let data = hands.data.clone();
     let scopes = watch(ApiResource::erase::<HealthScope>(&()));
@@ -63,6 +69,10 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         Controller::new("applicationconfiguration", hands).for_kind(&configurations).workers(workers);
     owned.wake(controller.queue());
     data.wake(controller.queue());
+    if let Some(applications) = &applications {
+        let stored = configurations.clone();
+        controller = controller.watches(applications, move |change| author_changed(change, &stored));
+    }
     // Components, their revisions and scopes wake those that name them, definitions whoever is there: they change
     // rarely.
     let naming = configurations.index(names);
@@ -88,6 +98,21 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         });
     }
     controller
+}
+
+/// The configurations that were stored for an application whose author is another one now.
+fn author_changed(change: &Change, configurations: &Informer) -> Vec<Key> {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else { return Vec::new() };
+    let stamp = |object: &DynamicObject| {
+        STAMPS.map(|key| object.metadata.annotations.as_ref().and_then(|all| all.get(key)).cloned())
+    };
+    if stamp(old) == stamp(new) {
+        return Vec::new();
+    }
+    let stored = configurations.list_where(|configuration| {
+        controller_of(configuration).is_some_and(|owner| new.metadata.uid.as_deref() == Some(&owner.uid))
+    });
+    stored.iter().map(|configuration| Key::of(configuration)).collect()
 }
 
 /// What a configuration names: the words that the terms of the index begin with.
@@ -159,6 +184,17 @@ impl Reconciler for Hands {
 }
 
 impl Hands {
+    /// On whose behalf the configuration is executed.
+    async fn acting(&self, configuration: &DynamicObject) -> Result<Result<Acting, Nobody>, kube::Error> {
+        let application = || {
+            let owner = controller_of(configuration).filter(|owner| owner.kind == "Application")?;
+            let namespace = configuration.metadata.namespace.clone().unwrap_or_default();
+            let found = self.applications.as_ref()?.get(&Key::new(namespace, owner.name.clone()))?;
+            (found.metadata.uid.as_deref() == Some(&owner.uid)).then_some(found)
+        };
+        Acting::for_configuration(&self.context, configuration, application).await
+    }
+
     /// Write the status and tell what happened.
     async fn report(
         &self,

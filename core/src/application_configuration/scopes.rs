@@ -10,10 +10,15 @@ use vela_runtime::Failure;
 use super::Hands;
 use super::fetch::scope;
 use crate::application::fetch::json;
+use crate::author::Acting;
 use crate::context::FIELD_MANAGER;
 
 /// Make every wanted membership of a component's workload true; tells how many scopes were edited.
-pub(super) async fn join(hands: &Hands, component: &RenderedComponent) -> Result<usize, Failure> {
+pub(super) async fn join(
+    hands: &Hands,
+    acting: &Acting,
+    component: &RenderedComponent,
+) -> Result<usize, Failure> {
     let mut edited = 0;
     for change in memberships(component) {
         let Some(found) = scope(&hands.context, &change.scope).await.map_err(Failure::retry)? else {
@@ -22,7 +27,7 @@ pub(super) async fn join(hands: &Hands, component: &RenderedComponent) -> Result
         let changed = add_member(&json(&found), &change)
             .map_err(|error| Failure::retry(format!("scope {}: {error}", change.scope)))?;
         if let Some(changed) = changed {
-            write(hands, &change.scope, changed).await?;
+            write(hands, acting, &change.scope, changed).await?;
             edited += 1;
         }
     }
@@ -32,6 +37,7 @@ pub(super) async fn join(hands: &Hands, component: &RenderedComponent) -> Result
 /// Take workloads out of scopes they do not belong to any more; a scope that is gone has no list.
 pub(super) async fn leave(
     hands: &Hands,
+    acting: &Acting,
     namespace: &str,
     dropped: &[(ObjectKey, Value)],
 ) -> Result<usize, Failure> {
@@ -42,7 +48,7 @@ pub(super) async fn leave(
         let changed = remove_member(&json(&live), &path, workload)
             .map_err(|error| Failure::retry(format!("scope {scope}: {error}")))?;
         if let Some(changed) = changed {
-            write(hands, scope, changed).await?;
+            write(hands, acting, scope, changed).await?;
             edited += 1;
         }
     }
@@ -61,12 +67,14 @@ async fn path(hands: &Hands, namespace: &str, scope: &ObjectKey) -> Result<Optio
 }
 
 /// Update the scope as it was read: a concurrent change makes this fail and the lap is run again.
-async fn write(hands: &Hands, key: &ObjectKey, scope: Value) -> Result<(), Failure> {
+async fn write(hands: &Hands, acting: &Acting, key: &ObjectKey, scope: Value) -> Result<(), Failure> {
     let kind = hands.context.discovery.resolve(&key.api_version, &key.kind).await.map_err(Failure::retry)?;
-    let api: Api<DynamicObject> = kind.api(hands.context.client.clone(), &key.namespace);
+    let api: Api<DynamicObject> = kind.api(acting.client(), &key.namespace);
     let scope: DynamicObject = serde_json::from_value(scope).map_err(Failure::terminal)?;
     let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-    let written = api.replace(&key.name, &params, &scope).await?;
+    let written = api.replace(&key.name, &params, &scope).await;
+    let written =
+        written.map_err(|error| Failure::retry(format!("scope {key}: {}", acting.told_of(&error))))?;
     hands.context.cache.informer(vela_runtime::Watch::full(kind.resource)).observe(written);
     Ok(())
 }

@@ -190,3 +190,12 @@ fn wrong_values_are_refused_with_the_flag_named() {
         assert!(error.contains(expected) && error.contains(name), "{flag}: {error}");
     }
 }
+
+#[test]
+fn authors_are_acted_for_only_with_admission() {
+    assert!(!options(&["--use-webhook"]).authenticate_application);
+    assert!(options(&["--use-webhook", "--authenticate-application"]).authenticate_application);
+    assert!(!options(&["--authenticate-application=false"]).authenticate_application);
+    let error = process(&["--authenticate-application"]).unwrap_err();
+    assert!(error.contains("--use-webhook"), "{error}");
+}

@@ -17,6 +17,11 @@ pub(super) struct WebhookArgs {
     #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", value_name = "BOOL")]
     use_webhook: bool,
+    /// Let an application do only what its author could: execute it with the rights of whoever wrote it last, as admission
+    /// stamped them. Needs --use-webhook, and the right to impersonate.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    authenticate_application: bool,
     /// Port of the webhook server.
     #[arg(long, default_value_t = 9443, value_name = "PORT")]
     webhook_port: u16,
@@ -35,6 +40,18 @@ pub(super) struct WebhookArgs {
 }
 
 impl WebhookArgs {
+    /// Whether authors are acted for. Without our admission anybody could claim to be anybody.
+    pub(super) fn authenticates(&self) -> Result<bool, String> {
+        match (self.authenticate_application, self.use_webhook) {
+            (true, false) => {
+                Err("--authenticate-application needs --use-webhook: only admission knows who writes an \
+                                  application"
+                    .to_owned())
+            }
+            (asked, _) => Ok(asked),
+        }
+    }
+
     /// What is served, if anything is, by a process of this namespace.
     pub(super) fn webhooks(&self, namespace: impl FnOnce() -> String) -> Result<Option<Webhooks>, String> {
         if !self.use_webhook {

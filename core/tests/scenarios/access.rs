@@ -1,18 +1,19 @@
 //! What the controllers ask of the API server is what their roles allow: not less, or laps fail; not more, or a stolen token does.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use http::{Method, Request};
+use http::{HeaderMap, Method, Request};
 use serde_json::json;
 use tower::{Layer, Service};
-use vela_core::access::{MADE, OWN};
+use vela_core::access::{BEHALF, MADE, OWN};
 use vela_core::{Options, Process};
 
 use super::configuration::{component, configuration, image, named};
 use super::world::{World, application, until, web};
-use super::{core_kinds, definitions, lifecycle, old_applications, standard};
+use super::{authors, core_kinds, definitions, lifecycle, old_applications, standard};
 
 /// What an authorizer judges, beside who asks: verb, group and resource (with its subresource).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,13 +72,40 @@ fn is_granted(attributes: &Attributes) -> bool {
 /// What the roles that are installed allow, or a scenario grants.
 fn is_allowed(attributes: &Attributes) -> bool {
     let Attributes { verb, group, resource } = attributes;
-    OWN.iter().chain(MADE).any(|rule| rule.allows(verb, group, resource)) || is_granted(attributes)
+    OWN.iter().chain(MADE).any(|rule| rule.allows(verb, group, resource))
+        || is_granted(attributes)
+        || resource == "selfsubjectreviews"
+}
+
+/// What the controllers may do themselves where they act for authors: their own work, watching what is made, and that.
+fn is_bookkeeping(attributes: &Attributes) -> bool {
+    let Attributes { verb, group, resource } = attributes;
+    let watches = ["get", "list", "watch"].contains(verb) && is_allowed(attributes);
+    watches
+        || resource == "selfsubjectreviews"
+        || OWN.iter().chain(BEHALF).any(|rule| rule.allows(verb, group, resource))
+}
+
+/// What an authorizer asks of whoever asks in another one's name.
+fn impersonated(headers: &HeaderMap) -> Vec<Attributes> {
+    let users = headers.get_all("impersonate-user").iter().map(|user| match user.as_bytes() {
+        user if user.starts_with(b"system:serviceaccount:") => "serviceaccounts",
+        _ => "users",
+    });
+    let groups = headers.get_all("impersonate-group").iter().map(|_| "groups");
+    let attributes = |resource: &str| Attributes {
+        verb: "impersonate",
+        group: String::new(),
+        resource: resource.to_owned(),
+    };
+    users.chain(groups).map(attributes).collect()
 }
 
 /// Judges what the controllers of one world ask as the API server would with the roles that are installed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Authorizer {
     refused: Arc<Mutex<BTreeSet<Attributes>>>,
+    on_behalf: Arc<AtomicBool>,
 }
 
 impl Authorizer {
@@ -86,8 +114,17 @@ impl Authorizer {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn judge(&self, attributes: Attributes) {
-        if !is_allowed(&attributes) {
+    /// The controllers act for authors: they may, and make nothing for anybody under their own account.
+    pub(crate) fn on_behalf(&self) {
+        self.on_behalf.store(true, Ordering::SeqCst);
+    }
+
+    fn judge(&self, attributes: Attributes, schema: bool) {
+        let allowed = match self.on_behalf.load(Ordering::SeqCst) {
+            true => schema || is_bookkeeping(&attributes),
+            false => is_allowed(&attributes),
+        };
+        if !allowed {
             self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(attributes.clone());
         }
         TOUCHED.lock().unwrap_or_else(PoisonError::into_inner).insert(attributes);
@@ -119,11 +156,13 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for Judged<S> {
 
     fn call(&mut self, request: Request<B>) -> S::Future {
         let uri = request.uri();
-        if let Some(attributes) =
-            Attributes::of(request.method(), uri.path(), uri.query().unwrap_or_default())
-        {
-            self.authorizer.judge(attributes);
-        }
+        let attributes = Attributes::of(request.method(), uri.path(), uri.query().unwrap_or_default());
+        let impersonated = impersonated(request.headers());
+        // In another one's name, that one's rights count.
+        let asked = if impersonated.is_empty() { attributes.into_iter().collect() } else { impersonated };
+        // The schema of a definition's parameters is kept in a ConfigMap, for whoever fills them in.
+        let schema = uri.path().contains("/configmaps/schema-");
+        asked.into_iter().for_each(|attributes| self.authorizer.judge(attributes, schema));
         self.inner.call(request)
     }
 }
@@ -158,6 +197,7 @@ fn is_for_admission(resource: &str) -> bool {
 fn every_right_of_the_controllers_is_used() {
     let busy: &[fn()] = &[
         old_revisions_of_everything_go,
+        authors::what_the_author_may_runs_and_what_not_is_refused,
         standard::pods_run_behind_ports_from_8080_on,
         standard::a_route_with_tls_waits_for_its_issuer_and_certificate,
         standard::traits_without_their_operator_say_so,
@@ -182,7 +222,7 @@ fn every_right_of_the_controllers_is_used() {
             .any(|used| verbs.contains(&used.verb) && used.group == group && used.resource == resource)
     };
     let mut idle = Vec::new();
-    for rule in OWN {
+    for rule in OWN.iter().chain(BEHALF) {
         for resource in rule.resources.iter().filter(|resource| !is_for_admission(resource)) {
             for verb in rule.verbs {
                 // Whoever watches lists and gets; an object that is applied where there is none is created.

@@ -15,6 +15,7 @@ use vela_runtime::fault::{Entry, Faults};
 use vela_runtime::metrics::Metrics;
 
 use super::access::Authorizer;
+use super::rights::Rights;
 
 /// A wait that ends in failure, far beyond what a busy machine needs.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -125,6 +126,12 @@ impl World {
             namespace.to_owned(),
             None,
         )
+    }
+
+    /// From now on the controllers' requests are judged by the rights of those in whose names they ask.
+    pub(crate) fn on_behalf(&mut self, rights: &Rights) {
+        self.authorizer.on_behalf();
+        self.controlled = rights.judge(self.controlled.clone());
     }
 
     async fn install(&self) {

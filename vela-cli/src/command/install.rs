@@ -15,7 +15,15 @@ pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Resul
                 .hint("name the image of vela-core")
                 .into());
         }
-        objects.extend(installation::controller(image, args.webhooks));
+        objects.extend(installation::controller(image, args.webhooks, args.authenticate_application));
+    }
+    if args.authenticate_application {
+        if !args.webhooks && args.webhook_url.is_none() {
+            return Err(Error::user("--authenticate-application needs --webhooks or --webhook-url")
+                .hint("only admission knows who writes an application")
+                .into());
+        }
+        objects.extend(installation::on_behalf());
     }
     if args.webhooks && args.controller_image.is_none() {
         return Err(Error::user("--webhooks needs --controller-image")

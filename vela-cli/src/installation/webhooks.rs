@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_controller_serves_where_its_service_leads() {
-        let objects = super::super::controller("image", true);
+        let objects = super::super::controller("image", true, false);
         let find = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
         let deployment = find("Deployment");
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(service["spec"]["selector"], deployment["spec"]["template"]["metadata"]["labels"]);
         let port = &service["spec"]["ports"][0];
         assert!(container["ports"].as_array().unwrap().iter().any(|one| one["name"] == port["targetPort"]));
-        let plain = super::super::controller("image", false);
+        let plain = super::super::controller("image", false, false);
         assert!(plain.iter().all(|object| object["kind"] != "Service"));
         assert!(!plain.iter().any(|object| object.to_string().contains("--use-webhook")));
     }

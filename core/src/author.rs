@@ -1,0 +1,214 @@
+//! An object's stamp → the hands that act on behalf of its author, with the author's rights and no others.
+//!
+//! Only where the operator asks for it (`--authenticate-application`), because only then is a stamp a fact: admission
+//! writes it. What is made, changed, deleted or read *for* an application goes through [`Acting`]; bookkeeping (status,
+//! revisions, records, finalizers, events, watches) stays with the account of the controllers. Where nobody is known to
+//! act for, nothing is executed and nothing deleted.
+
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use kube::api::{DynamicObject, PostParams};
+use tokio::sync::OnceCell;
+use vela_runtime::apply as runtime_apply;
+use vela_runtime::on_behalf::{CLIENTS_AT_MOST, Clients, Identity, refusing};
+use vela_runtime::{Applier, Key};
+use vela_webhooks::identity::{Author, Unknown};
+
+use crate::access;
+use crate::context::Context;
+
+/// On whose behalf: the hands of one lap.
+#[derive(Clone, Debug)]
+pub(crate) struct Acting {
+    client: Client,
+    applier: Applier,
+    who: Who,
+}
+
+/// Whose rights are used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Who {
+    /// The controllers' own account.
+    Own,
+    /// The author of this name.
+    Author(String),
+    /// Nobody's.
+    Nobody,
+}
+
+/// `kube::Client` says nothing of itself.
+#[derive(Clone)]
+struct Client(kube::Client);
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client")
+    }
+}
+
+/// Nobody is known on whose behalf an object could be acted for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Nobody(String);
+
+/// The identities that this process acts in.
+#[derive(Debug)]
+pub(crate) struct Authors {
+    clients: Clients,
+    /// The name the API server knows this process by.
+    own: OnceCell<String>,
+}
+
+impl Authors {
+    pub(crate) fn new(client: kube::Client) -> Self {
+        Self { clients: Clients::new(client, CLIENTS_AT_MOST), own: OnceCell::new() }
+    }
+}
+
+impl Acting {
+    /// With the account of the controllers.
+    pub(crate) fn own(context: &Context) -> Self {
+        Self::through(context, context.client.clone(), Who::Own)
+    }
+
+    /// On behalf of the author that is stamped on the object; of the controllers themselves where authors are not asked for.
+    pub(crate) fn for_author(context: &Context, object: &DynamicObject) -> Result<Self, Nobody> {
+        let Some(authors) = &context.authors else { return Ok(Self::own(context)) };
+        let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+        let author = Author::stamped(object.metadata.annotations.as_ref(), namespace);
+        let author = author.map_err(|unknown| Nobody::of(object, &unknown))?;
+        Self::of(context, authors, object, author)
+    }
+
+    /// The same for an ApplicationConfiguration. One that the controllers stored for an Application is stamped with
+    /// their own name: it is acted for on behalf of that Application's author.
+    pub(crate) async fn for_configuration(
+        context: &Context,
+        configuration: &DynamicObject,
+        application: impl FnOnce() -> Option<std::sync::Arc<DynamicObject>>,
+    ) -> Result<Result<Self, Nobody>, kube::Error> {
+        let Some(authors) = &context.authors else { return Ok(Ok(Self::own(context))) };
+        let namespace = configuration.metadata.namespace.as_deref().unwrap_or_default();
+        let author = match Author::stamped(configuration.metadata.annotations.as_ref(), namespace) {
+            Ok(author) => author,
+            Err(unknown) => return Ok(Err(Nobody::of(configuration, &unknown))),
+        };
+        if author.user != *authors.own_name(&context.client).await? {
+            return Ok(Self::of(context, authors, configuration, author));
+        }
+        Ok(match application() {
+            Some(application) => Self::for_author(context, &application),
+            None => Err(Nobody::without_application(configuration)),
+        })
+    }
+
+    /// Hands that the API server is said to have refused everything: what is there stays, what is gone is seen to be.
+    pub(crate) fn for_nobody(context: &Context, nobody: &Nobody) -> Self {
+        Self::through(context, refusing(&nobody.0), Who::Nobody)
+    }
+
+    fn of(
+        context: &Context,
+        authors: &Authors,
+        object: &DynamicObject,
+        author: Author,
+    ) -> Result<Self, Nobody> {
+        let identity = Identity::new(author.user, author.groups)
+            .map_err(|error| Nobody::of(object, &Unknown::Refused(error.to_string())))?;
+        let who = Who::Author(identity.user().to_owned());
+        Ok(Self::through(context, authors.clients.of(&identity), who))
+    }
+
+    fn through(context: &Context, client: kube::Client, who: Who) -> Self {
+        Self { applier: context.applier.through(client.clone()), client: Client(client), who }
+    }
+
+    /// For reads and writes of what the application asks for.
+    pub(crate) fn client(&self) -> kube::Client {
+        self.client.0.clone()
+    }
+
+    /// For applies and deletes.
+    pub(crate) fn applier(&self) -> &Applier {
+        &self.applier
+    }
+
+    /// The hands for what belongs to the bookkeeping of an application: no author needs rights on it. Where there is
+    /// nobody to act for it stays as well, for with it goes what runs.
+    pub(crate) fn for_books(&self, context: &Context) -> Self {
+        if self.who == Who::Nobody { self.clone() } else { Self::own(context) }
+    }
+
+    /// The author, if one is acted for.
+    pub(crate) fn user(&self) -> Option<&str> {
+        if let Who::Author(user) = &self.who { Some(user) } else { None }
+    }
+
+    /// Why something could not be done, and whom to ask for what where a right is missing.
+    pub(crate) fn told(&self, error: &runtime_apply::Error) -> String {
+        match error {
+            runtime_apply::Error::Client { source, .. } => format!("{error}{}", self.hint(source)),
+            error => error.to_string(),
+        }
+    }
+
+    /// The same for an error of the client; what was tried stands before it.
+    pub(crate) fn told_of(&self, error: &kube::Error) -> String {
+        format!("{}{}", runtime_apply::explain(error), self.hint(error))
+    }
+
+    fn hint(&self, error: &kube::Error) -> String {
+        match (error, &self.who) {
+            (kube::Error::Api(status), Who::Own | Who::Author(_)) if status.code == 403 => {
+                access::hint(&status.message, self.user())
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+impl Authors {
+    /// Asked once: an API server knows one account by one name.
+    async fn own_name(&self, client: &kube::Client) -> Result<&String, kube::Error> {
+        let ask = || async {
+            let api: kube::Api<SelfSubjectReview> = kube::Api::all(client.clone());
+            let asked = api.create(&PostParams::default(), &SelfSubjectReview::default()).await?;
+            let user = asked.status.and_then(|status| status.user_info).and_then(|user| user.username);
+            Ok(user.unwrap_or_default())
+        };
+        self.own.get_or_try_init(ask).await
+    }
+}
+
+impl Nobody {
+    fn of(object: &DynamicObject, unknown: &Unknown) -> Self {
+        let (key, kind) = (Key::of(object), kind_of(object));
+        Self(format!(
+            "{kind} {key} is not executed, and nothing of it is deleted: {unknown}. Somebody whose rights it may use writes it \
+             while the webhooks of vela-core are registered, for example: {}",
+            touch(&kind, &key)
+        ))
+    }
+
+    fn without_application(configuration: &DynamicObject) -> Self {
+        let (key, kind) = (Key::of(configuration), kind_of(configuration));
+        Self(format!(
+            "{kind} {key} is not executed, and nothing of it is deleted: vela-core wrote it for an Application that is not \
+             there. To keep it, somebody whose rights it may use writes it, for example: {}",
+            touch(&kind, &key)
+        ))
+    }
+}
+
+fn kind_of(object: &DynamicObject) -> String {
+    object.types.as_ref().map_or_else(|| "object".to_owned(), |types| types.kind.clone())
+}
+
+/// A write that changes nothing of what is wanted, and makes whoever does it the author.
+pub(crate) fn touch(kind: &str, key: &Key) -> String {
+    format!(
+        "kubectl annotate {} {} -n {} authored=\"$(date)\" --overwrite",
+        kind.to_lowercase(),
+        key.name,
+        key.namespace
+    )
+}
