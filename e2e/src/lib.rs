@@ -14,6 +14,7 @@ pub mod alike;
 pub mod contents;
 pub mod doors;
 pub mod expected;
+pub mod identity;
 pub mod objects;
 pub mod passing;
 pub mod person;

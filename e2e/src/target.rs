@@ -137,6 +137,10 @@ impl Target {
         Ok(target)
     }
 
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
     /// The namespace of this scenario.
     pub fn namespace(&self) -> &str {
         &self.namespace

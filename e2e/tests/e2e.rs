@@ -4,6 +4,8 @@
 
 #[path = "scenarios/applications.rs"]
 mod applications;
+#[path = "scenarios/authors.rs"]
+mod authors;
 #[path = "scenarios/bad_input.rs"]
 mod bad_input;
 #[path = "scenarios/changes.rs"]

@@ -11,9 +11,9 @@ const NOT_PASSED: &[&str] = &[
     "kubectl.kubernetes.io/last-applied-configuration",
     annotations::LAST_APPLIED_CONFIGURATION,
     annotations::LAST_APPLIED_TIME,
+    // Who wrote it last is no content; the account's name is passed on as by the peer.
     annotations::USERNAME,
     annotations::GROUP,
-    annotations::SERVICE_ACCOUNT_NAME,
 ];
 
 /// Kinds of Kubernetes itself that live outside namespaces. Discovery knows the others: whoever applies the

@@ -55,6 +55,20 @@ fn install_registers_webhooks_last() {
 }
 
 #[test]
+fn install_lets_the_controller_act_for_authors_only_when_asked() {
+    let person = Person::new();
+    let webhooks = ["install", "--print", "--controller-image", "x/core:1", "--webhooks"];
+    let said = person.types(&webhooks).ok();
+    assert!(!said.out.contains("impersonate") && !said.out.contains("authenticate"), "{}", said.out);
+    let said = person.types(&[&webhooks[..], &["--authenticate-application"]].concat()).ok();
+    for words in ["- --authenticate-application", "name: vela-core-impersonate", "- impersonate"] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    let alone = person.types(&["install", "--print", "--authenticate-application"]);
+    alone.fails(1, &["--authenticate-application", "--webhooks"]);
+}
+
+#[test]
 fn definitions_may_be_written_in_cue() {
     let person = Person::new();
     let definition = r#"note: {type: "component", attributes: workload: definition: {apiVersion: "v1", kind: "ConfigMap"}}
