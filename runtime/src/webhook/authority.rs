@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::ParsedCertificate;
 
 use super::certificate::Pair;
-use super::validity::Validity;
+use super::validity::{Validity, subject};
 
 const HOURS_OF_DAY: i64 = 24;
 /// Short enough that a stolen key is worth little, long enough that a month of outage breaks nothing.
@@ -27,6 +27,11 @@ const SKEW: SignedDuration = SignedDuration::from_mins(5);
 const OVERLAP: SignedDuration = SignedDuration::from_hours(1);
 /// More authorities at once would be a mistake: with the lives above there are two.
 const AUTHORITIES_AT_MOST: usize = 8;
+
+/// What every authority of ours is called.
+const NAME: &str = "webhook-authority";
+/// That name alone, as certificates have it: a common name in UTF-8 (X.501).
+const SUBJECT: &[u8] = b"\x31\x1a\x30\x18\x06\x03\x55\x04\x03\x0c\x11webhook-authority";
 
 /// Why no certificate could be made.
 #[derive(Debug, thiserror::Error)]
@@ -140,23 +145,24 @@ impl Authority {
         Ok(Self { certificate: der, pem: certificate.pem(), key, validity })
     }
 
-    /// Nothing, where the two do not belong together: such a key would sign what nobody trusts.
+    /// Nothing, where the two do not belong together or the name is not ours: it would sign what nobody trusts.
     fn read(pem: &str, key: &str) -> Option<Self> {
         let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
         let key = KeyPair::from_pem(key).ok()?;
         let validity = Validity::of(&certificate)?;
+        let named = subject(&certificate)? == SUBJECT;
         let public = ParsedCertificate::try_from(&certificate).ok()?.subject_public_key_info();
         let same = public.as_ref() == key.subject_public_key_info().as_slice();
-        same.then(|| Self { certificate, pem: pem.to_owned(), key, validity })
+        (same && named).then(|| Self { certificate, pem: pem.to_owned(), key, validity })
     }
 
-    /// What every authority of ours is called; this and its key are all that a signature needs.
+    /// The name and the key are all that a signature needs.
     fn params() -> Result<CertificateParams, NotIssued> {
         let mut params = CertificateParams::new(Vec::<String>::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         params.distinguished_name = DistinguishedName::new();
-        params.distinguished_name.push(DnType::CommonName, "webhook-authority");
+        params.distinguished_name.push(DnType::CommonName, NAME);
         Ok(params)
     }
 
@@ -282,7 +288,13 @@ mod tests {
     fn what_cannot_be_read_is_made_anew() {
         let good = later(&Kept::default(), 0);
         let other = later(&Kept::default(), 0);
+        let mut params = Authority::params().unwrap();
+        params.distinguished_name.push(DnType::CommonName, "somebody-else");
+        let key = KeyPair::generate().unwrap();
+        let stranger = params.self_signed(&key).unwrap().pem();
+        assert!(good.has_authority(at(0)));
         for broken in [
+            Kept { authorities: stranger, authority_keys: key.serialize_pem(), ..good.clone() },
             Kept { certificate: "nonsense".to_owned(), ..good.clone() },
             Kept { key: other.key.clone(), ..good.clone() },
             Kept { key: String::new(), ..good.clone() },

@@ -122,6 +122,14 @@ impl SelfIssued {
             let now = crate::clock::now();
             let stored = live.as_ref().map(read);
             let found = stored.clone().filter(|stored| stored.has_authority(now));
+            if stored.is_some() && found.is_none() {
+                let (namespace, name) = (&self.namespace, &self.name);
+                tracing::warn!(
+                    namespace,
+                    name,
+                    "the Secret holds no authority that we can sign with; it is written anew"
+                );
+            }
             let renewed = found.unwrap_or_else(|| held.clone()).renewed(&self.names, now)?;
             let pair = renewed.pair().map_err(NotIssued::from)?;
             let written = match live {

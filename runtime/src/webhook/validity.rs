@@ -1,4 +1,4 @@
-//! A certificate's DER → its dates; nothing else of it is looked at, and nothing is believed beyond its own length.
+//! A certificate's DER → its dates and whom it names; nothing else of it is looked at, and nothing is believed beyond its own length.
 
 use jiff::{Timestamp, civil};
 
@@ -18,17 +18,9 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// The dates of a certificate (RFC 5280: version, serial number, algorithm and issuer stand before them).
+    /// The dates of a certificate.
     pub(super) fn of(certificate: &[u8]) -> Option<Self> {
-        let (outer, _) = element(certificate, SEQUENCE)?;
-        let (mut rest, _) = element(outer, SEQUENCE)?;
-        if rest.first() == Some(&VERSION) {
-            rest = element(rest, VERSION)?.1;
-        }
-        for tag in [INTEGER, SEQUENCE, SEQUENCE] {
-            rest = element(rest, tag)?.1;
-        }
-        let (dates, _) = element(rest, SEQUENCE)?;
+        let (dates, _) = dates_and_subject(certificate)?;
         let (from, rest) = time(dates)?;
         let (until, _) = time(rest)?;
         Some(Self { from, until })
@@ -44,6 +36,25 @@ impl Validity {
             .and_then(|second| Timestamp::from_second(second).ok())
             .unwrap_or(self.until)
     }
+}
+
+/// Whom a certificate names, as DER.
+pub(super) fn subject(certificate: &[u8]) -> Option<&[u8]> {
+    Some(dates_and_subject(certificate)?.1)
+}
+
+/// RFC 5280: version, serial number, algorithm and issuer stand before them.
+fn dates_and_subject(certificate: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (outer, _) = element(certificate, SEQUENCE)?;
+    let (mut rest, _) = element(outer, SEQUENCE)?;
+    if rest.first() == Some(&VERSION) {
+        rest = element(rest, VERSION)?.1;
+    }
+    for tag in [INTEGER, SEQUENCE, SEQUENCE] {
+        rest = element(rest, tag)?.1;
+    }
+    let (dates, rest) = element(rest, SEQUENCE)?;
+    Some((dates, element(rest, SEQUENCE)?.0))
 }
 
 /// The contents of the element at the front, if it has this tag, and what follows it.
@@ -117,13 +128,13 @@ mod tests {
     fn no_cut_and_no_changed_byte_makes_it_panic() {
         let whole = certificate(2020, 2030);
         for length in 0..whole.len() {
-            let _ = Validity::of(&whole[..length]);
+            let _ = (Validity::of(&whole[..length]), subject(&whole[..length]));
         }
         for place in 0..whole.len() {
             for byte in [0x00, 0x17, 0x30, 0x7f, 0x80, 0x84, 0xff] {
                 let mut changed = whole.clone();
                 changed[place] = byte;
-                let _ = Validity::of(&changed);
+                let _ = (Validity::of(&changed), subject(&changed));
             }
         }
         assert_eq!(Validity::of(b""), None);
