@@ -2,7 +2,8 @@
 //!
 //! * [`doors`] finds the programs `vela` and `vela-core`, and builds them where they are missing.
 //! * [`target`] opens a sandbox of its own, or the cluster of `E2E_KUBECONFIG` with one `vela-core` for all scenarios.
-//! * [`proxy`] stands between a program and an API server and makes faults; [`replica`] is a `vela-core` behind it.
+//! * [`proxy`] stands between a program and an API server and makes faults; [`replica`] is a `vela-core` behind it,
+//!   [`balancer`] the one address of several.
 //! * [`objects`] reads what is in a namespace and waits for conditions with a deadline.
 //! * [`expected`] compares live objects with those a file describes, [`alike`] whole recorded namespaces with live ones.
 //! * [`person`] is somebody with kubectl, [`contents`] everything a namespace holds.
@@ -11,6 +12,7 @@
 //! Nothing here knows a room of this repository: the scenarios could be run against any build of the programs.
 
 pub mod alike;
+pub mod balancer;
 pub mod contents;
 pub mod doors;
 pub mod expected;

@@ -18,6 +18,8 @@ mod faulty;
 mod foreign;
 #[path = "scenarios/foreign_kinds.rs"]
 mod foreign_kinds;
+#[path = "scenarios/guarded.rs"]
+mod guarded;
 #[path = "scenarios/killed.rs"]
 mod killed;
 #[path = "scenarios/replay.rs"]

@@ -15,29 +15,38 @@ use crate::there_and_back::{Story, kept, stories};
 use crate::{CONVERGE_DEADLINE, scenario};
 
 /// How slowly a leader's requests go before it is ended: it is in the middle of a reconcile then.
-const SLOW: Duration = Duration::from_millis(150);
+pub(crate) const SLOW: Duration = Duration::from_millis(150);
 /// The lease duration and three seconds.
-const LEADS_AFTER_KILL: Duration = Duration::from_secs(18);
+pub(crate) const LEADS_AFTER_KILL: Duration = Duration::from_secs(18);
 /// A lease that was given back is taken at once; this is what a busy machine may need.
-const LEADS_AFTER_STOP: Duration = Duration::from_secs(3);
+pub(crate) const LEADS_AFTER_STOP: Duration = Duration::from_secs(3);
 /// Observed on controller-runtime with the same lease.
 const THEIRS: [&str; 2] = ["1.75 s", "17.3 s"];
 
-struct Replicas {
-    target: Target,
-    record: Record,
-    lease: String,
+/// Processes that share a lease, each behind a proxy of its own.
+pub(crate) struct Replicas {
+    pub(crate) target: Target,
+    pub(crate) record: Record,
+    pub(crate) lease: String,
 }
 
 impl Replicas {
-    async fn start(&self, who: &str) -> Result<Replica> {
+    /// On a real cluster that nobody else uses.
+    pub(crate) async fn alone(name: &str) -> Result<Self> {
+        let target = Target::alone(name).await?;
+        let lease = target.namespace().to_owned();
+        Ok(Self { target, record: Record::default(), lease })
+    }
+
+    pub(crate) async fn start(&self, who: &str, more: &[&str]) -> Result<Replica> {
         let id = format!("--leader-election-id={}", self.lease);
         let flags = ["--enable-leader-election", "--leader-election-namespace=vela-system", &id];
+        let flags = [&flags[..], more].concat();
         Replica::start(who, self.target.cluster().client().clone(), &self.record, &flags, |_| {}).await
     }
 
     /// When that replica first wrote the lease after this moment: whoever waits only reads it.
-    async fn leads(&self, who: &str, after: Instant) -> Result<Instant> {
+    pub(crate) async fn leads(&self, who: &str, after: Instant) -> Result<Instant> {
         until(&format!("{who} leads"), LEADS_AFTER_KILL * 2, async || {
             let taken =
                 self.record.since(after).into_iter().find(|seen| seen.who == who && seen.writes_lease());
@@ -46,7 +55,7 @@ impl Replicas {
         .await
     }
 
-    async fn writes(&self, who: &str, after: Instant) -> Result<()> {
+    pub(crate) async fn writes(&self, who: &str, after: Instant) -> Result<()> {
         until(&format!("{who} is in the middle of its work"), CONVERGE_DEADLINE, async || {
             let works = self.record.since(after).iter().any(|seen| seen.who == who && seen.writes());
             if works { Ok(()) } else { Err("it has written nothing".to_owned()) }
@@ -90,7 +99,7 @@ impl Replicas {
 }
 
 /// One writer at a time: who wrote, in order, without repeats.
-fn terms(seen: &[Seen]) -> Vec<&str> {
+pub(crate) fn terms(seen: &[Seen]) -> Vec<&str> {
     let mut terms: Vec<&str> =
         seen.iter().filter(|seen| seen.writes()).map(|seen| seen.who.as_str()).collect();
     terms.dedup();
@@ -118,9 +127,7 @@ fn one_leads_and_the_other_takes_over() {
         return;
     }
     scenario(async {
-        let target = Target::alone("replicas").await?;
-        let lease = target.namespace().to_owned();
-        let replicas = Replicas { target, record: Record::default(), lease };
+        let replicas = Replicas::alone("replicas").await?;
         let mut all = Vec::new();
         for story in stories() {
             let cluster = namespace(&replicas.target, story.name).await?;
@@ -128,9 +135,9 @@ fn one_leads_and_the_other_takes_over() {
             all.push((cluster.namespace().to_owned(), story));
         }
         let start = Instant::now();
-        let mut first = replicas.start("first").await?;
+        let mut first = replicas.start("first", &[]).await?;
         replicas.leads("first", start).await?;
-        let mut second = replicas.start("second").await?;
+        let mut second = replicas.start("second", &[]).await?;
         for (namespace, story) in &all {
             story.create(&replicas.target.cluster().within(namespace)).await?;
         }
@@ -165,7 +172,7 @@ fn one_leads_and_the_other_takes_over() {
         }
         replicas.unharmed(&all, &before).await?;
         // SIGKILL in the middle of a reconcile.
-        let third = replicas.start("third").await?;
+        let third = replicas.start("third", &[]).await?;
         until("the third waits", CONVERGE_DEADLINE, async || {
             let asks = replicas
                 .record

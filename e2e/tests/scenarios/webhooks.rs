@@ -46,8 +46,14 @@ async fn serve(target: &Target, certificate: &[&str]) -> Result<Hooks> {
     let log = std::fs::File::create(target.home().join("hooks.log"))?;
     let mut command = target.core(&[&flags[..], certificate].concat())?;
     let hooks = Hooks(command.stdout(Stdio::null()).stderr(log).spawn()?);
-    let url = format!("https://127.0.0.1:{port}");
-    let printed = target.vela(&["install", "--print", "--webhook-url", &url], "")?.ok()?.out;
+    register(target, &format!("https://127.0.0.1:{port}")).await?;
+    Ok(hooks)
+}
+
+/// Sends what is written in the namespace of this scenario to the server at that address.
+pub(crate) async fn register(target: &Target, url: &str) -> Result<()> {
+    let namespace = target.namespace();
+    let printed = target.vela(&["install", "--print", "--webhook-url", url], "")?.ok()?.out;
     let mut registered = 0;
     for document in printed.split("\n---\n").filter(|document| document.contains("WebhookConfiguration")) {
         let mut configuration: Value = serde_saphyr::from_str(document)?;
@@ -60,17 +66,17 @@ async fn serve(target: &Target, certificate: &[&str]) -> Result<Hooks> {
         registered += 1;
     }
     assert_eq!(registered, 2, "{printed}");
-    Ok(hooks)
+    Ok(())
 }
 
-async fn unregister(target: &Target) -> Result<()> {
+pub(crate) async fn unregister(target: &Target) -> Result<()> {
     for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
         target.cluster().delete("admissionregistration.k8s.io/v1", kind, target.namespace()).await?;
     }
     Ok(())
 }
 
-fn application(name: &str, properties: Value) -> Value {
+pub(crate) fn application(name: &str, properties: Value) -> Value {
     json!({
         "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": name},
         "spec": {"components": [{"name": "web", "type": "webservice", "properties": properties}]},
@@ -83,7 +89,7 @@ async fn refusal(target: &Target, name: &str, properties: Value) -> Option<Strin
 }
 
 /// Both webhooks are called and trusted.
-async fn until_judged(target: &Target) -> Result<()> {
+pub(crate) async fn until_judged(target: &Target) -> Result<()> {
     until("applications are judged", DEADLINE, async || {
         match refusal(target, "first", json!({"image": 5})).await {
             Some(refused) if refused.contains("denied the request") => Ok(()),
@@ -128,8 +134,8 @@ fn a_broken_application_is_refused_where_it_is_broken() {
     });
 }
 
-/// Who signs the certificates of a folder.
-fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
+/// Who signs certificates.
+pub(crate) fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
     let mut params = CertificateParams::new(Vec::<String>::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
