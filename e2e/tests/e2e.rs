@@ -8,6 +8,8 @@ mod applications;
 mod authors;
 #[path = "scenarios/bad_input.rs"]
 mod bad_input;
+#[path = "scenarios/candidates.rs"]
+mod candidates;
 #[path = "scenarios/changes.rs"]
 mod changes;
 #[path = "scenarios/examples.rs"]

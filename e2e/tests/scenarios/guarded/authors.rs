@@ -185,7 +185,11 @@ impl Authors {
 
     /// Waits until every application that was taken since that moment is in its workload as it was written then or later.
     pub(crate) async fn through(&self, since: Instant, deadline: Duration) -> Result<Duration> {
-        let number = self.rounds.borrow().iter().position(|round| round.began >= since).unwrap_or_default();
+        let number = {
+            let rounds = self.rounds.borrow();
+            // The round under way began before; the next one counts.
+            rounds.iter().position(|round| round.began >= since).unwrap_or(rounds.len() + 1)
+        };
         for name in GOOD {
             until(&format!("{name} of round {number} is through"), deadline, async || {
                 let object = self.deployment(name).await.map_err(|error| error.to_string())?;
