@@ -93,6 +93,12 @@ impl Cluster {
         Ok(())
     }
 
+    /// Merges into an object as it is.
+    pub async fn patch(&self, api_version: &str, kind: &str, name: &str, patch: &Value) -> Result<Value> {
+        let api = self.api(api_version, kind).await?;
+        Ok(json!(api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await?))
+    }
+
     /// Says what only a controller says: merges into the status.
     pub async fn patch_status(&self, api_version: &str, kind: &str, name: &str, patch: &Value) -> Result<()> {
         let api = self.api(api_version, kind).await?;

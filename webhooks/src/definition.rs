@@ -20,21 +20,27 @@ pub fn judge(review: &Review, definition: Result<Definition, Diagnostic>, templa
     if !review.concerns_a_living_object() || review.keeps_the_spec() {
         return Verdict::allowed();
     }
-    let mut causes = nothing_to_make(&review.object);
     let definition = match definition {
         Ok(definition) => definition,
         Err(diagnostic) => {
+            let mut causes = nothing_to_make(&review.object);
             causes.push(Cause::from_diagnostic(&diagnostic));
             return Verdict::refused(Refusal::Invalid, causes);
         }
     };
-    let mut verdict = match templates.get(&definition).as_ref() {
+    let mut verdict = faults(&definition, templates);
+    verdict.warnings.extend(undescribed(&definition));
+    verdict.warnings.extend(deprecated(&review.object));
+    verdict
+}
+
+/// What is wrong with a definition, whoever asks: admission, or a controller about one that nobody judged.
+pub fn faults(definition: &Definition, templates: &Templates) -> Verdict {
+    let mut verdict = match templates.get(definition).as_ref() {
         Ok(_) => Verdict::allowed(),
         Err(diagnostics) => Verdict::from_diagnostics(diagnostics.iter()),
     };
-    verdict.causes.extend(causes);
-    verdict.warnings.extend(undescribed(&definition));
-    verdict.warnings.extend(deprecated(&review.object));
+    verdict.causes.extend(nothing_to_make(definition.object()));
     verdict
 }
 

@@ -17,8 +17,6 @@ pub struct Path {
     pub versions: &'static [&'static str],
     /// Plural names of the resources.
     pub resources: &'static [&'static str],
-    /// Whether deletions are sent as well.
-    pub deletes: bool,
 }
 
 /// What happens at a path.
@@ -70,7 +68,7 @@ const fn core(
     versions: &'static [&'static str],
     resources: &'static [&'static str],
 ) -> Path {
-    Path { path, action, subject, group: CORE, versions, resources, deletes: false }
+    Path { path, action, subject, group: CORE, versions, resources }
 }
 
 const fn definition(path: &'static str, resources: &'static [&'static str]) -> Path {
@@ -83,8 +81,7 @@ const fn standard(
     subject: Subject,
     resources: &'static [&'static str],
 ) -> Path {
-    let deletes = matches!(action, Action::Validate);
-    Path { path, action, subject, group: STANDARD, versions: FIRST, resources, deletes }
+    Path { path, action, subject, group: STANDARD, versions: FIRST, resources }
 }
 
 use Action::{Mutate, Validate};
@@ -154,7 +151,6 @@ pub const PATHS: &[Path] = &[
         group: "apps",
         versions: &["v1"],
         resources: &["deployments", "statefulsets"],
-        deletes: false,
     },
 ];
 

@@ -10,6 +10,13 @@ use crate::paths::{Action, PATHS, Path, Subject};
 /// A render of a large Application with all its definitions stays far below; an author can wait so long, and an API
 /// server allows three times that.
 const TIMEOUT_SECONDS: u32 = 10;
+/// A definition is judged by itself, and while nobody answers an installation waits so long for each that changed.
+const DEFINITION_TIMEOUT_SECONDS: u32 = 5;
+/// What nobody has to judge: an update that says nothing new, such as a finalizer that is taken away, an owner that is
+/// let go, or an installation of what is installed. It tells from the object alone, so nobody can claim it.
+const SAYS_SOMETHING_NEW: &str = "request.operation != 'UPDATE' || object.?spec != oldObject.?spec || \
+     object.metadata.?labels != oldObject.metadata.?labels || \
+     object.metadata.?annotations != oldObject.metadata.?annotations";
 
 /// Where API servers reach the webhook server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +34,10 @@ pub enum Server {
 
 /// The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, without a `caBundle`: whoever serves writes it.
 ///
-/// What cannot be judged is refused (`failurePolicy: Fail`): an Application that nobody judged could claim to be anybody's.
+/// While nobody answers, what people write to be run is refused (`failurePolicy: Fail`): an Application that nobody
+/// judged could claim to be anybody's. Definitions enter unjudged (`Ignore`): an installation must be possible
+/// without the controller it installs, a definition runs nothing by itself, and the controller tells in its status
+/// what is wrong with it. Deletions are never sent: all of them are allowed. See `docs/adr/0002`.
 pub fn configurations(server: &Server) -> Vec<Value> {
     let registered = registered();
     let configuration = |kind: &str, action: Action| {
@@ -65,10 +75,10 @@ fn webhook(path: &Path, registered: &[&Path], server: &Server) -> Value {
         .filter(|other| (other.action, other.resources) == (path.action, path.resources))
         .count()
         == 1;
-    let mut operations = vec!["CREATE", "UPDATE"];
-    if path.deletes {
-        operations.push("DELETE");
-    }
+    let (policy, timeout) = match path.subject {
+        Subject::Definition => ("Ignore", DEFINITION_TIMEOUT_SECONDS),
+        _ => ("Fail", TIMEOUT_SECONDS),
+    };
     let client = match server {
         Server::Url(url) => json!({"url": format!("{}{}", url.trim_end_matches('/'), path.path)}),
         Server::Service { namespace, name } => {
@@ -82,13 +92,14 @@ fn webhook(path: &Path, registered: &[&Path], server: &Server) -> Value {
             "apiGroups": [path.group],
             "apiVersions": path.versions.first().map_or_else(Vec::new, |version| vec![*version]),
             "resources": path.resources,
-            "operations": operations,
+            "operations": ["CREATE", "UPDATE"],
             "scope": "*",
         }],
         "admissionReviewVersions": ["v1"],
         "sideEffects": "None",
-        "timeoutSeconds": TIMEOUT_SECONDS,
-        "failurePolicy": "Fail",
+        "timeoutSeconds": timeout,
+        "failurePolicy": policy,
+        "matchConditions": [{"name": "says-something-new", "expression": SAYS_SOMETHING_NEW}],
         "matchPolicy": if alone { "Equivalent" } else { "Exact" },
     })
 }
@@ -119,7 +130,9 @@ mod tests {
             )));
             // An API server wants at least three parts in a name.
             assert!(webhook["name"].as_str().unwrap().split('.').count() >= 3, "{webhook}");
-            assert_eq!(webhook["failurePolicy"], "Fail");
+            let definition = path.subject == Subject::Definition;
+            assert_eq!(webhook["failurePolicy"], if definition { "Ignore" } else { "Fail" }, "{}", path.path);
+            assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]), "nobody waits for us to delete");
         }
         let resources: std::collections::BTreeSet<_> = PATHS
             .iter()

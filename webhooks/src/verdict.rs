@@ -202,7 +202,8 @@ impl Cause {
         Self { reason, field: diagnostic.path.clone(), message: sentence(diagnostic, false) }
     }
 
-    fn line(&self) -> String {
+    /// The cause in one line, with its field.
+    pub fn line(&self) -> String {
         match self.field.as_str() {
             "" => self.message.clone(),
             field => format!("{field}: {}", self.message),

@@ -14,16 +14,20 @@ use vela_crds::{
 };
 use vela_engine::definition::record;
 use vela_engine::revision::Previous;
-use vela_engine::{Definition, DefinitionKind};
+use vela_engine::{Definition, DefinitionKind, Templates};
 use vela_runtime::apply::{self as runtime_apply, Conflicts, Outcome};
 use vela_runtime::cache::{Informer, Watch};
 use vela_runtime::conditions::{self, Condition};
 use vela_runtime::events::reference;
 use vela_runtime::{Action, Controller, Failure, Key, Kind, Reconciler, discovery, owner};
+use vela_webhooks::Cause;
+use vela_webhooks::kinds::with_kinds;
 
 use crate::application::fetch::json as to_json;
 use crate::context::{Context, FIELD_MANAGER};
 
+/// Mistakes told of one definition: a status is read by people, and one mistake often causes the others.
+const FAULTS_AT_MOST: usize = 10;
 /// Numbers tried in one lap when revisions of that number exist with other content.
 const TRIES: usize = 100;
 
@@ -51,19 +55,16 @@ enum Error {
     Discovery(#[from] discovery::Error),
     #[error("cannot write an object: {0}")]
     Malformed(#[from] serde_json::Error),
+    #[error("cannot read the schemas that the template imports: {0}")]
+    Schemas(#[source] kube::Error),
 }
 
 /// The controllers of both kinds.
 pub(crate) fn controllers(context: &Context, workers: usize) -> [Controller; 2] {
-    [
-        controller(
-            context,
-            workers,
-            DefinitionKind::Component,
-            ApiResource::erase::<ComponentDefinition>(&()),
-        ),
-        controller(context, workers, DefinitionKind::Trait, ApiResource::erase::<TraitDefinition>(&())),
-    ]
+    let component = ApiResource::erase::<ComponentDefinition>(&());
+    let trait_ = ApiResource::erase::<TraitDefinition>(&());
+    [(DefinitionKind::Component, component), (DefinitionKind::Trait, trait_)]
+        .map(|(kind, resource)| controller(context, workers, kind, resource))
 }
 
 fn controller(context: &Context, workers: usize, kind: DefinitionKind, resource: ApiResource) -> Controller {
@@ -91,7 +92,9 @@ impl Reconciler for Definitions {
         let mut status = object.data.get("status").cloned().unwrap_or_else(|| json!({}));
         let (outcome, failure) = match Definition::from_object(to_json(&object)) {
             Ok(definition) => match self.record(&key, &definition, &mut status).await {
-                Ok(()) => (Condition::yes("Synced", "ReconcileSuccess"), None),
+                Ok(None) => (Condition::yes("Synced", "ReconcileSuccess"), None),
+                // Admission refuses this one; where nobody was asked, it is told here.
+                Ok(Some(faults)) => (Condition::no("Synced", "ReconcileError", faults), None),
                 Err(error) => {
                     let condition = Condition::no("Synced", "ReconcileError", error.to_string());
                     (condition, Some(Failure::retry(error)))
@@ -114,10 +117,16 @@ impl Reconciler for Definitions {
 }
 
 impl Definitions {
-    /// The objects, and the status that names them.
-    async fn record(&self, key: &Key, definition: &Definition, status: &mut Value) -> Result<(), Error> {
+    /// The objects, the status that names them, and what is wrong with the definition all the same.
+    async fn record(
+        &self,
+        key: &Key,
+        definition: &Definition,
+        status: &mut Value,
+    ) -> Result<Option<String>, Error> {
         let revision = self.revision(key, definition, status).await?;
         let data = &revision.data["spec"];
+        let judged = status["latestRevision"]["revisionHash"] == data["revisionHash"] && is_synced(status);
         status["latestRevision"] = json!({
             "name": revision.metadata.name,
             "revision": data["revision"],
@@ -150,7 +159,19 @@ impl Definitions {
             self.apply(&self.workloads, object).await?;
         }
         limit::limit(self, key, definition).await;
-        Ok(())
+        // Compiling every definition at every start would cost more than all the rest of it.
+        if judged { Ok(None) } else { self.faults(definition).await }
+    }
+
+    /// What admission would refuse, in its words.
+    async fn faults(&self, definition: &Definition) -> Result<Option<String>, Error> {
+        let definition =
+            with_kinds(&self.context.client, definition.clone()).await.map_err(Error::Schemas)?;
+        let causes = vela_webhooks::definition::faults(&definition, &Templates::new()).causes;
+        let lines: Vec<String> = causes.iter().take(FAULTS_AT_MOST).map(Cause::line).collect();
+        let more = causes.len().saturating_sub(FAULTS_AT_MOST);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        Ok((!lines.is_empty()).then(|| lines.join("; ") + &more))
     }
 
     /// The kind, or nothing where it is not installed and so has no resource name yet.
@@ -254,4 +275,10 @@ impl Definitions {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Was the content that the status names found good?
+fn is_synced(status: &Value) -> bool {
+    let conditions = status["conditions"].as_array();
+    conditions.into_iter().flatten().any(|one| one["type"] == "Synced" && one["status"] == "True")
 }

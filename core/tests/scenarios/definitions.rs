@@ -59,6 +59,55 @@ pub(super) async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_nobody_judged_tells_what_is_wrong_with_it() {
+    let mut world = World::new().await;
+    let mut broken = note("!");
+    let template = "output: {\n\tapiVersion: \"v1\"\n\tkind: missing\n}\nparameter: {}\n";
+    broken["spec"]["schematic"]["cue"]["template"] = json!(template);
+    world.create(broken).await;
+    let synced = |found: &Option<Value>| {
+        let conditions = found.as_ref().unwrap()["status"]["conditions"].as_array().cloned();
+        let synced = conditions.unwrap_or_default().into_iter().find(|one| one["type"] == "Synced");
+        synced.unwrap_or_default()
+    };
+    let look = async |world: &World| world.get(OAM, "ComponentDefinition", "note").await;
+    let told = until_or("it is told", || look(&world), |found| synced(found)["status"] == "False").await;
+    let message = synced(&told)["message"].as_str().unwrap().to_owned();
+    for words in ["missing", "\"note\" at 3:8"] {
+        assert!(message.contains(words), "{words}: {message}");
+    }
+    // A start finds the same and writes nothing.
+    world
+        .create(application("shop", &[json!({"name": "c", "type": "settings", "properties": {"text": "x"}})]))
+        .await;
+    world.phase("shop", "running").await;
+    world.settled().await;
+    world.stop().await;
+    world.requests();
+    world.start();
+    world.rested(1).await;
+    world.settled().await;
+    let writes: Vec<_> = world.all_writes();
+    assert!(writes.is_empty(), "nothing changed: {writes:#?}");
+    let spec = note("!")["spec"].clone();
+    world.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
+    until_or("it is mended", || look(&world), |found| synced(found)["status"] == "True").await;
+    // A trait that makes nothing has no template to be wrong in.
+    world
+        .create(json!({
+            "apiVersion": OAM, "kind": "TraitDefinition", "metadata": {"name": "nothing"},
+            "spec": {"appliesToWorkloads": ["*"]},
+        }))
+        .await;
+    until_or(
+        "a trait that makes nothing is told",
+        || world.get(OAM, "TraitDefinition", "nothing"),
+        |found| found.as_ref().unwrap()["status"].to_string().contains("spec.definitionRef"),
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_application_may_name_a_version_and_a_new_one_wakes_only_who_follows() {
     let mut world = World::new().await;
     world.create(note("!")).await;

@@ -1,5 +1,8 @@
 //! A webhook server beside a real API server: what is broken is refused where it is written, and certificates change.
 
+#[path = "webhooks/absent.rs"]
+mod absent;
+
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Stdio};

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use vela_webhooks::registration::{self, Server};
 
 use super::SYSTEM_NAMESPACE;
+use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+use crate::tree::text;
 
 /// The Service that API servers call.
 const SERVICE: &str = "vela-core-webhook";
@@ -35,6 +37,22 @@ pub(crate) fn outside(url: &str) -> Result<Server> {
 /// What sends every write to the webhooks; the controller adds by whom its certificate is signed.
 pub(crate) fn configurations(server: &Server) -> Vec<Value> {
     registration::configurations(server)
+}
+
+/// The objects in the order they are applied. A first installation registers webhooks last: until then nothing asks for a
+/// controller that is not there. Configurations that stand already come first: how an earlier release registered its
+/// webhooks must not stop what this one installs.
+pub(crate) async fn standing_first<'a>(cluster: &Cluster, objects: &'a [Value]) -> Result<Vec<&'a Value>> {
+    let mut standing = Vec::new();
+    let mut others = Vec::new();
+    for object in objects {
+        let (api_version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
+        let stands = kind.ends_with("WebhookConfiguration")
+            && cluster.get(api_version, kind, None, text(object, "/metadata/name")).await?.is_some();
+        if stands { standing.push(object) } else { others.push(object) }
+    }
+    standing.append(&mut others);
+    Ok(standing)
 }
 
 /// The controller's flags.
