@@ -49,7 +49,7 @@ pub mod parse;
 pub mod plan;
 pub mod render;
 pub mod revision;
-pub mod rollout_plan;
+pub mod rollout;
 pub mod snapshot;
 pub mod standard;
 pub mod status;

@@ -321,9 +321,9 @@ impl<'a> Parser<'a> {
 
     /// The plan must be right; that nobody rolls out by it yet is told.
     fn rollout_plan(&mut self, plan: &Json) {
-        for (path, message) in crate::rollout_plan::check(plan) {
-            let path = format!("spec.rolloutPlan.{path}");
-            self.error(Code::WrongType, path.trim_end_matches('.'), message, None);
+        for finding in crate::rollout::plan::check(plan) {
+            let path = format!("spec.rolloutPlan.{}", finding.path);
+            self.error(Code::WrongType, path.trim_end_matches('.'), finding.message, None);
         }
         let message = match self.era {
             Era::V1beta1 => {

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use vela_crds::RolloutPlan;
-use vela_engine::{ObjectKey, Snapshot, rollout_plan};
+use vela_engine::rollout::plan::{self, Finding, HandOut};
+use vela_engine::{ObjectKey, Snapshot};
 
 use crate::application::Release;
 use crate::fields;
 use crate::review::{Operation, Review};
 use crate::verdict::{Cause, Refusal, Verdict};
-
-/// A plan of more batches is refused: each has a record, and nobody waits for so many.
-const BATCHES_AT_MOST: i64 = 1000;
 
 /// Fills in the strategy, and batches where their number and the size are given.
 pub fn mutate(review: &Review, release: Release) -> Verdict {
@@ -29,44 +27,14 @@ pub fn mutate(review: &Review, release: Release) -> Verdict {
     let Some(plan) = plan.as_object_mut() else {
         return Verdict::bad_request("spec.rolloutPlan", "expected an object");
     };
-    if plan.get("rolloutStrategy").is_none_or(|strategy| strategy.is_null() || strategy == "") {
-        plan.insert("rolloutStrategy".to_owned(), json!("IncreaseFirst"));
-    }
-    if is_rollout && let Err(cause) = fill_batches(plan, release) {
-        return Verdict::refused(Refusal::Invalid, vec![cause]);
+    let how = match release {
+        Release::Seed => HandOut::RestLast,
+        Release::V1 => HandOut::RoundRobin,
+    };
+    if let Err(finding) = plan::complete(plan, is_rollout.then_some(how)) {
+        return Verdict::refused(Refusal::Invalid, vec![cause(finding)]);
     }
     Verdict::changed(review, &object)
-}
-
-fn fill_batches(plan: &mut Map<String, Value>, release: Release) -> Result<(), Cause> {
-    let number = |field: &str| plan.get(field).and_then(Value::as_i64);
-    let (Some(size), Some(count)) = (number("targetSize"), number("numBatches")) else { return Ok(()) };
-    if plan.get("rolloutBatches").is_some_and(|batches| !batches.is_null()) {
-        return Ok(());
-    }
-    if !(1..=BATCHES_AT_MOST).contains(&count) {
-        let message = format!("expected 1 to {BATCHES_AT_MOST} batches, found {count}");
-        return Err(Cause::invalid("spec.rolloutPlan.numBatches", message));
-    }
-    if size < 0 {
-        return Err(Cause::invalid("spec.rolloutPlan.targetSize", format!("{size} is no number of pods")));
-    }
-    let (each, rest) = (size / count, size % count);
-    let batches = (1..=count).map(|batch| {
-        let more = match release {
-            Release::Seed => {
-                if batch == count {
-                    rest
-                } else {
-                    0
-                }
-            }
-            Release::V1 => i64::from(batch > count - rest),
-        };
-        json!({"replicas": each + more})
-    });
-    plan.insert("rolloutBatches".to_owned(), batches.collect());
-    Ok(())
 }
 
 /// The revisions that must be there to judge a rollout.
@@ -95,29 +63,20 @@ pub fn judge(review: &Review, snapshot: &Snapshot) -> Verdict {
     }
     let mut causes = fields::metadata(&review.object);
     causes.extend(revisions(review, snapshot));
-    causes.extend(plan(&review.object["spec"]["rolloutPlan"]));
+    let plan = &review.object["spec"]["rolloutPlan"];
+    causes.extend(plan::check(plan).into_iter().chain(plan::missing(plan)).map(cause));
     causes.extend(ended(review));
     Verdict::refused(Refusal::Invalid, causes)
 }
 
-/// What is wrong with the plan of a rollout.
-fn plan(plan: &Value) -> Vec<Cause> {
-    let at = |field: &str| format!("spec.rolloutPlan.{field}").trim_end_matches('.').to_owned();
-    let mut causes: Vec<Cause> = rollout_plan::check(plan)
-        .into_iter()
-        .map(|(field, message)| Cause::invalid(at(&field), message))
-        .collect();
-    if plan.is_object() {
-        if plan["rolloutBatches"].is_null() {
-            let message = "write the batches, or targetSize and numBatches of a rollout with a source";
-            causes.push(Cause::required(at("rolloutBatches"), message));
-        }
-        if plan["rolloutStrategy"].as_str().unwrap_or_default().is_empty() {
-            let message = "write IncreaseFirst or DecreaseFirst";
-            causes.push(Cause::invalid(at("rolloutStrategy"), message));
-        }
+/// What is wrong with the plan of a rollout, at its field.
+fn cause(finding: Finding) -> Cause {
+    let field = format!("spec.rolloutPlan.{}", finding.path);
+    let field = field.trim_end_matches('.');
+    match finding.missing {
+        true => Cause::required(field, finding.message),
+        false => Cause::invalid(field, finding.message),
     }
-    causes
 }
 
 fn revisions(review: &Review, snapshot: &Snapshot) -> Vec<Cause> {

@@ -1,0 +1,3 @@
+//! Rollouts: what a plan means.
+
+pub mod plan;
