@@ -1,0 +1,360 @@
+//! One look at the workloads, the plan and the status → at most one step of the state machine, and what it takes.
+//!
+//! A [`Lap`] is carried out in this order: hooks before, writes, hooks after. Whoever does it then asks the lap for the
+//! status of how it ended: [`Lap::succeeded`], [`Lap::hook_failed`] or [`Lap::write_failed`]. A lap that is cut off
+//! anywhere is made again from the stored status, and asks for nothing that is done already; only hooks may be called twice.
+
+use jiff::Timestamp;
+use serde_json::Value as Json;
+use vela_crds::rollout_plan::{BatchRollingState as B, RollingState as R};
+use vela_crds::{Conditioned, RolloutPlan, RolloutStatus, condition};
+
+use super::hooks::{self, HookCall, Moment};
+use super::pods;
+use super::size::Sizes;
+use super::state::{self, BATCH_PAUSED, BATCH_PROGRESSING, Effect, Event, Input, State};
+use super::workload::{self, Look, Note, Outcome, Owner, Turn, Workload, Write};
+use crate::observed::ObjectKey;
+
+/// Everything that a lap looks at.
+///
+/// Caches will do, since every write is bound to the version it was decided on; only where the workloads are let go
+/// ([`State::is_releasing`]) they must be read from the server: a claim that is not seen would never be taken back.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'a> {
+    /// Plan, status and workloads.
+    pub look: Look<'a>,
+    /// Is there a revision to come from? Otherwise the target is scaled.
+    pub has_source: bool,
+    /// The kind that is rolled out: `apps/v1`.
+    pub api_version: &'a str,
+    /// The kind that is rolled out: `Deployment`.
+    pub kind: &'a str,
+    /// What the target made to make its pods (ReplicaSets); they may say why there are none.
+    pub makers: &'a [Json],
+    /// The time of this look.
+    pub now: Timestamp,
+}
+
+/// What one lap takes, and where it leads.
+#[derive(Clone, Debug)]
+pub struct Lap {
+    /// Hooks that must say yes before anything is written.
+    pub before: Vec<HookCall>,
+    /// Writes, in order.
+    pub writes: Vec<Write>,
+    /// Hooks that must say yes once everything is written.
+    pub after: Vec<HookCall>,
+    /// What the rollout waits for, for people; also where no condition tells it.
+    pub waits_for: Option<String>,
+    /// After so many seconds the batch fails; whoever has a clock looks again then.
+    pub seconds_left: Option<u64>,
+    stored: RolloutStatus,
+    recorded: RolloutStatus,
+    effects: Vec<Effect>,
+    notes: Vec<Note>,
+    input: Option<Input>,
+    moment: Option<Moment>,
+}
+
+/// How a lap ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// The status to store, but for its conditions.
+    pub status: RolloutStatus,
+    /// The conditions to set in it.
+    pub effects: Vec<Effect>,
+    /// Events for people.
+    pub notes: Vec<Note>,
+}
+
+/// Decides the next step.
+pub fn lap(world: &World<'_>) -> Lap {
+    let status = world.look.status;
+    let state = State::of(status);
+    let still = Lap::still(status);
+    if status.rolling_state.is_empty() {
+        return Lap { recorded: state::reset(status), ..still };
+    }
+    if state.is_terminal() || state.rolling == R::LocatingTargetApp {
+        return still;
+    }
+    let strategy = match workload::strategy(world.api_version, world.kind, world.has_source) {
+        Ok(strategy) => strategy,
+        // Nothing was ever claimed that nobody can roll out.
+        Err(_) if state.is_releasing() => {
+            return Lap { input: Some(Input::Event(Event::Finalized)), ..still };
+        }
+        Err(why) => {
+            let note = Note { warning: true, reason: "Unsupported workload", message: why.clone() };
+            return Lap { notes: vec![note], input: Some(Input::Failed(why)), ..still };
+        }
+    };
+    match state.rolling {
+        R::VerifyingSpec => still.turn(strategy.verify(&world.look), Event::SpecVerified, Input::Failed),
+        R::Initializing => {
+            let turn = strategy.initialize(&world.look);
+            still.turn(turn, Event::Initialized, Input::Failing).hooks_before(
+                Moment::Initialize,
+                world,
+                state,
+            )
+        }
+        R::RollingInBatches => in_batches(world, strategy.as_ref(), state, still),
+        R::Finalising | R::RolloutFailing | R::RolloutAbandoning | R::RolloutDeleting => {
+            let turn = strategy.finalize(&world.look, state.rolling == R::Finalising);
+            still.turn(turn, Event::Finalized, Input::Retry).hooks_after(Moment::Finalize, world, state)
+        }
+        R::LocatingTargetApp | R::RolloutSucceed | R::RolloutFailed => still,
+    }
+}
+
+/// When the batch that runs began, or went on after a pause.
+pub fn batch_began(status: &RolloutStatus) -> Option<Timestamp> {
+    let began = status.condition(BATCH_PROGRESSING)?.last_transition_time.0;
+    let resumed = status.condition(BATCH_PAUSED).filter(|paused| paused.status == condition::status::FALSE);
+    Some(resumed.map_or(began, |resumed| began.max(resumed.last_transition_time.0)))
+}
+
+fn in_batches(world: &World<'_>, strategy: &dyn Workload, state: State, still: Lap) -> Lap {
+    let Look { plan, status, .. } = world.look;
+    let is_told = status.condition_status(BATCH_PAUSED) == condition::status::TRUE;
+    if plan.paused {
+        return paused(still, status, is_told);
+    }
+    let claimed = |step: &dyn Fn() -> Turn| unclaimed(world).map_or_else(step, Turn::wait);
+    let lap = match state.batch {
+        B::BatchInitializing => {
+            let message = format!("batch {} of {} began", status.current_batch, count(plan));
+            let began = Effect::BatchBegan(message);
+            let lap =
+                Lap { effects: vec![began], input: Some(Input::Event(Event::BatchInitialized)), ..still };
+            lap.hooks_before(Moment::PreBatch, world, state)
+        }
+        B::BatchInRolling => {
+            let turn = watched(world, claimed(&|| strategy.roll_batch(&world.look)));
+            still.turn(turn, Event::BatchRolledOut, Input::Failing).deadline(world)
+        }
+        B::BatchVerifying => verify_batch(world, strategy, &claimed, still).deadline(world),
+        B::BatchFinalizing => finalize_batch(world, claimed(&|| strategy.finalize_batch(&world.look)), still),
+        B::BatchReady => match plan.batch_partition {
+            Some(partition) if partition <= status.current_batch => {
+                let why = format!(
+                    "batch {} is done, and batchPartition is {partition}: raise it, or leave it out, to go on",
+                    status.current_batch
+                );
+                Lap { waits_for: Some(why), ..still }
+            }
+            _ => Lap { input: Some(Input::Event(Event::BatchApproved)), ..still },
+        },
+        B::BatchVerifyFailed => {
+            Lap { input: Some(Input::Failing("the batch failed; it is released".to_owned())), ..still }
+        }
+    };
+    if !is_told {
+        return lap;
+    }
+    let mut lap = lap;
+    lap.effects.push(Effect::negative(BATCH_PAUSED, "the rollout goes on"));
+    lap
+}
+
+fn paused(still: Lap, status: &RolloutStatus, is_told: bool) -> Lap {
+    let waits_for = Some("the plan is paused: set paused to false to go on".to_owned());
+    if is_told {
+        return Lap { waits_for, ..still };
+    }
+    let message = format!("the rollout is paused in batch {}", status.current_batch);
+    Lap {
+        waits_for,
+        notes: vec![Note { warning: false, reason: "Rollout paused", message }],
+        effects: vec![Effect::positive(BATCH_PAUSED)],
+        ..still
+    }
+}
+
+/// A workload that does not say that it was claimed is one from before that, as a cache may show it for a while, or
+/// somebody took it away: nothing is decided on either.
+fn unclaimed(world: &World<'_>) -> Option<String> {
+    let Look { source, target, owner, .. } = world.look;
+    // Only Deployments come from another object.
+    let source = source.filter(|_| world.kind == "Deployment" && world.has_source);
+    let free = source.into_iter().chain(target).find(|each| !workload::is_controlled_by(each, owner))?;
+    let Owner { kind, name, .. } = owner;
+    Some(format!("{} does not say that {kind} {name} is its controller (yet)", ObjectKey::of(free)))
+}
+
+/// A batch is available only when the plan as it is *now* is carried out: it may have been edited since.
+fn verify_batch(
+    world: &World<'_>,
+    strategy: &dyn Workload,
+    claimed: &dyn Fn(&dyn Fn() -> Turn) -> Turn,
+    still: Lap,
+) -> Lap {
+    let rolled = claimed(&|| strategy.roll_batch(&world.look));
+    if !matches!(rolled.outcome, Outcome::Done) || !rolled.writes.is_empty() {
+        let outcome = match rolled.outcome {
+            Outcome::Done => {
+                Outcome::Wait("the batch is written anew, because plan or sizes changed".to_owned())
+            }
+            other => other,
+        };
+        let turn = watched(world, Turn { outcome, ..rolled });
+        return still.turn(turn, Event::BatchAvailable, Input::Failing);
+    }
+    let mut status = world.look.status.clone();
+    rolled.record.apply(&mut status);
+    let look = Look { status: &status, ..world.look };
+    let turn = watched(world, strategy.check_batch(&look));
+    let still = Lap { recorded: status.clone(), ..still };
+    still.turn(turn, Event::BatchAvailable, Input::Failing)
+}
+
+fn finalize_batch(world: &World<'_>, mut turn: Turn, still: Lap) -> Lap {
+    let Look { plan, status, .. } = world.look;
+    let batch = i64::from(status.current_batch);
+    let is_last = Sizes::rollout(plan, 0).is_last(batch);
+    let (upgraded, ready) = (status.upgraded_replicas, status.upgraded_ready_replicas);
+    if turn.outcome == Outcome::Done {
+        let (reason, message) = if is_last {
+            ("All batches rolled out", format!("upgrade pod = {upgraded}, total ready pod = {ready}"))
+        } else {
+            ("Batch Finalized", format!("batch {batch} is finished: {upgraded} pods, {ready} of them ready"))
+        };
+        turn.notes.push(Note { warning: false, reason, message });
+    }
+    let event = if is_last { Event::AllBatchesFinished } else { Event::BatchFinished };
+    let state = State::of(status);
+    still.turn(turn, event, Input::Failing).hooks_after(Moment::PostBatch, world, state)
+}
+
+/// What a batch waits for, with the pods' own reasons.
+fn watched(world: &World<'_>, mut turn: Turn) -> Turn {
+    if let Outcome::Wait(why) = &mut turn.outcome {
+        let makers: Vec<&Json> = world.look.target.into_iter().chain(world.makers).collect();
+        let reasons = pods::explain(&pods::troubles(world.look.pods, &makers));
+        if !reasons.is_empty() {
+            why.push_str("; ");
+            why.push_str(&reasons);
+        }
+    }
+    turn
+}
+
+fn count(plan: &RolloutPlan) -> usize {
+    plan.rollout_batches.as_ref().map_or(0, Vec::len)
+}
+
+impl Lap {
+    /// A lap that does nothing.
+    fn still(status: &RolloutStatus) -> Self {
+        Self {
+            before: Vec::new(),
+            writes: Vec::new(),
+            after: Vec::new(),
+            waits_for: None,
+            seconds_left: None,
+            stored: status.clone(),
+            recorded: status.clone(),
+            effects: Vec::new(),
+            notes: Vec::new(),
+            input: None,
+            moment: None,
+        }
+    }
+
+    fn turn(mut self, turn: Turn, done: Event, fail: impl FnOnce(String) -> Input) -> Self {
+        let Turn { outcome, writes, notes, record } = turn;
+        record.apply(&mut self.recorded);
+        self.writes = writes;
+        self.notes = notes;
+        self.input = Some(match outcome {
+            Outcome::Done => Input::Event(done),
+            Outcome::Wait(why) => {
+                self.waits_for = Some(why.clone());
+                Input::Retry(why)
+            }
+            Outcome::Fail(why) => fail(why),
+        });
+        self
+    }
+
+    fn hooks_before(mut self, moment: Moment, world: &World<'_>, state: State) -> Self {
+        // A step that cannot be made has no beginning.
+        if matches!(self.input, Some(Input::Event(_))) {
+            self.before = due(moment, world, state);
+            self.moment = Some(moment);
+        }
+        self
+    }
+
+    fn hooks_after(mut self, moment: Moment, world: &World<'_>, state: State) -> Self {
+        if matches!(self.input, Some(Input::Event(_))) {
+            self.after = due(moment, world, state);
+            self.moment = Some(moment);
+        }
+        self
+    }
+
+    /// A batch that waits too long fails, with the reasons it waited for.
+    fn deadline(mut self, world: &World<'_>) -> Self {
+        let Some(Input::Retry(why)) = &self.input else { return self };
+        let Some(began) = batch_began(world.look.status) else { return self };
+        let limit = pods::deadline_seconds(world.look.target);
+        let waited = u64::try_from(world.now.duration_since(began).as_secs()).unwrap_or(0);
+        if waited < limit {
+            self.seconds_left = Some(limit - waited);
+            return self;
+        }
+        self.input = Some(Input::Failing(format!(
+            "batch {} was not there after {limit} seconds, and the rollout ends as it stands: {why}; to go on or back, name \
+             another target and source",
+            world.look.status.current_batch
+        )));
+        // What is written now would go on with a rollout that has ended.
+        self.writes.clear();
+        self
+    }
+
+    /// Does the lap ask for nothing at all?
+    pub fn is_still(&self) -> bool {
+        self.writes.is_empty()
+            && self.before.is_empty()
+            && self.after.is_empty()
+            && self.input.is_none()
+            && self.effects.is_empty()
+            && self.stored == self.recorded
+    }
+
+    /// Hooks said yes, and everything is written.
+    pub fn succeeded(self) -> Ended {
+        let Self { recorded, mut effects, notes, input, .. } = self;
+        let Some(input) = input else { return Ended { status: recorded, effects, notes } };
+        let (status, told) = state::next(&recorded, &input);
+        effects.extend(told);
+        Ended { status, effects, notes }
+    }
+
+    /// A hook said no, or nobody answered. All of them are called again, in the next lap.
+    pub fn hook_failed(self, why: &str) -> Ended {
+        let failure = self.moment.map_or("failed to invoke a webhook", Moment::failure);
+        let message = format!("{failure}: {why}");
+        // Hooks after the writes find them done, and the next lap will not do them again.
+        let reached = if self.after.is_empty() { &self.stored } else { &self.recorded };
+        let (status, effects) = state::next(reached, &Input::Retry(message));
+        Ended { status, effects, notes: Vec::new() }
+    }
+
+    /// A write was refused. The next lap looks again and decides anew.
+    pub fn write_failed(self, object: &ObjectKey, why: &str) -> Ended {
+        let message = format!("failed to update {object}: {why}");
+        let (status, effects) = state::next(&self.stored, &Input::Retry(message.clone()));
+        let note = Note { warning: true, reason: "Failed to update the workload", message };
+        Ended { status, effects, notes: vec![note] }
+    }
+}
+
+fn due(moment: Moment, world: &World<'_>, state: State) -> Vec<HookCall> {
+    let Look { plan, status, owner, .. } = world.look;
+    hooks::calls(plan, moment, state, status.current_batch, (&owner.namespace, &owner.name))
+}

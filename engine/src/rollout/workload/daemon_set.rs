@@ -1,0 +1,193 @@
+//! A DaemonSet that waits for its pods to be deleted, its pods and a plan → old pods are deleted batch by batch.
+//!
+//! Kubernetes' DaemonSet knows no partition, so nobody but the one who deletes its pods can hold it back. OpenKruise's does,
+//! and changes in place.
+
+use serde_json::{Value as Json, json};
+
+use super::object::{
+    claim, foreign_controller, is_controlled_by, is_observed, named, number, release, template_hash,
+};
+use super::scale::check_upgraded;
+use super::{Look, Record, Turn, Workload, Write};
+use crate::observed::ObjectKey;
+use crate::rollout::size::Sizes;
+
+/// A new pod template of a DaemonSet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnDelete;
+
+/// Where a DaemonSet counts its templates.
+const GENERATION: &str = "deprecated.daemonset.template.generation";
+/// Where its pods say which of them they were made from.
+const POD_GENERATION: &str = "pod-template-generation";
+/// So many pods are deleted in one lap; the next lap deletes the next ones.
+const DELETES_AT_ONCE: usize = 100;
+
+/// Its pods by what they were made from; those that go away are neither.
+struct Pods<'a> {
+    old: Vec<&'a Json>,
+    new: Vec<&'a Json>,
+}
+
+impl<'a> Pods<'a> {
+    fn of(look: &Look<'a>, object: &Json) -> Self {
+        let newest = object["metadata"]["annotations"][GENERATION].as_str();
+        let living = look.pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+        let (new, mut old): (Vec<&Json>, Vec<&Json>) =
+            living.partition(|pod| pod["metadata"]["labels"][POD_GENERATION].as_str() == newest);
+        // Pods that serve nobody go first, and otherwise the order of names decides.
+        old.sort_by_key(|pod| (is_ready(pod), pod["metadata"]["name"].as_str().unwrap_or_default()));
+        Self { old, new }
+    }
+
+    fn ready(&self) -> i64 {
+        count(self.new.iter().filter(|pod| is_ready(pod)).count())
+    }
+}
+
+fn is_ready(pod: &Json) -> bool {
+    let conditions = pod["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().any(|each| each["type"] == "Ready" && each["status"] == "True")
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn size(object: &Json) -> i64 {
+    number(object, "/status/desiredNumberScheduled")
+}
+
+fn delete(pod: &Json) -> Write {
+    let uid = pod["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let object = ObjectKey { api_version: "v1".to_owned(), kind: "Pod".to_owned(), ..ObjectKey::of(pod) };
+    Write::Delete { object, uid }
+}
+
+impl OnDelete {
+    fn verified(look: &Look<'_>) -> Result<Turn, Turn> {
+        let object = look.target.ok_or_else(|| Turn::wait("the workload is not there"))?;
+        let (total, scheduled) = (size(object), number(object, "/status/currentNumberScheduled"));
+        if !is_observed(object) || total != scheduled {
+            let message =
+                format!("{} is still being reconciled: it has {scheduled} of {total} pods", named(object));
+            return Err(Turn::wait(message));
+        }
+        let hash = template_hash(object);
+        if look.status.last_applied_pod_template_identifier.as_ref() == Some(&hash) {
+            return Err(Turn::fail("there is no difference between the source and target"));
+        }
+        if let Some(wanted) = look.plan.target_size.map(i64::from).filter(|wanted| *wanted != total) {
+            let message = format!(
+                "{} has a pod on each of {total} nodes and cannot have {wanted}; leave out targetSize",
+                named(object)
+            );
+            return Err(Turn::misfit(message));
+        }
+        Sizes::rollout(look.plan, total)
+            .check_rollout()
+            .map_err(|mismatch| Turn::misfit(mismatch.to_string()))?;
+        if object["spec"]["updateStrategy"]["type"] != "OnDelete" {
+            let message = format!(
+                "{} need to be held first: spec.updateStrategy.type must be OnDelete before a rollout",
+                named(object)
+            );
+            return Err(Turn::fail(message));
+        }
+        if let Some(why) = foreign_controller(object, look.owner) {
+            return Err(Turn::fail(why));
+        }
+        let record = Record {
+            original_size: Some(total),
+            target_size: Some(total),
+            target_generation: Some(hash),
+            ..Record::default()
+        };
+        let message = format!("{total} pods of {} are replaced", named(object));
+        Ok(Turn::done().note("Rollout Verified", message).record(record))
+    }
+}
+
+impl Workload for OnDelete {
+    fn verify(&self, look: &Look<'_>) -> Turn {
+        Self::verified(look).unwrap_or_else(|turn| turn)
+    }
+
+    fn initialize(&self, look: &Look<'_>) -> Turn {
+        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
+        match claim(object, look.owner, json!({})) {
+            Err(turn) => turn,
+            Ok(None) => Turn::done(),
+            Ok(write) => {
+                let message = format!("{} belongs to the rollout", named(object));
+                Turn::done().write(write).note("Rollout Initialized", message)
+            }
+        }
+    }
+
+    fn roll_batch(&self, look: &Look<'_>) -> Turn {
+        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
+        // Nodes come and go, so the size is that of now.
+        let total = size(object);
+        let goal = Sizes::rollout(look.plan, total).goal(look.batch());
+        let record = Record { upgraded: Some(goal), target_size: Some(total), ..Record::default() };
+        let old = Pods::of(look, object).old;
+        let surplus = usize::try_from(count(old.len()) - (total - goal)).unwrap_or(0);
+        if surplus == 0 {
+            return Turn::done().record(record);
+        }
+        let turn = if surplus > DELETES_AT_ONCE {
+            Turn::wait(format!("{surplus} pods are deleted, {DELETES_AT_ONCE} at a time"))
+        } else {
+            Turn::done()
+        };
+        let deletes = old.into_iter().take(surplus.min(DELETES_AT_ONCE)).map(delete);
+        let message = format!("{goal} of {total} pods of {} shall be new", named(object));
+        turn.write(deletes).note("Batch Rollout", message).record(record)
+    }
+
+    fn check_batch(&self, look: &Look<'_>) -> Turn {
+        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
+        let total = match look.target_size() {
+            Ok(total) => total,
+            Err(turn) => return turn,
+        };
+        let sizes = Sizes::rollout(look.plan, total);
+        let (goal, unavailable) = (sizes.goal(look.batch()), sizes.max_unavailable(look.batch()));
+        let ready = Pods::of(look, object).ready();
+        let record = Record { upgraded_ready: Some(ready), ..Record::default() };
+        if template_hash(object) != look.status.target_generation.as_deref().unwrap_or_default() {
+            let message =
+                format!("{} has another pod template than the one that is rolled out", named(object));
+            return Turn::wait(message).record(record);
+        }
+        if ready + unavailable < goal {
+            let message = format!(
+                "batch {} is not ready yet: {ready} of {goal} new pods are ready, of which {unavailable} may be missing",
+                look.batch()
+            );
+            return Turn::wait(message).record(record);
+        }
+        let message = format!("batch {} is there: {ready} of {goal} new pods are ready", look.batch());
+        Turn::done().note("Batch Available", message).record(record)
+    }
+
+    fn finalize_batch(&self, look: &Look<'_>) -> Turn {
+        let check = || {
+            look.check_partition()?;
+            check_upgraded(look, &Sizes::rollout(look.plan, look.target_size()?))
+        };
+        check().map_or_else(|turn| turn, |()| Turn::done())
+    }
+
+    fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn {
+        let Some(object) = look.target.filter(|object| is_controlled_by(object, look.owner)) else {
+            return Turn::done();
+        };
+        let record = Record { last_applied: look.status.target_generation.clone(), ..Record::default() };
+        let message = format!("{} is released, succeeded: {succeeded}", named(object));
+        let write = release(object, look.owner, json!({}));
+        Turn::done().write(write).note("Rollout Finalized", message).record(record)
+    }
+}

@@ -1,0 +1,239 @@
+//! One object whose pods change in place, and a plan → its partition lets so many pods change as the batches say.
+//!
+//! The partition says how far the object's own controller may go; how many pods it takes at a time is the object's own
+//! `maxUnavailable` and `maxSurge`, which nobody here touches.
+
+use serde_json::{Value as Json, json};
+
+use super::object::{
+    InPlaceKind, claim, field, foreign_controller, is_controlled_by, is_observed, merge, named, number,
+    patch, release, size,
+};
+use super::scale::check_upgraded;
+use super::{Look, Record, Turn, Workload};
+use crate::rollout::size::Sizes;
+
+/// A new pod template of one of the kinds that know a partition.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InPlace(pub(super) InPlaceKind);
+
+impl InPlace {
+    fn size(self, object: &Json) -> i64 {
+        match self.0 {
+            InPlaceKind::AdvancedDaemonSet => number(object, "/status/desiredNumberScheduled"),
+            _ => size(object),
+        }
+    }
+
+    /// Is every pod there that shall be? An absent size is the controller's own affair.
+    fn pods_missing(self, object: &Json) -> Option<String> {
+        let (wanted, pods) = match self.0 {
+            InPlaceKind::AdvancedDaemonSet => {
+                (self.size(object), number(object, "/status/currentNumberScheduled"))
+            }
+            _ => (object["spec"]["replicas"].as_i64()?, number(object, "/status/replicas")),
+        };
+        (wanted != pods)
+            .then(|| format!("{} is still being scaled: it has {pods} of {wanted} pods", named(object)))
+    }
+
+    /// What its controller calls the newest pod template.
+    fn revision(self, object: &Json) -> Option<&str> {
+        let revision = match self.0 {
+            InPlaceKind::AdvancedDaemonSet => &object["status"]["daemonSetHash"],
+            _ => &object["status"]["updateRevision"],
+        };
+        revision.as_str().filter(|revision| !revision.is_empty())
+    }
+
+    /// New pods that are ready. Where the status does not count them, every pod that is not ready counts as a new one.
+    fn updated_ready(self, object: &Json) -> i64 {
+        let status = &object["status"];
+        let (updated, ready) = match self.0 {
+            InPlaceKind::CloneSet => return number(status, "/updatedReadyReplicas"),
+            InPlaceKind::AdvancedDaemonSet => ("/updatedNumberScheduled", "/numberReady"),
+            InPlaceKind::AdvancedStatefulSet | InPlaceKind::StatefulSet => {
+                if let Some(ready) = status["updatedReadyReplicas"].as_i64() {
+                    return ready;
+                }
+                ("/updatedReplicas", "/readyReplicas")
+            }
+        };
+        let unready = (self.size(object) - number(status, ready)).max(0);
+        (number(status, updated) - unready).max(0)
+    }
+
+    /// The partition that keeps so many pods old. Numbered pods may begin elsewhere than at 0.
+    fn keep(self, object: &Json, old: i64) -> i64 {
+        match self.0 {
+            InPlaceKind::StatefulSet | InPlaceKind::AdvancedStatefulSet => {
+                old + number(object, "/spec/ordinals/start")
+            }
+            InPlaceKind::CloneSet | InPlaceKind::AdvancedDaemonSet => old,
+        }
+    }
+
+    fn partition(self, object: &Json, old: i64) -> Json {
+        let mut fields = field(self.0.partition(), json!(self.keep(object, old)));
+        if self.0 != InPlaceKind::CloneSet {
+            // A partition means nothing to pods that are only replaced when they are deleted.
+            merge(&mut fields, json!({"spec": {"updateStrategy": {"type": "RollingUpdate"}}}));
+        }
+        fields
+    }
+
+    /// Nothing may change before the rollout begins; otherwise there would be nothing to do in batches.
+    fn not_held(self, object: &Json) -> Option<String> {
+        match self.0.paused() {
+            Some(pointer) => {
+                let is_paused = object.pointer(pointer).is_some_and(|paused| *paused == true);
+                let name = pointer.trim_start_matches('/').replace('/', ".");
+                (!is_paused).then(|| {
+                    format!("{} need to be paused first: {name} must be true before a rollout", named(object))
+                })
+            }
+            None => {
+                let strategy = &object["spec"]["updateStrategy"];
+                let held = strategy["type"] == "OnDelete"
+                    || number(strategy, "/rollingUpdate/partition") >= self.keep(object, self.size(object));
+                (!held).then(|| {
+                    format!(
+                        "{} need to be held first: spec.updateStrategy.rollingUpdate.partition must be {} before a rollout",
+                        named(object),
+                        self.keep(object, self.size(object))
+                    )
+                })
+            }
+        }
+    }
+
+    fn verified(self, look: &Look<'_>) -> Result<Turn, Turn> {
+        let object = look.target.ok_or_else(|| Turn::wait("the workload is not there"))?;
+        let total = self.size(object);
+        if let Some(why) = self.pods_missing(object) {
+            return Err(Turn::wait(why));
+        }
+        let revision = self.revision(object).filter(|_| is_observed(object));
+        let Some(revision) = revision else {
+            let message = format!("{} has not seen its new pod template yet", named(object));
+            return Err(Turn::wait(message));
+        };
+        if look.status.last_applied_pod_template_identifier.as_deref() == Some(revision) {
+            return Err(Turn::fail("there is no difference between the source and target"));
+        }
+        if let Some(wanted) = look.plan.target_size.map(i64::from).filter(|wanted| *wanted != total) {
+            let message = format!(
+                "attempting to scale {} from {total} to {wanted} pods while its pods are replaced; leave out targetSize, or \
+                 scale it in a rollout without a source",
+                named(object)
+            );
+            return Err(Turn::misfit(message));
+        }
+        Sizes::rollout(look.plan, total)
+            .check_rollout()
+            .map_err(|mismatch| Turn::misfit(mismatch.to_string()))?;
+        let record = Record {
+            original_size: Some(total),
+            target_size: Some(total),
+            target_generation: Some(revision.to_owned()),
+            ..Record::default()
+        };
+        let refused = self.not_held(object).or_else(|| foreign_controller(object, look.owner));
+        if let Some(why) = refused {
+            return Err(Turn::fail(why).record(Record { target_generation: None, ..record }));
+        }
+        let message = format!("{total} pods of {} change to {revision}", named(object));
+        Ok(Turn::done().note("Rollout Verified", message).record(record))
+    }
+
+    fn checked(self, look: &Look<'_>) -> Result<Turn, Turn> {
+        let object = look.target.ok_or_else(|| Turn::wait("the workload is not there"))?;
+        let sizes = Sizes::rollout(look.plan, look.target_size()?);
+        let goal = sizes.goal(look.batch());
+        let (verified, now) = (look.status.target_generation.as_deref(), self.revision(object));
+        if !is_observed(object) || (now.is_some() && verified.is_some() && now != verified) {
+            let message = format!(
+                "{} does not roll out {} yet, but {}",
+                named(object),
+                verified.unwrap_or("?"),
+                now.unwrap_or("nothing")
+            );
+            return Err(Turn::wait(message));
+        }
+        let (ready, unavailable) = (self.updated_ready(object), sizes.max_unavailable(look.batch()));
+        let record = Record { upgraded_ready: Some(ready), ..Record::default() };
+        if ready + unavailable < goal {
+            let message = format!(
+                "batch {} is not ready yet: {ready} of {goal} new pods are ready, of which {unavailable} may be missing",
+                look.batch()
+            );
+            return Err(Turn::wait(message).record(record));
+        }
+        let message = format!("batch {} is there: {ready} of {goal} new pods are ready", look.batch());
+        Ok(Turn::done().note("Batch Available", message).record(record))
+    }
+}
+
+impl Workload for InPlace {
+    fn verify(&self, look: &Look<'_>) -> Turn {
+        self.verified(look).unwrap_or_else(|turn| turn)
+    }
+
+    fn initialize(&self, look: &Look<'_>) -> Turn {
+        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
+        let mut fields = self.partition(object, self.size(object));
+        if let Some(pointer) = self.0.paused() {
+            merge(&mut fields, field(pointer, json!(false)));
+        }
+        match claim(object, look.owner, fields) {
+            Err(turn) => turn,
+            Ok(None) => Turn::done(),
+            Ok(write) => {
+                let message = format!("{} belongs to the rollout", named(object));
+                Turn::done().write(write).note("Rollout Initialized", message)
+            }
+        }
+    }
+
+    fn roll_batch(&self, look: &Look<'_>) -> Turn {
+        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
+        // The size of now: somebody may have scaled the workload, and percentages mean what is there.
+        let total = self.size(object);
+        let goal = Sizes::rollout(look.plan, total).goal(look.batch());
+        let record = Record { upgraded: Some(goal), target_size: Some(total), ..Record::default() };
+        let turn = Turn::done().record(record);
+        let keep = self.keep(object, total - goal);
+        if object.pointer(self.0.partition()).and_then(Json::as_i64) == Some(keep) {
+            return turn;
+        }
+        let message = format!("{goal} of {total} pods of {} may be new", named(object));
+        turn.write([patch(object, self.partition(object, total - goal))]).note("Batch Rollout", message)
+    }
+
+    fn check_batch(&self, look: &Look<'_>) -> Turn {
+        self.checked(look).unwrap_or_else(|turn| turn)
+    }
+
+    fn finalize_batch(&self, look: &Look<'_>) -> Turn {
+        let check = || {
+            look.check_partition()?;
+            check_upgraded(look, &Sizes::rollout(look.plan, look.target_size()?))
+        };
+        check().map_or_else(|turn| turn, |()| Turn::done())
+    }
+
+    fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn {
+        let Some(object) = look.target.filter(|object| is_controlled_by(object, look.owner)) else {
+            return Turn::done();
+        };
+        let fields = match (succeeded, self.0.paused()) {
+            (true, _) => json!({}),
+            (false, Some(pointer)) => field(pointer, json!(true)),
+            (false, None) => self.partition(object, self.size(object)),
+        };
+        let record = Record { last_applied: look.status.target_generation.clone(), ..Record::default() };
+        let message = format!("{} is released, succeeded: {succeeded}", named(object));
+        let write = release(object, look.owner, fields);
+        Turn::done().write(write).note("Rollout Finalized", message).record(record)
+    }
+}

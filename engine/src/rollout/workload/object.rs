@@ -1,0 +1,164 @@
+//! A live workload → its sizes, who controls it, and the patches that claim it and let it go.
+
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use super::{Owner, Turn, Write};
+use crate::observed::ObjectKey;
+
+/// The kind of the objects that ask for rollouts.
+const ROLLOUT_KIND: &str = "AppRollout";
+/// So many digits of a hash tell templates apart.
+const HASH_BYTES: usize = 8;
+
+/// Kinds whose pods are replaced in one object, as far as a partition lets them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InPlaceKind {
+    /// OpenKruise's set of like pods.
+    CloneSet,
+    /// OpenKruise's set of numbered pods.
+    AdvancedStatefulSet,
+    /// Kubernetes' set of numbered pods.
+    StatefulSet,
+    /// OpenKruise's pod on every node.
+    AdvancedDaemonSet,
+}
+
+impl InPlaceKind {
+    /// The kind of a group and kind.
+    pub fn of(group: &str, kind: &str) -> Option<Self> {
+        match (group, kind) {
+            ("apps.kruise.io", "CloneSet") => Some(Self::CloneSet),
+            ("apps.kruise.io", "StatefulSet") => Some(Self::AdvancedStatefulSet),
+            ("apps", "StatefulSet") => Some(Self::StatefulSet),
+            ("apps.kruise.io", "DaemonSet") => Some(Self::AdvancedDaemonSet),
+            _ => None,
+        }
+    }
+
+    /// The field that holds back all changes, where there is one.
+    pub(super) fn paused(self) -> Option<&'static str> {
+        match self {
+            Self::CloneSet => Some("/spec/updateStrategy/paused"),
+            Self::AdvancedStatefulSet | Self::AdvancedDaemonSet => {
+                Some("/spec/updateStrategy/rollingUpdate/paused")
+            }
+            Self::StatefulSet => None,
+        }
+    }
+
+    /// The field that says how many pods stay old.
+    pub(super) fn partition(self) -> &'static str {
+        match self {
+            Self::CloneSet => "/spec/updateStrategy/partition",
+            _ => "/spec/updateStrategy/rollingUpdate/partition",
+        }
+    }
+}
+
+/// A number at a place; 0 where there is none.
+pub(super) fn number(object: &Json, pointer: &str) -> i64 {
+    object.pointer(pointer).and_then(Json::as_i64).unwrap_or(0)
+}
+
+/// `spec.replicas`, one where it is absent.
+pub(super) fn size(object: &Json) -> i64 {
+    object["spec"]["replicas"].as_i64().unwrap_or(1)
+}
+
+/// Does the status tell of what is written now? A controller that says nothing of it is believed.
+pub(super) fn is_observed(object: &Json) -> bool {
+    let (generation, observed) =
+        (object["metadata"]["generation"].as_i64(), object["status"]["observedGeneration"].as_i64());
+    !matches!((generation, observed), (Some(generation), Some(observed)) if observed < generation)
+}
+
+/// Kind and name, for people.
+pub(super) fn named(object: &Json) -> String {
+    ObjectKey::of(object).to_string()
+}
+
+/// Identifies the pod template of a workload.
+pub(super) fn template_hash(object: &Json) -> String {
+    let text = object["spec"]["template"].to_string();
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn owners(object: &Json) -> &[Json] {
+    object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice)
+}
+
+/// Is the workload claimed by this rollout?
+pub fn is_controlled_by(object: &Json, owner: &Owner) -> bool {
+    owners(object).iter().any(|each| each["controller"] == true && each["uid"] == owner.uid.as_str())
+}
+
+/// A controller that is somebody else forbids the rollout.
+pub(super) fn foreign_controller(object: &Json, owner: &Owner) -> Option<String> {
+    let other =
+        owners(object).iter().find(|each| each["controller"] == true && each["uid"] != owner.uid.as_str())?;
+    let text = |field: &str| other[field].as_str().unwrap_or("?").to_owned();
+    Some(format!("{} has a controller owner: {} {}", named(object), text("kind"), text("name")))
+}
+
+/// A patch of one object, bound to the version that was read.
+pub(super) fn patch(object: &Json, mut patch: Json) -> Write {
+    patch["metadata"]["resourceVersion"] = object["metadata"]["resourceVersion"].clone();
+    Write::Patch { object: ObjectKey::of(object), patch }
+}
+
+/// The patch that sets one field.
+pub(super) fn field(pointer: &str, value: Json) -> Json {
+    pointer.rsplit('/').filter(|name| !name.is_empty()).fold(value, |value, name| json!({ name: value }))
+}
+
+/// Adds fields to a patch, level by level.
+pub(super) fn merge(into: &mut Json, from: Json) {
+    match (into.as_object_mut(), from) {
+        (Some(fields), Json::Object(from)) => {
+            for (name, value) in from {
+                merge(fields.entry(name).or_insert(Json::Null), value);
+            }
+        }
+        (_, from) => *into = from,
+    }
+}
+
+/// The patch that claims a workload and changes `fields`; nothing when it is ours already.
+pub(super) fn claim(object: &Json, owner: &Owner, fields: Json) -> Result<Option<Write>, Turn> {
+    if is_controlled_by(object, owner) {
+        return Ok(None);
+    }
+    if let Some(why) = foreign_controller(object, owner) {
+        return Err(Turn::fail(why));
+    }
+    let mut list: Vec<Json> =
+        owners(object).iter().filter(|each| each["uid"] != owner.uid.as_str()).cloned().collect();
+    list.push(json!({
+        "apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid,
+        "controller": true, "blockOwnerDeletion": true,
+    }));
+    let mut changes = json!({"metadata": {"ownerReferences": list}});
+    merge(&mut changes, fields);
+    Ok(Some(patch(object, changes)))
+}
+
+/// The patch that lets a workload go and changes `fields`; nothing when it is not ours.
+///
+/// A rollout of the same name that is gone left its mark too; those of other rollouts stay.
+pub(super) fn release(object: &Json, owner: &Owner, fields: Json) -> Option<Write> {
+    let is_ours = |each: &Json| {
+        each["uid"] == owner.uid.as_str()
+            || (each["kind"] == ROLLOUT_KIND
+                && each["apiVersion"] == owner.api_version.as_str()
+                && each["name"] == owner.name.as_str())
+    };
+    let (ours, others): (Vec<&Json>, Vec<&Json>) = owners(object).iter().partition(|each| is_ours(each));
+    if ours.is_empty() {
+        return None;
+    }
+    let mut changes = json!({"metadata": {"ownerReferences": others}});
+    merge(&mut changes, fields);
+    Some(patch(object, changes))
+}

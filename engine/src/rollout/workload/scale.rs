@@ -1,0 +1,161 @@
+//! One workload, a size and a plan → the workload is scaled batch by batch.
+
+use serde_json::{Value as Json, json};
+
+use super::object::{
+    InPlaceKind, claim, field, foreign_controller, is_observed, named, number, patch, release, size,
+};
+use super::{Look, Record, Turn, Workload};
+use crate::rollout::size::Sizes;
+
+/// Scales a Deployment (none) or one of the kinds that are changed in place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale(pub(super) Option<InPlaceKind>);
+
+impl Scale {
+    fn paused(self) -> Option<&'static str> {
+        match self.0 {
+            None => Some("/spec/paused"),
+            Some(kind) => kind.paused(),
+        }
+    }
+
+    fn is_paused(self, object: &Json) -> bool {
+        self.paused().and_then(|pointer| object.pointer(pointer)).is_some_and(|paused| *paused == true)
+    }
+
+    /// Is the workload still busy with what was wanted before? A Deployment that is paused may be.
+    fn unsettled(self, object: &Json) -> Option<String> {
+        let (wanted, pods) = (size(object), number(object, "/status/replicas"));
+        let paused = self.is_paused(object);
+        let is_deployment = self.0.is_none();
+        if (!is_deployment || !paused) && (wanted != pods || !is_observed(object)) {
+            return Some(format!("{} is still being scaled: it has {pods} of {wanted} pods", named(object)));
+        }
+        let updated = number(object, "/status/updatedReplicas");
+        let is_held = matches!(self.0, Some(InPlaceKind::StatefulSet | InPlaceKind::AdvancedStatefulSet));
+        (!paused && !is_held && updated != wanted)
+            .then(|| format!("{} is still being updated: {updated} of {wanted} pods are new", named(object)))
+    }
+
+    fn verified(self, look: &Look<'_>) -> Result<Turn, Turn> {
+        let object = look.target.ok_or_else(|| Turn::wait("the workload to scale is not there"))?;
+        let Some(target) = look.plan.target_size.map(i64::from) else {
+            let message = format!(
+                "attempting to scale {} without a target; write rolloutPlan.targetSize, or name the revision to come from",
+                named(object)
+            );
+            return Err(Turn::misfit(message));
+        };
+        let original = size(object);
+        let record = Record { original_size: Some(original), target_size: Some(target), ..Record::default() };
+        let fits = Sizes::scale(look.plan, original, target).check_scale();
+        fits.map_err(|mismatch| Turn::misfit(mismatch.to_string()).record(record.clone()))?;
+        if let Some(why) = self.unsettled(object) {
+            return Err(Turn::wait(why).record(record));
+        }
+        if let Some(why) = foreign_controller(object, look.owner) {
+            return Err(Turn::fail(why).record(record));
+        }
+        let message = format!("{} goes from {original} to {target} pods", named(object));
+        Ok(Turn::done().note("Scale Verified", message).record(record))
+    }
+
+    fn sizes<'a>(look: &Look<'a>) -> Result<(&'a Json, Sizes<'a>, i64), Turn> {
+        let target = look.target_size()?;
+        let object = look.target.ok_or_else(|| Turn::wait("the workload to scale is not there"))?;
+        let original = look.status.rollout_original_size.filter(|size| *size >= 0).map(i64::from);
+        let original = original
+            .ok_or_else(|| Turn::fail("status.rolloutOriginalSize is not known any more; begin anew"))?;
+        let sizes = Sizes::scale(look.plan, original, target);
+        Ok((object, sizes, sizes.goal(look.batch())))
+    }
+
+    fn checked(look: &Look<'_>) -> Result<Turn, Turn> {
+        let (object, sizes, goal) = Self::sizes(look)?;
+        let ready = number(object, "/status/readyReplicas");
+        let record = Record { upgraded_ready: Some(ready), ..Record::default() };
+        let is_there = if sizes.goal(sizes_end(&sizes)) >= sizes.goal(-1) {
+            ready + sizes.max_unavailable(look.batch()) >= goal
+        } else {
+            ready <= goal
+        };
+        if !is_there {
+            let message = format!("the batch is not ready yet: {ready} pods are ready, and {goal} shall be");
+            return Err(Turn::wait(message).record(record));
+        }
+        let message = format!("batch {} is there: {ready} pods are ready", look.batch());
+        Ok(Turn::done().note("Batch Available", message).record(record))
+    }
+}
+
+/// An index behind all batches.
+fn sizes_end(sizes: &Sizes<'_>) -> i64 {
+    i64::try_from(sizes.count()).unwrap_or(i64::MAX)
+}
+
+/// What was rolled out must lie between the ends of the batch before and of this one, whichever way it goes.
+pub(super) fn check_upgraded(look: &Look<'_>, sizes: &Sizes<'_>) -> Result<(), Turn> {
+    let upgraded = i64::from(look.status.upgraded_replicas);
+    let (before, goal) = (sizes.goal(look.batch() - 1), sizes.goal(look.batch()));
+    if (before.min(goal)..=before.max(goal)).contains(&upgraded) {
+        return Ok(());
+    }
+    Err(Turn::fail(format!(
+        "the status does not agree with the plan: {upgraded} pods are upgraded in batch {}, which leads from {before} to {goal}",
+        look.batch()
+    )))
+}
+
+impl Workload for Scale {
+    fn verify(&self, look: &Look<'_>) -> Turn {
+        self.verified(look).unwrap_or_else(|turn| turn)
+    }
+
+    fn initialize(&self, look: &Look<'_>) -> Turn {
+        let Some(object) = look.target else { return Turn::wait("the workload to scale is not there") };
+        let fields = self.paused().map_or_else(|| json!({}), |pointer| field(pointer, json!(false)));
+        match claim(object, look.owner, fields) {
+            Err(turn) => turn,
+            Ok(None) => Turn::done(),
+            Ok(write) => {
+                let message = format!("{} belongs to the rollout", named(object));
+                Turn::done().write(write).note("Scale Initialized", message)
+            }
+        }
+    }
+
+    fn roll_batch(&self, look: &Look<'_>) -> Turn {
+        let (object, _, goal) = match Self::sizes(look) {
+            Ok(sizes) => sizes,
+            Err(turn) => return turn,
+        };
+        let turn = Turn::done().record(Record { upgraded: Some(goal), ..Record::default() });
+        if size(object) == goal {
+            return turn;
+        }
+        let message = format!("{} goes from {} to {goal} pods", named(object), size(object));
+        turn.write([patch(object, json!({"spec": {"replicas": goal}}))]).note("Batch Rollout", message)
+    }
+
+    fn check_batch(&self, look: &Look<'_>) -> Turn {
+        Self::checked(look).unwrap_or_else(|turn| turn)
+    }
+
+    fn finalize_batch(&self, look: &Look<'_>) -> Turn {
+        let check = || {
+            look.check_partition()?;
+            let (_, sizes, _) = Self::sizes(look)?;
+            check_upgraded(look, &sizes)
+        };
+        check().map_or_else(|turn| turn, |()| Turn::done())
+    }
+
+    fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn {
+        let Some(write) = look.target.and_then(|object| release(object, look.owner, json!({}))) else {
+            return Turn::done();
+        };
+        let message = format!("the workload is released, succeeded: {succeeded}");
+        Turn::done().write([write]).note("Scale Finalized", message)
+    }
+}
