@@ -9,11 +9,17 @@ use std::time::{Duration, Instant};
 use crate::command;
 
 mod cluster;
+mod manager;
 
 /// Runs of one command; the minimum is the steady figure, the median what a person meets.
 const RUNS: usize = 30;
 /// `up` does more work and is run less often.
 const RUNS_UP: usize = 5;
+
+/// Prints the figures of the manager and its webhooks.
+pub(crate) fn of_the_manager() -> Result<(), String> {
+    manager::run()
+}
 
 /// Prints every figure.
 pub(crate) fn run() -> Result<(), String> {
@@ -36,7 +42,7 @@ pub(crate) fn run() -> Result<(), String> {
     } else {
         println!("skipped: figures of a real control plane; run under `e2e/controlplane/with.sh`");
     }
-    let figures: [&[&str]; 6] = [
+    let figures: [&[&str]; 5] = [
         &["--release", "--package", "vela-engine", "--test", "engine", "--", "timed", "--nocapture"],
         &["--release", "--package", "vela-cue", "--test", "cue", "--", "--ignored", "--nocapture"],
         &[
@@ -46,17 +52,6 @@ pub(crate) fn run() -> Result<(), String> {
             "--test",
             "apiserver",
             "--",
-            "--ignored",
-            "--nocapture",
-        ],
-        &[
-            "--release",
-            "--package",
-            "vela-runtime",
-            "--test",
-            "runtime",
-            "--",
-            "figures",
             "--ignored",
             "--nocapture",
         ],
@@ -77,7 +72,7 @@ pub(crate) fn run() -> Result<(), String> {
         command::cargo(&[&["test", "--quiet"], arguments].concat())?;
     }
     command::cargo(&["bench", "--quiet", "--package", "vela-engine"])?;
-    Ok(())
+    manager::run()
 }
 
 fn time(name: &str, program: &Path, arguments: &[&str], home: &Path, runs: usize) -> Result<(), String> {
