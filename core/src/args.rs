@@ -87,6 +87,9 @@ pub(crate) struct LogArgs {
     #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "true", default_missing_value = "true", value_name = "BOOL")]
     pub(crate) log_compress: bool,
+    /// Send spans to the collector at this address as OTLP over HTTP (JSON); nothing sends none.
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", default_value = "", value_name = "URL")]
+    pub(crate) otlp_endpoint: String,
     /// Megabytes after which the log file is rotated; 0 never rotates it.
     #[arg(long, default_value_t = 1024, value_name = "MB")]
     pub(crate) log_file_max_size: u32,

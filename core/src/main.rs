@@ -2,6 +2,7 @@
 
 mod args;
 mod log_file;
+mod otlp;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,11 +10,15 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{EnvFilter, LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer, Registry};
 use vela_core::{Controllers, Options, Stop};
 
 use args::{Args, LogArgs, LogFormat};
 use log_file::{LogFile, Rotation};
+use otlp::Exporter;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const MEGABYTE: u64 = 1024 * 1024;
@@ -28,32 +33,50 @@ async fn main() -> ExitCode {
             return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
     };
-    if let Err(error) = start_log(&args.log) {
-        eprintln!("vela-core: {error}");
-        return ExitCode::FAILURE;
-    }
-    match run(args).await {
-        Ok(()) => ExitCode::SUCCESS,
+    // All TLS goes through one provider; a second call would only find it already there.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let exporter = match start_log(&args.log) {
+        Ok(exporter) => exporter,
         Err(error) => {
-            tracing::error!("{error}");
-            ExitCode::FAILURE
+            eprintln!("vela-core: {error}");
+            return ExitCode::FAILURE;
         }
+    };
+    let outcome = run(args).await;
+    if let Err(error) = &outcome {
+        tracing::error!("{error}");
     }
+    if let Some(exporter) = exporter {
+        exporter.end().await;
+    }
+    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn start_log(args: &LogArgs) -> Result<(), String> {
+/// Log lines, and spans for a collector if one was named.
+fn start_log(args: &LogArgs) -> Result<Option<Exporter>, String> {
     let level = if args.log_debug { "debug" } else { args.log_level.as_str() };
     let filter = EnvFilter::try_new(level).map_err(|error| {
         format!("invalid value for --log-level: {error}; write a level such as info or debug")
     })?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter);
+    let (exporter, spans) = match args.otlp_endpoint.as_str() {
+        "" => (None, None),
+        endpoint => Exporter::start(endpoint).map(|(exporter, spans)| (Some(exporter), Some(spans)))?,
+    };
+    // Of our own rooms only: the exporter's requests would become spans that have to be exported.
+    let ours = Targets::new().with_target("vela", LevelFilter::INFO);
+    let lines = log_lines(args)?.with_filter(filter);
+    tracing_subscriber::registry().with(lines).with(spans.map(|spans| spans.with_filter(ours))).init();
+    Ok(exporter)
+}
+
+fn log_lines(args: &LogArgs) -> Result<Box<dyn Layer<Registry> + Send + Sync>, String> {
+    let lines = tracing_subscriber::fmt::layer();
     if args.log_file_path.is_empty() {
-        let log = log.with_writer(std::io::stderr);
-        match args.log_format {
-            LogFormat::Text => log.init(),
-            LogFormat::Json => log.json().init(),
-        }
-        return Ok(());
+        let lines = lines.with_writer(std::io::stderr);
+        return Ok(match args.log_format {
+            LogFormat::Text => lines.boxed(),
+            LogFormat::Json => lines.json().boxed(),
+        });
     }
     let some = |number: u32| (number > 0).then_some(number);
     let rotation = Rotation {
@@ -63,12 +86,11 @@ fn start_log(args: &LogArgs) -> Result<(), String> {
     };
     let file = LogFile::open(Path::new(&args.log_file_path), rotation)
         .map_err(|error| format!("cannot write the log file {}: {error}", args.log_file_path))?;
-    let log = log.with_ansi(false).with_writer(Mutex::new(file));
-    match args.log_format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
-    Ok(())
+    let lines = lines.with_ansi(false).with_writer(Mutex::new(file));
+    Ok(match args.log_format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
+    })
 }
 
 async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
@@ -77,8 +99,6 @@ async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
     for sentence in args.without_effect() {
         tracing::warn!("{sentence}");
     }
-    // All TLS goes through one provider; a second call would only find it already there.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let config = args.config().await?;
     stop_on_signal(process.stop.clone())?;
     tracing::info!(server = %config.cluster_url, "vela-core starts");

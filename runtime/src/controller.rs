@@ -218,8 +218,10 @@ impl Worker {
                 namespace = %item.key.namespace,
                 name = %item.key.name,
                 id = RECONCILES.fetch_add(1, Ordering::Relaxed),
+                result = tracing::field::Empty,
             );
-            let (verdict, result) = self.once(item.key.clone()).instrument(span).await;
+            let (verdict, result) = self.once(item.key.clone()).instrument(span.clone()).await;
+            span.record("result", result);
             self.metrics.reconciled(&self.name, result, began.elapsed());
             self.queue.done(&item.key, verdict);
         }

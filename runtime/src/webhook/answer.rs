@@ -9,6 +9,8 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument as _;
+use tracing::field::Empty;
 
 use super::figures::Figures;
 use super::handler::{Handler, Reply};
@@ -80,11 +82,17 @@ impl Desk {
         let began = Instant::now();
         let _under_way = self.figures.began();
         let path = request.uri().path().to_owned();
+        let span = tracing::info_span!("review", path, status = Empty, result = Empty);
         let until = began + deadline(request.uri().query().unwrap_or_default(), self.limits.deadline);
-        let reply = match self.read(&path, request, until).await {
-            Ok(content) => self.review(path.clone(), content, until).await,
-            Err(refused) => refused,
+        let reply = async {
+            match self.read(&path, request, until).await {
+                Ok(content) => self.review(path.clone(), content, until).await,
+                Err(refused) => refused,
+            }
         };
+        let reply = reply.instrument(span.clone()).await;
+        span.record("status", reply.status);
+        span.record("result", if reply.status == 200 { "success" } else { "error" });
         self.figures.ended(&path, reply.status, began.elapsed());
         if reply.status != 200 {
             let message = reply.body.get("message").and_then(serde_json::Value::as_str).unwrap_or_default();

@@ -1,0 +1,60 @@
+//! Finished spans → the body of one request, as OTLP writes JSON: numbers of 64 bits as texts, ids in hexadecimal.
+
+use serde_json::{Value as Json, json};
+
+use super::layer::{Fields, Finished, Said, Value};
+
+/// What the service is called; collectors group by it.
+const SERVICE: &str = "vela-core";
+/// Work inside a process, neither a server's nor a client's.
+const INTERNAL: u8 = 1;
+/// It went wrong.
+const ERROR: u8 = 2;
+
+pub(super) fn body(spans: &[Finished]) -> Json {
+    let resource = [("service.name", SERVICE), ("service.version", env!("CARGO_PKG_VERSION"))];
+    let resource: Vec<Json> =
+        resource.iter().map(|(name, text)| json!({"key": name, "value": {"stringValue": text}})).collect();
+    json!({"resourceSpans": [{
+        "resource": {"attributes": resource},
+        "scopeSpans": [{"scope": {"name": SERVICE}, "spans": spans.iter().map(span).collect::<Vec<_>>()}],
+    }]})
+}
+
+fn span(finished: &Finished) -> Json {
+    let Finished { trace, id, parent, name, began, ended, fields, said, trouble } = finished;
+    let mut span = json!({
+        "traceId": format!("{trace:032x}"),
+        "spanId": format!("{id:016x}"),
+        "name": name,
+        "kind": INTERNAL,
+        "startTimeUnixNano": began.to_string(),
+        "endTimeUnixNano": ended.to_string(),
+        "attributes": attributes(fields),
+        "events": said.iter().map(event).collect::<Vec<_>>(),
+    });
+    if let Some(parent) = parent {
+        span["parentSpanId"] = json!(format!("{parent:016x}"));
+    }
+    if let Some(trouble) = trouble {
+        span["status"] = json!({"code": ERROR, "message": trouble});
+    }
+    span
+}
+
+fn event(said: &Said) -> Json {
+    json!({"timeUnixNano": said.at.to_string(), "name": said.words, "attributes": attributes(&said.fields)})
+}
+
+fn attributes(fields: &Fields) -> Vec<Json> {
+    let attribute = |(name, value): &(&str, Value)| {
+        let value = match value {
+            Value::Text(text) => json!({"stringValue": text}),
+            Value::Number(number) => json!({"intValue": number.to_string()}),
+            Value::Real(number) => json!({"doubleValue": number}),
+            Value::Flag(flag) => json!({"boolValue": flag}),
+        };
+        json!({"key": name, "value": value})
+    };
+    fields.0.iter().map(attribute).collect()
+}
