@@ -118,7 +118,7 @@ pub(crate) async fn apply(
         Form::Applied => application.acting.clone(),
         Form::Stored { .. } => application.acting.for_books(&hands.context),
     };
-    let pen = Pen::new(hands, application, acting, before, Books { record, stored });
+    let pen = Pen::new(hands, application, acting, before, Books { record, stored, refused: Vec::new() });
     let mut applied = Applied::default();
     let mut done = BTreeSet::new();
     loop {
@@ -134,7 +134,9 @@ pub(crate) async fn apply(
             pen.write(nodes, &mut applied).await?;
         }
     }
-    let Books { mut record, stored } = pen.into_books();
+    let mut books = pen.into_books();
+    books.forget_refused(&hands.records, key).await.map_err(Error::Record)?;
+    let Books { mut record, stored, .. } = books;
     applied.waiting = desired.nodes.len().saturating_sub(done.len());
     if applied.errors.is_empty() && applied.waiting == 0 {
         let proof = Complete { desired };

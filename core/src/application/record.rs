@@ -66,9 +66,30 @@ pub(crate) struct Books {
     pub(crate) record: Record,
     /// What is stored of it.
     pub(crate) stored: ResourceTracker,
+    /// What this lap meant to make first, and may not.
+    pub(crate) refused: Vec<Owned>,
 }
 
 impl Books {
+    /// Forget what was refused: it was never made, and nobody might be allowed to see that when the application goes.
+    pub(crate) async fn forget_refused(
+        &mut self,
+        records: &Records,
+        application: &Key,
+    ) -> Result<(), kube::Error> {
+        if self.refused.is_empty() {
+            return Ok(());
+        }
+        for owned in std::mem::take(&mut self.refused) {
+            if self.record.entries.get(&owned).is_some_and(|entry| entry.uid.is_none()) {
+                self.record.entries.remove(&owned);
+            }
+        }
+        self.record.complete = false;
+        self.stored = records.write(application, &self.record, Some(self.stored.clone())).await?;
+        Ok(())
+    }
+
     /// Forget which object had this name, before another one is made in its place: the former uid would make the new
     /// object somebody else's if the lap ended before the new uid is written.
     pub(crate) async fn forget_former(

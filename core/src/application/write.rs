@@ -96,7 +96,7 @@ impl<'a> Pen<'a> {
     /// lap.
     async fn write_node(&self, node: &Node) -> Result<Part, Cause<Error>> {
         let mut part = Part::default();
-        for piece in &node.pieces {
+        for (at, piece) in node.pieces.iter().enumerate() {
             if self.stop.is_cancelled() {
                 break;
             }
@@ -114,6 +114,12 @@ impl<'a> Pen<'a> {
                     part.live.push((piece.name.clone(), done.object));
                 }
                 Err(Error::Object(error)) => {
+                    if is_forbidden(&error) {
+                        // Those behind it are not begun.
+                        let never_made = node.pieces.iter().skip(at).map(|piece| Owned::of(&piece.object));
+                        let new = never_made.filter(|owned| !self.before.entries.contains_key(owned));
+                        self.books.lock().await.refused.extend(new);
+                    }
                     part.error = Some((piece.name.clone(), self.acting.told(&error)));
                     break;
                 }
@@ -162,4 +168,9 @@ impl<'a> Pen<'a> {
         }
         Ok(done)
     }
+}
+
+/// Nothing was made: the API server asks for the right before anything else.
+fn is_forbidden(error: &runtime_apply::Error) -> bool {
+    matches!(error, runtime_apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 403)
 }

@@ -81,6 +81,12 @@ pub(crate) async fn what_the_author_may_runs_and_what_not_is_refused() {
     told(&world, "Application", "shop", &words).await;
     event(&world, "FailedApply", "on behalf of alice").await;
     assert_eq!(world.get("v1", "ConfigMap", "words").await, None);
+    // What was never made is not on the record, where it would hold up the deletion for those who may not look.
+    let recorded = || async { world.tracker("shop").await.unwrap_or_default().to_string() };
+    until_or("the refused object is forgotten", recorded, |record| {
+        record.contains("Deployment") && !record.contains("ConfigMap")
+    })
+    .await;
     assert!(rights.was_asked("alice", "dev,ops team", "patch deployments.apps"));
     let passed = world.deployment("front").await.unwrap()["metadata"]["annotations"].to_string();
     assert!(!passed.contains("app.oam.dev/username"), "{passed}");

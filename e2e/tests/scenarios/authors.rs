@@ -212,6 +212,14 @@ async fn bob_takes_over_and_loses_his_right(target: &Target, bob: &Cluster) -> R
     })
     .await?;
     grant(admin, "bob", &["secrets"]).await?;
+    // A role counts from the moment the authorizer has seen it.
+    until("bob has lost the right", CONVERGE_DEADLINE, async || {
+        match bob.get("apps/v1", "Deployment", "shop-web").await {
+            Err(error) if error.to_string().contains("forbidden") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await?;
     bob.delete(APP.0, APP.1, "shop").await?;
     told(bob, "shop", &["CannotDelete", "User \"bob\" cannot delete resource \"deployments\""]).await?;
     assert!(admin.get("apps/v1", "Deployment", "shop-web").await?.is_some());

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
+use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
 
 use super::{Applier, Deletion, Error, Guard};
@@ -68,6 +69,19 @@ impl Applier {
         self.delete_once(api_version, kind, key, None, guard, confirm).await
     }
 
+    /// The object as whoever may read it sees it.
+    async fn seen(
+        &self,
+        look: &Api<DynamicObject>,
+        api: &Api<DynamicObject>,
+        key: &Key,
+    ) -> Result<Option<DynamicObject>, kube::Error> {
+        match look.get_opt(&key.name).await {
+            Err(kube::Error::Api(status)) if status.code == 403 => api.get_opt(&key.name).await,
+            looked => looked,
+        }
+    }
+
     async fn delete_once<'a>(
         &self,
         api_version: &str,
@@ -90,7 +104,7 @@ impl Applier {
         let failed = |source| Error::Client { object: object.clone(), source };
         let live = match live {
             Some(live) => live,
-            None => match look.get_opt(&key.name).await.map_err(failed)? {
+            None => match self.seen(&look, &api, key).await.map_err(failed)? {
                 Some(live) => Arc::new(live),
                 None => return Ok(Some(Deletion::Gone)),
             },
