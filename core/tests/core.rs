@@ -9,6 +9,7 @@ mod scenarios {
     pub(crate) mod access;
     mod authors;
     pub(crate) mod broken;
+    mod confidential;
     mod configuration;
     pub(crate) mod core_kinds;
     pub(crate) mod counts;

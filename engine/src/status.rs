@@ -1,5 +1,7 @@
 //! (Graph, Observed) → the status an Application shows; may not read a clock: the caller says what time it is.
 
+use std::borrow::Cow;
+
 use serde_json::{Value as Json, json};
 
 use crate::diagnostic::Diagnostics;
@@ -8,6 +10,7 @@ use crate::health::{self, ComponentHealth};
 use crate::manifest::Document;
 use crate::observed::{ObjectKey, Observed};
 use crate::render::Templates;
+use crate::secrets::Secrets;
 
 /// What an application is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,6 +228,24 @@ impl Status {
     pub fn not_deleted(application: &Document, error: String) -> Self {
         let conditions = vec![Condition::bad(ConditionType::Ready, "CannotDelete", error)];
         Self { conditions, ..Self::deleting(application) }
+    }
+
+    /// What people read in it, without what is confidential. Before it is compared with the former one, which has none.
+    pub fn hide(&mut self, secrets: &Secrets) {
+        let hide = |text: &mut String| {
+            if let Cow::Owned(hidden) = secrets.hide(text) {
+                *text = hidden;
+            }
+        };
+        self.conditions.iter_mut().for_each(|condition| hide(&mut condition.message));
+        for health in self.services.iter_mut().map(|service| &mut service.health) {
+            hide(&mut health.workload.message);
+            health.details.values_mut().for_each(hide);
+            for trait_ in &mut health.traits {
+                hide(&mut trait_.health.message);
+                trait_.details.values_mut().for_each(hide);
+            }
+        }
     }
 
     /// The status to write: `previous` is the one written before, `now` an RFC 3339 time. Equal content

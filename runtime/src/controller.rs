@@ -54,6 +54,16 @@ impl Failure {
     pub fn terminal(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Terminal(error.into())
     }
+
+    /// The same in other words, which leave out what a log may not repeat.
+    #[must_use]
+    pub fn reworded(self, words: impl FnOnce(&str) -> String) -> Self {
+        let said = words(&self.to_string());
+        match self {
+            Self::Retry(_) => Self::retry(said),
+            Self::Terminal(_) => Self::terminal(said),
+        }
+    }
 }
 
 impl From<kube::Error> for Failure {

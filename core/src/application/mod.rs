@@ -27,8 +27,8 @@ use vela_engine::render::processing;
 use vela_engine::revision::Previous;
 use vela_engine::status::{ConditionType, Status, status};
 use vela_engine::{
-    Code, Definition, Diagnostic, Diagnostics, Document, Graph, Snapshot, Templates, graph, parse, plan,
-    render, revision,
+    Code, Definition, Diagnostic, Diagnostics, Document, Graph, Secrets, Snapshot, Templates, graph, parse,
+    plan, render, revision,
 };
 use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::controller::controller_owner;
@@ -63,6 +63,14 @@ pub(crate) struct Hands {
     answers: ask::Known,
     /// Who waits for which user configuration.
     interests: Interests,
+}
+
+/// What a lap comes upon, for what people are told.
+#[derive(Default)]
+struct Heard {
+    warnings: Diagnostics,
+    /// What is confidential in the application, in what it reads and in what it makes.
+    secrets: Secrets,
 }
 
 /// A lap that ended early: in which phase, with what, and what to do about it.
@@ -183,9 +191,10 @@ impl Reconciler for Hands {
         }
         let document = Document::from_object(to_json(&application));
         let old = document.value().get("status").cloned();
-        let mut warnings = Diagnostics::new();
-        let lap = self.lap(&key, &application, &document, &mut warnings).await;
-        let (status, retry, complete, again) = match lap {
+        let mut heard = Heard::default();
+        heard.secrets.add(document.value());
+        let lap = self.lap(&key, &application, &document, &mut heard).await;
+        let (mut status, retry, complete, again) = match lap {
             Ok((status, applied)) => (status, !applied.errors.is_empty(), applied.complete, applied.again),
             Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
             Err(Stopped { then: Then::Woken, .. }) => return Ok(Action::Done),
@@ -194,8 +203,10 @@ impl Reconciler for Hands {
                 (status, stopped.then == Then::Retry, false, None)
             }
         };
+        status.hide(&heard.secrets);
         let status = status.to_json(old.as_ref(), &conditions::now());
         if crate::status::write(&self.api(&key), &self.applications, &application, &status).await? {
+            let warnings = heard.secrets.hide(&heard.warnings.to_string()).into_owned();
             report::tell(&self.context.events, &application, &status, &warnings).await;
         }
         if complete && let Some(current) = status["latestRevision"]["name"].as_str() {
@@ -215,7 +226,7 @@ impl Hands {
         key: &Key,
         application: &DynamicObject,
         document: &Document,
-        warnings: &mut Diagnostics,
+        heard: &mut Heard,
     ) -> Result<(Status, Applied), Stopped> {
         use ConditionType::{Revision, Workflow};
         let acting = Acting::for_author(&self.context, application);
@@ -223,10 +234,11 @@ impl Hands {
             let error = Diagnostic::error(Code::Refused, nobody.to_string());
             Stopped::wrong(ConditionType::Parsed, error.into())
         })?;
-        let snapshot = self.snapshot(key, document, &acting).await?;
+        let snapshot = self.snapshot(key, document, &acting, &mut heard.secrets).await?;
         let previous = self.revisions.previous(document, key);
         let graph = self.answered(key, document, &snapshot, previous.as_ref()).await?;
-        warnings.extend(graph.warnings().clone());
+        heard.warnings.extend(graph.warnings().clone());
+        graph.objects().for_each(|rendered| heard.secrets.add(&rendered.object));
         let held = self.hold(key, application).await;
         held.map_err(|error| Stopped::write(Workflow, &error, Some(&error)))?;
         let recorded = self.revisions.record(application, graph.revision()).await;
@@ -263,7 +275,13 @@ impl Hands {
 
     /// Everything that the application names, as the caches have it; of configurations only that and when they change
     /// is watched, since a cluster may have very many.
-    async fn snapshot(&self, key: &Key, document: &Document, acting: &Acting) -> Result<Snapshot, Stopped> {
+    async fn snapshot(
+        &self,
+        key: &Key,
+        document: &Document,
+        acting: &Acting,
+        secrets: &mut Secrets,
+    ) -> Result<Snapshot, Stopped> {
         let wrong = |error| match error {
             fetch::Error::Definition(error) => Stopped::wrong(ConditionType::Parsed, error),
             error => Stopped::trouble(ConditionType::Parsed, &error),
@@ -287,6 +305,7 @@ impl Hands {
                 let mut found = to_json(&found);
                 found["apiVersion"] = json!(config.api_version);
                 found["kind"] = json!(config.kind);
+                secrets.add(&found);
                 snapshot.insert_object(found);
             }
         }
@@ -386,6 +405,9 @@ impl Hands {
         let acting = Acting::for_author(&self.context, application)
             .unwrap_or_else(|nobody| Acting::for_nobody(&self.context, &nobody));
         let finalized = finalize::finalize(self, &owned::Application::of(application, acting)).await;
+        let mut secrets = Secrets::default();
+        secrets.add(&to_json(application));
+        let finalized = finalized.map_err(|error| secrets.hide(&error.to_string()).into_owned());
         if matches!(finalized, Ok(true)) {
             return match self.set_finalizers(key, application, &others).await {
                 Err(kube::Error::Api(status)) if status.code == 404 => Ok(Action::Done),
@@ -399,13 +421,13 @@ impl Hands {
         let old = document.value().get("status").cloned();
         let status = match &finalized {
             Ok(_) => Status::deleting(&document),
-            Err(error) => Status::not_deleted(&document, error.to_string()),
+            Err(error) => Status::not_deleted(&document, error.clone()),
         };
         let status = status.to_json(old.as_ref(), &conditions::now());
         let told = crate::status::write(&self.api(key), &self.applications, application, &status).await?;
         if let (true, Err(error)) = (told, &finalized) {
             let regarding = vela_runtime::events::reference(application);
-            self.context.events.warning(&regarding, "FailedDelete", &error.to_string()).await;
+            self.context.events.warning(&regarding, "FailedDelete", error).await;
         }
         finalized.map(|_| Action::Done).map_err(Failure::retry)
     }

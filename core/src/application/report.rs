@@ -2,7 +2,6 @@
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_engine::Diagnostics;
 use vela_runtime::events::{Events, reference};
 
 /// Condition, reason of its event when it turns true, and when it turns false.
@@ -15,12 +14,12 @@ const TOLD: [(&str, &str, &str); 5] = [
 ];
 
 /// Tell what is new in the status, compared with the one before.
-pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value, warnings: &Diagnostics) {
+pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value, warnings: &str) {
     let regarding = reference(object);
     let old = object.data.get("status").cloned().unwrap_or(Value::Null);
     let new_revision = old["latestRevision"]["name"] != status["latestRevision"]["name"];
     if !warnings.is_empty() && old["observedGeneration"] != status["observedGeneration"] {
-        events.warning(&regarding, "Doubtful", &warnings.to_string()).await;
+        events.warning(&regarding, "Doubtful", warnings).await;
     }
     for (type_, good, bad) in TOLD {
         let (before, now) = (condition(&old, type_), condition(status, type_));

@@ -14,7 +14,7 @@ use vela_crds::annotations::LAST_APPLIED_CONFIGURATION;
 use vela_engine::application_configuration::data::{self as flow, StorePlan, World};
 use vela_engine::application_configuration::render::{Rendered, annotate_last_applied};
 use vela_engine::application_configuration::status::message;
-use vela_engine::{Code, Diagnostic, Diagnostics, ObjectKey};
+use vela_engine::{Code, Diagnostic, Diagnostics, ObjectKey, Secrets};
 use vela_runtime::cache::version_of;
 use vela_runtime::interest::{Error, Interests, Look};
 use vela_runtime::queue::Queue;
@@ -76,6 +76,7 @@ pub(super) async fn fill(
     configuration: &Key,
     acting: &Acting,
     rendered: &mut Rendered,
+    secrets: &mut Secrets,
 ) -> Result<Vec<StorePlan>, Stopped> {
     let wanted = flow::wanted(rendered);
     if wanted.is_empty() {
@@ -108,7 +109,9 @@ pub(super) async fn fill(
             Err(error) => return Err(Stopped::Trouble(Failure::retry(error))),
         };
         if let Some(object) = object {
-            world.insert(key.clone(), to_json(&object));
+            let content = to_json(&object);
+            secrets.add(&content);
+            world.insert(key.clone(), content);
             memory.read.insert(key, object);
         }
     }

@@ -4,8 +4,8 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_engine::application_configuration::data::StorePlan;
 use vela_engine::application_configuration::status::{self, Complete};
-use vela_engine::application_configuration::{ApplyOnce, Graph, graph, parse, render};
-use vela_engine::{Document, Snapshot};
+use vela_engine::application_configuration::{ApplyOnce, Graph, graph, parse, references, render};
+use vela_engine::{Document, Secrets, Snapshot};
 use vela_runtime::{Action, Key};
 
 use super::apply::{self, Order};
@@ -33,13 +33,14 @@ pub(super) async fn run(
     configuration: &DynamicObject,
     document: &Document,
     now: &str,
+    secrets: &mut Secrets,
 ) -> Result<Lap, Stopped> {
     let before = crate::hooks::run(&hands.context.hooks.before, document.value()).await;
     before.map_err(|error| Wrong::new(Phase::Before, error.message).again(error.again))?;
     let mode = mode(hands, document)?;
     let acting = hands.acting(configuration).await?;
     let acting = acting.map_err(|nobody| Wrong::new(Phase::Apply, nobody.to_string()))?;
-    let (graph, plans) = meaning(hands, key, document, &acting).await?;
+    let (graph, plans) = meaning(hands, key, document, &acting, secrets).await?;
     elsewhere::hold(hands, key, configuration, &graph).await?;
     let status = record(hands, key, configuration, &graph).await?;
     let uid = configuration.metadata.uid.clone().unwrap_or_default();
@@ -82,13 +83,19 @@ async fn meaning(
     key: &Key,
     document: &Document,
     acting: &Acting,
+    secrets: &mut Secrets,
 ) -> Result<(Graph, Vec<StorePlan>), Stopped> {
     let snapshot = fetch::fetch(hands, key, document).await?;
+    for component in references(document, &snapshot).objects.iter().filter_map(|key| snapshot.object(key)) {
+        secrets.add(component);
+    }
     await_revisions(document, &snapshot)?;
     let wrong = |found| Wrong::new(Phase::Render, status::message(&found));
     let parsed = parse::parse(document, &snapshot).map_err(wrong)?;
     let mut rendered = render::render(&parsed, &snapshot).map_err(wrong)?;
-    let plans = data::fill(hands, key, acting, &mut rendered).await?;
+    let plans = data::fill(hands, key, acting, &mut rendered, secrets).await?;
+    let objects = rendered.components().iter().flat_map(|component| component.objects());
+    objects.for_each(|rendered| secrets.add(&rendered.object));
     Ok((graph::graph(rendered).map_err(wrong)?, plans))
 }
 

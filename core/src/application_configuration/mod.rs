@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use vela_crds::annotations::STAMPS;
 use vela_crds::{Application, ApplicationConfiguration, Component, HealthScope, finalizers};
-use vela_engine::Document;
 use vela_engine::application_configuration::{is_passive, status};
+use vela_engine::{Document, Secrets};
 use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, conditions};
@@ -115,6 +115,25 @@ fn author_changed(change: &Change, configurations: &Informer) -> Vec<Key> {
     stored.iter().map(|configuration| Key::of(configuration)).collect()
 }
 
+/// What came of a lap, without what is confidential in what people are told.
+fn hidden(lap: Result<lap::Lap, Stopped>, secrets: &Secrets) -> Result<lap::Lap, Stopped> {
+    match lap {
+        Ok(mut lap) => {
+            let waits = lap.status.pointer_mut("/dependency/unsatisfied").and_then(Value::as_array_mut);
+            for wait in waits.into_iter().flatten() {
+                wait.get_mut("reason").into_iter().for_each(|reason| secrets.hide_in(reason));
+            }
+            lap.wrong = lap.wrong.map(|wrong| wrong.hide(secrets));
+            Ok(lap)
+        }
+        Err(Stopped::Wrong(wrong)) => Err(wrong.hide(secrets).into()),
+        Err(Stopped::Trouble(failure)) => {
+            Err(Stopped::Trouble(failure.reworded(|said| secrets.hide(said).into_owned())))
+        }
+        Err(Stopped::NotYet) => Err(Stopped::NotYet),
+    }
+}
+
 /// What a configuration names: the words that the terms of the index begin with.
 const COMPONENT: &str = "component";
 const REVISION: &str = "revision";
@@ -174,12 +193,14 @@ impl Reconciler for Hands {
             return self.set_finalizers(&key, &configuration, &held).await;
         }
         let now = conditions::now();
-        let lap = lap::run(self, &key, &configuration, &document, &now).await;
+        let mut secrets = Secrets::default();
+        secrets.add(document.value());
+        let lap = lap::run(self, &key, &configuration, &document, &now, &mut secrets).await;
         let lap = match crate::hooks::run(&self.context.hooks.after, document.value()).await {
             Ok(()) => lap,
             Err(error) => Err(Wrong::new(Phase::After, error.message).again(error.again).into()),
         };
-        self.report(&key, &configuration, &document, lap, &now).await
+        self.report(&key, &configuration, &document, hidden(lap, &secrets), &now).await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use vela_engine::Secrets;
 use vela_runtime::{Action, Failure};
 
 /// A part of the lap.
@@ -71,6 +72,12 @@ impl Wrong {
 
     pub(super) fn templating(mut self, templating: bool) -> Self {
         self.templating = templating;
+        self
+    }
+
+    /// The same without what is confidential.
+    pub(super) fn hide(mut self, secrets: &Secrets) -> Self {
+        self.message = secrets.hide(&self.message).into_owned();
         self
     }
 

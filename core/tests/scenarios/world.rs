@@ -220,6 +220,11 @@ impl World {
         .await;
     }
 
+    /// What the controllers have counted since their start, as `/metrics` shows it.
+    pub(crate) fn metrics(&self) -> String {
+        self.running.as_ref().unwrap().counts.text()
+    }
+
     /// How often a controller has reconciled since its start.
     pub(crate) fn reconciles(&self, controller: &str) -> u64 {
         self.running.as_ref().unwrap().counts.reconciles(controller)
