@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use vela_core::options::{ApplyOnce, Capability, Generations, Hook};
+use vela_core::options::{ApplyOnce, Capability, Generations, Hook, Reach};
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
 
 use values::{Listen, boolean, duration};
@@ -126,6 +126,10 @@ struct BehaviourArgs {
     /// Ask this address before a component revision is cut.
     #[arg(long, default_value = "", value_name = "URL")]
     custom_revision_hook_url: String,
+    /// Let URLs that users write (processing.http) lead to this machine's loopback, for a process on their own machine.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    allow_loopback_requests: bool,
     /// Standard controllers that do not run: all, or some of metrics,podspecworkload,route,autoscale.
     #[arg(long, default_value = "", value_name = "LIST")]
     disable_caps: String,
@@ -253,6 +257,7 @@ impl BehaviourArgs {
             first_namespace: Some(self.definition_namespace.clone()).filter(|name| !name.is_empty()),
             generations,
             authenticate_application,
+            reach: if self.allow_loopback_requests { Reach::ServicesAndLoopback } else { Reach::Services },
         })
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
 pub use vela_engine::application_configuration::ApplyOnce;
+pub use vela_runtime::outside::Reach;
 
 /// Objects of one kind reconciled at the same time unless told otherwise.
 pub const CONCURRENT_RECONCILES: usize = 4;
@@ -57,6 +58,8 @@ pub struct Options {
     pub generations: Generations,
     /// Whether an application can do only what its author could.
     pub authenticate_application: bool,
+    /// Which addresses may be asked because a URL in an object of a user says so.
+    pub reach: Reach,
 }
 
 impl Default for Options {
@@ -76,6 +79,7 @@ impl Default for Options {
             first_namespace: None,
             generations: Generations::default(),
             authenticate_application: false,
+            reach: Reach::Services,
         }
     }
 }

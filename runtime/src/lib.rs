@@ -16,6 +16,7 @@
 //! | [`readiness`] | a live object → ready or not, and why |
 //! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
 //! | [`on_behalf`] | a client and a name → a client that asks in that name |
+//! | [`outside`] | a URL that somebody wrote → an answer from an address that was looked at |
 //! | [`owner`] | an object → who controls it |
 //! | [`discovery`] | group, version, kind → resource |
 //! | [`openapi`] | a group version → its published schemas |
@@ -42,6 +43,7 @@ pub mod manager;
 pub mod metrics;
 pub mod on_behalf;
 pub mod openapi;
+pub mod outside;
 pub mod owner;
 mod pace;
 pub mod queue;

@@ -33,6 +33,7 @@ use vela_engine::{
 use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;
+use vela_runtime::outside::Outside;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
 use crate::author::Acting;
@@ -61,6 +62,8 @@ pub(crate) struct Hands {
     templates: Arc<Templates>,
     quiet: Quiet,
     answers: ask::Known,
+    /// Asks what traits ask of elsewhere; or why nothing can be asked.
+    outside: Result<Outside, String>,
     /// Who waits for which user configuration.
     interests: Interests,
 }
@@ -127,6 +130,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         templates: Arc::new(Templates::default()),
         quiet: Quiet::default(),
         answers: ask::Known::default(),
+        outside: ask::outside(context.options.reach),
         interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[])
             .metadata_only(),
     };
@@ -338,7 +342,9 @@ impl Hands {
             if requests.is_empty() {
                 return self.succeeded(graph).await;
             }
-            let asked = ask::ask(&requests, &mut answers).await;
+            let outside =
+                self.outside.as_ref().map_err(|error| Stopped::trouble(ConditionType::Render, error))?;
+            let asked = ask::ask(outside, &requests, &mut answers).await;
             asked.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
             self.answers.keep(key, &content, &answers);
         }

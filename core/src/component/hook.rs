@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Limited};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use vela_runtime::Key;
+use vela_runtime::outside::{self, Limits, Outside, Reach};
 use vela_runtime::queue::{Queue, backoff};
 
 use crate::options;
@@ -55,8 +55,8 @@ fn lock(state: &State) -> MutexGuard<'_, BTreeMap<Key, Asked>> {
 
 /// The hook of a process.
 pub(super) struct RevisionHook {
-    client: kube::Client,
-    path: String,
+    outside: Outside,
+    uri: http::Uri,
     state: State,
     turns: Arc<Semaphore>,
     tasks: Mutex<JoinSet<()>>,
@@ -64,21 +64,14 @@ pub(super) struct RevisionHook {
 }
 
 impl RevisionHook {
-    /// A hook at this address. The client follows no redirect, so nothing is ever sent to another host.
-    pub(super) fn new(hook: &options::Hook) -> Result<Self, kube::Error> {
-        let uri = hook.uri();
-        let mut parts = http::uri::Parts::default();
-        parts.scheme = uri.scheme().cloned();
-        parts.authority = uri.authority().cloned();
-        parts.path_and_query = Some(http::uri::PathAndQuery::from_static("/"));
-        let server = http::Uri::from_parts(parts).map_err(|error| kube::Error::HttpError(error.into()))?;
-        let mut config = kube::Config::new(server);
-        config.connect_timeout = Some(CONNECT_TIMEOUT);
-        config.read_timeout = Some(TOTAL_TIMEOUT);
-        config.write_timeout = Some(TOTAL_TIMEOUT);
+    /// A hook at this address. An operator gave it, so it may be anywhere, also beside us in the pod; no redirect is
+    /// followed, so nothing is ever sent to another host.
+    pub(super) fn new(hook: &options::Hook) -> Result<Self, outside::Error> {
+        let limits =
+            Limits { connect: CONNECT_TIMEOUT, total: TOTAL_TIMEOUT, answer_bytes: ANSWER_BYTES_AT_MOST };
         Ok(Self {
-            client: kube::Client::try_from(config)?,
-            path: uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str).to_owned(),
+            outside: Outside::new(Reach::Anywhere, limits)?,
+            uri: hook.uri().clone(),
             state: State::default(),
             turns: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
             tasks: Mutex::default(),
@@ -129,17 +122,14 @@ impl RevisionHook {
     }
 
     fn send(&self, key: Key, content: Content, body: String) {
-        let (client, path, turns) = (self.client.clone(), self.path.clone(), self.turns.clone());
+        let (outside, uri, turns) = (self.outside.clone(), self.uri.clone(), self.turns.clone());
         let state = self.state.clone();
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
             let turn = turns.acquire().await;
-            let outcome = match tokio::time::timeout(TOTAL_TIMEOUT, post(&client, &path, body)).await {
-                Ok(outcome) => outcome,
-                Err(_) => Err(format!("no answer within {} s", TOTAL_TIMEOUT.as_secs())),
-            };
+            let outcome = post(&outside, &uri, body).await;
             drop(turn);
             if let Some(asked) = lock(&state).get_mut(&key).filter(|asked| asked.content == content) {
                 asked.running = false;
@@ -152,34 +142,17 @@ impl RevisionHook {
     }
 }
 
-async fn post(client: &kube::Client, path: &str, body: String) -> Result<Vec<u8>, String> {
-    let request = http::Request::post(path)
+async fn post(outside: &Outside, uri: &http::Uri, body: String) -> Result<Vec<u8>, String> {
+    let request = http::Request::post(uri)
         .header(http::header::CONTENT_TYPE, "application/json")
-        .body(kube::client::Body::from(body.into_bytes()))
+        .body(body.into_bytes())
         .map_err(|error| error.to_string())?;
-    let response = client.send(request).await.map_err(|error| explain(&error))?;
-    if response.status() != http::StatusCode::OK {
-        return Err(format!("it answered {}; only 200 counts", response.status().as_u16()));
-    }
-    let body = Limited::new(response.into_body(), ANSWER_BYTES_AT_MOST).collect().await;
-    let body = body.map_err(|error| match error.downcast_ref::<http_body_util::LengthLimitError>() {
-        Some(_) => format!("its answer is larger than {ANSWER_BYTES_AT_MOST} bytes"),
-        None => format!("its answer broke off: {error}"),
+    let answer = outside.ask(request).await.map_err(|error| match error {
+        outside::Error::Long(bytes) => format!("its answer is larger than {bytes} bytes"),
+        error => error.to_string(),
     })?;
-    Ok(body.to_bytes().to_vec())
-}
-
-/// The error with what caused it: the client's own words only say that something failed.
-fn explain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let words = cause.to_string();
-        if !text.contains(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        source = cause.source();
+    if answer.status != http::StatusCode::OK {
+        return Err(format!("it answered {}; only 200 counts", answer.status.as_u16()));
     }
-    text
+    Ok(answer.body.to_vec())
 }

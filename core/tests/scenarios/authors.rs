@@ -188,14 +188,17 @@ async fn the_old_form_acts_for_its_author_through_its_configuration() {
     world.patch(NEW, "Application", "shop", patch).await;
     told(&world, AC, "shop", &["User \"bob\" cannot", "deployments"]).await;
     rights.grant("bob", WEB);
-    world.phase("shop", "running").await;
+    let image = || async {
+        let front = world.deployment("front").await.unwrap();
+        front["spec"]["template"]["spec"]["containers"][0]["image"].clone()
+    };
+    until_or("bob's image", image, |image| image == "nginx:2").await;
     let strip = json!({"metadata": {"annotations": null}, "spec": {"components": old("nginx:3")}});
     world.patch(NEW, "Application", "shop", strip).await;
     told(&world, "Application", "shop", &["not executed"]).await;
     world.delete(NEW, "Application", "shop").await;
     told(&world, "Application", "shop", &["CannotDelete"]).await;
-    let front = world.deployment("front").await.unwrap();
-    assert_eq!(front["spec"]["template"]["spec"]["containers"][0]["image"], "nginx:2");
+    assert_eq!(image().await, "nginx:2");
     world.patch(NEW, "Application", "shop", json!({"metadata": {"annotations": stamp("bob", "")}})).await;
     world.gone(NEW, "Application", "shop").await;
 }

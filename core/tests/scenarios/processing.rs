@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+use vela_core::options::Reach;
+use vela_core::{Options, Process};
+
 use super::world::{World, application, until_or};
 
 const OAM: &str = "core.oam.dev/v1beta1";
@@ -33,7 +36,10 @@ async fn server(body: &'static str) -> (String, Arc<AtomicUsize>) {
 }
 
 async fn world(url: &str) -> World {
-    let world = World::new().await;
+    let mut world = World::without_controllers().await;
+    // The servers of these scenarios are on this machine.
+    let options = Options { reach: Reach::ServicesAndLoopback, ..Options::default() };
+    world.start_as(Process { options, ..Process::default() });
     let template = r#"
 processing: {
 	output: token: *"" | string

@@ -8,7 +8,8 @@ use kube::Client;
 use tokio::task::JoinHandle;
 use vela_apiserver::store::Store;
 use vela_apiserver::{ApiServer, Served};
-use vela_core::{Controllers, Process, Stop};
+use vela_core::options::Reach;
+use vela_core::{Controllers, Options, Process, Stop};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
@@ -46,7 +47,9 @@ impl Local {
         }
         local.install().await?;
         if purpose == Purpose::Change {
-            let process = Process { stop, ..Process::default() };
+            // Who types here is at home on this machine.
+            let options = Options { reach: Reach::ServicesAndLoopback, ..Options::default() };
+            let process = Process { options, stop, ..Process::default() };
             local.controllers = Some(tokio::spawn(Controllers::run(local.client("default"), process)));
         }
         Ok(local)
