@@ -8,6 +8,7 @@ use vela_runtime::{Applier, Cache, Discovery};
 use crate::author::Authors;
 use crate::hooks::Hooks;
 use crate::options::Options;
+use crate::outbound::Outbound;
 
 /// Field manager of everything this controller owns on objects.
 pub(crate) const FIELD_MANAGER: &str = "vela-core";
@@ -31,6 +32,8 @@ pub struct Context {
     pub hooks: Arc<Hooks>,
     /// On whose behalf applications are executed; nothing where the controllers act for themselves.
     pub(crate) authors: Option<Arc<Authors>>,
+    /// Asks what objects name by a URL.
+    pub(crate) outbound: Outbound,
 }
 
 impl std::fmt::Debug for Context {
@@ -46,6 +49,7 @@ impl Context {
         let authors = options.authenticate_application.then(|| Arc::new(Authors::new(client.clone())));
         Self {
             authors,
+            outbound: Outbound::new(options.reach),
             cache: Cache::new(client.clone()),
             applier: Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER),
             events: Events::new(client.clone(), FIELD_MANAGER),

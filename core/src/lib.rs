@@ -17,6 +17,7 @@ pub mod hooks;
 mod manual_scaler_trait;
 pub mod options;
 mod order;
+mod outbound;
 mod prune;
 mod standard;
 mod status;

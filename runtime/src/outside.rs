@@ -172,6 +172,12 @@ impl Outside {
         Ok(Self { client: kube::Client::new(client, "default"), reach, limits })
     }
 
+    /// The same with answers of another size.
+    #[must_use]
+    pub fn answers_up_to(&self, bytes: usize) -> Self {
+        Self { limits: Limits { answer_bytes: bytes, ..self.limits }, ..self.clone() }
+    }
+
     /// Ask. A redirect is an answer like any other: where it leads is not asked.
     pub async fn ask(&self, request: Request<Vec<u8>>) -> Result<Answer, Error> {
         check(request.uri(), self.reach)?;

@@ -33,7 +33,6 @@ use vela_engine::{
 use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;
-use vela_runtime::outside::Outside;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
 use crate::author::Acting;
@@ -62,8 +61,6 @@ pub(crate) struct Hands {
     templates: Arc<Templates>,
     quiet: Quiet,
     answers: ask::Known,
-    /// Asks what traits ask of elsewhere; or why nothing can be asked.
-    outside: Result<Outside, String>,
     /// Who waits for which user configuration.
     interests: Interests,
 }
@@ -130,7 +127,6 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         templates: Arc::new(Templates::default()),
         quiet: Quiet::default(),
         answers: ask::Known::default(),
-        outside: ask::outside(context.options.reach),
         interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[])
             .metadata_only(),
     };
@@ -342,9 +338,7 @@ impl Hands {
             if requests.is_empty() {
                 return self.succeeded(graph).await;
             }
-            let outside =
-                self.outside.as_ref().map_err(|error| Stopped::trouble(ConditionType::Render, error))?;
-            let asked = ask::ask(outside, &requests, &mut answers).await;
+            let asked = ask::ask(&self.context.outbound, &requests, &mut answers).await;
             asked.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
             self.answers.keep(key, &content, &answers);
         }

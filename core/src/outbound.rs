@@ -1,0 +1,93 @@
+//! A request to a URL that somebody wrote into an object → its answer; the one way by which objects make us ask elsewhere.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use vela_runtime::outside::{Limits, Outside, Reach};
+
+/// A server that cannot be connected to in this time is down.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// One answer; several of them must fit into the time of one reconcile.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Asks within the reach that the operator chose. The authorities that the system trusts are read when something is first
+/// asked: most processes of tests and simulations ask nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbound {
+    reach: Reach,
+    outside: Arc<OnceLock<Result<Outside, String>>>,
+}
+
+impl Outbound {
+    /// Asks within this reach.
+    pub(crate) fn new(reach: Reach) -> Self {
+        Self { reach, outside: Arc::default() }
+    }
+
+    fn outside(&self) -> Result<&Outside, String> {
+        let make = || {
+            let limits = Limits { connect: CONNECT_TIMEOUT, total: TOTAL_TIMEOUT, answer_bytes: 0 };
+            Outside::new(self.reach, limits).map_err(|error| error.to_string())
+        };
+        self.outside.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
+    /// Ask; answers with status and body. No redirect is followed, and no credentials are sent.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &BTreeMap<String, String>,
+        body: Vec<u8>,
+        bytes_at_most: usize,
+    ) -> Result<(u16, Vec<u8>), String> {
+        let outside = self.outside()?;
+        let mut request = http::Request::builder().method(method).uri(url);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(body).map_err(|error| format!("this cannot be asked: {error}"))?;
+        let answer = outside.answers_up_to(bytes_at_most).ask(request).await;
+        let answer = answer.map_err(|error| error.to_string())?;
+        Ok((answer.status.as_u16(), answer.body.to_vec()))
+    }
+}
+
+/// What people may read of a URL: a query may hold a key, and so may a user in the address.
+pub(crate) fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+            format!("{scheme}://{}/{path}", authority.rsplit('@').next().unwrap_or_default())
+        }
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_machines_own_services_are_not_asked() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let outbound = Outbound::new(Reach::Services);
+        for (url, expected) in [
+            ("http://169.254.169.254/latest", "own services"),
+            ("http://localhost:1/", "own services"),
+            ("ftp://a/b", "only http"),
+            ("http://[", "cannot be asked"),
+        ] {
+            let error = outbound.send("GET", url, &BTreeMap::new(), Vec::new(), 9).await.unwrap_err();
+            assert!(error.contains(expected), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_a_url_has_no_key_in_it() {
+        assert_eq!(shown("https://me:key@host:1/a/b?token=key#key"), "https://host:1/a/b");
+        assert_eq!(shown("nowhere?key"), "nowhere");
+    }
+}
