@@ -14,6 +14,7 @@ pub mod lap;
 pub mod plan;
 pub mod pods;
 pub mod preview;
+pub mod progress;
 pub mod size;
 pub mod state;
 pub mod workload;
@@ -23,5 +24,6 @@ mod world;
 
 pub use lap::{Lap, lap};
 pub use preview::preview;
+pub use progress::progress;
 pub use state::{Effect, Event, Input, State};
 pub use workload::{Look, Note, Owner, Write};

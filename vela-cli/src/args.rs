@@ -53,6 +53,9 @@ pub(crate) enum Command {
     DryRun(DryRun),
     /// Show the parameters of a component or trait type
     Show(Show),
+    /// Foresee, follow, pause and resume rollouts in batches
+    #[command(subcommand)]
+    Rollout(Rollout),
     /// Run, look after or reset the local sandbox
     #[command(subcommand)]
     Sandbox(Sandbox),
@@ -155,6 +158,63 @@ pub(crate) struct Show {
     /// How to print them
     #[arg(long, short, value_enum, default_value = "table")]
     pub(crate) output: Format,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Rollout {
+    /// Print what each batch of a plan will do, before anything runs and without asking a cluster
+    Plan(RolloutPlan),
+    /// Show where a rollout is, with a bar for each batch
+    Status {
+        /// Name of the AppRollout
+        name: String,
+        /// How to print it
+        #[arg(long, short, value_enum, default_value = "table")]
+        output: Format,
+    },
+    /// Stop a rollout where it is
+    Pause {
+        /// Name of the AppRollout
+        name: String,
+    },
+    /// Let a paused rollout go on
+    Resume {
+        /// Name of the AppRollout
+        name: String,
+    },
+    /// Let a rollout go on behind the batch it waits for (batchPartition)
+    Promote {
+        /// Name of the AppRollout
+        name: String,
+        /// To the end, rather than by one batch
+        #[arg(long)]
+        full: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RolloutPlan {
+    /// File, folder or - for standard input, with AppRollouts or Applications; may be given many times
+    #[arg(long = "file", short, value_name = "PATH", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How many pods there are now (default: the plan's targetSize)
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(0..))]
+    pub(crate) size: Option<i32>,
+    /// How pods change: from one Deployment to another, or in the same CloneSet, StatefulSet or DaemonSet
+    #[arg(long, value_enum, default_value = "replaced")]
+    pub(crate) pods: Pods,
+    /// How to print it
+    #[arg(long, short, value_enum, default_value = "table")]
+    pub(crate) output: Format,
+}
+
+/// How pods change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pods {
+    /// By those of another Deployment
+    Replaced,
+    /// In the same object
+    InPlace,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,8 @@
 mod errors;
 #[path = "cli/offline.rs"]
 mod offline;
+#[path = "cli/rollout.rs"]
+mod rollout;
 #[path = "cli/sandbox.rs"]
 mod sandbox;
 

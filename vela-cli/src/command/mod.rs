@@ -5,6 +5,7 @@ mod delete;
 mod dry_run;
 mod install;
 mod ls;
+mod rollout;
 mod sandbox;
 mod show;
 mod status;
@@ -25,6 +26,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Delete(args) => delete::run(&args, &global, screen),
         Command::DryRun(args) => dry_run::run(&args, &global, screen),
         Command::Show(args) => show::run(&args, &global, screen),
+        Command::Rollout(args) => rollout::run(&args, &global, screen),
         Command::Sandbox(args) => sandbox::run(&args, screen),
         Command::Install(args) => install::run(&args, &global, screen),
         Command::Completion(args) => completion::run(&args, screen),

@@ -1,0 +1,188 @@
+//! `vela rollout`: a plan in, its batches out before anything runs; a rollout's name in, where it is, or told to stop or go on.
+
+mod plan;
+
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use vela_crds::{AppRollout, AppRolloutStatus, Conditioned as _, condition};
+use vela_engine::rollout::progress::{At, Progress};
+use vela_engine::rollout::state::{State, batch_name};
+use vela_engine::rollout::{progress, state};
+
+use crate::args::{Format, Global, Rollout};
+use crate::cluster::{Cluster, FIELD_MANAGER};
+use crate::error::{Error, Result};
+use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, Screen, data, styled};
+use crate::session::{Purpose, Session, block_on};
+use crate::table::Table;
+
+const API_VERSION: &str = "core.oam.dev/v1beta1";
+const KIND: &str = "AppRollout";
+/// Columns of a bar.
+const BAR: i64 = 20;
+
+pub(crate) fn run(args: &Rollout, global: &Global, screen: &mut Screen) -> Result<()> {
+    if let Rollout::Plan(args) = args {
+        return plan::run(args, screen);
+    }
+    let purpose = if matches!(args, Rollout::Status { .. }) { Purpose::Read } else { Purpose::Change };
+    block_on(async {
+        let session = Session::open(global, purpose, screen).await?;
+        let done = on_cluster(&session.cluster, args, screen).await;
+        session.close().await?;
+        done
+    })
+}
+
+async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> Result<()> {
+    match args {
+        Rollout::Plan(_) => Ok(()),
+        Rollout::Status { name, output } => {
+            let rollout = find(cluster, name).await?;
+            show(&rollout, *output, screen)
+        }
+        Rollout::Pause { name } => {
+            change(cluster, name, json!({"paused": true})).await?;
+            screen.say(&format!("Rollout {name} is paused: `vela rollout resume {name}` lets it go on."));
+            Ok(())
+        }
+        Rollout::Resume { name } => {
+            change(cluster, name, json!({"paused": null})).await?;
+            screen.say(&format!("Rollout {name} goes on: `vela rollout status {name}` shows how far it is."));
+            Ok(())
+        }
+        Rollout::Promote { name, full } => promote(cluster, name, *full, screen).await,
+    }
+}
+
+/// Lets a rollout go on behind the batch it waits for, by one batch or to the end.
+async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen) -> Result<()> {
+    let rollout = find(cluster, name).await?;
+    let plan = &rollout.spec.rollout_plan;
+    let Some(partition) = plan.batch_partition else {
+        screen.say(&format!("Rollout {name} waits for nobody: it has no batchPartition."));
+        return Ok(());
+    };
+    let last = plan.rollout_batches.as_ref().map_or(0, Vec::len).saturating_sub(1);
+    let next = partition.saturating_add(1);
+    let is_last = usize::try_from(next).is_ok_and(|next| next >= last);
+    let partition = if full || is_last { Value::Null } else { json!(next) };
+    change(cluster, name, json!({ "batchPartition": partition })).await?;
+    screen.say(&match partition.as_i64() {
+        None => format!("Rollout {name} goes on to the end."),
+        Some(next) => format!("Rollout {name} goes on to batch {} of {}.", next + 1, last + 1),
+    });
+    Ok(())
+}
+
+async fn find(cluster: &Cluster, name: &str) -> Result<AppRollout> {
+    let Some(found) = cluster.get(API_VERSION, KIND, None, name).await? else {
+        let message = format!("there is no rollout {name:?} in namespace {}", cluster.namespace());
+        return Err(Error::user(message).hint("`kubectl get approllouts -A` lists all of them").into());
+    };
+    serde_json::to_value(found)
+        .and_then(serde_json::from_value)
+        .map_err(|error| Error::cluster(format!("AppRollout {name} cannot be read: {error}")).into())
+}
+
+async fn change(cluster: &Cluster, name: &str, plan: Value) -> Result<()> {
+    // A namesake that does not exist is told as such, and not as a failed patch.
+    find(cluster, name).await?;
+    let api = cluster.api(API_VERSION, KIND, None).await?;
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    let patch = json!({"spec": {"rolloutPlan": plan}});
+    let patched = api.patch(name, &params, &Patch::Merge(&patch)).await;
+    patched.map(drop).map_err(|error| cluster.failure(&format!("change {KIND} {name}"), &error))
+}
+
+fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) -> Result<()> {
+    let status = rollout.status.clone().unwrap_or_default();
+    let source = rollout.spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty());
+    let batches = progress(&rollout.spec.rollout_plan, &status.rollout, source.is_some());
+    if format != Format::Table {
+        let rows: Vec<Value> = batches.iter().map(row_data).collect();
+        let status = serde_json::to_value(&status).unwrap_or_default();
+        return screen.print(&data(format, &json!({"batches": rows, "status": status}))?);
+    }
+    let mut out = String::new();
+    let mut say = |name: &str, value: &str| {
+        if !value.is_empty() {
+            out.push_str(&format!("{}{value}\n", styled(BOLD, &format!("{name:<9}"))));
+        }
+    };
+    let spec = &rollout.spec;
+    say("Name", rollout.metadata.name.as_deref().unwrap_or_default());
+    say("From", source.unwrap_or_default());
+    say("To", &spec.target_app_revision_name);
+    let now = State::of(&status.rollout);
+    say("State", state::name(now.rolling));
+    if spec.rollout_plan.paused {
+        say("Paused", &styled(BUSY, "yes: `vela rollout resume` lets it go on"));
+    }
+    say("Why", &styled(BAD, problem(&status, now)));
+    out.push('\n');
+    out.push_str(&table(&batches, &status));
+    screen.print(&out)
+}
+
+/// What the state that the rollout is in says against going on.
+fn problem(status: &AppRolloutStatus, now: State) -> &str {
+    let is_false = |type_: &str| {
+        let found = status.condition(type_).filter(|found| found.status == condition::status::FALSE);
+        found.and_then(|found| found.message.as_deref())
+    };
+    let paused = [state::BATCH_PAUSED];
+    // A rollout that ended says why in the condition of the state it was in; the newest word counts.
+    let newest = || {
+        let all = status.conditions().iter().filter(|each| !paused.contains(&each.condition_type.as_str()));
+        let told = all.filter(|each| each.status == condition::status::FALSE && each.message.is_some());
+        told.max_by_key(|each| each.last_transition_time.0).and_then(|each| each.message.as_deref())
+    };
+    match now.rolling {
+        vela_crds::rollout_plan::RollingState::RolloutSucceed => "",
+        _ => is_false(now.condition()).or_else(newest).unwrap_or_default(),
+    }
+}
+
+fn table(batches: &[Progress], status: &AppRolloutStatus) -> String {
+    if batches.is_empty() {
+        return "Its batches are not known yet.\n".to_owned();
+    }
+    let mut table = Table::new(&["BATCH", "PODS", "READY", "", "STATE"]);
+    for (index, batch) in batches.iter().enumerate() {
+        let (style, word) = match batch.at {
+            At::Done => (GOOD, "done".to_owned()),
+            At::Running(state) => (BUSY, batch_name(state).to_owned()),
+            At::Stopped => (BAD, status.rollout.rolling_state.clone()),
+            At::ToCome => (DIM, "to come".to_owned()),
+        };
+        table.row(vec![
+            format!("{} of {}", index + 1, batches.len()),
+            batch.pods.to_string(),
+            batch.ready.to_string(),
+            styled(style, &bar(batch)),
+            styled(style, &word),
+        ]);
+    }
+    table.render()
+}
+
+fn bar(batch: &Progress) -> String {
+    let full = match batch.pods {
+        0 if batch.at == At::Done => BAR,
+        0 => 0,
+        pods => batch.ready * BAR / pods,
+    };
+    let times = |columns: i64| usize::try_from(columns).unwrap_or(0);
+    format!("{}{}", "█".repeat(times(full)), "░".repeat(times(BAR - full)))
+}
+
+fn row_data(batch: &Progress) -> Value {
+    let state = match batch.at {
+        At::Done => "done",
+        At::Running(state) => batch_name(state),
+        At::Stopped => "stopped",
+        At::ToCome => "toCome",
+    };
+    json!({"pods": batch.pods, "ready": batch.ready, "state": state})
+}

@@ -1,0 +1,84 @@
+//! `vela rollout`: what a plan will do, what is wrong with it, and a rollout on the sandbox.
+
+use crate::Person;
+
+const ROLLOUT: &str = "apiVersion: core.oam.dev/v1beta1
+kind: AppRollout
+metadata: {name: rolling}
+spec:
+  sourceAppRevisionName: shop-v1
+  targetAppRevisionName: shop-v2
+  rolloutPlan:
+";
+
+fn plan(person: &Person, plan: &str) -> String {
+    person.write("rollout.yaml", format!("{ROLLOUT}{plan}"))
+}
+
+#[test]
+fn a_plan_is_shown_before_anything_runs() {
+    let person = Person::new();
+    let file = plan(
+        &person,
+        "    rolloutBatches: [{replicas: 10%}, {replicas: 2, maxUnavailable: 1}, {replicas: 2}]\n    batchPartition: 1\n",
+    );
+    let said = person.types(&["rollout", "plan", "-f", &file, "--size", "5"]).ok();
+    assert_eq!(
+        said.out,
+        "AppRollout rolling\n\
+         batch 1 of 3: 1 pods → 5 old + 1 new → 4 old + 1 new\n\
+         batch 2 of 3: 2 pods → 4 old + 3 new → 2 old + 3 new, 1 need not be ready, then waits for batchPartition\n\
+         batch 3 of 3: 2 pods → 2 old + 5 new → 0 old + 5 new\n\
+         at least 4 pods are available, and there are at most 7\n"
+    );
+    let file = plan(&person, "    targetSize: 7\n    numBatches: 3\n    rolloutStrategy: DecreaseFirst\n");
+    let json = person.types(&["rollout", "plan", "-f", &file, "-o", "json"]).ok().out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let pods: Vec<i64> =
+        json[0]["batches"].as_array().unwrap().iter().map(|batch| batch["pods"].as_i64().unwrap()).collect();
+    assert_eq!((pods, &json[0]["leastAvailable"]), (vec![2, 2, 3], &serde_json::json!(4)));
+    assert!(!person.path("vela").exists(), "no sandbox is made");
+}
+
+#[test]
+fn what_is_wrong_with_a_plan_is_told_with_its_place() {
+    let person = Person::new();
+    let words = |file: &str| person.types(&["rollout", "plan", "-f", file, "--size", "5"]);
+    let file =
+        plan(&person, "    rolloutBatches: [{replicas: 10%}, {replicas: -2}]\n    rolloutStrategy: Slowly\n");
+    words(&file).fails(1, &["rollout.yaml:8:", "rolloutBatches[1].replicas", "\"Slowly\" is no strategy"]);
+    let file = plan(&person, "    rolloutBatches: [{replicas: 10%}, {replicas: 2}]\n");
+    words(&file).fails(1, &["rollout.yaml:8:", "1 + 2", "write replicas: 4 in the last batch"]);
+    let file = plan(&person, "    targetSize: 4\n    rolloutBatches: [{replicas: 4}]\n");
+    words(&file).fails(1, &["rollout.yaml:8:", "4 is less than the 5 pods"]);
+    let file = plan(&person, "    rolloutBatches: [{replicas: 4}]\n");
+    person.types(&["rollout", "plan", "-f", &file]).fails(1, &["how many pods are there now?", "--size"]);
+    let file = person.write("none.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    words(&file).fails(1, &["no rollout plan"]);
+}
+
+#[test]
+fn a_rollout_is_paused_resumed_promoted_and_shown() {
+    let person = Person::new();
+    person.types(&["rollout", "status", "rolling"]).fails(1, &["no rollout \"rolling\""]);
+    let file = plan(
+        &person,
+        "    rolloutBatches: [{replicas: 1}, {replicas: 1}, {replicas: 2}]\n    batchPartition: 0\n",
+    );
+    person.types(&["up", "-f", &file, "--no-wait"]).ok();
+    let shown = |words: &str| {
+        let out = person.types(&["rollout", "status", "rolling"]).ok().out;
+        assert!(out.contains(words), "{words}: {out}");
+    };
+    shown("shop-v2");
+    person.types(&["rollout", "pause", "rolling"]).ok();
+    shown("vela rollout resume");
+    person.types(&["rollout", "resume", "rolling"]).ok();
+    let said = person.types(&["rollout", "promote", "rolling"]).ok();
+    assert!(said.err.contains("goes on to batch 2 of 3"), "{said:?}");
+    let said = person.types(&["rollout", "promote", "rolling"]).ok();
+    assert!(said.err.contains("goes on to the end"), "{said:?}");
+    let said = person.types(&["rollout", "promote", "rolling", "--full"]).ok();
+    assert!(said.err.contains("has no batchPartition"), "{said:?}");
+    person.types(&["rollout", "pause", "other"]).fails(1, &["no rollout \"other\""]);
+}
