@@ -14,6 +14,7 @@ mod controllers;
 mod definition;
 mod health_scope;
 pub mod hooks;
+pub mod log_filter;
 mod manual_scaler_trait;
 pub mod options;
 mod order;

@@ -10,11 +10,11 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::filter::{EnvFilter, LevelFilter, Targets};
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, Registry};
-use vela_core::{Controllers, Options, Stop};
+use vela_core::{Controllers, Options, Stop, log_filter};
 
 use args::{Args, LogArgs, LogFormat};
 use log_file::{LogFile, Rotation};
@@ -55,7 +55,7 @@ async fn main() -> ExitCode {
 /// Log lines, and spans for a collector if one was named.
 fn start_log(args: &LogArgs) -> Result<Option<Exporter>, String> {
     let level = if args.log_debug { "debug" } else { args.log_level.as_str() };
-    let filter = EnvFilter::try_new(level).map_err(|error| {
+    let filter = log_filter::filter(level).map_err(|error| {
         format!("invalid value for --log-level: {error}; write a level such as info or debug")
     })?;
     let (exporter, spans) = match args.otlp_endpoint.as_str() {

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::{Value, json};
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::world::{World, application, until, until_or};
@@ -110,7 +109,8 @@ async fn all_that_people_read(world: &World) -> String {
 #[tokio::test(flavor = "current_thread")]
 async fn what_a_secret_holds_is_told_nowhere() {
     let log = Log::default();
-    let filter = EnvFilter::new("trace,hyper=info,h2=info,tower=info");
+    // The finest that an operator can ask for, without the bytes of connections.
+    let filter = vela_core::log_filter::filter("trace,hyper=info,h2=info,tower=info").unwrap();
     let subscriber =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(log.clone());
     // This runtime has one thread, so nothing of other tests is in it, and all of ours is.
