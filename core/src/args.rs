@@ -59,8 +59,6 @@ pub(crate) struct Args {
     behaviour: BehaviourArgs,
     #[command(flatten)]
     webhook: WebhookArgs,
-    #[command(flatten)]
-    later: LaterArgs,
 }
 
 /// Where log lines go and how they look.
@@ -157,16 +155,6 @@ struct BehaviourArgs {
     oam_spec_ver: Generations,
 }
 
-/// Flags whose behaviour does not exist yet; they are accepted so that old manifests start, and said aloud.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Accepted without effect, with a warning")]
-struct LaterArgs {
-    /// Inject service bindings into workloads.
-    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
-          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
-    use_trait_injector: bool,
-}
-
 fn workers(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("write a number from 1".into()),
@@ -207,6 +195,7 @@ impl Args {
                 identity: identity(),
             }),
             webhooks: self.webhook.webhooks(|| namespace(""))?,
+            trait_injector: self.webhook.trait_injector(),
             ..Process::default()
         })
     }
@@ -214,10 +203,6 @@ impl Args {
     /// What the flags ask for and will not get, one sentence each.
     pub(crate) fn without_effect(&self) -> Vec<String> {
         let mut sentences = Vec::new();
-        if self.later.use_trait_injector {
-            sentences
-                .push("--use-trait-injector does nothing yet: no service binding is injected".to_owned());
-        }
         let driver = &self.behaviour.storage_driver;
         if driver != "Local" {
             sentences.push(format!(

@@ -9,7 +9,7 @@ use vela_runtime::{Controller, lease};
 
 use crate::context::Context;
 use crate::options::Options;
-use crate::webhooks::Webhooks;
+use crate::webhooks::{TraitInjector, Webhooks};
 use crate::{
     application, application_configuration, component, containerized_workload, definition, health_scope,
     manual_scaler_trait, standard,
@@ -28,6 +28,8 @@ pub struct Process {
     pub metrics: Option<Endpoint>,
     /// Where and how to serve webhooks; nowhere in a sandbox.
     pub webhooks: Option<Webhooks>,
+    /// Where to serve the trait injector alone; nowhere unless asked for.
+    pub trait_injector: Option<TraitInjector>,
     /// The lease that decides which of several processes reconciles; none in a sandbox.
     pub lease: Option<lease::Config>,
     /// How long running reconciles may take to end.
@@ -46,6 +48,7 @@ impl Default for Process {
             health: None,
             metrics: None,
             webhooks: None,
+            trait_injector: None,
             lease: None,
             grace: GRACE,
             counts: Arc::default(),
@@ -69,13 +72,15 @@ pub struct Controllers;
 impl Controllers {
     /// Run until [`Process::stop`] is cancelled or something essential fails. The CRDs must be installed before.
     pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
-        let Process { options, hooks, health, metrics, webhooks, lease, grace, counts, stop } = process;
+        let Process { options, hooks, health, metrics, webhooks, trait_injector, lease, grace, counts, stop } =
+            process;
         let context = Context::new(client, options).with_hooks(hooks);
         let webhooks = webhooks.map(|webhooks| crate::webhooks::server(&context, webhooks));
+        let injector = trait_injector.map(|injector| crate::webhooks::injector(&context, injector));
         let mut manager = Manager::new(context.client.clone(), context.cache.clone())
             .health(health)
             .metrics_address(metrics)
-            .webhooks(webhooks)
+            .webhooks(webhooks.into_iter().chain(injector))
             .lease(lease)
             .grace(grace)
             .metrics(counts)

@@ -37,6 +37,18 @@ pub enum Certificate {
     },
 }
 
+/// A server of the trait injector alone, as releases up to the seed had one: for webhook configurations made for those.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraitInjector {
+    /// Where.
+    pub address: SocketAddr,
+    /// Folder with [`INJECTOR_FILES`], which somebody else fills.
+    pub folder: PathBuf,
+}
+
+/// The certificate and the key of a [`TraitInjector`].
+pub const INJECTOR_FILES: [&str; 2] = ["service-injector.pem", "service-injector.key"];
+
 /// The names of a Service inside its cluster.
 pub fn service_names(namespace: &str, service: &str) -> Vec<String> {
     ["", ".cluster.local"].map(|domain| format!("{service}.{namespace}.svc{domain}")).to_vec()
@@ -59,4 +71,14 @@ pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
     let config = Config { address, certificates, bundles: Some(bundles), limits: Limits::default() };
     let judges = vela_webhooks::Webhooks::new(client, Arc::default());
     Server::new(config, Arc::new(judges))
+}
+
+pub(crate) fn injector(context: &Context, injector: TraitInjector) -> Server {
+    let TraitInjector { address, folder } = injector;
+    let certificates =
+        Certificates::Directory(Directory { files: INJECTOR_FILES, ..Directory::from(folder) });
+    // Whoever registered it told API servers whom to trust.
+    let config = Config { address, certificates, bundles: None, limits: Limits::default() };
+    let judges = vela_webhooks::Webhooks::new(context.client.clone(), Arc::default());
+    Server::new(config, Arc::new(judges.only_injecting()))
 }

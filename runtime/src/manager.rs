@@ -78,7 +78,7 @@ pub struct Manager {
     lease: Option<lease::Config>,
     health: Option<Endpoint>,
     metrics_address: Option<Endpoint>,
-    webhooks: Option<webhook::Server>,
+    webhooks: Vec<webhook::Server>,
     resync: Option<Duration>,
     grace: Duration,
     metrics: Arc<Metrics>,
@@ -101,7 +101,7 @@ impl Manager {
             lease: None,
             health: None,
             metrics_address: None,
-            webhooks: None,
+            webhooks: Vec::new(),
             resync: None,
             grace: GRACE,
             metrics: Arc::default(),
@@ -146,10 +146,10 @@ impl Manager {
         self
     }
 
-    /// Serve webhooks, whether leading or not.
+    /// Serve webhooks by these servers, whether leading or not.
     #[must_use]
-    pub fn webhooks(mut self, server: Option<webhook::Server>) -> Self {
-        self.webhooks = server;
+    pub fn webhooks(mut self, servers: impl IntoIterator<Item = webhook::Server>) -> Self {
+        self.webhooks.extend(servers);
         self
     }
 
@@ -196,7 +196,7 @@ impl Manager {
     ) -> Result<(), Error> {
         let state = Arc::new(server::State {
             metrics: self.metrics.clone(),
-            webhooks: self.webhooks.is_some().then(AtomicBool::default),
+            webhooks: (!self.webhooks.is_empty()).then(AtomicBool::default),
             ..server::State::default()
         });
         for (address, purpose) in [(self.health, "health"), (self.metrics_address, "metrics")] {
@@ -209,15 +209,16 @@ impl Manager {
                 Err(source) => return Err(Error::Listen { address, purpose, source }),
             }
         }
-        let webhooks = match serve_webhooks(self.webhooks.take(), &self.metrics, stop).await {
+        let servers = std::mem::take(&mut self.webhooks);
+        let webhooks = match serve_webhooks(servers, &self.metrics, stop).await {
             Ok(webhooks) => webhooks,
             Err(error) => {
-                end(&self.cache, None).await;
+                end(&self.cache, Vec::new()).await;
                 return Err(error.into());
             }
         };
         if let Some(serving) = &state.webhooks {
-            serving.store(webhooks.is_some(), Ordering::SeqCst);
+            serving.store(!webhooks.is_empty(), Ordering::SeqCst);
         }
         let cache = self.cache.clone();
         let ended = self.lead(&state, stop).await;
@@ -310,24 +311,21 @@ async fn synced(cache: &Cache) -> Result<(), NotSynced> {
     }
 }
 
-/// The webhook server, once it listens; nothing when a stop came while it waited for its certificate.
+/// The webhook servers, once they listen; none when a stop came while one waited for its certificate.
 async fn serve_webhooks(
-    server: Option<webhook::Server>,
+    servers: Vec<webhook::Server>,
     metrics: &Metrics,
     stop: &CancellationToken,
-) -> Result<Option<webhook::Running>, webhook::Error> {
-    let Some(server) = server else { return Ok(None) };
+) -> Result<Vec<webhook::Running>, webhook::Error> {
     tokio::select! {
         biased;
-        () = stop.cancelled() => Ok(None),
-        started = server.start(metrics) => started.map(Some),
+        () = stop.cancelled() => Ok(Vec::new()),
+        started = webhook::Server::start_all(servers, metrics) => started,
     }
 }
 
 /// Caches end before webhooks, whose reviews may still read them.
-async fn end(cache: &Cache, webhooks: Option<webhook::Running>) {
+async fn end(cache: &Cache, webhooks: Vec<webhook::Running>) {
     cache.stop().await;
-    if let Some(webhooks) = webhooks {
-        webhooks.stop().await;
-    }
+    futures::future::join_all(webhooks.into_iter().map(webhook::Running::stop)).await;
 }

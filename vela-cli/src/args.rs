@@ -253,6 +253,13 @@ pub(crate) struct Install {
     /// Let applications do only what their authors could: needs webhooks, and gives vela-core the right to act for anybody
     #[arg(long)]
     pub(crate) authenticate_application: bool,
+    /// Have it put what ServiceBindings name into Deployments and StatefulSets; with --webhooks or --webhook-url
+    #[arg(long)]
+    pub(crate) trait_injector: bool,
+    /// Have API servers ask the controller for the other version of an Application, which then nobody can read while the
+    /// controller is away; with --webhooks or --webhook-url. Without it both versions show what was written
+    #[arg(long)]
+    pub(crate) webhook_conversion: bool,
     /// Print the objects instead of applying them
     #[arg(long)]
     pub(crate) print: bool,

@@ -54,6 +54,7 @@ pub(crate) fn identity(objects: &[Value]) -> String {
 /// Applies them; every kind is served before the first object of that kind comes. `told` hears of each.
 pub(crate) async fn apply(cluster: &Cluster, objects: &[Value], mut told: impl FnMut(String)) -> Result<()> {
     for object in webhooks::standing_first(cluster, objects).await? {
+        webhooks::convert_no_more(cluster, object).await?;
         // What vela installs is vela's: an older field manager of these objects gives way.
         let (applied, _) = cluster.apply(object, true, false).await?;
         if applied != Applied::Unchanged {

@@ -49,9 +49,6 @@ pub enum FetchError {
         /// What is wrong with it.
         message: String,
     },
-    /// What a ServiceBinding binds is not there yet.
-    #[error("{0}")]
-    Binding(String),
 }
 
 /// Reads a cluster.

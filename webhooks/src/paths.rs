@@ -49,6 +49,8 @@ pub enum Subject {
     Workload,
 }
 
+/// Where ServiceBindings are put into workloads.
+pub const INJECT: &str = "/mutate";
 /// Where objects are converted between their versions.
 pub const CONVERT: &str = "/convert";
 
@@ -145,7 +147,7 @@ pub const PATHS: &[Path] = &[
         &["podspecworkloads"],
     ),
     Path {
-        path: "/mutate",
+        path: INJECT,
         action: Mutate,
         subject: Subject::Workload,
         group: "apps",

@@ -3,9 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
+use vela_crds::finalizers::SYSTEM_NAMESPACE;
+use vela_crds::labels::{APP_COMPONENT, WEBHOOKS, WEBHOOKS_OF_CORE};
 
-use crate::paths::{Action, PATHS, Path, Subject};
+use crate::paths::{Action, CONVERT, INJECT, PATHS, Path, Subject};
+
+/// The configuration of the trait injector, which can be taken away alone.
+pub const TRAIT_INJECTOR: &str = "vela-core-trait-injector";
+/// The kind that has two forms, one for each version.
+pub const CONVERTED: &str = "applications.core.oam.dev";
+/// Every write of a Deployment waits so long at most while nobody answers.
+const INJECTOR_TIMEOUT_SECONDS: u32 = 5;
 
 /// A render of a large Application with all its definitions stays far below; an author can wait so long, and an API
 /// server allows three times that.
@@ -59,6 +67,81 @@ pub fn configurations(server: &Server) -> Vec<Value> {
     ]
 }
 
+/// What sends Deployments and StatefulSets to the trait injector.
+///
+/// It is asked about workloads of the whole cluster, so its absence must stop none of them (`Ignore`), with one exception:
+/// a workload of a component is made by the controller, whose own server may not be reached yet just after a start.
+/// That one is refused and tried again, or it would run without what is bound to it. The namespaces of the cluster's
+/// own workloads and of the controller itself are left out.
+pub fn trait_injector(server: &Server) -> Value {
+    let made_by_us = json!({"matchExpressions": [{"key": APP_COMPONENT, "operator": "Exists"}]});
+    let not_ours = format!(
+        "request.operation != 'CREATE' || !('{APP_COMPONENT}' in object.metadata.?labels.orValue({{}}))"
+    );
+    let webhook = |name: &str, operations: &[&str], policy: &str| {
+        json!({
+            "name": format!("{name}.injector.core.oam.dev"),
+            "clientConfig": client(server, INJECT),
+            "rules": [{
+                "apiGroups": ["apps"],
+                "apiVersions": ["v1"],
+                "resources": ["deployments", "statefulsets"],
+                "operations": operations,
+                "scope": "Namespaced",
+            }],
+            "namespaceSelector": {"matchExpressions": [{
+                "key": "kubernetes.io/metadata.name",
+                "operator": "NotIn",
+                "values": ["kube-system", home(server)],
+            }]},
+            "admissionReviewVersions": ["v1"],
+            "sideEffects": "None",
+            "timeoutSeconds": INJECTOR_TIMEOUT_SECONDS,
+            "failurePolicy": policy,
+            "reinvocationPolicy": "IfNeeded",
+        })
+    };
+    let mut made = webhook("made", &["CREATE"], "Fail");
+    made["objectSelector"] = made_by_us;
+    let mut others = webhook("others", &["CREATE", "UPDATE"], "Ignore");
+    others["matchConditions"] = json!([
+        {"name": "says-something-new", "expression": SAYS_SOMETHING_NEW},
+        {"name": "is-not-asked-about-elsewhere", "expression": not_ours},
+    ]);
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": TRAIT_INJECTOR, "labels": {WEBHOOKS: WEBHOOKS_OF_CORE}},
+        "webhooks": [made, others],
+    })
+}
+
+/// Has API servers ask the server for the other version of an Application: the CRD [`CONVERTED`], changed.
+pub fn converted(crd: &mut Value, server: &Server) {
+    crd["metadata"]["labels"][WEBHOOKS] = json!(WEBHOOKS_OF_CORE);
+    crd["spec"]["conversion"] = json!({
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": client(server, CONVERT), "conversionReviewVersions": ["v1"]},
+    });
+}
+
+/// Where the controller runs, as far as that is known.
+fn home(server: &Server) -> &str {
+    match server {
+        Server::Service { namespace, .. } => namespace,
+        Server::Url(_) => SYSTEM_NAMESPACE,
+    }
+}
+
+fn client(server: &Server, path: &str) -> Value {
+    match server {
+        Server::Url(url) => json!({"url": format!("{}{path}", url.trim_end_matches('/'))}),
+        Server::Service { namespace, name } => {
+            json!({"service": {"namespace": namespace, "name": name, "path": path, "port": 443}})
+        }
+    }
+}
+
 /// Paths of one action for one version of a resource mean the same; of those, the last one is registered.
 fn registered() -> Vec<&'static Path> {
     let mut last = BTreeMap::new();
@@ -79,15 +162,9 @@ fn webhook(path: &Path, registered: &[&Path], server: &Server) -> Value {
         Subject::Definition => ("Ignore", DEFINITION_TIMEOUT_SECONDS),
         _ => ("Fail", TIMEOUT_SECONDS),
     };
-    let client = match server {
-        Server::Url(url) => json!({"url": format!("{}{}", url.trim_end_matches('/'), path.path)}),
-        Server::Service { namespace, name } => {
-            json!({"service": {"namespace": namespace, "name": name, "path": path.path, "port": 443}})
-        }
-    };
     json!({
         "name": path.path.trim_start_matches('/').replace('-', "."),
-        "clientConfig": client,
+        "clientConfig": client(server, path.path),
         "rules": [{
             "apiGroups": [path.group],
             "apiVersions": path.versions.first().map_or_else(Vec::new, |version| vec![*version]),
@@ -148,6 +225,22 @@ mod tests {
                 "{resource}"
             );
         }
+    }
+
+    #[test]
+    fn the_injector_may_stop_only_what_the_controller_makes() {
+        let server = Server::Service { namespace: "home".to_owned(), name: "hook".to_owned() };
+        let configuration = trait_injector(&server);
+        let [made, others] = configuration["webhooks"].as_array().unwrap().as_slice() else { panic!() };
+        for webhook in [made, others] {
+            assert_eq!(webhook["clientConfig"]["service"]["path"], "/mutate");
+            assert_eq!(webhook["reinvocationPolicy"], "IfNeeded");
+            let left_out = &webhook["namespaceSelector"]["matchExpressions"][0];
+            assert_eq!(left_out["values"], json!(["kube-system", "home"]));
+        }
+        assert_eq!((&made["failurePolicy"], &others["failurePolicy"]), (&json!("Fail"), &json!("Ignore")));
+        assert_eq!(made["rules"][0]["operations"], json!(["CREATE"]));
+        assert_eq!(made["objectSelector"]["matchExpressions"][0]["key"], "app.oam.dev/component");
     }
 
     #[test]

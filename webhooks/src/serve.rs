@@ -13,7 +13,7 @@ use crate::application::Release;
 use crate::fetch::{FetchError, Reader};
 use crate::paths::{self, Action, Path, Subject};
 use crate::review::{self, Review};
-use crate::verdict::Verdict;
+use crate::verdict::{Cause, Refusal, Verdict};
 use crate::{
     application, component, configuration, conversion, definition, identity, rollout, service_binding,
     standard,
@@ -24,17 +24,30 @@ use crate::{
 pub struct Webhooks {
     reader: Reader,
     templates: Arc<Templates>,
+    only_injecting: bool,
 }
 
 impl Webhooks {
     /// Webhooks that read a cluster through a client and share compiled templates.
     pub fn new(client: Client, templates: Arc<Templates>) -> Self {
-        Self { reader: Reader::new(client), templates }
+        Self { reader: Reader::new(client), templates, only_injecting: false }
+    }
+
+    /// The same for a server that answers about ServiceBindings and nothing else.
+    #[must_use]
+    pub fn only_injecting(self) -> Self {
+        Self { only_injecting: true, ..self }
     }
 
     /// Answers one request. A cluster that cannot be read is an error of the webhook (500), so that
     /// the failure policy of the configuration decides, not we.
     pub async fn answer(&self, path: &str, body: &[u8]) -> Reply {
+        if self.only_injecting && path != paths::INJECT {
+            return Reply::failure(
+                404,
+                format!("no webhook at {path}; this server answers {}", paths::INJECT),
+            );
+        }
         if path == paths::CONVERT {
             return match conversion::answer(body) {
                 Ok(body) => Reply { status: 200, body },
@@ -125,7 +138,11 @@ impl Webhooks {
             Some(key) => self.reader.object(key).await?,
             None => None,
         };
-        injection.mutate(review, object.as_ref()).map_err(FetchError::Binding)
+        // A refusal and no failure: a failure could be ignored, and the workload would run without what it needs.
+        let injected = injection.mutate(review, object.as_ref());
+        Ok(injected.unwrap_or_else(|missing| {
+            Verdict::refused(Refusal::Invalid, vec![Cause::not_found("spec.template.spec", missing)])
+        }))
     }
 
     async fn component(&self, review: &Review, action: Action) -> Result<Verdict, FetchError> {

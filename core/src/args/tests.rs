@@ -163,9 +163,16 @@ fn webhooks_are_served_when_asked_for() {
 }
 
 #[test]
+fn the_trait_injector_listens_where_old_registrations_lead() {
+    assert_eq!(process(&[]).unwrap().trait_injector, None);
+    let injector = process(&["-use-trait-injector"]).unwrap().trait_injector.unwrap();
+    assert_eq!((injector.address.port(), injector.folder), (8443, "ssl".into()));
+}
+
+#[test]
 fn what_does_nothing_is_said() {
     let said = |flags: &[&str]| read(flags).unwrap().without_effect();
-    assert!(said(&["--use-trait-injector=true"])[0].contains("--use-trait-injector does nothing yet"));
+    assert!(said(&["--use-trait-injector=true"]).is_empty());
     assert!(said(&["--storage-driver=ConfigMap"])[0].contains("--storage-driver=ConfigMap changes nothing"));
     assert!(said(&["--use-webhook=false", "--storage-driver=Local"]).is_empty());
 }

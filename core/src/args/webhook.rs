@@ -5,9 +5,14 @@ use std::path::PathBuf;
 
 use clap::ArgAction;
 use rustls::pki_types::ServerName;
-use vela_core::webhooks::{Certificate, Webhooks, service_names};
+use vela_core::webhooks::{Certificate, TraitInjector, Webhooks, service_names};
 
 use super::values::boolean;
+
+/// The port that webhook configurations made for the trait injector of the seed lead to.
+const INJECTOR_PORT: u16 = 8443;
+/// Where that one looked for its certificate: a folder of the directory it was started in.
+const INJECTOR_FOLDER: &str = "ssl";
 
 /// Whether admission and conversion webhooks are served, and with which certificate.
 #[derive(Debug, clap::Args)]
@@ -37,6 +42,11 @@ pub(super) struct WebhookArgs {
     /// Further DNS names and addresses for which it is issued, with commas between.
     #[arg(long, default_value = "", value_name = "LIST")]
     webhook_hosts: String,
+    /// Serve the trait injector alone at :8443, with ssl/service-injector.pem and .key, as the seed did; --use-webhook
+    /// serves it too, at its own port.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    use_trait_injector: bool,
 }
 
 impl WebhookArgs {
@@ -50,6 +60,14 @@ impl WebhookArgs {
             }
             (asked, _) => Ok(asked),
         }
+    }
+
+    /// The server of the trait injector alone.
+    pub(super) fn trait_injector(&self) -> Option<TraitInjector> {
+        self.use_trait_injector.then(|| TraitInjector {
+            address: SocketAddr::from((Ipv6Addr::UNSPECIFIED, INJECTOR_PORT)),
+            folder: PathBuf::from(INJECTOR_FOLDER),
+        })
     }
 
     /// What is served, if anything is, by a process of this namespace.

@@ -39,14 +39,14 @@ fn what_has_no_effect_is_said_and_the_log_goes_where_it_shall() {
     let output = vela_core(&[
         &path,
         "--log-debug",
-        "--use-trait-injector=true",
+        "--storage-driver=ConfigMap",
         "--disable-caps=all",
         "--kubeconfig=/none",
     ]);
     assert_eq!(output.status.code(), Some(1));
     let said = std::fs::read_to_string(log).unwrap();
     for words in [
-        "--use-trait-injector does nothing yet",
+        "--storage-driver=ConfigMap changes nothing",
         "metrics,podspecworkload,route,autoscale",
         "cannot read the kubeconfig /none",
     ] {

@@ -2,6 +2,10 @@
 
 #[path = "webhooks/absent.rs"]
 mod absent;
+#[path = "webhooks/bound.rs"]
+mod bound;
+#[path = "webhooks/converted.rs"]
+mod converted;
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -10,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
 use serde_json::{Value, json};
+use tokio::sync::{Mutex, MutexGuard};
 use vela_e2e::Result;
 use vela_e2e::objects::until;
 use vela_e2e::target::{self, Target};
@@ -19,18 +24,30 @@ use crate::scenario;
 /// Long enough for a start on a busy machine, and for a configuration to reach the API server.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// A `vela-core` that serves webhooks and never leads; it ends with this.
-struct Hooks(Child);
+/// A `vela-core` that serves webhooks; it ends with this.
+struct Hooks {
+    child: Child,
+    /// Servers with certificates of their own tell API servers whom to trust, each for all webhooks.
+    _alone: Option<MutexGuard<'static, ()>>,
+}
+
+static SERVERS: Mutex<()> = Mutex::const_new(());
 
 impl Drop for Hooks {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
 /// Starts the server, and registers it for the namespace of this scenario alone: others share the cluster.
 async fn serve(target: &Target, certificate: &[&str]) -> Result<Hooks> {
+    serve_as(target, certificate, &[]).await
+}
+
+/// The same with more flags for the installation, each of which registers one thing more.
+async fn serve_as(target: &Target, certificate: &[&str], install: &[&str]) -> Result<Hooks> {
+    let alone = Some(SERVERS.lock().await);
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let namespace = target.namespace();
     target
@@ -48,15 +65,21 @@ async fn serve(target: &Target, certificate: &[&str]) -> Result<Hooks> {
         ["--enable-leader-election", &lease, "--leader-election-id=held", "--use-webhook", &port_flag];
     let log = std::fs::File::create(target.home().join("hooks.log"))?;
     let mut command = target.core(&[&flags[..], certificate].concat())?;
-    let hooks = Hooks(command.stdout(Stdio::null()).stderr(log).spawn()?);
-    register(target, &format!("https://127.0.0.1:{port}")).await?;
+    let child = command.stdout(Stdio::null()).stderr(log).spawn()?;
+    let hooks = Hooks { child, _alone: alone };
+    register_as(target, &format!("https://127.0.0.1:{port}"), install).await?;
     Ok(hooks)
 }
 
 /// Sends what is written in the namespace of this scenario to the server at that address.
 pub(crate) async fn register(target: &Target, url: &str) -> Result<()> {
+    register_as(target, url, &[]).await
+}
+
+async fn register_as(target: &Target, url: &str, install: &[&str]) -> Result<()> {
     let namespace = target.namespace();
-    let printed = target.vela(&["install", "--print", "--webhook-url", url], "")?.ok()?.out;
+    let words = [&["install", "--print", "--webhook-url", url], install].concat();
+    let printed = target.vela(&words, "")?.ok()?.out;
     let mut registered = 0;
     for document in printed.split("\n---\n").filter(|document| document.contains("WebhookConfiguration")) {
         let mut configuration: Value = serde_saphyr::from_str(document)?;
@@ -64,11 +87,12 @@ pub(crate) async fn register(target: &Target, url: &str) -> Result<()> {
         for webhook in configuration["webhooks"].as_array_mut().into_iter().flatten() {
             webhook["namespaceSelector"] = selector.clone();
         }
-        configuration["metadata"]["name"] = json!(namespace);
+        let name = configuration["metadata"]["name"].as_str().unwrap_or_default();
+        configuration["metadata"]["name"] = json!(name.replace("vela-core", namespace));
         target.cluster().create(&configuration).await?;
         registered += 1;
     }
-    assert_eq!(registered, 2, "{printed}");
+    assert_eq!(registered, 2 + install.len(), "{printed}");
     Ok(())
 }
 

@@ -6,10 +6,8 @@ use std::time::Duration;
 
 use super::certificate::{Pair, Unusable};
 
-/// The certificate chain, the server's certificate first.
-const CERTIFICATE: &str = "tls.crt";
-/// Its key.
-const KEY: &str = "tls.key";
+/// The usual names of the certificate chain, the server's certificate first, and of its key.
+const USUAL: [&str; 2] = ["tls.crt", "tls.key"];
 /// Who signed it, where whoever fills the folder says so.
 const AUTHORITY: &str = "ca.crt";
 /// Where a volume of a Secret keeps its files: a link that is swapped in one step.
@@ -24,6 +22,8 @@ const FILES_AT_MOST: usize = 1000;
 pub struct Directory {
     /// Where.
     pub folder: PathBuf,
+    /// Names of the certificate chain and of the key.
+    pub files: [&'static str; 2],
     /// How long it may take until the files are there: whoever makes the Secret starts beside us.
     pub wait: Duration,
     /// How often it is looked at until then.
@@ -36,6 +36,7 @@ impl From<PathBuf> for Directory {
     fn from(folder: PathBuf) -> Self {
         Self {
             folder,
+            files: USUAL,
             wait: Duration::from_secs(90),
             ask_every: Duration::from_secs(2),
             reload_every: Duration::from_secs(10),
@@ -55,10 +56,12 @@ pub enum Missing {
         reason: Box<Missing>,
     },
     /// The folder is not there or cannot be listed.
-    #[error("cannot list the folder {folder}: {source}; put {CERTIFICATE} and {KEY} there", folder = .folder.display())]
+    #[error("cannot list the folder {folder}: {source}; put {} and {} there", .files[0], .files[1], folder = .folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,
+        /// What it lacks.
+        files: [&'static str; 2],
         /// What the system said.
         source: std::io::Error,
     },
@@ -71,8 +74,8 @@ pub enum Missing {
         source: std::io::Error,
     },
     /// The folder has no files yet.
-    #[error("the folder {folder} is empty; put {CERTIFICATE} and {KEY} there", folder = .0.display())]
-    Empty(PathBuf),
+    #[error("the folder {folder} is empty; put {} and {} there", .1[0], .1[1], folder = .0.display())]
+    Empty(PathBuf, [&'static str; 2]),
     /// A file is still empty.
     #[error("{file} is empty", file = .0.display())]
     EmptyFile(PathBuf),
@@ -115,28 +118,29 @@ impl Directory {
 
     /// Look at the folder now.
     pub(super) async fn read(&self) -> Result<Contents, Missing> {
-        let folder = self.folder.clone();
-        let reading = tokio::task::spawn_blocking(move || read(&folder));
+        let (folder, files) = (self.folder.clone(), self.files);
+        let reading = tokio::task::spawn_blocking(move || read(&folder, files));
         reading.await.unwrap_or_else(|stopped| {
             Err(Missing::File { file: self.folder.clone(), source: std::io::Error::other(stopped) })
         })
     }
 }
 
-fn read(folder: &Path) -> Result<Contents, Missing> {
-    complete(folder)?;
+fn read(folder: &Path, files: [&'static str; 2]) -> Result<Contents, Missing> {
+    complete(folder, files)?;
     // Both files of one generation: the link may be swapped while we read.
     let inside = std::fs::canonicalize(folder.join(VOLUME)).unwrap_or_else(|_| folder.to_owned());
-    let certificate = content(&inside.join(CERTIFICATE))?;
-    let key = content(&inside.join(KEY))?;
+    let [certificate, key] = files;
+    let certificate = content(&inside.join(certificate))?;
+    let key = content(&inside.join(key))?;
     let pair = Pair::read(&certificate, &key)
         .map_err(|source| Missing::Unusable { folder: folder.to_owned(), source })?;
     Ok((pair, content(&inside.join(AUTHORITY)).ok()))
 }
 
 /// The folder has files and none of them is empty, so whoever fills it has come to an end.
-fn complete(folder: &Path) -> Result<(), Missing> {
-    let unlisted = |source| Missing::Folder { folder: folder.to_owned(), source };
+fn complete(folder: &Path, wanted: [&'static str; 2]) -> Result<(), Missing> {
+    let unlisted = |source| Missing::Folder { folder: folder.to_owned(), files: wanted, source };
     let mut files = 0;
     for entry in std::fs::read_dir(folder).map_err(unlisted)?.take(FILES_AT_MOST) {
         let file = entry.map_err(unlisted)?.path();
@@ -154,7 +158,7 @@ fn complete(folder: &Path) -> Result<(), Missing> {
             return Err(Missing::EmptyFile(file));
         }
     }
-    if files == 0 { Err(Missing::Empty(folder.to_owned())) } else { Ok(()) }
+    if files == 0 { Err(Missing::Empty(folder.to_owned(), wanted)) } else { Ok(()) }
 }
 
 fn content(file: &Path) -> Result<Vec<u8>, Missing> {

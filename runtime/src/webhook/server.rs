@@ -100,8 +100,20 @@ impl Server {
 
     /// Wait for a certificate, listen, and serve in the background.
     pub async fn start(self, metrics: &Metrics) -> Result<Running, Error> {
-        let Self { config: Config { address, certificates, bundles, limits }, handler } = self;
+        self.counted(Figures::new(metrics)).await
+    }
+
+    /// The same with several servers, which count together: the names of figures are there once.
+    pub async fn start_all(servers: Vec<Self>, metrics: &Metrics) -> Result<Vec<Running>, Error> {
+        if servers.is_empty() {
+            return Ok(Vec::new());
+        }
         let figures = Figures::new(metrics);
+        futures::future::try_join_all(servers.into_iter().map(|server| server.counted(figures.clone()))).await
+    }
+
+    async fn counted(self, figures: Figures) -> Result<Running, Error> {
+        let Self { config: Config { address, certificates, bundles, limits }, handler } = self;
         let found = certificates.first().await?;
         let presented = Presented::new(found.pair.clone());
         let tls = TlsAcceptor::from(Arc::new(presented.tls()?));

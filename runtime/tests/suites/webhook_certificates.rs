@@ -22,6 +22,7 @@ impl Handler for Yes {
 
 fn directory(folder: &Path) -> Directory {
     Directory {
+        files: ["tls.crt", "tls.key"],
         wait: Duration::from_secs(20),
         ask_every: Duration::from_millis(20),
         reload_every: Duration::from_millis(20),

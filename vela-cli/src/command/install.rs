@@ -30,11 +30,24 @@ pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Resul
             .hint("without a controller in the cluster, give the address of one with --webhook-url")
             .into());
     }
-    // Last: from then on what the controller refuses is not written, and without a controller nothing is.
-    if args.webhooks {
-        objects.extend(webhooks::configurations(&webhooks::in_cluster()));
-    } else if let Some(url) = &args.webhook_url {
-        objects.extend(webhooks::configurations(&webhooks::outside(url)?));
+    let server = match &args.webhook_url {
+        Some(url) => Some(webhooks::outside(url)?),
+        None => args.webhooks.then(webhooks::in_cluster),
+    };
+    if server.is_none() && (args.trait_injector || args.webhook_conversion) {
+        return Err(Error::user("--trait-injector and --webhook-conversion need a webhook server")
+            .hint("add --webhooks, or --webhook-url with the address of a vela-core outside the cluster")
+            .into());
+    }
+    if let Some(server) = &server {
+        if args.webhook_conversion {
+            webhooks::convert(&mut objects, server);
+        }
+        // Last: from then on what the controller refuses is not written.
+        objects.extend(webhooks::configurations(server));
+        if args.trait_injector {
+            objects.push(webhooks::trait_injector(server));
+        }
     }
     if args.print {
         let documents =

@@ -1,6 +1,8 @@
 //! Where the controller's webhooks are reached → the Service, the flags and the configurations that make it so.
 
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
+use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
 use vela_webhooks::registration::{self, Server};
 
 use super::SYSTEM_NAMESPACE;
@@ -37,6 +39,47 @@ pub(crate) fn outside(url: &str) -> Result<Server> {
 /// What sends every write to the webhooks; the controller adds by whom its certificate is signed.
 pub(crate) fn configurations(server: &Server) -> Vec<Value> {
     registration::configurations(server)
+}
+
+/// What sends workloads to the trait injector.
+pub(crate) fn trait_injector(server: &Server) -> Value {
+    registration::trait_injector(server)
+}
+
+/// Has API servers ask the controller for other versions of Applications.
+pub(crate) fn convert(objects: &mut [Value], server: &Server) {
+    let crd = objects.iter_mut().find(|object| is_converted(object));
+    if let Some(crd) = crd {
+        registration::converted(crd, server);
+    }
+}
+
+fn is_converted(object: &Value) -> bool {
+    text(object, "/kind") == "CustomResourceDefinition"
+        && text(object, "/metadata/name") == registration::CONVERTED
+}
+
+/// Takes a conversion away that an earlier installation asked for and this one does not: what the controller wrote
+/// beside it would otherwise stay, and be refused without it.
+pub(crate) async fn convert_no_more(cluster: &Cluster, object: &Value) -> Result<()> {
+    if !is_converted(object) || text(object, "/spec/conversion/strategy") == "Webhook" {
+        return Ok(());
+    }
+    let (api_version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
+    let Some(live) = cluster.get(api_version, kind, None, registration::CONVERTED).await? else {
+        return Ok(());
+    };
+    let labels = live.metadata.labels.unwrap_or_default();
+    let ours = labels.get(WEBHOOKS).is_some_and(|whose| whose == WEBHOOKS_OF_CORE);
+    if !ours || live.data.pointer("/spec/conversion/strategy").is_none_or(|strategy| strategy != "Webhook") {
+        return Ok(());
+    }
+    let patch = json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}});
+    let api = cluster.api(api_version, kind, None).await?;
+    let patched = api.patch(registration::CONVERTED, &PatchParams::default(), &Patch::Merge(&patch)).await;
+    patched.map(drop).map_err(|error| {
+        Error::cluster(format!("cannot end the conversion of {}: {error}", registration::CONVERTED)).into()
+    })
 }
 
 /// The objects in the order they are applied. A first installation registers webhooks last: until then nothing asks for a

@@ -95,11 +95,18 @@ async fn bindings_and_what_names_their_secrets_are_read() {
     )
     .await;
     let reply = ask(&webhooks, "/mutate", &deployment).await;
-    assert_eq!(reply.status, 500, "what is bound is not there yet: {}", reply.body);
+    let response = &reply.body["response"];
+    assert_eq!((reply.status, &response["allowed"]), (200, &Value::Bool(false)), "{}", reply.body);
+    assert_eq!(response["status"]["code"], 422, "what is bound is not there yet: {}", reply.body);
     create(&client, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata("where"), "data": {"secret": "db"}})).await;
     let bound = patched(&webhooks, "/mutate", &deployment).await;
     let container = &bound["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["envFrom"], json!([{"secretRef": {"name": "db"}}]));
+    // A server of the injector alone says the same, and nothing about anything else.
+    let injector = webhooks.clone().only_injecting();
+    assert_eq!(patched(&injector, "/mutate", &deployment).await, bound);
+    let other = ask(&injector, "/validating-core-oam-dev-v1beta1-applications", &deployment).await;
+    assert_eq!(other.status, 404, "{}", other.body);
 }
 
 #[tokio::test]

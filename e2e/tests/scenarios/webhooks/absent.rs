@@ -48,17 +48,53 @@ async fn as_of_old(target: &Target) -> Result<()> {
     Ok(())
 }
 
-async fn unregister(target: &Target) -> Result<()> {
-    for kind in CONFIGURATIONS {
-        if target.cluster().get(ADMISSION, kind, "vela-core").await?.is_some() {
-            target.cluster().delete(ADMISSION, kind, "vela-core").await?;
+/// Takes away what an installation of this cluster registered.
+pub(super) async fn unregister(target: &Target) -> Result<()> {
+    let [mutating, validating] = CONFIGURATIONS;
+    for (kind, name) in
+        [(mutating, "vela-core"), (validating, "vela-core"), (mutating, "vela-core-trait-injector")]
+    {
+        if target.cluster().get(ADMISSION, kind, name).await?.is_some() {
+            target.cluster().delete(ADMISSION, kind, name).await?;
         }
     }
     Ok(())
 }
 
+/// A Deployment that somebody writes, with the labels given.
+pub(super) fn deployment(name: &str, labels: Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "c", "image": "nginx"}]},
+            },
+        },
+    })
+}
+
+/// Workloads of the cluster are written while nobody injects; a component's wait, but not where the controller lives.
+async fn workloads(target: &Target) -> Result<()> {
+    target.cluster().apply(&deployment("plain", json!({}))).await?;
+    target.cluster().apply(&deployment("plain", json!({"changed": "true"}))).await?;
+    let component = json!({"app.oam.dev/component": "web"});
+    let refused = target.cluster().apply(&deployment("made", component.clone())).await;
+    let said = refused.err().map(|error| error.to_string()).unwrap_or_default();
+    if !said.contains("made.injector.core.oam.dev") {
+        target.cluster().delete("apps/v1", "Deployment", "made").await?;
+        return Err(format!("a component's Deployment was made without what is bound to it: {said:?}").into());
+    }
+    let system = target.cluster().within("vela-system");
+    system.apply(&deployment(target.namespace(), component)).await?;
+    system.delete("apps/v1", "Deployment", target.namespace()).await?;
+    target.cluster().delete("apps/v1", "Deployment", "plain").await
+}
+
 /// Waits until an object is gone.
-async fn gone(target: &Target, api_version: &str, kind: &str, name: &str) -> Result<()> {
+pub(super) async fn gone(target: &Target, api_version: &str, kind: &str, name: &str) -> Result<()> {
     until("it is gone", DEADLINE, async || {
         match target.cluster().get(api_version, kind, name).await.map_err(|error| error.to_string())? {
             None => Ok(()),
@@ -102,6 +138,12 @@ async fn live(target: &Target) -> Result<()> {
             Some(refused) if refused.contains("failed calling webhook") => Ok(()),
             other => Err(format!("{other:?}")),
         }
+    })
+    .await?;
+
+    target.vela(&["install", "--webhook-url", &url, "--trait-injector"], "")?.ok()?;
+    until("a component's Deployment waits for its injector", DEADLINE, async || {
+        workloads(target).await.map_err(|error| error.to_string())
     })
     .await?;
 
@@ -161,12 +203,14 @@ async fn change_labels(target: &Target) -> Result<Value> {
     target.cluster().within("vela-system").patch(OAM, "ComponentDefinition", "webservice", &patch).await
 }
 
-fn serve(target: &Target, port: u16) -> Result<Hooks> {
+/// A controller that serves webhooks at this port.
+pub(super) fn serve(target: &Target, port: u16) -> Result<Hooks> {
     let (port, secret) =
         (format!("--webhook-port={port}"), format!("--webhook-cert-secret={}", target.namespace()));
     let log = std::fs::File::create(target.home().join("hooks.log"))?;
     let mut command = target.core(&["--use-webhook", &port, &secret, "--webhook-hosts=127.0.0.1"])?;
-    Ok(Hooks(command.stdout(Stdio::null()).stderr(log).spawn()?))
+    // Nobody else is there.
+    Ok(Hooks { child: command.stdout(Stdio::null()).stderr(log).spawn()?, _alone: None })
 }
 
 /// The controller says what is wrong with the definition, where it is wrong.
