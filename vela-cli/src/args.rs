@@ -190,6 +190,20 @@ pub(crate) enum Rollout {
         #[arg(long)]
         full: bool,
     },
+    /// Go back to the revision that a rollout came from, wherever it is
+    #[command(visible_alias = "abandon")]
+    Undo {
+        /// Name of the AppRollout
+        name: String,
+    },
+    /// List the revisions of an application, and the rollouts that go from or to them
+    History {
+        /// Name of the application
+        application: String,
+        /// How to print them
+        #[arg(long, short, value_enum, default_value = "table")]
+        output: Format,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! `vela rollout`: a plan in, its batches out before anything runs; a rollout's name in, where it is, or told to stop or go on.
 
+mod history;
 mod plan;
 
 use kube::api::{Patch, PatchParams};
@@ -25,7 +26,10 @@ pub(crate) fn run(args: &Rollout, global: &Global, screen: &mut Screen) -> Resul
     if let Rollout::Plan(args) = args {
         return plan::run(args, screen);
     }
-    let purpose = if matches!(args, Rollout::Status { .. }) { Purpose::Read } else { Purpose::Change };
+    let purpose = match args {
+        Rollout::Status { .. } | Rollout::History { .. } => Purpose::Read,
+        _ => Purpose::Change,
+    };
     block_on(async {
         let session = Session::open(global, purpose, screen).await?;
         let done = on_cluster(&session.cluster, args, screen).await;
@@ -41,13 +45,17 @@ async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> R
             let rollout = find(cluster, name).await?;
             show(&rollout, *output, screen)
         }
+        Rollout::History { application, output } => {
+            history::show(cluster, application, *output, screen).await
+        }
+        Rollout::Undo { name } => undo(cluster, name, screen).await,
         Rollout::Pause { name } => {
-            change(cluster, name, json!({"paused": true})).await?;
+            change(cluster, name, plan_of(json!({"paused": true}))).await?;
             screen.say(&format!("Rollout {name} is paused: `vela rollout resume {name}` lets it go on."));
             Ok(())
         }
         Rollout::Resume { name } => {
-            change(cluster, name, json!({"paused": null})).await?;
+            change(cluster, name, plan_of(json!({"paused": null}))).await?;
             screen.say(&format!("Rollout {name} goes on: `vela rollout status {name}` shows how far it is."));
             Ok(())
         }
@@ -67,7 +75,7 @@ async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen)
     let next = partition.saturating_add(1);
     let is_last = usize::try_from(next).is_ok_and(|next| next >= last);
     let partition = if full || is_last { Value::Null } else { json!(next) };
-    change(cluster, name, json!({ "batchPartition": partition })).await?;
+    change(cluster, name, plan_of(json!({ "batchPartition": partition }))).await?;
     screen.say(&match partition.as_i64() {
         None => format!("Rollout {name} goes on to the end."),
         Some(next) => format!("Rollout {name} goes on to batch {} of {}.", next + 1, last + 1),
@@ -85,12 +93,37 @@ async fn find(cluster: &Cluster, name: &str) -> Result<AppRollout> {
         .map_err(|error| Error::cluster(format!("AppRollout {name} cannot be read: {error}")).into())
 }
 
-async fn change(cluster: &Cluster, name: &str, plan: Value) -> Result<()> {
+/// Turns a rollout round: its target becomes the source. Nothing holds it up on the way back.
+async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> {
+    let spec = find(cluster, name).await?.spec;
+    let Some(source) = spec.source_app_revision_name.filter(|source| !source.is_empty()) else {
+        let message =
+            format!("rollout {name} came from no revision: it only scales {}", spec.target_app_revision_name);
+        return Err(Error::user(message)
+            .hint("to scale back, change rolloutPlan.targetSize and its batches")
+            .into());
+    };
+    let target = spec.target_app_revision_name;
+    let back = json!({
+        "targetAppRevisionName": source,
+        "sourceAppRevisionName": target,
+        "rolloutPlan": {"paused": null, "batchPartition": null},
+    });
+    change(cluster, name, back).await?;
+    screen.say(&format!("Rollout {name} goes back from {target} to {source}."));
+    Ok(())
+}
+
+fn plan_of(plan: Value) -> Value {
+    json!({ "rolloutPlan": plan })
+}
+
+async fn change(cluster: &Cluster, name: &str, spec: Value) -> Result<()> {
     // A namesake that does not exist is told as such, and not as a failed patch.
     find(cluster, name).await?;
     let api = cluster.api(API_VERSION, KIND, None).await?;
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    let patch = json!({"spec": {"rolloutPlan": plan}});
+    let patch = json!({ "spec": spec });
     let patched = api.patch(name, &params, &Patch::Merge(&patch)).await;
     patched.map(drop).map_err(|error| cluster.failure(&format!("change {KIND} {name}"), &error))
 }

@@ -80,5 +80,14 @@ fn a_rollout_is_paused_resumed_promoted_and_shown() {
     assert!(said.err.contains("goes on to the end"), "{said:?}");
     let said = person.types(&["rollout", "promote", "rolling", "--full"]).ok();
     assert!(said.err.contains("has no batchPartition"), "{said:?}");
+    let said = person.types(&["rollout", "abandon", "rolling"]).ok();
+    assert!(said.err.contains("goes back from shop-v2 to shop-v1"), "{said:?}");
+    shown("shop-v1");
+    person.types(&["rollout", "history", "shop"]).fails(1, &["no revision of application \"shop\""]);
+    person.write("site/page.yaml", crate::PAGE);
+    person.write("site/app.yaml", crate::site(false));
+    person.types(&["up", "-f", "site"]).ok();
+    let history = person.types(&["rollout", "history", "site"]).ok().out;
+    assert!(history.starts_with("REVISION") && history.contains("site-v1"), "{history}");
     person.types(&["rollout", "pause", "other"]).fails(1, &["no rollout \"other\""]);
 }
