@@ -39,7 +39,7 @@ const fn rule(
 /// What the controllers need for their own work, in every namespace.
 pub const OWN: &[Rule] = &[
     // Finalizers and annotations are patched.
-    rule("core.oam.dev", &["applications"], &["get", "list", "watch", "patch"]),
+    rule("core.oam.dev", &["applications", "approllouts"], &["get", "list", "watch", "patch"]),
     // An Application of v1alpha2 becomes these.
     rule("core.oam.dev", &["applicationconfigurations", "components"], READ_MAKE),
     // A ComponentDefinition that describes its workload brings one of these.
@@ -60,6 +60,7 @@ pub const OWN: &[Rule] = &[
         "core.oam.dev",
         &[
             "applications/status",
+            "approllouts/status",
             "applicationconfigurations/status",
             "components/status",
             "componentdefinitions/status",
@@ -81,6 +82,8 @@ pub const OWN: &[Rule] = &[
         &["patch"],
     ),
     rule("apps", &["controllerrevisions"], READ_KEEP),
+    // What makes pods in a rollout, and why it does not.
+    rule("apps", &["replicasets"], READ),
     rule("events.k8s.io", &["events"], &["create", "patch"]),
     rule("apiextensions.k8s.io", &["customresourcedefinitions"], READ),
     rule("", &["namespaces"], READ),
@@ -92,6 +95,7 @@ pub const OWN: &[Rule] = &[
         &[
             "applications/finalizers",
             "applicationconfigurations/finalizers",
+            "approllouts/finalizers",
             "components/finalizers",
             "containerizedworkloads/finalizers",
             "resourcetrackers/finalizers",

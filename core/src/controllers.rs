@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::webhooks::{TraitInjector, Webhooks};
 use crate::{
     application, application_configuration, component, containerized_workload, definition, health_scope,
-    manual_scaler_trait, standard,
+    manual_scaler_trait, rollout, standard,
 };
 
 /// How a process runs the controllers.
@@ -104,6 +104,7 @@ fn controllers(context: &Context) -> Vec<Controller> {
     if context.options.generations.applications {
         controllers.push(application::controller(context, workers));
         controllers.extend(definition::controllers(context, workers));
+        controllers.push(rollout::controller(context, workers));
     }
     controllers.push(containerized_workload::controller(context, workers));
     controllers.push(manual_scaler_trait::controller(context, workers));

@@ -20,6 +20,7 @@ pub mod options;
 mod order;
 mod outbound;
 mod prune;
+mod rollout;
 mod standard;
 mod status;
 mod successors;

@@ -176,6 +176,12 @@ pub fn revision(app_file: AppFile, previous: Option<&Previous>) -> Revision {
     Revision { app_file: Arc::new(app_file), identity: Arc::new(identity), is_new }
 }
 
+/// Names the content by the number under which it was recorded.
+pub fn recorded(app_file: AppFile, number: u64) -> Revision {
+    let previous = Previous { number, hash: hash(&app_file) };
+    revision(app_file, Some(&previous))
+}
+
 /// Labels, annotations and the rollout plan do not count: they do not change what is deployed.
 fn hash(app_file: &AppFile) -> String {
     let mut spec = app_file.document().value().get("spec").cloned().unwrap_or(Json::Null);

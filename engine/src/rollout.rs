@@ -17,6 +17,7 @@ pub mod preview;
 pub mod progress;
 pub mod size;
 pub mod state;
+pub mod template;
 pub mod workload;
 
 #[cfg(test)]

@@ -248,6 +248,13 @@ impl World {
         Ok(definition)
     }
 
+    /// A definition as a revision recorded it; whoever asks remembers the answer.
+    pub(crate) async fn recorded(&self, object: &DynamicObject) -> Result<Arc<Definition>, Error> {
+        let definition =
+            Definition::from_object(json(object)).map_err(|error| Error::Definition(error.into()))?;
+        Ok(Arc::new(with_kinds(&self.context.client, definition).await.map_err(Error::Schemas)?))
+    }
+
     async fn version(&self) -> Result<ClusterVersion, Error> {
         let ask = || async {
             let version = self.context.client.apiserver_version().await.map_err(Error::Version)?;

@@ -8,7 +8,7 @@ mod finalize;
 mod handover;
 mod observe;
 pub(crate) mod owned;
-mod record;
+pub(crate) mod record;
 mod registered;
 pub(crate) mod report;
 mod revisions;

@@ -94,6 +94,8 @@ impl<'a> Application<'a> {
         }
         let ours = self.object.metadata.uid.as_deref() == Some(&controller.uid)
             || self.successor_of.contains(&controller.uid)
+            // A rollout holds workloads of the application that the label names.
+            || controller.kind == "AppRollout" && controller.api_version.starts_with("core.oam.dev/")
             || controller.kind == "ResourceTracker" && self.may_be_recorded_in(&controller.name);
         (!ours).then(|| format!("{} {}", controller.kind, controller.name))
     }

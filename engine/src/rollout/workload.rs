@@ -2,6 +2,7 @@
 
 mod daemon_set;
 mod deployment;
+mod hold;
 mod in_place;
 mod object;
 mod scale;
@@ -11,6 +12,7 @@ use vela_crds::{RolloutPlan, RolloutStatus};
 
 use crate::observed::ObjectKey;
 
+pub use hold::{hold, name};
 pub use object::{InPlaceKind, is_controlled_by};
 
 /// What a rollout looks at in one lap.

@@ -1,0 +1,188 @@
+//! An ApplicationRevision → what it renders: the application as it was, with the definitions as they were.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject};
+use serde_json::{Value, json};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use vela_crds::{ApplicationRevision, labels};
+use vela_engine::{
+    DefinitionKind, Document, Graph, Secrets, Snapshot, Templates, graph, parse, plan, render, revision,
+};
+use vela_runtime::Key;
+use vela_runtime::apply::explain;
+use vela_runtime::cache::{Informer, Watch};
+
+use crate::application::fetch::World;
+use crate::context::Context;
+
+/// Rendered revisions that are remembered: a rollout looks at two of them in every lap.
+const REMEMBERED_AT_MOST: usize = 64;
+
+/// Where the recorded definitions of a revision stand.
+const RECORDED: [(&str, DefinitionKind); 4] = [
+    ("componentDefinitions", DefinitionKind::Component),
+    ("traitDefinitions", DefinitionKind::Trait),
+    ("workloadDefinitions", DefinitionKind::Workload),
+    ("scopeDefinitions", DefinitionKind::Scope),
+];
+
+/// What a revision renders.
+#[derive(Clone, Debug)]
+pub(super) struct Rendered {
+    /// Its application.
+    pub(super) application: Key,
+    pub(super) graph: Arc<Graph>,
+    /// What stands in it that no message may repeat.
+    pub(super) secrets: Arc<Secrets>,
+}
+
+/// Why a revision cannot be rendered; told to people.
+pub(super) type Trouble = String;
+
+/// The revisions of the cluster, rendered once each.
+#[derive(Clone)]
+pub(super) struct Revisions {
+    context: Context,
+    resource: ApiResource,
+    /// Metadata only: a revision holds whole definitions.
+    stored: Arc<Informer>,
+    world: World,
+    templates: Arc<Templates>,
+    known: Arc<Mutex<BTreeMap<(Key, String), Rendered>>>,
+}
+
+impl Revisions {
+    pub(super) fn new(context: &Context) -> Self {
+        let resource = ApiResource::erase::<ApplicationRevision>(&());
+        Self {
+            context: context.clone(),
+            stored: context.cache.informer(Watch::metadata(resource.clone())),
+            resource,
+            world: World::new(context),
+            templates: Arc::new(Templates::default()),
+            known: Arc::default(),
+        }
+    }
+
+    /// The watch of all revisions, metadata only.
+    pub(super) fn stored(&self) -> &Arc<Informer> {
+        &self.stored
+    }
+
+    /// The revision of that name; nothing when it is not there.
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Rendered>, Trouble> {
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stored) = self.stored.get(key)
+            && let Some(known) = lock().get(&(key.clone(), version(&stored)))
+        {
+            return Ok(Some(known.clone()));
+        }
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.context.client.clone(), &key.namespace, &self.resource);
+        let found = api.get_opt(&key.name).await;
+        let found =
+            found.map_err(|error| format!("cannot read ApplicationRevision {key}: {}", explain(&error)))?;
+        let Some(found) = found else { return Ok(None) };
+        let rendered = self.render(key, &found).await?;
+        let mut known = lock();
+        if known.len() >= REMEMBERED_AT_MOST {
+            known.clear();
+        }
+        known.insert((key.clone(), version(&found)), rendered.clone());
+        Ok(Some(rendered))
+    }
+
+    async fn render(&self, key: &Key, object: &DynamicObject) -> Result<Rendered, Trouble> {
+        let number = key.name.rsplit_once("-v").and_then(|(name, number)| Some((name, number.parse().ok()?)));
+        let (name, number): (&str, u64) =
+            number.ok_or_else(|| format!("{key} is no name of a revision: expected <application>-v<N>"))?;
+        let name = object
+            .metadata
+            .labels
+            .as_ref()
+            .and_then(|all| all.get(labels::APP_NAME))
+            .map_or(name, String::as_str);
+        let application = Key::new(key.namespace.clone(), name);
+        let mut written = object.data["spec"]["application"].clone();
+        if !written["spec"].is_object() {
+            return Err(format!("ApplicationRevision {key}: spec.application.spec is missing"));
+        }
+        // Release 1.0 records neither.
+        written["metadata"]["name"] = json!(application.name);
+        written["metadata"]["namespace"] = json!(application.namespace);
+        let document = Document::from_object(written);
+        let mut secrets = Secrets::default();
+        secrets.add(document.value());
+        let snapshot = self.snapshot(object, &document).await?;
+        let graph = self.mean(document, snapshot, number).await;
+        let graph = graph
+            .map_err(|error| secrets.hide(&format!("ApplicationRevision {key}: {error}")).into_owned())?;
+        graph.objects().for_each(|each| secrets.add(&each.object));
+        Ok(Rendered { application, graph: Arc::new(graph), secrets: Arc::new(secrets) })
+    }
+
+    /// What the world says, with the definitions as they were recorded.
+    async fn snapshot(&self, object: &DynamicObject, document: &Document) -> Result<Snapshot, Trouble> {
+        let trouble = |error: &dyn std::fmt::Display| error.to_string();
+        let references = parse::references(document);
+        let snapshot = self.world.snapshot(document.namespace(), &references).await;
+        let mut snapshot = snapshot.map_err(|error| trouble(&error))?;
+        let recorded_in = object.metadata.name.as_deref().unwrap_or_default();
+        for (field, kind) in RECORDED {
+            for (asked, definition) in object.data["spec"][field].as_object().into_iter().flatten() {
+                let frozen = frozen(definition, kind, recorded_in, document.namespace())?;
+                let definition = self.world.recorded(&frozen).await.map_err(|error| trouble(&error))?;
+                match asked.contains('@') {
+                    true => snapshot.insert_definition_version(asked, definition),
+                    false => snapshot.insert_definition(definition),
+                }
+            }
+        }
+        let registered = parse::registered(document, &snapshot);
+        self.world.tell_registered(&registered, &mut snapshot).await.map_err(|error| trouble(&error))?;
+        Ok(snapshot)
+    }
+
+    /// The pure middle, away from the threads that serve requests.
+    async fn mean(&self, document: Document, snapshot: Snapshot, number: u64) -> Result<Graph, Trouble> {
+        let templates = self.templates.clone();
+        let mean = move || {
+            let app_file = parse::parse(&document, &snapshot)?;
+            let plan = plan::plan(revision::recorded(app_file, number))?;
+            graph::graph(render::render(&plan, &templates, &render::Inputs::default())?)
+        };
+        // A runtime of one thread has no other requests to keep going, and a run of it can be repeated exactly.
+        let meant = if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+            Ok(mean())
+        } else {
+            tokio::task::spawn_blocking(mean).await
+        };
+        meant.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    }
+}
+
+/// Which content of a revision: a namesake made anew has another uid.
+fn version(object: &DynamicObject) -> String {
+    let part = |part: &Option<String>| part.clone().unwrap_or_default();
+    format!("{} {}", part(&object.metadata.uid), part(&object.metadata.resource_version))
+}
+
+/// A recorded definition as an object: it means what it meant, whatever became of the live one.
+fn frozen(
+    definition: &Value,
+    kind: DefinitionKind,
+    revision: &str,
+    namespace: &str,
+) -> Result<DynamicObject, Trouble> {
+    let mut definition = definition.clone();
+    let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    definition["kind"] = json!(kind.kind());
+    // A slash marks a definition that was read from a record.
+    definition["metadata"]["resourceVersion"] = json!(format!("{namespace}/{revision}"));
+    serde_json::from_value(definition).map_err(|error| {
+        format!("ApplicationRevision {revision}: definition {name:?} cannot be read: {error}")
+    })
+}

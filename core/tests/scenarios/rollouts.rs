@@ -1,0 +1,401 @@
+//! Rollouts: between revisions in batches, held back and let go, abandoned, asked of hooks, cut off, and told what is wrong.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use vela_core::options::Reach;
+use vela_core::{Options, Process};
+use vela_runtime::fault::Fate;
+
+use super::world::{World, application, until, until_or, web};
+
+const OAM: &str = "core.oam.dev/v1beta1";
+
+/// An application whose revisions are recorded only.
+fn rolling(image: &str) -> Value {
+    let mut shop = application("shop", &[web("front", image)]);
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
+    shop
+}
+
+fn rollout(target: &str, source: Option<&str>, plan: Value) -> Value {
+    let mut spec = json!({"targetAppRevisionName": target, "rolloutPlan": plan});
+    if let Some(source) = source {
+        spec["sourceAppRevisionName"] = json!(source);
+    }
+    json!({"apiVersion": OAM, "kind": "AppRollout", "metadata": {"name": "release"}, "spec": spec})
+}
+
+fn batches(sizes: &[i64]) -> Value {
+    json!({"rolloutBatches": sizes.iter().map(|size| json!({"replicas": size})).collect::<Vec<_>>()})
+}
+
+async fn change(world: &World, image: &str) {
+    let components = json!({"spec": {"components": [web("front", image)]}});
+    world.patch(OAM, "Application", "shop", components).await;
+}
+
+async fn recorded(world: &World, revision: &str) {
+    until(revision, || async { world.get(OAM, "ApplicationRevision", revision).await.is_some() }).await;
+}
+
+async fn state(world: &World, wanted: &str) -> Value {
+    let what = format!("the rollout is {wanted}");
+    until_or(
+        &what,
+        || world.get(OAM, "AppRollout", "release"),
+        |found| found.as_ref().is_some_and(|found| found["status"]["rollingState"] == wanted),
+    )
+    .await
+    .unwrap()
+}
+
+async fn batch(world: &World, number: i64, wanted: &str) -> Value {
+    let what = format!("batch {number} is {wanted}");
+    until_or(
+        &what,
+        || world.get(OAM, "AppRollout", "release"),
+        |found| {
+            found.as_ref().is_some_and(|found| {
+                found["status"]["batchRollingState"] == wanted && found["status"]["currentBatch"] == number
+            })
+        },
+    )
+    .await
+    .unwrap()
+}
+
+/// Wanted and ready pods of a Deployment.
+async fn pods(world: &World, name: &str) -> (i64, i64) {
+    let live = world.deployment(name).await.unwrap_or(Value::Null);
+    (live["spec"]["replicas"].as_i64().unwrap_or(-1), live["status"]["readyReplicas"].as_i64().unwrap_or(0))
+}
+
+async fn has(world: &World, name: &str, wanted: i64) {
+    let what = format!("{name} has {wanted} pods");
+    until_or(&what, || pods(world, name), |found| *found == (wanted, wanted)).await;
+}
+
+/// The first revision runs with four pods, by a rollout.
+async fn first(world: &World) {
+    world.create(rolling("nginx:1")).await;
+    recorded(world, "shop-v1").await;
+    let mut plan = batches(&[1, 1]);
+    plan["targetSize"] = json!(4);
+    world.create(rollout("shop-v1", None, plan)).await;
+    state(world, "rolloutSucceed").await;
+    has(world, "front-v1", 4).await;
+    world.delete(OAM, "AppRollout", "release").await;
+    until("it is gone", || async { world.get(OAM, "AppRollout", "release").await.is_none() }).await;
+}
+
+async fn second(world: &World) {
+    change(world, "nginx:2").await;
+    recorded(world, "shop-v2").await;
+}
+
+fn has_no_owner(live: &Value) -> bool {
+    live["metadata"]["ownerReferences"]
+        .as_array()
+        .is_none_or(|owners| owners.iter().all(|o| o["kind"] != "AppRollout"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_replaces_the_pods_of_one_revision_by_those_of_the_next() {
+    let world = World::new().await;
+    first(&world).await;
+    assert!(world.deployment("front").await.is_none(), "the application leaves its workloads to rollouts");
+    let before = world.deployment("front-v1").await.unwrap();
+    second(&world).await;
+    let mut plan = batches(&[1, 1, 2]);
+    plan["batchPartition"] = json!(0);
+    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&world, 0, "batchReady").await;
+    has(&world, "front-v1", 3).await;
+    has(&world, "front-v2", 1).await;
+    world.quiet().await;
+    assert_eq!(pods(&world, "front-v2").await, (1, 1), "it waits for a higher partition");
+    world
+        .patch(OAM, "AppRollout", "release", json!({"spec": {"rolloutPlan": {"batchPartition": null}}}))
+        .await;
+    let done = state(&world, "rolloutSucceed").await;
+    assert_eq!(done["status"]["upgradedReadyReplicas"], 4);
+    assert_eq!(done["status"]["lastTargetAppRevision"], "shop-v2");
+    has(&world, "front-v2", 4).await;
+    let source = world.deployment("front-v1").await.unwrap();
+    assert_eq!(source["spec"]["replicas"], 0, "it stays, with no pods");
+    assert_eq!(source["metadata"]["uid"], before["metadata"]["uid"]);
+    let target = world.deployment("front-v2").await.unwrap();
+    assert!(has_no_owner(&source) && has_no_owner(&target), "{target:#}");
+    assert_eq!(target["spec"]["template"]["spec"]["containers"][0]["image"], "nginx:2");
+    // And back, by exchanging the two.
+    world
+        .patch(
+            OAM,
+            "AppRollout",
+            "release",
+            json!({"spec": {"targetAppRevisionName": "shop-v1", "sourceAppRevisionName": "shop-v2",
+                "rolloutPlan": batches(&[2, 2])}}),
+        )
+        .await;
+    has(&world, "front-v1", 4).await;
+    state(&world, "rolloutSucceed").await;
+    assert_eq!(pods(&world, "front-v2").await.0, 0);
+    // With the application goes everything.
+    world.delete(OAM, "Application", "shop").await;
+    until("the workloads are gone", || async {
+        world.deployment("front-v1").await.is_none() && world.deployment("front-v2").await.is_none()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn a_rollout_that_is_deleted_lets_go_and_deletes_nothing() {
+    let world = World::new().await;
+    first(&world).await;
+    second(&world).await;
+    let mut plan = batches(&[1, 3]);
+    plan["batchPartition"] = json!(0);
+    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&world, 0, "batchReady").await;
+    let claimed = world.deployment("front-v2").await.unwrap();
+    assert!(!has_no_owner(&claimed), "a rollout holds what it rolls: {claimed:#}");
+    world.delete(OAM, "AppRollout", "release").await;
+    until("it is gone", || async { world.get(OAM, "AppRollout", "release").await.is_none() }).await;
+    world.quiet().await;
+    for (name, wanted) in [("front-v1", 3), ("front-v2", 1)] {
+        let live = world.deployment(name).await.unwrap();
+        assert!(has_no_owner(&live), "{live:#}");
+        assert_eq!(live["spec"]["replicas"], wanted);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_changed_in_flight_is_reached_from_where_it_stands() {
+    let world = World::new().await;
+    first(&world).await;
+    second(&world).await;
+    let mut plan = batches(&[1, 3]);
+    plan["paused"] = json!(true);
+    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    until_or(
+        "it says that it is paused",
+        || world.get(OAM, "AppRollout", "release"),
+        |found| {
+            let conditions = found.as_ref().unwrap()["status"]["conditions"].as_array().cloned();
+            conditions
+                .is_some_and(|all| all.iter().any(|c| c["type"] == "BatchPaused" && c["status"] == "True"))
+        },
+    )
+    .await;
+    change(&world, "nginx:3").await;
+    recorded(&world, "shop-v3").await;
+    let to = json!({"spec": {"targetAppRevisionName": "shop-v3", "rolloutPlan": {"paused": false}}});
+    world.patch(OAM, "AppRollout", "release", to).await;
+    let done = until_or(
+        "the third revision is reached",
+        || world.get(OAM, "AppRollout", "release"),
+        |found| {
+            let status = &found.as_ref().unwrap()["status"];
+            status["rollingState"] == "rolloutSucceed" && status["lastTargetAppRevision"] == "shop-v3"
+        },
+    )
+    .await
+    .unwrap();
+    assert_eq!(done["status"]["upgradedReadyReplicas"], 4);
+    has(&world, "front-v3", 4).await;
+    assert_eq!(pods(&world, "front-v1").await.0, 0);
+    let left = world.deployment("front-v2").await.unwrap();
+    assert_eq!(pods(&world, "front-v2").await.0, 0);
+    assert!(has_no_owner(&left), "{left:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_is_told_with_its_place() {
+    let world = World::new().await;
+    world.create(application("shop", &[web("front", "nginx:1")])).await;
+    recorded(&world, "shop-v1").await;
+    let says = async |text: &str| {
+        until_or(
+            text,
+            || world.get(OAM, "AppRollout", "release"),
+            |found| {
+                let conditions = found.as_ref().unwrap()["status"]["conditions"].as_array().cloned();
+                conditions.is_some_and(|all| {
+                    all.iter().any(|c| c["message"].as_str().is_some_and(|m| m.contains(text)))
+                })
+            },
+        )
+        .await;
+    };
+    world.create(rollout("shop-v7", None, batches(&[1]))).await;
+    says("spec.targetAppRevisionName: ApplicationRevision").await;
+    world.patch(OAM, "AppRollout", "release", json!({"spec": {"targetAppRevisionName": "shop-v1"}})).await;
+    says("needs the annotation app.oam.dev/rollout-template").await;
+    let marked = json!({"metadata": {"annotations": {"app.oam.dev/rollout-template": "true"}}});
+    world.patch(OAM, "Application", "shop", marked).await;
+    // Without a size to go to there is nothing to scale to.
+    let failed = state(&world, "rolloutFailed").await;
+    assert!(failed["status"]["conditions"].to_string().contains("without a target"), "{failed:#}");
+}
+
+/// A server that answers everything with one of two statuses, and what it was told last.
+async fn hook(says_yes: Arc<AtomicBool>) -> (String, Arc<std::sync::Mutex<String>>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/may-i", listener.local_addr().unwrap());
+    let heard = Arc::new(std::sync::Mutex::new(String::new()));
+    let told = heard.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (mut text, mut part) = (String::new(), [0; 4096]);
+            while !text.contains("\"namespace\"") {
+                match stream.read(&mut part).await {
+                    Ok(0) | Err(_) => break,
+                    Ok(read) => text.push_str(&String::from_utf8_lossy(&part[..read])),
+                }
+            }
+            *told.lock().unwrap() = text;
+            let status = if says_yes.load(Ordering::SeqCst) { "200 OK" } else { "403 Forbidden" };
+            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    (url, heard)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_says_no_holds_a_batch_back_until_it_says_yes() {
+    let mut world = World::without_controllers().await;
+    let options = Options { reach: Reach::ServicesAndLoopback, ..Options::default() };
+    world.start_as(Process { options, ..Process::default() });
+    first(&world).await;
+    second(&world).await;
+    let says_yes = Arc::new(AtomicBool::new(false));
+    let (url, heard) = hook(says_yes.clone()).await;
+    let mut plan = batches(&[1, 3]);
+    plan["rolloutBatches"][1]["batchRolloutWebhooks"] =
+        json!([{"type": "pre-batch-rollout", "name": "gate", "url": url, "metadata": {"team": "shop"}}]);
+    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    let held = until_or(
+        "the hook holds it back",
+        || world.get(OAM, "AppRollout", "release"),
+        |found| {
+            found.as_ref().unwrap()["status"]["conditions"].to_string().contains("failed to invoke a webhook")
+        },
+    )
+    .await
+    .unwrap();
+    let told = held["status"]["conditions"].to_string();
+    assert!(told.contains("rolloutBatches[1].batchRolloutWebhooks[0]") && told.contains("403"), "{told}");
+    assert_eq!(pods(&world, "front-v2").await.0, 1, "the first batch is there, and the second waits");
+    assert!(heard.lock().unwrap().contains(r#""metadata":{"team":"shop"}"#));
+    says_yes.store(true, Ordering::SeqCst);
+    state(&world, "rolloutSucceed").await;
+    has(&world, "front-v2", 4).await;
+}
+
+/// The fewest ready and the most wanted pods that were seen since.
+struct Watched {
+    fewest: Arc<AtomicI64>,
+    most: Arc<AtomicI64>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+fn watch_pods(api: kube::Api<kube::api::DynamicObject>) -> Watched {
+    let (fewest, most) = (Arc::new(AtomicI64::new(i64::MAX)), Arc::new(AtomicI64::new(0)));
+    let (low, high) = (fewest.clone(), most.clone());
+    let task = tokio::spawn(async move {
+        loop {
+            if let Ok(all) = api.list(&Default::default()).await {
+                let sum = |part: &str, field: &str| -> i64 {
+                    all.iter().map(|each| each.data[part][field].as_i64().unwrap_or(0)).sum()
+                };
+                low.fetch_min(sum("status", "readyReplicas"), Ordering::SeqCst);
+                high.fetch_max(sum("spec", "replicas"), Ordering::SeqCst);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    Watched { fewest, most, task }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
+    let mut world = World::new().await;
+    first(&world).await;
+    second(&world).await;
+    world.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 1, 2]))).await;
+    state(&world, "rolloutSucceed").await;
+    has(&world, "front-v2", 4).await;
+    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let mut cut = 0;
+    for after in 0.. {
+        let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
+        let (rule, hit) = (left, broken.clone());
+        let lost = if after % 2 == 0 { Fate::DropRequest } else { Fate::DropAnswer };
+        world.faults.judge(move |entry| {
+            if !entry.writes()
+                || entry.is_event()
+                || !(entry.path.contains("/approllouts") || entry.path.contains("/deployments"))
+            {
+                return Fate::Pass;
+            }
+            match rule.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+                Ok(_) => Fate::Pass,
+                Err(_) if hit.fetch_add(1, Ordering::SeqCst) == 0 => lost,
+                Err(_) => Fate::DropRequest,
+            }
+        });
+        let (target, source) = if after % 2 == 0 { ("v1", "v2") } else { ("v2", "v1") };
+        let to = json!({"spec": {"targetAppRevisionName": format!("shop-{target}"),
+            "sourceAppRevisionName": format!("shop-{source}")}});
+        world.patch(OAM, "AppRollout", "release", to).await;
+        let reached = async || {
+            let found = world.get(OAM, "AppRollout", "release").await.unwrap();
+            found["status"]["rollingState"] == "rolloutSucceed"
+                && found["status"]["lastTargetAppRevision"] == format!("shop-{target}")
+        };
+        until("a write is cut, or none is left", || async {
+            broken.load(Ordering::SeqCst) > 0 || reached().await
+        })
+        .await;
+        let is_cut = broken.load(Ordering::SeqCst) > 0;
+        if is_cut {
+            world.kill().await;
+        }
+        world.faults.heal();
+        if is_cut {
+            world.start();
+        }
+        let what = format!("{target} is reached though write {after} was cut");
+        let world = &world;
+        until(&what, || async {
+            let found = world.get(OAM, "AppRollout", "release").await.unwrap();
+            found["status"]["rollingState"] == "rolloutSucceed"
+                && found["status"]["lastTargetAppRevision"] == format!("shop-{target}")
+        })
+        .await;
+        has(world, &format!("front-{target}"), 4).await;
+        has(world, &format!("front-{source}"), 0).await;
+        if !is_cut {
+            break;
+        }
+        cut += 1;
+    }
+    watched.task.abort();
+    assert!(cut > 10, "a rollout in three batches has more writes than {cut}");
+    assert!(
+        watched.fewest.load(Ordering::SeqCst) >= 4,
+        "{} pods were ready",
+        watched.fewest.load(Ordering::SeqCst)
+    );
+    // The largest batch comes on top of what is there.
+    assert!(
+        watched.most.load(Ordering::SeqCst) <= 4 + 2,
+        "{} pods were wanted",
+        watched.most.load(Ordering::SeqCst)
+    );
+}
