@@ -69,7 +69,7 @@ pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
         manager: BUNDLE_MANAGER.to_owned(),
     };
     let config = Config { address, certificates, bundles: Some(bundles), limits: Limits::default() };
-    let judges = vela_webhooks::Webhooks::new(client, Arc::default());
+    let judges = vela_webhooks::Webhooks::new(client, Arc::default()).with_copies(&context.cache);
     Server::new(config, Arc::new(judges))
 }
 

@@ -15,8 +15,10 @@ use vela_engine::definition::DefinitionKind;
 use vela_engine::parse::{self, References};
 use vela_engine::snapshot::Resource;
 use vela_engine::{ClusterVersion, Definition, Document, ObjectKey, Snapshot};
+use vela_runtime::cache::Cache;
 use vela_runtime::{Discovery, discovery};
 
+use crate::copies::Copies;
 use crate::kinds::with_kinds;
 use crate::registered;
 
@@ -55,6 +57,7 @@ pub enum FetchError {
 #[derive(Clone)]
 pub struct Reader {
     client: Client,
+    copies: Option<Copies>,
     discovery: Discovery,
     version: Arc<OnceLock<ClusterVersion>>,
 }
@@ -62,7 +65,13 @@ pub struct Reader {
 impl Reader {
     /// A reader that has read nothing yet.
     pub fn new(client: Client) -> Self {
-        Self { discovery: Discovery::new(client.clone()), client, version: Arc::default() }
+        Self { discovery: Discovery::new(client.clone()), client, copies: None, version: Arc::default() }
+    }
+
+    /// The same, with definitions from the watches of a cache where they have them.
+    #[must_use]
+    pub fn with_copies(self, cache: &Cache) -> Self {
+        Self { copies: Some(Copies::new(cache)), ..self }
     }
 
     /// What an Application in a namespace needs.
@@ -207,6 +216,11 @@ impl Reader {
         kind: DefinitionKind,
         name: &str,
     ) -> Result<Option<Arc<Definition>>, FetchError> {
+        if let Some(copies) = &self.copies
+            && let Some(found) = copies.get(&self.client, [namespace, SYSTEM_NAMESPACE], kind, name).await
+        {
+            return Ok(Some(found));
+        }
         let places = [namespace, SYSTEM_NAMESPACE].map(|place| self.stored_definition(place, kind, name));
         let mut found = None;
         for (place, read) in [namespace, SYSTEM_NAMESPACE].into_iter().zip(join_all(places).await) {

@@ -13,6 +13,7 @@ pub mod application;
 pub mod component;
 pub mod configuration;
 pub mod conversion;
+mod copies;
 pub mod definition;
 pub mod envelope;
 pub mod fetch;

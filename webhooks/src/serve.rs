@@ -5,7 +5,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use kube::Client;
 use vela_engine::parse::References;
-use vela_engine::{DefinitionKind, Document, Templates};
+use vela_engine::{DefinitionKind, Document, Snapshot, Templates};
+use vela_runtime::cache::Cache;
 use vela_runtime::webhook::Handler;
 pub use vela_runtime::webhook::Reply;
 
@@ -23,6 +24,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Webhooks {
     reader: Reader,
+    /// The same with definitions that may be behind.
+    copied: Option<Reader>,
     templates: Arc<Templates>,
     only_injecting: bool,
 }
@@ -30,7 +33,13 @@ pub struct Webhooks {
 impl Webhooks {
     /// Webhooks that read a cluster through a client and share compiled templates.
     pub fn new(client: Client, templates: Arc<Templates>) -> Self {
-        Self { reader: Reader::new(client), templates, only_injecting: false }
+        Self { reader: Reader::new(client), copied: None, templates, only_injecting: false }
+    }
+
+    /// The same, with definitions from the watches of a cache: what is let in by them needs no other read.
+    #[must_use]
+    pub fn with_copies(self, cache: &Cache) -> Self {
+        Self { copied: Some(self.reader.clone().with_copies(cache)), ..self }
     }
 
     /// The same for a server that answers about ServiceBindings and nothing else.
@@ -108,14 +117,29 @@ impl Webhooks {
 
     async fn application(&self, review: &Review, release: Release) -> Result<Verdict, FetchError> {
         let document = Document::from_object(review.object.clone());
-        let snapshot = self.reader.application(review.object_namespace(), &document).await?;
-        Ok(application::judge(review, release, &snapshot, &self.templates))
+        let namespace = review.object_namespace();
+        let judge = |snapshot: &Snapshot| application::judge(review, release, snapshot, &self.templates);
+        if let Some(copied) = &self.copied {
+            let verdict = judge(&copied.application(namespace, &document).await?);
+            if verdict.is_allowed() {
+                return Ok(verdict);
+            }
+        }
+        // A definition may have been written a moment ago: nobody is refused by a copy.
+        Ok(judge(&self.reader.application(namespace, &document).await?))
     }
 
     async fn configuration(&self, review: &Review, action: Action) -> Result<Verdict, FetchError> {
         let namespace = review.object_namespace();
         if action == Action::Validate {
             let document = Document::from_object(review.object.clone());
+            if let Some(copied) = &self.copied {
+                let verdict =
+                    configuration::judge(review, &copied.configuration(namespace, &document).await?);
+                if verdict.is_allowed() {
+                    return Ok(verdict);
+                }
+            }
             let snapshot = self.reader.configuration(namespace, &document).await?;
             return Ok(configuration::judge(review, &snapshot));
         }

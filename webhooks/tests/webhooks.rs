@@ -13,6 +13,8 @@ mod components;
 mod configurations;
 #[path = "webhooks/conversions.rs"]
 mod conversions;
+#[path = "webhooks/copies.rs"]
+mod copies;
 #[path = "webhooks/definitions.rs"]
 mod definitions;
 #[path = "webhooks/examples.rs"]
