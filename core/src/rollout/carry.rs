@@ -12,7 +12,7 @@ use vela_runtime::interest::Look;
 use vela_runtime::{Failure, Key, clock};
 
 use super::locate::{self, Located, Missing};
-use super::stage::{self, Stage};
+use super::stage::{self, Stage, Unready};
 use super::{Between, Hands, LOOK_AGAIN, Step, Told, happens, hooks, release};
 use crate::application::owned::Application;
 use crate::author::Acting;
@@ -74,8 +74,10 @@ pub(super) async fn carry(
         template: &located.target.template,
     });
     if let (RollingState::LocatingTargetApp, Some(stage)) = (State::of(&status.rollout).rolling, &stage) {
-        if let Err(why) = stage::prepare(hands, &look, stage).await {
-            return wait(hands, work, status, told, why).await;
+        match stage::prepare(hands, &look, stage).await {
+            Ok(()) => {}
+            Err(Unready::Behind) => return Ok(Step::LookAgain),
+            Err(Unready::Wrong(why)) => return wait(hands, work, status, told, why).await,
         }
         happens(&mut status, Event::AppLocated, &mut told);
         remember(&mut status, work.between);
@@ -99,7 +101,11 @@ pub(super) async fn carry(
     if after.rolling == RollingState::RolloutSucceed
         && let Some(stage) = &stage
     {
-        stage::finish(hands, &look, stage).await.map_err(Failure::retry)?;
+        match stage::finish(hands, &look, stage).await {
+            Ok(()) => {}
+            Err(Unready::Behind) => return Ok(Step::LookAgain),
+            Err(Unready::Wrong(why)) => return Err(Failure::retry(why)),
+        }
     }
     if after.rolling != RollingState::RolloutAbandoning
         && let Some(wanted) = work.wanted
@@ -107,9 +113,10 @@ pub(super) async fn carry(
         remember(&mut status, wanted);
     }
     let goes_on = before != (after, status.rollout.current_batch);
-    hands.store(work.live, &status, told).await?;
-    if goes_on {
-        return Ok(Step::Next);
+    match hands.store(work.live, &status, told).await? {
+        Step::Next(written) if goes_on => return Ok(Step::Next(written)),
+        Step::Next(_) => {}
+        ended => return Ok(ended),
     }
     let left = seconds_left.map(std::time::Duration::from_secs);
     Ok(Step::Rest(Some(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN)))))
@@ -131,8 +138,10 @@ async fn wait(
     let (next, effects) = state::next(&status.rollout, &Input::Retry(why));
     status.rollout = next;
     told.effects.extend(effects);
-    hands.store(work.live, &status, told).await?;
-    Ok(Step::Rest(Some(LOOK_AGAIN)))
+    match hands.store(work.live, &status, told).await? {
+        Step::Next(_) => Ok(Step::Rest(Some(LOOK_AGAIN))),
+        ended => Ok(ended),
+    }
 }
 
 /// What the engine makes of what is there.
@@ -181,7 +190,7 @@ fn owner(live: &DynamicObject) -> Owner {
 
 /// Hooks before, writes, hooks after; nothing when another writer was faster, and all of it is decided anew.
 async fn run(hands: &Hands, look: &Look, acting: &Acting, namespace: &str, lap: Lap) -> Option<Ended> {
-    if let Err(why) = hooks::call(&hands.outbound, &lap.before).await {
+    if let Err(why) = hooks::call(&hands.context.outbound, &lap.before).await {
         return Some(lap.hook_failed(&why));
     }
     for write in lap.writes.clone() {
@@ -194,7 +203,7 @@ async fn run(hands: &Hands, look: &Look, acting: &Acting, namespace: &str, lap: 
             }
         }
     }
-    if let Err(why) = hooks::call(&hands.outbound, &lap.after).await {
+    if let Err(why) = hooks::call(&hands.context.outbound, &lap.after).await {
         return Some(lap.hook_failed(&why));
     }
     Some(lap.succeeded())

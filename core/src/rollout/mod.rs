@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Api;
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, TypeMeta};
 use serde_json::json;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus, Application, Condition, Conditioned};
@@ -28,7 +28,6 @@ use vela_runtime::{Action, Controller, Failure, Key, Reconciler, events};
 use self::revision::Revisions;
 use crate::application::record::Records;
 use crate::context::{Context, FIELD_MANAGER};
-use crate::outbound::Outbound;
 use crate::standard::hands::typed;
 use crate::status;
 
@@ -49,7 +48,6 @@ pub(crate) struct Hands {
     records: Records,
     revisions: Revisions,
     interests: Interests,
-    outbound: Outbound,
 }
 
 /// Between which revisions a lap works.
@@ -61,8 +59,8 @@ struct Between {
 
 /// What one step came to.
 enum Step {
-    /// There is another step to make.
-    Next,
+    /// There is another step to make, from here.
+    Next(Box<DynamicObject>),
     /// Nothing until something changes, or until this time has passed.
     Rest(Option<Duration>),
     /// The cache was behind.
@@ -88,7 +86,6 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         records: Records::new(context),
         revisions: Revisions::new(context),
         interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[]),
-        outbound: Outbound::new(context.options.reach),
     };
     let (rollouts, applications) = (hands.rollouts.clone(), hands.applications.clone());
     let (revisions, interests) = (hands.revisions.stored().clone(), hands.interests.clone());
@@ -123,13 +120,19 @@ fn waiting(change: &Change, among: &Informer, names: impl Fn(&str, &str) -> bool
 
 impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
+        // A copy that is behind would make a step again that was made, so each lap begins with what is stored.
+        let stored = self.api(&key).get_opt(&key.name).await?;
+        let Some(mut live) = stored.map(Box::new) else {
+            self.interests.forget(&key);
+            return Ok(Action::Done);
+        };
+        live.types = Some(TypeMeta {
+            api_version: self.rollouts.watch().resource.api_version.clone(),
+            kind: self.rollouts.watch().resource.kind.clone(),
+        });
         for _ in 0..STEPS_AT_MOST {
-            let Some(live) = self.rollouts.get(&key) else {
-                self.interests.forget(&key);
-                return Ok(Action::Done);
-            };
             match self.step(&key, &live).await? {
-                Step::Next => {}
+                Step::Next(written) => live = written,
                 Step::Rest(again) => return Ok(again.map_or(Action::Done, Action::RequeueAfter)),
                 Step::LookAgain => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
             }
@@ -188,10 +191,7 @@ impl Hands {
         }});
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         match self.api(key).patch(&key.name, &params, &Patch::Merge(&patch)).await {
-            Ok(written) if on => {
-                self.rollouts.observe(written);
-                Ok(Step::Next)
-            }
+            Ok(written) if on => Ok(Step::Next(Box::new(written))),
             Ok(_) => Ok(Step::Rest(None)),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Step::Rest(None)),
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(Step::LookAgain),
@@ -215,27 +215,33 @@ impl Hands {
         for effect in &told.effects {
             set(&mut status, effect, &told.secrets);
         }
-        let written = status::write_typed(&self.context, &self.rollouts, live, &status).await?;
-        if written {
-            let regarding = events::reference(live);
-            for note in &told.notes {
-                match note.warning {
-                    true => {
-                        self.context
-                            .events
-                            .warning(&regarding, note.reason, &told.secrets.hide(&note.message))
-                            .await
-                    }
-                    false => {
-                        self.context
-                            .events
-                            .normal(&regarding, note.reason, &told.secrets.hide(&note.message))
-                            .await
-                    }
-                }
+        let status = serde_json::to_value(&status).map_err(Failure::terminal)?;
+        let old = live.data.get("status").cloned().unwrap_or_else(|| json!({}));
+        let Some(patch) = status::difference(&old, &status) else {
+            return Ok(Step::Next(Box::new(live.clone())));
+        };
+        let key = Key::of(live);
+        // Nobody else may have stored a step meanwhile.
+        let patch = json!({
+            "metadata": {"uid": live.metadata.uid, "resourceVersion": live.metadata.resource_version},
+            "status": patch,
+        });
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let written = match self.api(&key).patch_status(&key.name, &params, &Patch::Merge(&patch)).await {
+            Ok(written) => written,
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Step::Rest(None)),
+            Err(kube::Error::Api(status)) if status.code == 409 => return Ok(Step::LookAgain),
+            Err(error) => return Err(error.into()),
+        };
+        let regarding = events::reference(live);
+        for note in &told.notes {
+            let message = told.secrets.hide(&note.message);
+            match note.warning {
+                true => self.context.events.warning(&regarding, note.reason, &message).await,
+                false => self.context.events.normal(&regarding, note.reason, &message).await,
             }
         }
-        Ok(Step::Next)
+        Ok(Step::Next(Box::new(written)))
     }
 }
 

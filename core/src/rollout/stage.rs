@@ -31,6 +31,20 @@ pub(super) struct Stage<'a> {
     pub(super) template: &'a Template,
 }
 
+/// Why not everything is there.
+pub(super) enum Unready {
+    /// A copy was behind: look again in a moment, and tell nobody.
+    Behind,
+    /// Something is wrong, in words.
+    Wrong(String),
+}
+
+impl From<String> for Unready {
+    fn from(why: String) -> Self {
+        Self::Wrong(why)
+    }
+}
+
 /// What is written, and under which condition.
 enum Wish {
     /// It is as the revision says.
@@ -49,17 +63,17 @@ impl Wish {
 
 /// Before the rollout: the target's workload waits, the other components are as the revision says, and of what stands
 /// beside the workload only what is missing is made.
-pub(super) async fn prepare(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Result<(), String> {
+pub(super) async fn prepare(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Result<(), Unready> {
     let live = read(look, &stage.template.key()).await?;
     if let Some(holder) =
         live.as_ref().and_then(|live| controller_of(live)).filter(|holder| holder.uid != stage.rollout)
     {
-        return Err(format!(
+        return Err(Unready::Wrong(format!(
             "{} is held by {} {}: wait until that is over, or delete it",
             stage.template.key(),
             holder.kind,
             holder.name
-        ));
+        )));
     }
     let mut waiting = stage.template.workload.clone();
     workload::hold(&mut waiting, live.map(|live| json(&live)).as_ref())?;
@@ -70,7 +84,7 @@ pub(super) async fn prepare(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Re
 }
 
 /// After the rollout: what stands beside the workload belongs to the target now.
-pub(super) async fn finish(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Result<(), String> {
+pub(super) async fn finish(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Result<(), Unready> {
     let wishes = stage.template.traits.iter().cloned().map(Wish::Whole).collect();
     write(hands, look, stage, wishes).await
 }
@@ -81,11 +95,11 @@ pub(super) async fn read(look: &Look, key: &ObjectKey) -> Result<Option<Arc<Dyna
     look.get(&key.api_version, &key.kind, &name).await.map_err(|error| error.to_string())
 }
 
-async fn write(hands: &Hands, look: &Look, stage: &Stage<'_>, wishes: Vec<Wish>) -> Result<(), String> {
+async fn write(hands: &Hands, look: &Look, stage: &Stage<'_>, wishes: Vec<Wish>) -> Result<(), Unready> {
     let mut objects = Vec::with_capacity(wishes.len());
     for wish in wishes {
-        let mut object: DynamicObject =
-            serde_json::from_value(wish.object().clone()).map_err(|error| error.to_string())?;
+        let mut object: DynamicObject = serde_json::from_value(wish.object().clone())
+            .map_err(|error| Unready::Wrong(error.to_string()))?;
         // An unknown kind is told of when its object is applied.
         if hands.context.discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
             object.metadata.namespace = None;
@@ -103,7 +117,10 @@ async fn write(hands: &Hands, look: &Look, stage: &Stage<'_>, wishes: Vec<Wish>)
         let uid = known.iter().find(|(known, _)| *known == owned).and_then(|(_, uid)| uid.clone());
         let guard = |live: &DynamicObject| may_change(stage.application, uid.as_deref(), &object, live);
         let applied = stage.acting.applier().apply(&object, live, false, Conflicts::Force, &guard).await;
-        let applied = applied.map_err(|error| stage.acting.told(&error))?;
+        let applied = applied.map_err(|error| match &error {
+            runtime_apply::Error::Client { source, .. } if is_behind(source) => Unready::Behind,
+            error => Unready::Wrong(stage.acting.told(error)),
+        })?;
         if applied.outcome != runtime_apply::Outcome::Unchanged {
             look.observe(&applied.object);
         }
@@ -117,9 +134,10 @@ async fn record(
     hands: &Hands,
     stage: &Stage<'_>,
     wanted: impl Iterator<Item = Owned>,
-) -> Result<Vec<(Owned, Option<String>)>, String> {
+) -> Result<Vec<(Owned, Option<String>)>, Unready> {
     let application = &stage.application.key;
-    let (mut record, stored) = hands.records.read(application).map_err(|error| error.to_string())?;
+    let (mut record, stored) =
+        hands.records.read(application).map_err(|error| Unready::Wrong(error.to_string()))?;
     // An application that only records has no record yet.
     record.generation = record.generation.or(stage.application.object.metadata.generation);
     let mut known = Vec::new();
@@ -132,24 +150,32 @@ async fn record(
         known.push((owned, entry.uid.clone()));
     }
     let written = hands.records.write(application, &record, stored).await;
-    written.map_err(|error| {
-        format!("cannot write the record of owned objects: {}", runtime_apply::explain(&error))
-    })?;
+    written.map_err(|error| unwritten(&error))?;
     Ok(known)
 }
 
+fn is_behind(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 409)
+}
+
+fn unwritten(error: &kube::Error) -> Unready {
+    if is_behind(error) {
+        return Unready::Behind;
+    }
+    Unready::Wrong(format!("cannot write the record of owned objects: {}", runtime_apply::explain(error)))
+}
+
 /// Write down which objects they are.
-async fn note(hands: &Hands, stage: &Stage<'_>, made: Vec<(Owned, Option<String>)>) -> Result<(), String> {
+async fn note(hands: &Hands, stage: &Stage<'_>, made: Vec<(Owned, Option<String>)>) -> Result<(), Unready> {
     let application = &stage.application.key;
-    let (mut record, stored) = hands.records.read(application).map_err(|error| error.to_string())?;
+    let (mut record, stored) =
+        hands.records.read(application).map_err(|error| Unready::Wrong(error.to_string()))?;
     for (owned, uid) in made {
         if let Some(entry) = record.entries.get_mut(&owned) {
             entry.uid = uid;
         }
     }
     let written = hands.records.write(application, &record, stored).await;
-    written.map_err(|error| {
-        format!("cannot write the record of owned objects: {}", runtime_apply::explain(&error))
-    })?;
+    written.map_err(|error| unwritten(&error))?;
     Ok(())
 }
