@@ -160,11 +160,18 @@ impl Revision {
 
 /// Names the content: the previous revision's name if nothing changed, the next number otherwise.
 pub fn revision(app_file: AppFile, previous: Option<&Previous>) -> Revision {
+    revision_among(app_file, previous.map_or(&[], std::slice::from_ref))
+}
+
+/// The same where several revisions are known: what the status says first, then what is stored. A content that the
+/// status names keeps that name, although a newer revision of another content was recorded by a lap that was cut off.
+pub fn revision_among(app_file: AppFile, known: &[Previous]) -> Revision {
     let hash = hash(&app_file);
-    let (number, is_new) = match previous {
-        Some(previous) if previous.hash == hash => (previous.number, false),
-        Some(previous) => (previous.number.saturating_add(1), true),
-        None => (1, true),
+    let newest = known.iter().map(|known| known.number).max();
+    let (number, is_new) = match (known.iter().find(|known| known.hash == hash), newest) {
+        (Some(same), _) => (same.number, false),
+        (None, Some(newest)) => (newest.saturating_add(1), true),
+        (None, None) => (1, true),
     };
     let identity = Identity {
         application: app_file.name().to_owned(),

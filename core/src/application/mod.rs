@@ -236,7 +236,7 @@ impl Hands {
         })?;
         let snapshot = self.snapshot(key, document, &acting, &mut heard.secrets).await?;
         let previous = self.revisions.previous(document, key);
-        let graph = self.answered(key, document, &snapshot, previous.as_ref()).await?;
+        let graph = self.answered(key, document, &snapshot, &previous).await?;
         heard.warnings.extend(graph.warnings().clone());
         graph.objects().for_each(|rendered| heard.secrets.add(&rendered.object));
         let held = self.hold(key, application).await;
@@ -318,12 +318,12 @@ impl Hands {
         key: &Key,
         document: &Document,
         snapshot: &Snapshot,
-        previous: Option<&Previous>,
+        previous: &[Previous],
     ) -> Result<Graph, Stopped> {
         let (mut content, mut answers) = self.answers.of(key);
         // Each round answers at least one question more, and their number is limited.
         loop {
-            let mean = self.mean(document.clone(), snapshot.clone(), previous.cloned(), answers.clone());
+            let mean = self.mean(document.clone(), snapshot.clone(), previous.to_vec(), answers.clone());
             let graph = mean.await?;
             let hash = graph.identity().hash();
             if content != hash {
@@ -361,14 +361,14 @@ impl Hands {
         &self,
         document: Document,
         snapshot: Snapshot,
-        previous: Option<Previous>,
+        previous: Vec<Previous>,
         answers: processing::Answers,
     ) -> Result<Graph, Stopped> {
         let templates = self.templates.clone();
         let mean = move || {
             let app_file =
                 parse::parse(&document, &snapshot).map_err(|e| Stopped::wrong(ConditionType::Parsed, e))?;
-            let revision = revision::revision(app_file, previous.as_ref());
+            let revision = revision::revision_among(app_file, &previous);
             let plan = plan::plan(revision).map_err(|e| Stopped::wrong(ConditionType::Policy, e))?;
             let inputs = render::Inputs { answers: Some(answers), ..render::Inputs::default() };
             let rendered = render::render(&plan, &templates, &inputs);

@@ -53,17 +53,14 @@ impl Revisions {
         Self { context: context.clone(), resource, known }
     }
 
-    /// The newest revision: the status may have missed one when a lap was cut off.
-    pub(crate) fn previous(&self, application: &Document, key: &Key) -> Option<Previous> {
-        let written = Previous::of(application);
+    /// The revision that the status names, and the newest that is stored: the status may have missed one when a lap was
+    /// cut off.
+    pub(crate) fn previous(&self, application: &Document, key: &Key) -> Vec<Previous> {
         let stored = self.of(key).into_iter().next_back().and_then(|(number, object)| {
             let hash = object.metadata.labels.as_ref()?.get(labels::APP_REVISION_HASH)?.clone();
             Some(Previous { number, hash })
         });
-        match (written, stored) {
-            (Some(written), Some(stored)) if stored.number > written.number => Some(stored),
-            (written, stored) => written.or(stored),
-        }
+        Previous::of(application).into_iter().chain(stored).collect()
     }
 
     /// Record the revision if it is not recorded yet.

@@ -202,3 +202,18 @@ fn health_policies_decide_and_broken_ones_say_so() {
     let told = &broken.services()[0].health.workload.message;
     assert!(told.contains("health policy of component definition \"web\""), "{told}");
 }
+
+#[test]
+fn a_content_keeps_the_name_that_the_status_gives_it() {
+    let snapshot = snapshot();
+    let parsed = || parse::parse(&app(), &snapshot).unwrap();
+    let hash = revision::revision(parsed(), None).identity().hash().to_owned();
+    let known = |number: u64, hash: &str| revision::Previous { number, hash: hash.to_owned() };
+    let named =
+        |all: &[revision::Previous]| revision::revision_among(parsed(), all).identity().name().to_owned();
+    // A lap that was cut off recorded another content meanwhile.
+    assert_eq!(named(&[known(1, &hash), known(2, "other")]), "shop-v1");
+    // The status missed the revision of this content.
+    assert_eq!(named(&[known(1, "other"), known(2, &hash)]), "shop-v2");
+    assert_eq!(named(&[known(1, "other"), known(2, "another")]), "shop-v3");
+}
