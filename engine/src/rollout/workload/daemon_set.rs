@@ -6,7 +6,7 @@
 use serde_json::{Value as Json, json};
 
 use super::object::{
-    claim, foreign_controller, is_controlled_by, is_observed, named, number, release, template_hash,
+    begin, end, foreign_controller, is_controlled_by, is_observed, named, number, template_hash,
 };
 use super::scale::check_upgraded;
 use super::{Look, Record, Turn, Workload, Write};
@@ -116,14 +116,7 @@ impl Workload for OnDelete {
 
     fn initialize(&self, look: &Look<'_>) -> Turn {
         let Some(object) = look.target else { return Turn::wait("the workload is not there") };
-        match claim(object, look.owner, json!({})) {
-            Err(turn) => turn,
-            Ok(None) => Turn::done(),
-            Ok(write) => {
-                let message = format!("{} belongs to the rollout", named(object));
-                Turn::done().write(write).note("Rollout Initialized", message)
-            }
-        }
+        begin(object, look.owner, json!({}), "Rollout Initialized")
     }
 
     fn roll_batch(&self, look: &Look<'_>) -> Turn {
@@ -185,9 +178,6 @@ impl Workload for OnDelete {
         let Some(object) = look.target.filter(|object| is_controlled_by(object, look.owner)) else {
             return Turn::done();
         };
-        let record = Record { last_applied: look.status.target_generation.clone(), ..Record::default() };
-        let message = format!("{} is released, succeeded: {succeeded}", named(object));
-        let write = release(object, look.owner, json!({}));
-        Turn::done().write(write).note("Rollout Finalized", message).record(record)
+        end(look, object, json!({}), succeeded)
     }
 }

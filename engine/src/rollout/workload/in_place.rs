@@ -6,8 +6,8 @@
 use serde_json::{Value as Json, json};
 
 use super::object::{
-    InPlaceKind, claim, field, foreign_controller, is_controlled_by, is_observed, merge, named, number,
-    patch, release, size,
+    InPlaceKind, begin, end, field, foreign_controller, is_controlled_by, is_observed, merge, named, number,
+    patch, size,
 };
 use super::scale::check_upgraded;
 use super::{Look, Record, Turn, Workload};
@@ -185,14 +185,7 @@ impl Workload for InPlace {
         if let Some(pointer) = self.0.paused() {
             merge(&mut fields, field(pointer, json!(false)));
         }
-        match claim(object, look.owner, fields) {
-            Err(turn) => turn,
-            Ok(None) => Turn::done(),
-            Ok(write) => {
-                let message = format!("{} belongs to the rollout", named(object));
-                Turn::done().write(write).note("Rollout Initialized", message)
-            }
-        }
+        begin(object, look.owner, fields, "Rollout Initialized")
     }
 
     fn roll_batch(&self, look: &Look<'_>) -> Turn {
@@ -231,9 +224,6 @@ impl Workload for InPlace {
             (false, Some(pointer)) => field(pointer, json!(true)),
             (false, None) => self.partition(object, self.size(object)),
         };
-        let record = Record { last_applied: look.status.target_generation.clone(), ..Record::default() };
-        let message = format!("{} is released, succeeded: {succeeded}", named(object));
-        let write = release(object, look.owner, fields);
-        Turn::done().write(write).note("Rollout Finalized", message).record(record)
+        end(look, object, fields, succeeded)
     }
 }

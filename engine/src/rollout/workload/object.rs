@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use super::{Owner, Turn, Write};
+use super::{Look, Owner, Record, Turn, Write};
 use crate::observed::ObjectKey;
 
 /// The kind of the objects that ask for rollouts.
@@ -142,6 +142,26 @@ pub(super) fn claim(object: &Json, owner: &Owner, fields: Json) -> Result<Option
     let mut changes = json!({"metadata": {"ownerReferences": list}});
     merge(&mut changes, fields);
     Ok(Some(patch(object, changes)))
+}
+
+/// The step that claims a workload and changes `fields`; one that is ours already needs none.
+pub(super) fn begin(object: &Json, owner: &Owner, fields: Json, reason: &'static str) -> Turn {
+    match claim(object, owner, fields) {
+        Err(turn) => turn,
+        Ok(None) => Turn::done(),
+        Ok(write) => {
+            let message = format!("{} belongs to the rollout", named(object));
+            Turn::done().write(write).note(reason, message)
+        }
+    }
+}
+
+/// The last step of a workload whose pods were replaced: it is let go, `fields` are changed, and its template is known.
+pub(super) fn end(look: &Look<'_>, object: &Json, fields: Json, succeeded: bool) -> Turn {
+    let record = Record { last_applied: look.status.target_generation.clone(), ..Record::default() };
+    let message = format!("{} is released, succeeded: {succeeded}", named(object));
+    let write = release(object, look.owner, fields);
+    Turn::done().write(write).note("Rollout Finalized", message).record(record)
 }
 
 /// The patch that lets a workload go and changes `fields`; nothing when it is not ours.

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::object::{
-    InPlaceKind, claim, field, foreign_controller, is_observed, named, number, patch, release, size,
+    InPlaceKind, begin, field, foreign_controller, is_observed, named, number, patch, release, size,
 };
 use super::{Look, Record, Turn, Workload};
 use crate::rollout::size::Sizes;
@@ -115,14 +115,7 @@ impl Workload for Scale {
     fn initialize(&self, look: &Look<'_>) -> Turn {
         let Some(object) = look.target else { return Turn::wait("the workload to scale is not there") };
         let fields = self.paused().map_or_else(|| json!({}), |pointer| field(pointer, json!(false)));
-        match claim(object, look.owner, fields) {
-            Err(turn) => turn,
-            Ok(None) => Turn::done(),
-            Ok(write) => {
-                let message = format!("{} belongs to the rollout", named(object));
-                Turn::done().write(write).note("Scale Initialized", message)
-            }
-        }
+        begin(object, look.owner, fields, "Scale Initialized")
     }
 
     fn roll_batch(&self, look: &Look<'_>) -> Turn {
