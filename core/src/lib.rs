@@ -4,6 +4,7 @@
 //! observe → (engine: status) → report`, and `finalize` when an object goes. [`Controllers::run`] runs them all.
 
 pub mod access;
+mod apart;
 mod application;
 mod application_configuration;
 mod author;

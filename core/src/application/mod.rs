@@ -20,7 +20,6 @@ use std::time::Duration;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use vela_crds::{Application, ApplicationConfiguration, finalizers, labels};
 use vela_engine::parse::Era;
 use vela_engine::render::processing;
@@ -35,6 +34,7 @@ use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
+use crate::apart::apart;
 use crate::author::Acting;
 use crate::context::Context;
 use crate::prune::Quiet;
@@ -356,7 +356,7 @@ impl Hands {
         graph.with_successors(&not_served).map_err(|error| Stopped::wrong(ConditionType::Render, error))
     }
 
-    /// The pure middle, away from the threads that serve requests: a template may compute for a while.
+    /// The pure middle; a template may compute for a while.
     async fn mean(
         &self,
         document: Document,
@@ -375,12 +375,7 @@ impl Hands {
             let rendered = rendered.map_err(|e| Stopped::wrong(ConditionType::Render, e))?;
             graph::graph(rendered).map_err(|e| Stopped::wrong(ConditionType::Render, e))
         };
-        // A runtime of one thread has no other requests to keep going, and a run of it can be repeated exactly.
-        if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
-            return mean();
-        }
-        let meant = tokio::task::spawn_blocking(mean);
-        meant.await.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?
+        apart(mean).await.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?
     }
 
     /// Put our finalizer on, before there is anything to clean up.

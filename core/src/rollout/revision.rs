@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
-use tokio::runtime::{Handle, RuntimeFlavor};
 use vela_crds::{ApplicationRevision, labels};
 use vela_engine::{
     DefinitionKind, Document, Graph, Secrets, Snapshot, Templates, graph, parse, plan, render, revision,
@@ -15,6 +14,7 @@ use vela_runtime::Key;
 use vela_runtime::apply::explain;
 use vela_runtime::cache::{Informer, Watch};
 
+use crate::apart::apart;
 use crate::application::fetch::World;
 use crate::context::Context;
 
@@ -146,7 +146,7 @@ impl Revisions {
         Ok(snapshot)
     }
 
-    /// The pure middle, away from the threads that serve requests.
+    /// The pure middle.
     async fn mean(&self, document: Document, snapshot: Snapshot, number: u64) -> Result<Graph, Trouble> {
         let templates = self.templates.clone();
         let mean = move || {
@@ -154,12 +154,7 @@ impl Revisions {
             let plan = plan::plan(revision::recorded(app_file, number))?;
             graph::graph(render::render(&plan, &templates, &render::Inputs::default())?)
         };
-        // A runtime of one thread has no other requests to keep going, and a run of it can be repeated exactly.
-        let meant = if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
-            Ok(mean())
-        } else {
-            tokio::task::spawn_blocking(mean).await
-        };
+        let meant = apart(mean).await;
         meant.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 }
