@@ -171,6 +171,12 @@ pub(crate) enum Rollout {
         /// How to print it
         #[arg(long, short, value_enum, default_value = "table")]
         output: Format,
+        /// Show it until it has ended or waits for somebody
+        #[arg(long, short)]
+        watch: bool,
+        /// How long to watch, such as 90s, 5m or 1h
+        #[arg(long, value_name = "TIME", default_value = "15m", value_parser = duration, requires = "watch")]
+        timeout: Duration,
     },
     /// Stop a rollout where it is
     Pause {

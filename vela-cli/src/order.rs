@@ -12,6 +12,16 @@ pub(crate) fn is_application(document: &Document) -> bool {
     group(document) == "core.oam.dev" && matches!(document.kind(), "Application" | "ApplicationConfiguration")
 }
 
+/// An object that comes to rest some time after it was applied.
+pub(crate) fn is_awaited(document: &Document) -> bool {
+    is_application(document) || is_rollout(document)
+}
+
+/// A rollout between revisions.
+pub(crate) fn is_rollout(document: &Document) -> bool {
+    document.api_version() == "core.oam.dev/v1beta1" && document.kind() == "AppRollout"
+}
+
 fn group(document: &Document) -> &str {
     document.api_version().split_once('/').map_or("", |(group, _)| group)
 }

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::health::Health;
+use crate::rolling::{Rest, doing, rest};
 use crate::screen::{BAD, BUSY, GOOD, Screen, styled};
 use crate::tree::{self, text};
 
@@ -70,6 +71,9 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
     if !text(object, "/metadata/deletionTimestamp").is_empty() {
         return Verdict::Failed("it is being deleted".to_owned());
     }
+    if awaited.kind == "AppRollout" {
+        return of_rollout(object);
+    }
     let seen = object.pointer("/status/observedGeneration").and_then(Value::as_i64).unwrap_or(0);
     if seen < awaited.generation {
         return Verdict::Waiting("no controller has looked at it yet".to_owned());
@@ -115,6 +119,18 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
                 format!("{phase}: {}", why.join("; "))
             })
         }
+    }
+}
+
+/// A rollout that waits for a person has done what it was asked for.
+fn of_rollout(object: &Value) -> Verdict {
+    let Ok(rollout) = serde_json::from_value(object.clone()) else {
+        return Verdict::Failed("it cannot be read".to_owned());
+    };
+    match rest(&rollout) {
+        Some(Rest::Succeeded | Rest::Waits(_)) => Verdict::Running,
+        Some(Rest::Failed(why)) => Verdict::Failed(why),
+        None => Verdict::Waiting(doing(&rollout)),
     }
 }
 

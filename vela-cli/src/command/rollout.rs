@@ -2,10 +2,11 @@
 
 mod history;
 mod plan;
+mod watch;
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use vela_crds::{AppRollout, AppRolloutStatus, Conditioned as _, condition};
+use vela_crds::{AppRollout, AppRolloutStatus};
 use vela_engine::rollout::progress::{At, Progress};
 use vela_engine::rollout::state::{State, batch_name};
 use vela_engine::rollout::{progress, state};
@@ -13,6 +14,7 @@ use vela_engine::rollout::{progress, state};
 use crate::args::{Format, Global, Rollout};
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::{Error, Result};
+use crate::rolling;
 use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, Screen, data, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
@@ -27,7 +29,8 @@ pub(crate) fn run(args: &Rollout, global: &Global, screen: &mut Screen) -> Resul
         return plan::run(args, screen);
     }
     let purpose = match args {
-        Rollout::Status { .. } | Rollout::History { .. } => Purpose::Read,
+        // A rollout in the sandbox moves only while controllers run.
+        Rollout::Status { watch: false, .. } | Rollout::History { .. } => Purpose::Read,
         _ => Purpose::Change,
     };
     block_on(async {
@@ -41,9 +44,19 @@ pub(crate) fn run(args: &Rollout, global: &Global, screen: &mut Screen) -> Resul
 async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> Result<()> {
     match args {
         Rollout::Plan(_) => Ok(()),
-        Rollout::Status { name, output } => {
+        Rollout::Status { name, output, watch, timeout } => {
+            let watched = match watch {
+                true => watch::watch(cluster, name, *timeout, screen).await,
+                false => Ok(()),
+            };
             let rollout = find(cluster, name).await?;
-            show(&rollout, *output, screen)
+            show(&rollout, *output, screen)?;
+            match rolling::rest(&rollout).filter(|_| *watch) {
+                Some(rolling::Rest::Failed(why)) => {
+                    Err(Error::user(format!("rollout {name} failed: {why}")).into())
+                }
+                _ => watched,
+            }
         }
         Rollout::History { application, output } => {
             history::show(cluster, application, *output, screen).await
@@ -56,11 +69,15 @@ async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> R
         }
         Rollout::Resume { name } => {
             change(cluster, name, plan_of(json!({"paused": null}))).await?;
-            screen.say(&format!("Rollout {name} goes on: `vela rollout status {name}` shows how far it is."));
+            screen.say(&format!("Rollout {name} goes on: {}", follow(name)));
             Ok(())
         }
         Rollout::Promote { name, full } => promote(cluster, name, *full, screen).await,
     }
+}
+
+fn follow(name: &str) -> String {
+    format!("`vela rollout status {name} --watch` follows it.")
 }
 
 /// Lets a rollout go on behind the batch it waits for, by one batch or to the end.
@@ -77,8 +94,10 @@ async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen)
     let partition = if full || is_last { Value::Null } else { json!(next) };
     change(cluster, name, plan_of(json!({ "batchPartition": partition }))).await?;
     screen.say(&match partition.as_i64() {
-        None => format!("Rollout {name} goes on to the end."),
-        Some(next) => format!("Rollout {name} goes on to batch {} of {}.", next + 1, last + 1),
+        None => format!("Rollout {name} goes on to the end: {}", follow(name)),
+        Some(next) => {
+            format!("Rollout {name} goes on to batch {} of {}: {}", next + 1, last + 1, follow(name))
+        }
     });
     Ok(())
 }
@@ -88,7 +107,13 @@ async fn find(cluster: &Cluster, name: &str) -> Result<AppRollout> {
         let message = format!("there is no rollout {name:?} in namespace {}", cluster.namespace());
         return Err(Error::user(message).hint("`kubectl get approllouts -A` lists all of them").into());
     };
-    serde_json::to_value(found)
+    read(found)
+}
+
+/// The rollout that an object is.
+pub(crate) fn read(object: DynamicObject) -> Result<AppRollout> {
+    let name = object.metadata.name.clone().unwrap_or_default();
+    serde_json::to_value(object)
         .and_then(serde_json::from_value)
         .map_err(|error| Error::cluster(format!("AppRollout {name} cannot be read: {error}")).into())
 }
@@ -128,11 +153,22 @@ async fn change(cluster: &Cluster, name: &str, spec: Value) -> Result<()> {
     patched.map(drop).map_err(|error| cluster.failure(&format!("change {KIND} {name}"), &error))
 }
 
-fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) -> Result<()> {
+fn source(rollout: &AppRollout) -> Option<&str> {
+    rollout.spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty())
+}
+
+/// A row and a bar for each batch.
+fn batches(rollout: &AppRollout) -> String {
     let status = rollout.status.clone().unwrap_or_default();
-    let source = rollout.spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty());
-    let batches = progress(&rollout.spec.rollout_plan, &status.rollout, source.is_some());
+    let batches = progress(&rollout.spec.rollout_plan, &status.rollout, source(rollout).is_some());
+    table(&batches, &status)
+}
+
+pub(crate) fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) -> Result<()> {
+    let status = rollout.status.clone().unwrap_or_default();
+    let source = source(rollout);
     if format != Format::Table {
+        let batches = progress(&rollout.spec.rollout_plan, &status.rollout, source.is_some());
         let rows: Vec<Value> = batches.iter().map(row_data).collect();
         let status = serde_json::to_value(&status).unwrap_or_default();
         return screen.print(&data(format, &json!({"batches": rows, "status": status}))?);
@@ -152,29 +188,14 @@ fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) -> Result<()>
     if spec.rollout_plan.paused {
         say("Paused", &styled(BUSY, "yes: `vela rollout resume` lets it go on"));
     }
-    say("Why", &styled(BAD, problem(&status, now)));
-    out.push('\n');
-    out.push_str(&table(&batches, &status));
-    screen.print(&out)
-}
-
-/// What the state that the rollout is in says against going on.
-fn problem(status: &AppRolloutStatus, now: State) -> &str {
-    let is_false = |type_: &str| {
-        let found = status.condition(type_).filter(|found| found.status == condition::status::FALSE);
-        found.and_then(|found| found.message.as_deref())
-    };
-    let paused = [state::BATCH_PAUSED];
-    // A rollout that ended says why in the condition of the state it was in; the newest word counts.
-    let newest = || {
-        let all = status.conditions().iter().filter(|each| !paused.contains(&each.condition_type.as_str()));
-        let told = all.filter(|each| each.status == condition::status::FALSE && each.message.is_some());
-        told.max_by_key(|each| each.last_transition_time.0).and_then(|each| each.message.as_deref())
-    };
-    match now.rolling {
-        vela_crds::rollout_plan::RollingState::RolloutSucceed => "",
-        _ => is_false(now.condition()).or_else(newest).unwrap_or_default(),
+    match rolling::rest(rollout) {
+        Some(rolling::Rest::Waits(what)) => say("Waits", &styled(BUSY, &what)),
+        _ if rolling::problem(&status, now).is_empty() => {}
+        _ => say("Why", &styled(BAD, rolling::problem(&status, now))),
     }
+    out.push('\n');
+    out.push_str(&batches(rollout));
+    screen.print(&out)
 }
 
 fn table(batches: &[Progress], status: &AppRolloutStatus) -> String {

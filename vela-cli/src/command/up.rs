@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use vela_engine::Document;
 
-use crate::args::{Global, Up};
+use crate::args::{Format, Global, Up};
 use crate::cluster::{Applied, Cluster};
+use crate::command::rollout;
 use crate::error::{Error, Failure, Result};
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
@@ -40,8 +41,12 @@ async fn up(cluster: &Cluster, documents: &[Document], args: &Up, screen: &mut S
     // The trees are shown even when the wait failed: they tell which part is the reason.
     for awaited in &awaited {
         let Awaited { api_version, kind, namespace, name, .. } = awaited;
-        if let Some(object) = cluster.get(api_version, kind, Some(namespace), name).await? {
-            screen.print(&tree::read(cluster, &json!(object)).await?.render())?;
+        match cluster.get(api_version, kind, Some(namespace), name).await? {
+            Some(object) if kind == "AppRollout" => {
+                rollout::show(&rollout::read(object)?, Format::Table, screen)?;
+            }
+            Some(object) => screen.print(&tree::read(cluster, &json!(object)).await?.render())?,
+            None => {}
         }
     }
     waited
@@ -68,7 +73,7 @@ async fn apply_all(
             Ok((applied, object)) => {
                 done += 1;
                 screen.say(&format!("{} {}", describe(document, &object), applied.word()));
-                if order::is_application(document) {
+                if order::is_awaited(document) {
                     awaited.push(Awaited::of(&object));
                 }
             }

@@ -91,3 +91,48 @@ fn a_rollout_is_paused_resumed_promoted_and_shown() {
     assert!(history.starts_with("REVISION") && history.contains("site-v1"), "{history}");
     person.types(&["rollout", "pause", "other"]).fails(1, &["no rollout \"other\""]);
 }
+
+const SHOP: &str = "apiVersion: core.oam.dev/v1beta1
+kind: Application
+metadata:
+  name: shop
+  annotations: {app.oam.dev/rollout-template: \"true\"}
+spec:
+  components:
+    - {name: front, type: webservice, properties: {image: \"nginx:1\"}}
+";
+
+#[test]
+fn a_rollout_is_followed_to_where_it_waits_and_to_its_end() {
+    let person = Person::new();
+    let app = person.write("app.yaml", SHOP);
+    person.types(&["up", "-f", &app]).ok();
+    let rollout = |revisions: &str, plan: &str| {
+        let head = "apiVersion: core.oam.dev/v1beta1\nkind: AppRollout\nmetadata: {name: release}";
+        person.write("release.yaml", format!("{head}\nspec: {{{revisions}, rolloutPlan: {{{plan}}}}}\n"))
+    };
+    let first = rollout(
+        "targetAppRevisionName: shop-v1",
+        "targetSize: 3, rolloutBatches: [{replicas: 1}, {replicas: 1}]",
+    );
+    let said = person.types(&["up", "-f", &first]).ok();
+    assert!(said.out.contains("rolloutSucceed") && said.out.contains("2 of 2"), "{said:?}");
+    let app = person.write("app.yaml", SHOP.replace("nginx:1", "nginx:2"));
+    person.types(&["up", "-f", &app]).ok();
+    let second = rollout(
+        "targetAppRevisionName: shop-v2, sourceAppRevisionName: shop-v1",
+        "batchPartition: 0, rolloutBatches: [{replicas: 1}, {replicas: 2}]",
+    );
+    let said = person.types(&["up", "-f", &second]).ok();
+    assert!(said.out.contains("batch 1 is done: `vela rollout promote release`"), "{said:?}");
+    person.types(&["rollout", "promote", "release"]).ok();
+    let said = person.types(&["rollout", "status", "release", "--watch"]).ok();
+    assert!(said.out.contains("rolloutSucceed") && !said.out.contains("Why"), "{said:?}");
+    // Batches that do not fit fail, with their reason.
+    let wrong = rollout(
+        "targetAppRevisionName: shop-v1, sourceAppRevisionName: shop-v2",
+        "rolloutBatches: [{replicas: 20}, {replicas: 1}]",
+    );
+    person.types(&["up", "-f", &wrong]).fails(1, &["AppRollout", "failed", "batch size mismatch"]);
+    person.types(&["rollout", "status", "release", "-w"]).fails(1, &["rollout release failed"]);
+}

@@ -214,3 +214,41 @@ fn what_goes_away_passes() {
     going["metadata"]["deletionTimestamp"] = json!("2021-03-01T00:00:00Z");
     assert!(rollout::judge(&review("UPDATE", going, rollout(plan())), &Snapshot::default()).is_allowed());
 }
+
+#[test]
+fn the_rollouts_of_the_examples_enter() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/examples/rollout");
+    let mut judged = 0;
+    for kind in ["deployment-rollout", "cloneset-rollout"] {
+        let Ok(files) = std::fs::read_dir(folder.join(kind)) else {
+            println!("skipped: no examples in {}", folder.display());
+            return;
+        };
+        for file in files {
+            let path = file.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            for document in vela_engine::manifest::read("rollout.yaml", &text).unwrap().iter() {
+                let mut written = document.value().clone();
+                if written["kind"] != "AppRollout" {
+                    continue;
+                }
+                written["metadata"]["namespace"] = json!("default");
+                let mutated = mutated(Release::V1, &written);
+                let mut snapshot = Snapshot::default();
+                let components: Vec<Value> =
+                    written["spec"]["componentList"].as_array().cloned().unwrap_or_default();
+                let components: Vec<Value> = components.iter().map(|name| json!({"name": name})).collect();
+                for field in ["targetAppRevisionName", "sourceAppRevisionName"] {
+                    if let Some(name) = written["spec"][field].as_str() {
+                        let spec = json!({"application": {"spec": {"components": components}}});
+                        snapshot.insert_object(revision(name, spec));
+                    }
+                }
+                let verdict = rollout::judge(&review("CREATE", mutated, Value::Null), &snapshot);
+                assert!(verdict.is_allowed(), "{}: {verdict:#?}", path.display());
+                judged += 1;
+            }
+        }
+    }
+    assert!(judged >= 6, "only {judged} rollouts among the examples");
+}
