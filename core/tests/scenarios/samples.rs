@@ -34,9 +34,15 @@ async fn route(sample: &str) -> Option<(World, Value, Value)> {
     for object in definitions.into_iter().chain(objects) {
         world.create(object).await;
     }
-    let ingress = only(&world, "networking.k8s.io/v1", "Ingress").await;
-    let backend = &ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"];
-    let service = world.get("v1", "Service", backend["name"].as_str().unwrap()).await.unwrap();
+    // A route that was faster than its workload leads to a Service of its own until the workload has one.
+    let routed = || async {
+        let [ingress]: [Value; 1] = world.list("networking.k8s.io/v1", "Ingress").await.try_into().ok()?;
+        let backend = &ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"];
+        let service = world.get("v1", "Service", backend["name"].as_str()?).await?;
+        Some((ingress, service))
+    };
+    let routed = until_or("an Ingress leads to a Service", routed, Option::is_some).await;
+    let (ingress, service) = routed.unwrap();
     assert_eq!(ingress["spec"]["rules"][0]["host"], "mycomp.mytest.com");
     assert_eq!(ingress["metadata"]["annotations"]["cert-manager.io/issuer"], "oam-env-default");
     Some((world, ingress, service))
