@@ -287,7 +287,8 @@ fn status(deployment: &Value, sets: &Sets, limits: &Limits, now: Timestamp, out:
         ("updatedReplicas", updated),
         ("readyReplicas", sets.sum("/status/readyReplicas")),
         ("availableReplicas", available),
-        ("unavailableReplicas", (replicas.max(limits.replicas) - available).max(0)),
+        // Of those that its sets shall have: a deployment that has none yet misses nothing.
+        ("unavailableReplicas", (sets.sum("/spec/replicas") - available).max(0)),
     ];
     for (name, count) in counts {
         if count > 0 {
@@ -302,7 +303,9 @@ fn status(deployment: &Value, sets: &Sets, limits: &Limits, now: Timestamp, out:
         && replicas == limits.replicas
         && available == limits.replicas
         && sets.new.is_some();
-    progress(deployment, sets, complete, &status.clone(), now, &mut status, out);
+    if !pause(deployment, now, &mut status) {
+        progress(deployment, sets, complete, &status.clone(), now, &mut status, out);
+    }
     let enough = available >= limits.replicas - limits.unavailable;
     let (state, reason, message) = if enough {
         ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
@@ -333,6 +336,21 @@ fn put_condition(
         "type": kind, "status": state, "reason": reason, "message": message, "lastUpdateTime": object::stamp(now),
     });
     object::set_condition(status, condition, now);
+}
+
+/// Tells that a deployment is paused, or goes on; its progress is judged neither then nor in between.
+fn pause(deployment: &Value, now: Timestamp, status: &mut Map<String, Value>) -> bool {
+    let told = object::condition(deployment, "Progressing").map_or("", |old| text(old, "/reason"));
+    let is_paused = deployment.pointer("/spec/paused") == Some(&Value::Bool(true));
+    let (reason, message) = match (is_paused, told) {
+        // What was late before the pause stays late.
+        (true, "ProgressDeadlineExceeded") => return true,
+        (true, _) => ("DeploymentPaused", "Deployment is paused"),
+        (false, "DeploymentPaused") => ("DeploymentResumed", "Deployment is resumed"),
+        (false, _) => return false,
+    };
+    put_condition(deployment, status, "Progressing", "Unknown", reason, message.to_owned(), now, false);
+    true
 }
 
 fn progress(

@@ -199,6 +199,30 @@ fn a_failing_image_keeps_the_rollout_waiting_until_its_deadline() {
 }
 
 #[test]
+fn a_paused_deployment_says_so_and_misses_no_pods_that_it_never_made() {
+    let mut world = World::default();
+    let mut paused = deployment(2, "nginx:1");
+    paused["spec"]["paused"] = true.into();
+    world.create("deployments.apps", paused, start());
+    world.settle(start());
+    let mut d = world.one("deployments.apps", "d");
+    let progressing = object::condition(&d, "Progressing").unwrap();
+    assert_eq!(
+        (&progressing["reason"], &progressing["status"]),
+        (&json!("DeploymentPaused"), &json!("Unknown"))
+    );
+    assert_eq!(d["status"]["unavailableReplicas"], Value::Null, "{}", d["status"]);
+    assert!(world.list("replicasets.apps", None).is_empty());
+    d["spec"]["paused"] = false.into();
+    d["metadata"]["generation"] = 2.into();
+    world.put("deployments.apps", d);
+    world.settle(start());
+    let d = world.one("deployments.apps", "d");
+    assert_eq!(object::condition(&d, "Progressing").unwrap()["reason"], "NewReplicaSetAvailable");
+    assert_eq!(d["status"]["availableReplicas"], 2);
+}
+
+#[test]
 fn what_a_deleted_deployment_owned_goes() {
     let mut world = World::default();
     world.create("deployments.apps", deployment(2, "nginx:1"), start());

@@ -68,20 +68,18 @@ async fn replay(folder: &Path) -> Result<()> {
     let mut rules = Rules::new(rules::TABLE);
     let recordings = recordings(folder)?;
     let runs = recordings.iter().map(|recording| run(&target, &kinds, recording, &rules));
-    let mut whole = Vec::new();
-    let mut before_rollout = Vec::new();
+    let mut outcomes = Vec::new();
     let mut used = BTreeSet::new();
     for done in futures::future::join_all(runs).await {
         let done = done?;
         used.extend(done.used);
-        if done.left == 0 { &mut whole } else { &mut before_rollout }.push(done.outcome);
+        outcomes.push(done.outcome);
     }
     println!("cli: holds output of commands and no run");
     rules.needed(used);
     let file = repository("e2e/expected/passing.txt");
-    judge(&file, "runs", &whole)?;
-    judge(&file, "runs-before-rollout", &before_rollout)?;
-    let all_pass = whole.iter().chain(&before_rollout).all(|outcome| outcome.wrong.is_empty());
+    judge(&file, "runs", &outcomes)?;
+    let all_pass = outcomes.iter().all(|outcome| outcome.wrong.is_empty());
     let (by_chance, idle): (Vec<&Rule>, Vec<&Rule>) =
         rules.idle().into_iter().partition(|rule| rules::BY_CHANCE.contains(&rule.reason));
     for rule in &by_chance {
@@ -97,10 +95,9 @@ async fn replay(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What became of a run, how many of its steps were left to the rollout issue, and which rules it needed.
+/// What became of a run, and which rules it needed.
 struct Done {
     outcome: Outcome,
-    left: usize,
     used: BTreeSet<usize>,
 }
 
@@ -111,24 +108,13 @@ async fn run(target: &Target, kinds: &Kinds, recording: &Recording, rules: &Rule
     }
     let scene = Scene { cluster: &cluster, kinds, recording, rules };
     let (mut wrong, mut used) = (Vec::new(), BTreeSet::new());
-    let rollout = |step: &Step| {
-        step.requests
-            .iter()
-            .any(|(request, _)| matches!(request, Request::Apply(object) if object["kind"] == "AppRollout"))
-    };
-    let replayed = recording.steps.iter().position(rollout).unwrap_or(recording.steps.len());
-    for (number, step) in recording.steps[..replayed].iter().enumerate() {
+    for (number, step) in recording.steps.iter().enumerate() {
         let deadline = if wrong.is_empty() { STEP_DEADLINE } else { AFTER_FAILURE };
         let (lines, needed) = scene.step(step, deadline).await?;
         wrong.extend(lines.into_iter().map(|line| format!("step{number}: {line}")));
         used.extend(needed);
     }
-    let left = recording.steps.len() - replayed;
-    let name = match left {
-        0 => recording.name.clone(),
-        _ => format!("{} (the {left} steps from step{replayed} on wait for rollouts)", recording.name),
-    };
-    Ok(Done { outcome: Outcome { name, wrong }, left, used })
+    Ok(Done { outcome: Outcome { name: recording.name.clone(), wrong }, used })
 }
 
 /// The definitions that were installed where it was recorded: the revisions of applications hold them.

@@ -1,6 +1,7 @@
 //! A revision's graph → what a rollout of one of its components makes: the workload under its name, its traits, the rest.
 
 use serde_json::Value as Json;
+use vela_crds::annotations;
 
 use super::workload;
 use crate::graph::Graph;
@@ -82,6 +83,9 @@ pub fn template(graph: &Graph, component: &str) -> Result<Template, String> {
     for object in &mut traits {
         refer(object, &before, &name);
     }
+    for object in traits.iter_mut().chain([&mut workload]) {
+        unmark(object);
+    }
     Ok(Template { workload, traits })
 }
 
@@ -90,6 +94,14 @@ pub fn others<'a>(graph: &'a Graph, component: &'a str) -> impl Iterator<Item = 
     let waves = graph.waves().iter().flatten();
     let other = move |index: &&usize| graph.component(**index).is_some_and(|each| each.name != component);
     waves.filter(other).flat_map(|index| graph.objects_of(*index)).map(|each| &each.object)
+}
+
+/// That an application leaves its workloads to rollouts is said of the application, and means nothing on what they make.
+fn unmark(object: &mut Json) {
+    let marks = object.pointer_mut("/metadata/annotations").and_then(Json::as_object_mut);
+    if let Some(marks) = marks {
+        marks.remove(annotations::ROLLOUT_TEMPLATE);
+    }
 }
 
 /// References `{apiVersion, kind, name}` to an object follow its new name, wherever they stand.

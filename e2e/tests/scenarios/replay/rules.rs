@@ -95,6 +95,12 @@ pub(crate) static TABLE: &[Rule] = &[
         path: &["spec", "podSpec", "containers", "*", "ports", "*", "protocol"],
         reason: PROTOCOL,
     },
+    Rule {
+        runs: "approllout",
+        kind: "AppRollout",
+        path: &["status", "conditions", "*", "message"],
+        reason: WORDS,
+    },
     writes("Deployment", &["metadata", "generation"]),
     writes("Deployment", &["status", "observedGeneration"]),
     writes("HealthScope", &["metadata", "generation"]),
