@@ -48,6 +48,8 @@ pub(crate) static TABLE: &[Rule] = &[
     direct("Deployment", &["metadata", "annotations", "app.oam.dev/generation"]),
     direct("Deployment", &["metadata", "annotations", "app.oam.dev/last-applied-configuration"]),
     direct("Deployment", &["metadata", "labels", "app.oam.dev/revision"]),
+    // On the workload of a rollout there is no other annotation.
+    Rule { runs: "approllout", kind: "Deployment", path: &["metadata", "annotations"], reason: DIRECT },
     today("Deployment", &["metadata", "labels", "app.oam.dev/app-revision-hash"]),
     today("Deployment", &["metadata", "labels", "app.oam.dev/namespace"]),
     today("Application", &["metadata", "finalizers"]),
