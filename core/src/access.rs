@@ -87,6 +87,8 @@ pub const OWN: &[Rule] = &[
     rule("events.k8s.io", &["events"], &["create", "patch"]),
     rule("apiextensions.k8s.io", &["customresourcedefinitions"], READ),
     rule("", &["namespaces"], READ),
+    // What a rollout measures its batches by.
+    rule("flagger.app", &["metrictemplates"], &["get"]),
     // Whether a Route's certificate is there.
     rule("cert-manager.io", &["issuers", "certificates"], READ),
     // Where an API server asks for the right to block the deletion of an owner.

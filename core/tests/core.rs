@@ -27,6 +27,7 @@ mod scenarios {
     pub(crate) mod pruning;
     mod revision_hook;
     pub(crate) mod rights;
+    pub(crate) mod rollout_gates;
     pub(crate) mod rollouts;
     mod samples;
     mod scale;

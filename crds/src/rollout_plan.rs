@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,9 +98,36 @@ pub struct CanaryMetric {
     /// Where it should lie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics_range: Option<MetricsRange>,
-    /// How it is computed.
+    /// How it is computed: a MetricTemplate of Flagger, or a ConfigMap with `address` and `query`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template_ref: Option<TypedReference>,
+    /// Who is asked, where no template says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<MetricProvider>,
+    /// What is asked, where no template says it; may hold `{{ namespace }}`, `{{ target }}` and `{{ interval }}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// So many measurements must lie in the range before the batch is finished; 1 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<i32>,
+    /// So many others are tolerated; 0 when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_limit: Option<i32>,
+    /// What one more does: `Pause` (the meaning when absent) or `Revert`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<String>,
+}
+
+/// Who tells a metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricProvider {
+    /// `prometheus`, which is also the meaning when absent.
+    #[serde(rename = "type")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_type: Option<String>,
+    /// Where: `http://prometheus.monitoring:9090`.
+    pub address: String,
 }
 
 /// Where a metric should lie.
@@ -144,6 +172,53 @@ pub struct RolloutStatus {
     pub upgraded_replicas: i32,
     /// Replaced pods that are ready.
     pub upgraded_ready_replicas: i32,
+    /// What was measured since the pods of the current batch are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary_analysis: Option<CanaryAnalysis>,
+}
+
+/// Measurements of one batch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CanaryAnalysis {
+    /// Index of the batch.
+    pub batch: i32,
+    /// Since when it is measured.
+    pub since: Time,
+    /// The generation of the object at which a metric failed: the rollout is held until the object is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_generation: Option<i64>,
+    /// Why it is held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Each metric.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricStatus>,
+}
+
+/// Measurements of one metric in one batch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MetricStatus {
+    /// Name of the metric.
+    pub name: String,
+    /// The field of the plan where it is written.
+    pub path: String,
+    /// Identifies what is written there: a metric that was changed is measured anew.
+    pub definition: String,
+    /// Measurements in the range.
+    pub passed: i32,
+    /// Other measurements.
+    pub failed: i32,
+    /// When it was measured last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_at: Option<Time>,
+    /// The value that was measured last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// What is wrong with the last measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 impl Conditioned for RolloutStatus {

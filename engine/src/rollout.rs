@@ -11,6 +11,7 @@
 
 pub mod hooks;
 pub mod lap;
+pub mod metrics;
 pub mod plan;
 pub mod pods;
 pub mod preview;

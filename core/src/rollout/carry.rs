@@ -4,6 +4,7 @@ use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus};
+use vela_engine::Secrets;
 use vela_engine::rollout::lap::{Ended, World, lap};
 use vela_engine::rollout::state::{self};
 use vela_engine::rollout::{Event, Input, Lap, Look as EngineLook, Owner, State, Write};
@@ -13,7 +14,7 @@ use vela_runtime::{Failure, Key, clock};
 
 use super::locate::{self, Located, Missing};
 use super::stage::{self, Stage, Unready};
-use super::{Between, Hands, LOOK_AGAIN, Step, Told, happens, hooks, release};
+use super::{Between, Hands, LOOK_AGAIN, Step, Told, happens, hooks, metrics, release};
 use crate::application::owned::Application;
 use crate::author::Acting;
 use crate::context::FIELD_MANAGER;
@@ -87,6 +88,7 @@ pub(super) async fn carry(
     if decided.is_still() && told.effects.is_empty() {
         return Ok(Step::Rest(None));
     }
+    let decided = measured(hands, work, &acting, &told.secrets, decided).await;
     let seconds_left = decided.seconds_left;
     let Some(ended) = run(hands, &look, &acting, &work.key.namespace, decided).await else {
         return Ok(Step::LookAgain);
@@ -172,8 +174,25 @@ async fn decide(
         api_version: &key.api_version,
         kind: &key.kind,
         makers: &makers,
+        generation: work.live.metadata.generation.unwrap_or_default(),
         now: clock::now(),
     }))
+}
+
+/// The lap with the metrics that it wants to know.
+async fn measured(hands: &Hands, work: &Work<'_>, acting: &Acting, secrets: &Secrets, lap: Lap) -> Lap {
+    if lap.measurements.is_empty() {
+        return lap;
+    }
+    let mut readings = metrics::measure(hands, acting, &work.key.namespace, &lap.measurements).await;
+    for reading in &mut readings {
+        // What a lap is told stands in the status, and not only in conditions.
+        reading.query = reading.query.as_deref().map(|query| secrets.hide(query).into_owned());
+        if let Err(why) = &mut reading.value {
+            *why = secrets.hide(why).into_owned();
+        }
+    }
+    lap.measured(&readings)
 }
 
 /// Who holds the workloads.

@@ -6,6 +6,7 @@
 mod carry;
 mod hooks;
 mod locate;
+mod metrics;
 mod release;
 mod revision;
 mod stage;
@@ -303,7 +304,10 @@ fn happens(status: &mut AppRolloutStatus, event: Event, told: &mut Told) {
 fn set(status: &mut AppRolloutStatus, effect: &Effect, secrets: &Secrets) {
     let now = status::now();
     let condition = match effect {
-        Effect::Condition { type_, holds: true, .. } => Condition::is_true(type_, "", now),
+        Effect::Condition { type_, holds: true, message } => {
+            let message = message.as_deref().map(|message| secrets.hide(message).into_owned());
+            Condition { message, ..Condition::is_true(type_, "", now) }
+        }
         Effect::Condition { type_, holds: false, message } => {
             let message = secrets.hide(message.as_deref().unwrap_or_default()).into_owned();
             Condition::is_false(type_, "", message, now)

@@ -13,7 +13,9 @@ use vela_core::{Options, Process};
 
 use super::configuration::{component, configuration, image, named};
 use super::world::{World, application, until, web};
-use super::{authors, core_kinds, definitions, lifecycle, old_applications, rollouts, standard};
+use super::{
+    authors, core_kinds, definitions, lifecycle, old_applications, rollout_gates, rollouts, standard,
+};
 
 /// What an authorizer judges, beside who asks: verb, group and resource (with its subresource).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -210,6 +212,7 @@ fn every_right_of_the_controllers_is_used() {
         old_applications::a_dropped_component_is_let_go_before_it_is_deleted,
         old_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
         rollouts::a_rollout_that_is_deleted_lets_go_and_deletes_nothing,
+        rollout_gates::a_metric_out_of_its_range_holds_a_batch_until_it_is_measured_anew,
     ];
     std::thread::scope(|scope| {
         for scenario in busy {

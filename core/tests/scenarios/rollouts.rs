@@ -12,16 +12,16 @@ use vela_runtime::fault::Fate;
 
 use super::world::{World, application, until, until_or, web};
 
-const OAM: &str = "core.oam.dev/v1beta1";
+pub(super) const OAM: &str = "core.oam.dev/v1beta1";
 
 /// An application whose revisions are recorded only.
-fn rolling(image: &str) -> Value {
+pub(super) fn rolling(image: &str) -> Value {
     let mut shop = application("shop", &[web("front", image)]);
     shop["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
     shop
 }
 
-fn rollout(target: &str, source: Option<&str>, plan: Value) -> Value {
+pub(super) fn rollout(target: &str, source: Option<&str>, plan: Value) -> Value {
     let mut spec = json!({"targetAppRevisionName": target, "rolloutPlan": plan});
     if let Some(source) = source {
         spec["sourceAppRevisionName"] = json!(source);
@@ -29,7 +29,7 @@ fn rollout(target: &str, source: Option<&str>, plan: Value) -> Value {
     json!({"apiVersion": OAM, "kind": "AppRollout", "metadata": {"name": "release"}, "spec": spec})
 }
 
-fn batches(sizes: &[i64]) -> Value {
+pub(super) fn batches(sizes: &[i64]) -> Value {
     json!({"rolloutBatches": sizes.iter().map(|size| json!({"replicas": size})).collect::<Vec<_>>()})
 }
 
@@ -38,11 +38,11 @@ async fn change(world: &World, image: &str) {
     world.patch(OAM, "Application", "shop", components).await;
 }
 
-async fn recorded(world: &World, revision: &str) {
+pub(super) async fn recorded(world: &World, revision: &str) {
     until(revision, || async { world.get(OAM, "ApplicationRevision", revision).await.is_some() }).await;
 }
 
-async fn state(world: &World, wanted: &str) -> Value {
+pub(super) async fn state(world: &World, wanted: &str) -> Value {
     let what = format!("the rollout is {wanted}");
     until_or(
         &what,
@@ -53,7 +53,7 @@ async fn state(world: &World, wanted: &str) -> Value {
     .unwrap()
 }
 
-async fn batch(world: &World, number: i64, wanted: &str) -> Value {
+pub(super) async fn batch(world: &World, number: i64, wanted: &str) -> Value {
     let what = format!("batch {number} is {wanted}");
     until_or(
         &what,
@@ -69,18 +69,18 @@ async fn batch(world: &World, number: i64, wanted: &str) -> Value {
 }
 
 /// Wanted and ready pods of a Deployment.
-async fn pods(world: &World, name: &str) -> (i64, i64) {
+pub(super) async fn pods(world: &World, name: &str) -> (i64, i64) {
     let live = world.deployment(name).await.unwrap_or(Value::Null);
     (live["spec"]["replicas"].as_i64().unwrap_or(-1), live["status"]["readyReplicas"].as_i64().unwrap_or(0))
 }
 
-async fn has(world: &World, name: &str, wanted: i64) {
+pub(super) async fn has(world: &World, name: &str, wanted: i64) {
     let what = format!("{name} has {wanted} pods");
     until_or(&what, || pods(world, name), |found| *found == (wanted, wanted)).await;
 }
 
 /// The first revision runs with four pods, by a rollout.
-async fn first(world: &World) {
+pub(super) async fn first(world: &World) {
     world.create(rolling("nginx:1")).await;
     recorded(world, "shop-v1").await;
     let mut plan = batches(&[1, 1]);
@@ -92,12 +92,12 @@ async fn first(world: &World) {
     until("it is gone", || async { world.get(OAM, "AppRollout", "release").await.is_none() }).await;
 }
 
-async fn second(world: &World) {
+pub(super) async fn second(world: &World) {
     change(world, "nginx:2").await;
     recorded(world, "shop-v2").await;
 }
 
-fn has_no_owner(live: &Value) -> bool {
+pub(super) fn has_no_owner(live: &Value) -> bool {
     live["metadata"]["ownerReferences"]
         .as_array()
         .is_none_or(|owners| owners.iter().all(|o| o["kind"] != "AppRollout"))
@@ -298,13 +298,13 @@ async fn a_hook_that_says_no_holds_a_batch_back_until_it_says_yes() {
 }
 
 /// The fewest ready and the most wanted pods that were seen since.
-struct Watched {
-    fewest: Arc<AtomicI64>,
-    most: Arc<AtomicI64>,
-    task: tokio::task::JoinHandle<()>,
+pub(super) struct Watched {
+    pub(super) fewest: Arc<AtomicI64>,
+    pub(super) most: Arc<AtomicI64>,
+    pub(super) task: tokio::task::JoinHandle<()>,
 }
 
-fn watch_pods(api: kube::Api<kube::api::DynamicObject>) -> Watched {
+pub(super) fn watch_pods(api: kube::Api<kube::api::DynamicObject>) -> Watched {
     let (fewest, most) = (Arc::new(AtomicI64::new(i64::MAX)), Arc::new(AtomicI64::new(0)));
     let (low, high) = (fewest.clone(), most.clone());
     let task = tokio::spawn(async move {

@@ -1,8 +1,10 @@
 //! One look at the workloads, the plan and the status → at most one step of the state machine, and what it takes.
 //!
-//! A [`Lap`] is carried out in this order: hooks before, writes, hooks after. Whoever does it then asks the lap for the
+//! A [`Lap`] is carried out in this order: measurements (and [`Lap::measured`]), hooks before, writes, hooks after. Whoever does it then asks the lap for the
 //! status of how it ended: [`Lap::succeeded`], [`Lap::hook_failed`] or [`Lap::write_failed`]. A lap that is cut off
 //! anywhere is made again from the stored status, and asks for nothing that is done already; only hooks may be called twice.
+
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -10,11 +12,16 @@ use vela_crds::rollout_plan::{BatchRollingState as B, RollingState as R};
 use vela_crds::{Conditioned, RolloutPlan, RolloutStatus, condition};
 
 use super::hooks::{self, HookCall, Moment};
+use super::metrics::{self, Gate, Measurement, Measuring, Reading, Verdict};
 use super::pods;
 use super::size::Sizes;
 use super::state::{self, BATCH_PAUSED, BATCH_PROGRESSING, Effect, Event, Input, State};
 use super::workload::{self, Look, Note, Outcome, Owner, Turn, Workload, Write};
 use crate::observed::ObjectKey;
+
+/// What people can do about a metric that holds a rollout.
+const GATE_ADVICE: &str = "to measure again, resume it (`vela rollout resume`, or set paused to true and then to false); or change \
+     the metric; or go back with source and target exchanged (`vela rollout undo`)";
 
 /// Everything that a lap looks at.
 ///
@@ -32,6 +39,8 @@ pub struct World<'a> {
     pub kind: &'a str,
     /// What the target made to make its pods (ReplicaSets); they may say why there are none.
     pub makers: &'a [Json],
+    /// The generation of the object that holds the plan: a metric that failed holds the rollout until it changes.
+    pub generation: i64,
     /// The time of this look.
     pub now: Timestamp,
 }
@@ -39,6 +48,8 @@ pub struct World<'a> {
 /// What one lap takes, and where it leads.
 #[derive(Clone, Debug)]
 pub struct Lap {
+    /// Metrics to measure, before all else.
+    pub measurements: Vec<Measurement>,
     /// Hooks that must say yes before anything is written.
     pub before: Vec<HookCall>,
     /// Writes, in order.
@@ -55,6 +66,8 @@ pub struct Lap {
     notes: Vec<Note>,
     input: Option<Input>,
     moment: Option<Moment>,
+    /// The metrics of the batch, and what is told once they let it through.
+    measuring: Option<(Measuring, Vec<Note>)>,
 }
 
 /// How a lap ended.
@@ -122,6 +135,11 @@ fn in_batches(world: &World<'_>, strategy: &dyn Workload, state: State, still: L
     if plan.paused {
         return paused(still, status, is_told);
     }
+    if state.batch == B::BatchVerifying
+        && let Some(why) = metrics::held(&seen(world))
+    {
+        return Lap { waits_for: Some(why.to_owned()), ..still };
+    }
     let claimed = |step: &dyn Fn() -> Turn| unclaimed(world).map_or_else(step, Turn::wait);
     let lap = match state.batch {
         B::BatchInitializing => {
@@ -135,7 +153,7 @@ fn in_batches(world: &World<'_>, strategy: &dyn Workload, state: State, still: L
             let turn = watched(world, claimed(&|| strategy.roll_batch(&world.look)));
             still.turn(turn, Event::BatchRolledOut, Input::Failing).deadline(world)
         }
-        B::BatchVerifying => verify_batch(world, strategy, &claimed, still).deadline(world),
+        B::BatchVerifying => verify_batch(world, strategy, &claimed, still).deadline(world).gated(world),
         B::BatchFinalizing => finalize_batch(world, claimed(&|| strategy.finalize_batch(&world.look)), still),
         B::BatchReady => match plan.batch_partition {
             Some(partition) if partition <= status.current_batch => {
@@ -241,6 +259,26 @@ fn watched(world: &World<'_>, mut turn: Turn) -> Turn {
     turn
 }
 
+fn seen<'a>(world: &World<'a>) -> metrics::Seen<'a> {
+    let Look { plan, status, .. } = world.look;
+    metrics::Seen { plan, status, generation: world.generation, now: world.now }
+}
+
+/// What placeholders in the query of a metric mean.
+fn words(world: &World<'_>) -> BTreeMap<&'static str, String> {
+    let Look { source, target, owner, status, .. } = world.look;
+    let name = |object: Option<&Json>| {
+        object.and_then(|object| object["metadata"]["name"].as_str()).unwrap_or_default().to_owned()
+    };
+    BTreeMap::from([
+        ("batch", status.current_batch.to_string()),
+        ("name", owner.name.clone()),
+        ("namespace", owner.namespace.clone()),
+        ("source", name(source)),
+        ("target", name(target)),
+    ])
+}
+
 fn count(plan: &RolloutPlan) -> usize {
     plan.rollout_batches.as_ref().map_or(0, Vec::len)
 }
@@ -249,6 +287,7 @@ impl Lap {
     /// A lap that does nothing.
     fn still(status: &RolloutStatus) -> Self {
         Self {
+            measurements: Vec::new(),
             before: Vec::new(),
             writes: Vec::new(),
             after: Vec::new(),
@@ -260,6 +299,7 @@ impl Lap {
             notes: Vec::new(),
             input: None,
             moment: None,
+            measuring: None,
         }
     }
 
@@ -300,6 +340,8 @@ impl Lap {
     fn deadline(mut self, world: &World<'_>) -> Self {
         let Some(Input::Retry(why)) = &self.input else { return self };
         let Some(began) = batch_began(world.look.status) else { return self };
+        // Pods that go while metrics are measured have their time from then on.
+        let began = metrics::last_measured(world.look.status).map_or(began, |last| began.max(last));
         let limit = pods::deadline_seconds(world.look.target);
         let waited = u64::try_from(world.now.duration_since(began).as_secs()).unwrap_or(0);
         if waited < limit {
@@ -316,9 +358,66 @@ impl Lap {
         self
     }
 
+    /// A batch whose pods are there ends only when its metrics let it through.
+    fn gated(mut self, world: &World<'_>) -> Self {
+        if self.input != Some(Input::Event(Event::BatchAvailable)) {
+            return self;
+        }
+        let Gate::Measuring(measuring) = metrics::gate(&seen(world), &words(world)) else { return self };
+        let why = measuring.progress();
+        self.waits_for = Some(why.clone());
+        self.input = Some(Input::Retry(why));
+        self.seconds_left = Some(measuring.seconds_left);
+        self.recorded.canary_analysis = Some(measuring.analysis.clone());
+        self.measurements.clone_from(&measuring.due);
+        self.measuring = Some((measuring, std::mem::take(&mut self.notes)));
+        self
+    }
+
+    /// The lap with what was measured, in the order of [`Lap::measurements`].
+    pub fn measured(mut self, readings: &[Reading]) -> Self {
+        let Some((mut measuring, notes)) = self.measuring.take() else { return self };
+        let verdict = measuring.judge(readings);
+        self.recorded.canary_analysis = Some(measuring.analysis);
+        self.measurements.clear();
+        match verdict {
+            Verdict::Open => {
+                self.notes = notes;
+                let message = format!("the metrics let batch {} through", self.recorded.current_batch);
+                self.notes.push(Note { warning: false, reason: "Canary Metrics Passed", message });
+                (self.waits_for, self.seconds_left) = (None, None);
+                self.input = Some(Input::Event(Event::BatchAvailable));
+            }
+            Verdict::Measuring(why) => {
+                self.waits_for = Some(why.clone());
+                self.input = Some(Input::Retry(why));
+            }
+            Verdict::Failed { message, revert } => self.gate_failed(&message, revert),
+        }
+        self
+    }
+
+    fn gate_failed(&mut self, why: &str, revert: bool) {
+        let message = if revert { why.to_owned() } else { format!("{why}; {GATE_ADVICE}") };
+        if let Some(analysis) = &mut self.recorded.canary_analysis {
+            analysis.message = Some(message.clone());
+        }
+        self.notes.push(Note { warning: true, reason: "Canary Metric Failed", message: message.clone() });
+        self.waits_for = Some(message.clone());
+        self.seconds_left = None;
+        if revert {
+            self.input = Some(Input::Failing(message));
+            return;
+        }
+        let held = Effect::Condition { type_: BATCH_PAUSED, holds: true, message: Some(message.clone()) };
+        self.effects.push(held);
+        self.input = Some(Input::Retry(message));
+    }
+
     /// Does the lap ask for nothing at all?
     pub fn is_still(&self) -> bool {
-        self.writes.is_empty()
+        self.measurements.is_empty()
+            && self.writes.is_empty()
             && self.before.is_empty()
             && self.after.is_empty()
             && self.input.is_none()

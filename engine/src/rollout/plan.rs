@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::metrics;
+
 /// A plan of more batches is refused: each has a record, and nobody waits for so many.
 pub const BATCHES_AT_MOST: i64 = 1000;
 /// What an empty strategy means.
@@ -32,11 +34,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn wrong(path: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(super) fn wrong(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), missing: false, message: message.into() }
     }
 
-    fn missing(path: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(super) fn missing(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), missing: true, message: message.into() }
     }
 }
@@ -105,6 +107,7 @@ pub fn check(plan: &Json) -> Vec<Finding> {
     }
     batches(plan, &mut found);
     webhooks(&plan["rolloutWebhooks"], "rolloutWebhooks", &ROLLOUT_WEBHOOKS, true, &mut found);
+    metrics::check(&plan["canaryMetric"], "canaryMetric", &mut found);
     for (index, batch) in plan["rolloutBatches"].as_array().into_iter().flatten().enumerate() {
         let path = format!("rolloutBatches[{index}]");
         for field in ["replicas", "maxUnavailable"] {
@@ -116,6 +119,7 @@ pub fn check(plan: &Json) -> Vec<Finding> {
                 found.push(Finding::wrong(format!("{path}.{field}"), message));
             }
         }
+        metrics::check(&batch["canaryMetric"], &format!("{path}.canaryMetric"), &mut found);
         let path = format!("{path}.batchRolloutWebhooks");
         webhooks(&batch["batchRolloutWebhooks"], &path, &BATCH_WEBHOOKS, false, &mut found);
     }
@@ -201,7 +205,9 @@ mod tests {
             "rolloutStrategy": "Slowly", "numBatches": 2, "batchPartition": -1, "targetSize": -2,
             "rolloutBatches": [{
                 "replicas": -1, "maxUnavailable": "3", "batchRolloutWebhooks": [{"type": "initialize-rollout"}],
+                "canaryMetric": [{"metricsRange": {"max": 1}, "templateRef": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a"}}],
             }],
+            "canaryMetric": {},
             "rolloutWebhooks": [{"type": "pre-batch-rollout", "method": "DELETE"}],
         });
         let paths: Vec<String> = check(&bad).into_iter().map(|finding| finding.path).collect();
@@ -214,8 +220,10 @@ mod tests {
                 "numBatches",
                 "rolloutWebhooks[0].type",
                 "rolloutWebhooks[0].method",
+                "canaryMetric",
                 "rolloutBatches[0].replicas",
                 "rolloutBatches[0].maxUnavailable",
+                "rolloutBatches[0].canaryMetric[0].name",
                 "rolloutBatches[0].batchRolloutWebhooks[0].type",
             ]
         );

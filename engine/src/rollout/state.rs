@@ -75,7 +75,7 @@ pub enum Effect {
         type_: &'static str,
         /// True, or False.
         holds: bool,
-        /// Why it does not hold.
+        /// Why it does not hold, or what it means that it does.
         message: Option<String>,
     },
     /// A batch begins: [`BATCH_PROGRESSING`] becomes true with the time of now, also where it says the same already.
@@ -198,6 +198,7 @@ pub fn reset(status: &RolloutStatus) -> RolloutStatus {
         current_batch: 0,
         upgraded_replicas: 0,
         upgraded_ready_replicas: 0,
+        canary_analysis: None,
         ..status.clone()
     };
     State::FIRST.write(&mut next);
@@ -239,6 +240,9 @@ fn happened(status: &RolloutStatus, state: State, event: Event) -> (RolloutStatu
         next = reset(status);
     } else {
         after.write(&mut next);
+    }
+    if event == Event::BatchInitialized {
+        next.canary_analysis = None;
     }
     if event == Event::BatchApproved {
         next.current_batch = status.current_batch.saturating_add(1);

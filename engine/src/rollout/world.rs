@@ -219,6 +219,7 @@ impl Cluster {
             api_version: self.kind.0,
             kind: self.kind.1,
             makers: &[],
+            generation: 1,
             now: self.now,
         })
     }

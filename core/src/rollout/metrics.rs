@@ -1,0 +1,78 @@
+//! Measurements of a rollout that are due → asked of their servers, all at once; what cannot be asked says why.
+
+use futures::future::join_all;
+use kube::Api;
+use kube::api::DynamicObject;
+use vela_engine::rollout::metrics::{
+    ANSWER_BYTES_AT_MOST, Measurement, Origin, Question, Reading, reading, render, template, url,
+};
+use vela_runtime::apply::explain;
+
+use super::Hands;
+use crate::application::fetch::json;
+use crate::author::Acting;
+use crate::outbound::shown;
+
+/// One reading for each measurement, in their order. Each takes at most the time of one outbound request.
+pub(super) async fn measure(
+    hands: &Hands,
+    acting: &Acting,
+    namespace: &str,
+    due: &[Measurement],
+) -> Vec<Reading> {
+    join_all(due.iter().map(|measurement| one(hands, acting, namespace, measurement))).await
+}
+
+async fn one(hands: &Hands, acting: &Acting, namespace: &str, measurement: &Measurement) -> Reading {
+    let failed = |why: String| Reading { query: None, value: Err(why) };
+    let question = match &measurement.origin {
+        Origin::Inline(question) => Ok(question.clone()),
+        Origin::Nowhere(why) => Err(why.clone()),
+        Origin::Template { api_version, kind, name } => {
+            let read = of_template(hands, acting, (api_version, kind), namespace, name).await;
+            read.map_err(|why| format!("templateRef: {kind} {name}: {why}"))
+        }
+    };
+    let question = match question {
+        Ok(question) => question,
+        Err(why) => return failed(why),
+    };
+    match render(&question.query, &measurement.words) {
+        Ok(query) => {
+            let value = ask(hands, &question, &query).await;
+            Reading { query: Some(query), value }
+        }
+        Err(why) => failed(why),
+    }
+}
+
+async fn ask(hands: &Hands, question: &Question, query: &str) -> Result<f64, String> {
+    let url = url(&question.address, query)?;
+    let answer =
+        hands.context.outbound.send("GET", &url, &question.headers, Vec::new(), ANSWER_BYTES_AT_MOST).await;
+    let told = |why: String| format!("{}: {why}", shown(&question.address));
+    let (status, body) = answer.map_err(told)?;
+    reading(status, &body).map_err(told)
+}
+
+/// Templates are read each time: nobody waits for a change of one, and there may be many ConfigMaps.
+async fn of_template(
+    hands: &Hands,
+    acting: &Acting,
+    (api_version, kind): (&str, &str),
+    namespace: &str,
+    name: &str,
+) -> Result<Question, String> {
+    let kind = hands.context.discovery.resolve(api_version, kind).await.map_err(|error| error.to_string())?;
+    let api: Api<DynamicObject> = kind.api(acting.client(), namespace);
+    let found = api.get_opt(name).await.map_err(|error| match error {
+        kube::Error::Api(_) => acting.told_of(&error),
+        _ => explain(&error),
+    })?;
+    let mut found = found.ok_or_else(|| format!("there is none in namespace {namespace}"))?;
+    found.types.get_or_insert_with(|| kube::api::TypeMeta {
+        api_version: kind.resource.api_version.clone(),
+        kind: kind.resource.kind.clone(),
+    });
+    template(&json(&found))
+}
