@@ -29,6 +29,7 @@ mod scenarios {
     pub(crate) mod rights;
     pub(crate) mod rollout_gates;
     pub(crate) mod rollouts;
+    mod rollouts_of_several;
     mod samples;
     mod scale;
     pub(crate) mod standard;

@@ -58,6 +58,9 @@ pub struct AppRolloutStatus {
     #[serde(rename = "LastSourceAppRevision")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_source_app_revision: Option<String>,
+    /// Revisions that it was turned away from half-way: what runs of them is replaced like the source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_up_revisions: Vec<String>,
 }
 
 impl Conditioned for AppRolloutStatus {

@@ -63,7 +63,9 @@ pub use reference::{
     TypedReference, WorkloadGvk,
 };
 pub use resource_tracker::{ManagedResource, ResourceTracker, ResourceTrackerSpec};
-pub use rollout_plan::{CanaryMetric, RolloutBatch, RolloutPlan, RolloutStatus, RolloutWebhook};
+pub use rollout_plan::{
+    CanaryMetric, ComponentRollout, RolloutBatch, RolloutPlan, RolloutStatus, RolloutWebhook,
+};
 pub use schematic::{DefinitionStatus, DefinitionStatusTexts, Schematic};
 pub use scope_definition::{ScopeDefinition, ScopeDefinitionSpec};
 pub use service_binding::{ServiceBinding, ServiceBindingSpec};

@@ -175,6 +175,9 @@ pub struct RolloutStatus {
     /// What was measured since the pods of the current batch are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary_analysis: Option<CanaryAnalysis>,
+    /// The same numbers of each component where several are rolled out together; above are their sums then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ComponentRollout>,
 }
 
 /// Measurements of one batch.
@@ -219,6 +222,39 @@ pub struct MetricStatus {
     /// What is wrong with the last measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+/// Where one of several components stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ComponentRollout {
+    /// The component.
+    pub name: String,
+    /// Number of pods before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout_original_size: Option<i32>,
+    /// Number of pods in the end; absent while it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout_target_size: Option<i32>,
+    /// Identifies the pod template that is rolled out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_generation: Option<String>,
+    /// Identifies the pod template that was rolled out last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_applied_pod_template_identifier: Option<String>,
+    /// Pods that were replaced.
+    #[serde(default)]
+    pub upgraded_replicas: i32,
+    /// Replaced pods that are ready.
+    #[serde(default)]
+    pub upgraded_ready_replicas: i32,
+}
+
+impl ComponentRollout {
+    /// One of which nothing is known yet.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
 }
 
 impl Conditioned for RolloutStatus {

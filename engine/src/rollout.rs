@@ -12,6 +12,7 @@
 pub mod hooks;
 pub mod lap;
 pub mod metrics;
+mod parts;
 pub mod plan;
 pub mod pods;
 pub mod preview;
@@ -24,7 +25,8 @@ pub mod workload;
 #[cfg(test)]
 mod world;
 
-pub use lap::{Lap, lap};
+pub use lap::{Lap, World, lap};
+pub use parts::Part;
 pub use preview::preview;
 pub use progress::progress;
 pub use state::{Effect, Event, Input, State};

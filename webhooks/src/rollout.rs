@@ -121,17 +121,14 @@ fn component_list(list: &Value, common: Option<&BTreeSet<String>>) -> Vec<Cause>
     let path = "spec.componentList";
     let listed: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut causes = Vec::new();
-    if listed.len() > 1 {
-        causes.push(Cause::too_many(
-            path,
-            format!("at most one component is rolled out, found {}", listed.len()),
-        ));
-    }
     let Some(common) = common else { return causes };
     let names = || common.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     if listed.is_empty() && common.len() != 1 {
-        let message =
-            format!("name one component: source and target have {} in common ({})", common.len(), names());
+        let message = format!(
+            "name the components to roll out: source and target have {} in common ({})",
+            common.len(),
+            names()
+        );
         causes.push(Cause::too_many(path, message));
     }
     for name in listed.iter().filter(|name| !common.contains(**name)) {

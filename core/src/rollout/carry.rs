@@ -7,7 +7,7 @@ use vela_crds::{AppRollout, AppRolloutStatus};
 use vela_engine::Secrets;
 use vela_engine::rollout::lap::{Ended, World, lap};
 use vela_engine::rollout::state::{self};
-use vela_engine::rollout::{Event, Input, Lap, Look as EngineLook, Owner, State, Write};
+use vela_engine::rollout::{Event, Input, Lap, Owner, Part, State, Write};
 use vela_runtime::apply::explain;
 use vela_runtime::interest::Look;
 use vela_runtime::{Failure, Key, clock};
@@ -37,7 +37,7 @@ pub(super) async fn carry(
     mut told: Told,
 ) -> Result<Step, Failure> {
     let look = hands.interests.look(work.key);
-    let located = locate::locate(hands, &look, &work.key.namespace, work.rollout, work.between).await;
+    let located = locate::locate(hands, &look, work, &status.given_up_revisions).await;
     let is_releasing = State::of(&status.rollout).is_releasing();
     let located = match located {
         Ok(located) => located,
@@ -50,9 +50,9 @@ pub(super) async fn carry(
         Err(missing) => return wait(hands, work, status, told, missing.message()).await,
     };
     for side in [Some(&located.target), located.source.as_ref()].into_iter().flatten() {
-        told.secrets.extend(&side.rendered.secrets);
+        told.secrets.extend(&side.secrets);
     }
-    let application = match locate::application(hands, &located.target.rendered.application) {
+    let application = match locate::application(hands, &located.target.application) {
         Ok(application) => Some(application),
         Err(_) if is_releasing => None,
         Err(why) => return wait(hands, work, status, told, why).await,
@@ -70,9 +70,8 @@ pub(super) async fn carry(
         rollout: work.live.metadata.uid.as_deref().unwrap_or_default(),
         application: owner,
         acting: &acting,
-        graph: &located.target.rendered.graph,
-        component: &located.component,
-        template: &located.target.template,
+        graph: &located.target.graph,
+        parts: &located.parts,
     });
     if let (RollingState::LocatingTargetApp, Some(stage)) = (State::of(&status.rollout).rolling, &stage) {
         match stage::prepare(hands, &look, stage).await {
@@ -108,6 +107,7 @@ pub(super) async fn carry(
             Err(Unready::Behind) => return Ok(Step::LookAgain),
             Err(Unready::Wrong(why)) => return Err(Failure::retry(why)),
         }
+        status.given_up_revisions.clear();
     }
     if after.rolling != RollingState::RolloutAbandoning
         && let Some(wanted) = work.wanted
@@ -154,26 +154,33 @@ async fn decide(
     located: &Located,
 ) -> Result<Lap, String> {
     let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;
-    // Pods are watched only while somebody wants to know why they do not come.
-    let (makers, pods) = match &located.target.live {
-        Some(live) if rolls => locate::pods(look, live).await?,
-        _ => Default::default(),
-    };
+    let mut watched = Vec::with_capacity(located.parts.len());
+    for part in &located.parts {
+        // Pods are watched only while somebody wants to know why they do not come.
+        watched.push(match &part.target.live {
+            Some(live) if rolls => locate::pods(look, live).await?,
+            _ => Default::default(),
+        });
+    }
     let owner = owner(work.live);
-    let key = located.target.template.key();
-    Ok(lap(&World {
-        look: EngineLook {
-            plan: &work.rollout.spec.rollout_plan,
-            status: &status.rollout,
-            source: located.source.as_ref().and_then(|source| source.live.as_ref()),
-            target: located.target.live.as_ref(),
-            pods: &pods,
-            owner: &owner,
-        },
-        has_source: located.source.is_some(),
+    let keys: Vec<_> = located.parts.iter().map(|part| part.target.template.key()).collect();
+    let parts = located.parts.iter().zip(&keys).zip(&watched).map(|((part, key), (makers, pods))| Part {
+        component: &part.component,
         api_version: &key.api_version,
         kind: &key.kind,
-        makers: &makers,
+        has_source: part.source.is_some(),
+        source: part.source.as_ref().and_then(|source| source.live.as_ref()),
+        leftovers: &part.leftovers,
+        target: part.target.live.as_ref(),
+        pods,
+        makers,
+    });
+    Ok(lap(&World {
+        plan: &work.rollout.spec.rollout_plan,
+        status: &status.rollout,
+        owner: &owner,
+        parts: &parts.collect::<Vec<_>>(),
+        is_turned: !status.given_up_revisions.is_empty(),
         generation: work.live.metadata.generation.unwrap_or_default(),
         now: clock::now(),
     }))

@@ -1,31 +1,45 @@
 //! The names in a rollout → the revisions, the component and its workloads, as far as they are there.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_crds::{AppRollout, annotations};
+use vela_crds::{annotations, labels};
+use vela_engine::ObjectKey;
 use vela_engine::rollout::template::{self, Template};
+use vela_engine::rollout::workload;
 use vela_runtime::Key;
 use vela_runtime::interest::Look;
+use vela_runtime::owner::controller_of;
 
+use super::carry::Work;
 use super::revision::Rendered;
-use super::{Between, Hands, stage};
+use super::{Hands, stage};
 use crate::application::fetch::json;
+use crate::application::owned::application_of;
 
-/// One side of a rollout.
+/// One component on one side of a rollout.
 pub(super) struct Side {
-    pub(super) rendered: Rendered,
     pub(super) template: Template,
     /// The workload; nothing when it is not there.
     pub(super) live: Option<Value>,
 }
 
-/// What a rollout goes between.
-pub(super) struct Located {
+/// One component that is rolled out.
+pub(super) struct Part {
     pub(super) component: String,
     pub(super) target: Side,
     pub(super) source: Option<Side>,
+    /// Deployments of revisions that the rollout was turned away from half-way.
+    pub(super) leftovers: Vec<Value>,
+}
+
+/// What a rollout goes between.
+pub(super) struct Located {
+    pub(super) target: Rendered,
+    pub(super) source: Option<Rendered>,
+    pub(super) parts: Vec<Part>,
 }
 
 /// Why a rollout has nothing to go between.
@@ -48,24 +62,31 @@ impl Missing {
 pub(super) async fn locate(
     hands: &Hands,
     look: &Look,
-    namespace: &str,
-    rollout: &AppRollout,
-    between: &Between,
+    work: &Work<'_>,
+    given_up: &[String],
 ) -> Result<Located, Missing> {
+    let Work { rollout, between, .. } = *work;
+    let namespace = &work.key.namespace;
     let target = revision(hands, namespace, &between.target, "targetAppRevisionName").await?;
     let source = match &between.source {
         Some(name) => Some(revision(hands, namespace, name, "sourceAppRevisionName").await?),
         None => None,
     };
     let source_graph = source.as_ref().map(|source| &*source.graph);
-    let component = template::component(&rollout.spec.component_list, &target.graph, source_graph);
-    let component = component.map_err(Missing::Trouble)?;
-    let target = side(look, target, &component).await?;
-    let source = match source {
-        Some(source) => Some(side(look, source, &component).await?),
-        None => None,
-    };
-    Ok(Located { component, target, source })
+    let components = template::rolled(&rollout.spec.component_list, &target.graph, source_graph);
+    let mut parts = Vec::new();
+    for component in components.map_err(Missing::Trouble)? {
+        let source = match &source {
+            Some(source) => Some(side(look, source, &component).await?),
+            None => None,
+        };
+        let application = &target.application;
+        let target = side(look, &target, &component).await?;
+        let leftovers = leftovers(look, work, application, [Some(&target), source.as_ref()], given_up).await;
+        let leftovers = leftovers.map_err(Missing::Trouble)?;
+        parts.push(Part { target, source, leftovers, component });
+    }
+    Ok(Located { target, source, parts })
 }
 
 async fn revision(hands: &Hands, namespace: &str, name: &str, field: &str) -> Result<Rendered, Missing> {
@@ -78,10 +99,57 @@ async fn revision(hands: &Hands, namespace: &str, name: &str, field: &str) -> Re
     })
 }
 
-async fn side(look: &Look, rendered: Rendered, component: &str) -> Result<Side, Missing> {
-    let template = template::template(&rendered.graph, component).map_err(Missing::Trouble)?;
-    let live = stage::read(look, &template.key()).await.map_err(Missing::Trouble)?;
-    Ok(Side { rendered, template, live: live.map(|live| json(&live)) })
+async fn side(look: &Look, rendered: &Rendered, component: &str) -> Result<Side, Missing> {
+    let mut template = template::template(&rendered.graph, component).map_err(Missing::Trouble)?;
+    let mut live = stage::read(look, &template.key()).await.map_err(Missing::Trouble)?;
+    let revision = rendered.graph.identity().name();
+    if live.is_none() && template.key().name != template.base {
+        // Its application made it, before it left its workloads to rollouts.
+        let former = ObjectKey { name: template.base.clone(), ..template.key() };
+        let found = stage::read(look, &former).await.map_err(Missing::Trouble)?;
+        let of = |object: &DynamicObject| {
+            let label = object.metadata.labels.as_ref()?.get(labels::APP_REVISION)?;
+            (label == revision && application_of(object)? == rendered.application).then_some(())
+        };
+        live = found.filter(|found| of(found).is_some());
+        if live.is_some() {
+            template = template.named(&former.name);
+        }
+    }
+    Ok(Side { template, live: live.map(|live| json(&live)) })
+}
+
+/// Deployments of the component that this rollout gave pods, and that are neither its source nor its target now.
+async fn leftovers(
+    look: &Look,
+    work: &Work<'_>,
+    application: &Key,
+    sides: [Option<&Side>; 2],
+    given_up: &[String],
+) -> Result<Vec<Value>, String> {
+    let mut found = Vec::new();
+    let Some(target) = sides[0].map(|side| &side.template) else { return Ok(found) };
+    let ObjectKey { api_version, kind, .. } = target.key();
+    let numbers = given_up.iter().filter_map(|revision| revision.rsplit_once("-v")?.1.parse().ok());
+    let names: BTreeSet<String> =
+        numbers.map(|number| workload::name(&api_version, &kind, &target.base, number)).collect();
+    for name in names {
+        if sides.iter().flatten().any(|side| side.template.key().name == name) {
+            continue;
+        }
+        let key = ObjectKey { name, ..target.key() };
+        let Some(live) = stage::read(look, &key).await? else { continue };
+        let holder = controller_of(&live).map(|holder| holder.uid.clone());
+        let is_held = holder.is_some() && holder == work.live.metadata.uid;
+        let is_ours = application_of(&live).as_ref() == Some(application);
+        let live = json(&live);
+        let has_pods = [&live["spec"]["replicas"], &live["status"]["replicas"]];
+        let has_pods = has_pods.iter().any(|pods| pods.as_i64().unwrap_or(0) > 0);
+        if is_ours && (is_held || holder.is_none() && has_pods) {
+            found.push(live);
+        }
+    }
+    Ok(found)
 }
 
 /// The application, if it leaves its workloads to rollouts.

@@ -38,6 +38,9 @@ const FINALIZER: &str = "finalizers.approllout.oam.dev";
 const STEPS_AT_MOST: usize = 16;
 /// Time until a rollout that waits looks again although nothing woke it.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// Revisions remembered that the rollout was turned away from: somebody who turns it more often without ever letting it
+/// come to an end has older pods replaced by hand.
+const GIVEN_UP_AT_MOST: usize = 16;
 /// After a write that lost against another writer the cache needs a moment to catch up.
 const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 
@@ -271,6 +274,9 @@ fn turn(status: &mut AppRolloutStatus, wanted: &Between, is_leaving: bool, told:
     if !is_changed {
         return wanted.clone();
     }
+    if state.rolling != RollingState::RolloutSucceed {
+        give_up(status, &last);
+    }
     if state.is_terminal() {
         status.last_target_app_revision.clone_from(&wanted.target);
         status.last_source_app_revision.clone_from(&wanted.source);
@@ -283,6 +289,17 @@ fn turn(status: &mut AppRolloutStatus, wanted: &Between, is_leaving: bool, told:
         told.notes.push(restarted());
     }
     last
+}
+
+/// Both sides of a rollout that stopped half-way have pods.
+fn give_up(status: &mut AppRolloutStatus, last: &Between) {
+    for revision in [Some(&last.target), last.source.as_ref()].into_iter().flatten() {
+        if !status.given_up_revisions.contains(revision) {
+            status.given_up_revisions.push(revision.clone());
+        }
+    }
+    let excess = status.given_up_revisions.len().saturating_sub(GIVEN_UP_AT_MOST);
+    status.given_up_revisions.drain(..excess);
 }
 
 fn restarted() -> Note {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_engine::rollout::template::{self, Template};
+use vela_engine::rollout::template;
 use vela_engine::rollout::workload;
 use vela_engine::{Graph, ObjectKey};
 use vela_runtime::Key;
@@ -15,6 +15,7 @@ use vela_runtime::interest::Look;
 use vela_runtime::owner::controller_of;
 
 use super::Hands;
+use super::locate::{Part, Side};
 use crate::application::fetch::json;
 use crate::application::owned::{Application, may_change};
 use crate::application::record::{Entry, Owned};
@@ -27,8 +28,8 @@ pub(super) struct Stage<'a> {
     pub(super) application: &'a Application<'a>,
     pub(super) acting: &'a Acting,
     pub(super) graph: &'a Graph,
-    pub(super) component: &'a str,
-    pub(super) template: &'a Template,
+    /// The components that are rolled out.
+    pub(super) parts: &'a [Part],
 }
 
 /// Why not everything is there.
@@ -61,32 +62,42 @@ impl Wish {
     }
 }
 
-/// Before the rollout: the target's workload waits, the other components are as the revision says, and of what stands
-/// beside the workload only what is missing is made.
+/// Before the rollout: the workloads of the target wait, the other components are as the revision says, and of what
+/// stands beside the workloads only what is missing is made.
 pub(super) async fn prepare(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Result<(), Unready> {
-    let live = read(look, &stage.template.key()).await?;
-    if let Some(holder) =
-        live.as_ref().and_then(|live| controller_of(live)).filter(|holder| holder.uid != stage.rollout)
-    {
-        return Err(Unready::Wrong(format!(
-            "{} is held by {} {}: wait until that is over, or delete it",
-            stage.template.key(),
-            holder.kind,
-            holder.name
-        )));
+    let mut wishes = Vec::new();
+    for Part { component, target: Side { template, .. }, .. } in stage.parts {
+        let live = read(look, &template.key()).await?;
+        let holder = live.as_ref().and_then(|live| controller_of(live));
+        if let Some(holder) = holder.filter(|holder| holder.uid != stage.rollout) {
+            return Err(Unready::Wrong(format!(
+                "{} is held by {} {}: wait until that is over, or delete it",
+                template.key(),
+                holder.kind,
+                holder.name
+            )));
+        }
+        let mut waiting = template.workload.clone();
+        workload::hold(&mut waiting, live.map(|live| json(&live)).as_ref())?;
+        wishes.push((component.as_str(), Wish::Whole(waiting)));
     }
-    let mut waiting = stage.template.workload.clone();
-    workload::hold(&mut waiting, live.map(|live| json(&live)).as_ref())?;
-    let mut wishes = vec![Wish::Whole(waiting)];
-    wishes.extend(template::others(stage.graph, stage.component).cloned().map(Wish::Whole));
-    wishes.extend(stage.template.traits.iter().cloned().map(Wish::IfMissing));
+    let is_rolled = |name: &str| stage.parts.iter().any(|part| part.component == name);
+    let others = template::others(stage.graph, is_rolled);
+    wishes.extend(others.map(|(component, object)| (component, Wish::Whole(object.clone()))));
+    wishes.extend(traits(stage).map(|(component, each)| (component, Wish::IfMissing(each.clone()))));
     write(hands, look, stage, wishes).await
 }
 
-/// After the rollout: what stands beside the workload belongs to the target now.
+/// After the rollout: what stands beside the workloads belongs to the target now.
 pub(super) async fn finish(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Result<(), Unready> {
-    let wishes = stage.template.traits.iter().cloned().map(Wish::Whole).collect();
+    let wishes = traits(stage).map(|(component, each)| (component, Wish::Whole(each.clone()))).collect();
     write(hands, look, stage, wishes).await
+}
+
+/// What stands beside the workloads of the target, each with its component.
+fn traits<'a>(stage: &Stage<'a>) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+    let of = |part: &'a Part| part.target.template.traits.iter().map(|each| (part.component.as_str(), each));
+    stage.parts.iter().flat_map(of)
 }
 
 /// The live object; nothing when it is not there.
@@ -95,20 +106,27 @@ pub(super) async fn read(look: &Look, key: &ObjectKey) -> Result<Option<Arc<Dyna
     look.get(&key.api_version, &key.kind, &name).await.map_err(|error| error.to_string())
 }
 
-async fn write(hands: &Hands, look: &Look, stage: &Stage<'_>, wishes: Vec<Wish>) -> Result<(), Unready> {
+/// Write what is wished for, each with the component it belongs to.
+async fn write(
+    hands: &Hands,
+    look: &Look,
+    stage: &Stage<'_>,
+    wishes: Vec<(&str, Wish)>,
+) -> Result<(), Unready> {
     let mut objects = Vec::with_capacity(wishes.len());
-    for wish in wishes {
+    for (component, wish) in wishes {
         let mut object: DynamicObject = serde_json::from_value(wish.object().clone())
             .map_err(|error| Unready::Wrong(error.to_string()))?;
         // An unknown kind is told of when its object is applied.
         if hands.context.discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
             object.metadata.namespace = None;
         }
-        objects.push((wish, object));
+        objects.push((component, wish, object));
     }
-    let known = record(hands, stage, objects.iter().map(|(_, object)| Owned::of(object))).await?;
+    let wanted = objects.iter().map(|(component, _, object)| (*component, Owned::of(object)));
+    let known = record(hands, stage, wanted).await?;
     let mut made = Vec::new();
-    for (wish, object) in objects {
+    for (_, wish, object) in objects {
         let owned = Owned::of(&object);
         let live = read(look, &ObjectKey::of(&json(&object))).await?;
         if matches!(wish, Wish::IfMissing(_)) && live.is_some() {
@@ -133,7 +151,7 @@ async fn write(hands: &Hands, look: &Look, stage: &Stage<'_>, wishes: Vec<Wish>)
 async fn record(
     hands: &Hands,
     stage: &Stage<'_>,
-    wanted: impl Iterator<Item = Owned>,
+    wanted: impl Iterator<Item = (&str, Owned)>,
 ) -> Result<Vec<(Owned, Option<String>)>, Unready> {
     let application = &stage.application.key;
     let (mut record, stored) =
@@ -141,11 +159,11 @@ async fn record(
     // An application that only records has no record yet.
     record.generation = record.generation.or(stage.application.object.metadata.generation);
     let mut known = Vec::new();
-    for owned in wanted {
+    for (component, owned) in wanted {
         let entry = record
             .entries
             .entry(owned.clone())
-            .or_insert_with(|| Entry { component: Some(stage.component.to_owned()), ..Entry::default() });
+            .or_insert_with(|| Entry { component: Some(component.to_owned()), ..Entry::default() });
         entry.unwanted = false;
         known.push((owned, entry.uid.clone()));
     }

@@ -33,7 +33,7 @@ pub(super) fn batches(sizes: &[i64]) -> Value {
     json!({"rolloutBatches": sizes.iter().map(|size| json!({"replicas": size})).collect::<Vec<_>>()})
 }
 
-async fn change(world: &World, image: &str) {
+pub(super) async fn change(world: &World, image: &str) {
     let components = json!({"spec": {"components": [web("front", image)]}});
     world.patch(OAM, "Application", "shop", components).await;
 }

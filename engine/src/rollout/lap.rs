@@ -13,10 +13,10 @@ use vela_crds::{Conditioned, RolloutPlan, RolloutStatus, condition};
 
 use super::hooks::{self, HookCall, Moment};
 use super::metrics::{self, Gate, Measurement, Measuring, Reading, Verdict};
-use super::pods;
+use super::parts::{Joint, Part, Parts};
 use super::size::Sizes;
 use super::state::{self, BATCH_PAUSED, BATCH_PROGRESSING, Effect, Event, Input, State};
-use super::workload::{self, Look, Note, Outcome, Owner, Turn, Workload, Write};
+use super::workload::{Note, Outcome, Owner, Write};
 use crate::observed::ObjectKey;
 
 /// What people can do about a metric that holds a rollout.
@@ -29,16 +29,16 @@ const GATE_ADVICE: &str = "to measure again, resume it (`vela rollout resume`, o
 /// ([`State::is_releasing`]) they must be read from the server: a claim that is not seen would never be taken back.
 #[derive(Clone, Copy, Debug)]
 pub struct World<'a> {
-    /// Plan, status and workloads.
-    pub look: Look<'a>,
-    /// Is there a revision to come from? Otherwise the target is scaled.
-    pub has_source: bool,
-    /// The kind that is rolled out: `apps/v1`.
-    pub api_version: &'a str,
-    /// The kind that is rolled out: `Deployment`.
-    pub kind: &'a str,
-    /// What the target made to make its pods (ReplicaSets); they may say why there are none.
-    pub makers: &'a [Json],
+    /// The plan as it is now.
+    pub plan: &'a RolloutPlan,
+    /// The status as it was stored.
+    pub status: &'a RolloutStatus,
+    /// Who rolls out.
+    pub owner: &'a Owner,
+    /// The components that are rolled out together, at least one.
+    pub parts: &'a [Part<'a>],
+    /// Did it stop half-way on the way to another target? Then the sizes it began with are meant, not those it left.
+    pub is_turned: bool,
     /// The generation of the object that holds the plan: a metric that failed holds the rollout until it changes.
     pub generation: i64,
     /// The time of this look.
@@ -83,7 +83,7 @@ pub struct Ended {
 
 /// Decides the next step.
 pub fn lap(world: &World<'_>) -> Lap {
-    let status = world.look.status;
+    let status = world.status;
     let state = State::of(status);
     let still = Lap::still(status);
     if status.rolling_state.is_empty() {
@@ -92,8 +92,8 @@ pub fn lap(world: &World<'_>) -> Lap {
     if state.is_terminal() || state.rolling == R::LocatingTargetApp {
         return still;
     }
-    let strategy = match workload::strategy(world.api_version, world.kind, world.has_source) {
-        Ok(strategy) => strategy,
+    let parts = match Parts::of(world) {
+        Ok(parts) => parts,
         // Nothing was ever claimed that nobody can roll out.
         Err(_) if state.is_releasing() => {
             return Lap { input: Some(Input::Event(Event::Finalized)), ..still };
@@ -104,18 +104,19 @@ pub fn lap(world: &World<'_>) -> Lap {
         }
     };
     match state.rolling {
-        R::VerifyingSpec => still.turn(strategy.verify(&world.look), Event::SpecVerified, Input::Failed),
+        R::VerifyingSpec => still.turn(parts.verify(), Event::SpecVerified, Input::Failed),
         R::Initializing => {
-            let turn = strategy.initialize(&world.look);
+            let turn = parts.step(status, |part, look| part.initialize(look));
             still.turn(turn, Event::Initialized, Input::Failing).hooks_before(
                 Moment::Initialize,
                 world,
                 state,
             )
         }
-        R::RollingInBatches => in_batches(world, strategy.as_ref(), state, still),
+        R::RollingInBatches => in_batches(world, &parts, state, still),
         R::Finalising | R::RolloutFailing | R::RolloutAbandoning | R::RolloutDeleting => {
-            let turn = strategy.finalize(&world.look, state.rolling == R::Finalising);
+            let succeeded = state.rolling == R::Finalising;
+            let turn = parts.step(status, |part, look| part.finalize(look, succeeded));
             still.turn(turn, Event::Finalized, Input::Retry).hooks_after(Moment::Finalize, world, state)
         }
         R::LocatingTargetApp | R::RolloutSucceed | R::RolloutFailed => still,
@@ -129,8 +130,8 @@ pub fn batch_began(status: &RolloutStatus) -> Option<Timestamp> {
     Some(resumed.map_or(began, |resumed| began.max(resumed.last_transition_time.0)))
 }
 
-fn in_batches(world: &World<'_>, strategy: &dyn Workload, state: State, still: Lap) -> Lap {
-    let Look { plan, status, .. } = world.look;
+fn in_batches(world: &World<'_>, parts: &Parts<'_>, state: State, still: Lap) -> Lap {
+    let World { plan, status, .. } = *world;
     let is_told = status.condition_status(BATCH_PAUSED) == condition::status::TRUE;
     if plan.paused {
         return paused(still, status, is_told);
@@ -140,7 +141,6 @@ fn in_batches(world: &World<'_>, strategy: &dyn Workload, state: State, still: L
     {
         return Lap { waits_for: Some(why.to_owned()), ..still };
     }
-    let claimed = |step: &dyn Fn() -> Turn| unclaimed(world).map_or_else(step, Turn::wait);
     let lap = match state.batch {
         B::BatchInitializing => {
             let message = format!("batch {} of {} began", status.current_batch, count(plan));
@@ -150,11 +150,14 @@ fn in_batches(world: &World<'_>, strategy: &dyn Workload, state: State, still: L
             lap.hooks_before(Moment::PreBatch, world, state)
         }
         B::BatchInRolling => {
-            let turn = watched(world, claimed(&|| strategy.roll_batch(&world.look)));
-            still.turn(turn, Event::BatchRolledOut, Input::Failing).deadline(world)
+            let turn = parts.claimed(status, |part, look| part.roll_batch(look));
+            still.turn(turn, Event::BatchRolledOut, Input::Failing).deadline(world, parts)
         }
-        B::BatchVerifying => verify_batch(world, strategy, &claimed, still).deadline(world).gated(world),
-        B::BatchFinalizing => finalize_batch(world, claimed(&|| strategy.finalize_batch(&world.look)), still),
+        B::BatchVerifying => verify_batch(world, parts, still).deadline(world, parts).gated(world),
+        B::BatchFinalizing => {
+            let turn = parts.claimed(status, |part, look| part.finalize_batch(look));
+            finalize_batch(world, turn, still)
+        }
         B::BatchReady => match plan.batch_partition {
             Some(partition) if partition <= status.current_batch => {
                 let why = format!(
@@ -191,45 +194,21 @@ fn paused(still: Lap, status: &RolloutStatus, is_told: bool) -> Lap {
     }
 }
 
-/// A workload that does not say that it was claimed is one from before that, as a cache may show it for a while, or
-/// somebody took it away: nothing is decided on either.
-fn unclaimed(world: &World<'_>) -> Option<String> {
-    let Look { source, target, owner, .. } = world.look;
-    // Only Deployments come from another object.
-    let source = source.filter(|_| world.kind == "Deployment" && world.has_source);
-    let free = source.into_iter().chain(target).find(|each| !workload::is_controlled_by(each, owner))?;
-    let Owner { kind, name, .. } = owner;
-    Some(format!("{} does not say that {kind} {name} is its controller (yet)", ObjectKey::of(free)))
-}
-
 /// A batch is available only when the plan as it is *now* is carried out: it may have been edited since.
-fn verify_batch(
-    world: &World<'_>,
-    strategy: &dyn Workload,
-    claimed: &dyn Fn(&dyn Fn() -> Turn) -> Turn,
-    still: Lap,
-) -> Lap {
-    let rolled = claimed(&|| strategy.roll_batch(&world.look));
-    if !matches!(rolled.outcome, Outcome::Done) || !rolled.writes.is_empty() {
-        let outcome = match rolled.outcome {
-            Outcome::Done => {
-                Outcome::Wait("the batch is written anew, because plan or sizes changed".to_owned())
-            }
-            other => other,
-        };
-        let turn = watched(world, Turn { outcome, ..rolled });
-        return still.turn(turn, Event::BatchAvailable, Input::Failing);
+fn verify_batch(world: &World<'_>, parts: &Parts<'_>, still: Lap) -> Lap {
+    let mut rolled = parts.claimed(world.status, |part, look| part.roll_batch(look));
+    if rolled.outcome == Outcome::Done && rolled.writes.is_empty() {
+        let checked = parts.claimed(&rolled.recorded, |part, look| part.check_batch(look));
+        return still.turn(checked, Event::BatchAvailable, Input::Failing);
     }
-    let mut status = world.look.status.clone();
-    rolled.record.apply(&mut status);
-    let look = Look { status: &status, ..world.look };
-    let turn = watched(world, strategy.check_batch(&look));
-    let still = Lap { recorded: status.clone(), ..still };
-    still.turn(turn, Event::BatchAvailable, Input::Failing)
+    if rolled.outcome == Outcome::Done {
+        rolled.outcome = Outcome::Wait("the batch is written anew, because plan or sizes changed".to_owned());
+    }
+    still.turn(rolled, Event::BatchAvailable, Input::Failing)
 }
 
-fn finalize_batch(world: &World<'_>, mut turn: Turn, still: Lap) -> Lap {
-    let Look { plan, status, .. } = world.look;
+fn finalize_batch(world: &World<'_>, mut turn: Joint, still: Lap) -> Lap {
+    let World { plan, status, .. } = *world;
     let batch = i64::from(status.current_batch);
     let is_last = Sizes::rollout(plan, 0).is_last(batch);
     let (upgraded, ready) = (status.upgraded_replicas, status.upgraded_ready_replicas);
@@ -246,36 +225,27 @@ fn finalize_batch(world: &World<'_>, mut turn: Turn, still: Lap) -> Lap {
     still.turn(turn, event, Input::Failing).hooks_after(Moment::PostBatch, world, state)
 }
 
-/// What a batch waits for, with the pods' own reasons.
-fn watched(world: &World<'_>, mut turn: Turn) -> Turn {
-    if let Outcome::Wait(why) = &mut turn.outcome {
-        let makers: Vec<&Json> = world.look.target.into_iter().chain(world.makers).collect();
-        let reasons = pods::explain(&pods::troubles(world.look.pods, &makers));
-        if !reasons.is_empty() {
-            why.push_str("; ");
-            why.push_str(&reasons);
-        }
-    }
-    turn
+fn seen<'a>(world: &World<'a>) -> metrics::Seen<'a> {
+    let World { plan, status, .. } = *world;
+    metrics::Seen { plan, status, generation: world.generation, now: world.now }
 }
 
-fn seen<'a>(world: &World<'a>) -> metrics::Seen<'a> {
-    let Look { plan, status, .. } = world.look;
-    metrics::Seen { plan, status, generation: world.generation, now: world.now }
+fn named(object: Option<&Json>) -> Option<String> {
+    object?["metadata"]["name"].as_str().map(str::to_owned)
 }
 
 /// What placeholders in the query of a metric mean.
 fn words(world: &World<'_>) -> BTreeMap<&'static str, String> {
-    let Look { source, target, owner, status, .. } = world.look;
-    let name = |object: Option<&Json>| {
-        object.and_then(|object| object["metadata"]["name"].as_str()).unwrap_or_default().to_owned()
-    };
+    let World { owner, status, parts, .. } = *world;
+    // As a regular expression of Prometheus wants several.
+    let names =
+        |of: fn(&Part<'_>) -> Option<String>| parts.iter().filter_map(of).collect::<Vec<_>>().join("|");
     BTreeMap::from([
         ("batch", status.current_batch.to_string()),
         ("name", owner.name.clone()),
         ("namespace", owner.namespace.clone()),
-        ("source", name(source)),
-        ("target", name(target)),
+        ("source", names(|part| named(part.source))),
+        ("target", names(|part| named(part.target))),
     ])
 }
 
@@ -303,9 +273,9 @@ impl Lap {
         }
     }
 
-    fn turn(mut self, turn: Turn, done: Event, fail: impl FnOnce(String) -> Input) -> Self {
-        let Turn { outcome, writes, notes, record } = turn;
-        record.apply(&mut self.recorded);
+    fn turn(mut self, turn: Joint, done: Event, fail: impl FnOnce(String) -> Input) -> Self {
+        let Joint { outcome, writes, notes, recorded } = turn;
+        self.recorded = recorded;
         self.writes = writes;
         self.notes = notes;
         self.input = Some(match outcome {
@@ -337,12 +307,12 @@ impl Lap {
     }
 
     /// A batch that waits too long fails, with the reasons it waited for.
-    fn deadline(mut self, world: &World<'_>) -> Self {
+    fn deadline(mut self, world: &World<'_>, parts: &Parts<'_>) -> Self {
         let Some(Input::Retry(why)) = &self.input else { return self };
-        let Some(began) = batch_began(world.look.status) else { return self };
+        let Some(began) = batch_began(world.status) else { return self };
         // Pods that go while metrics are measured have their time from then on.
-        let began = metrics::last_measured(world.look.status).map_or(began, |last| began.max(last));
-        let limit = pods::deadline_seconds(world.look.target);
+        let began = metrics::last_measured(world.status).map_or(began, |last| began.max(last));
+        let limit = parts.deadline_seconds();
         let waited = u64::try_from(world.now.duration_since(began).as_secs()).unwrap_or(0);
         if waited < limit {
             self.seconds_left = Some(limit - waited);
@@ -351,7 +321,7 @@ impl Lap {
         self.input = Some(Input::Failing(format!(
             "batch {} was not there after {limit} seconds, and the rollout ends as it stands: {why}; to go on or back, name \
              another target and source",
-            world.look.status.current_batch
+            world.status.current_batch
         )));
         // What is written now would go on with a rollout that has ended.
         self.writes.clear();
@@ -454,6 +424,6 @@ impl Lap {
 }
 
 fn due(moment: Moment, world: &World<'_>, state: State) -> Vec<HookCall> {
-    let Look { plan, status, owner, .. } = world.look;
+    let World { plan, status, owner, .. } = *world;
     hooks::calls(plan, moment, state, status.current_batch, (&owner.namespace, &owner.name))
 }

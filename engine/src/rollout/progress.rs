@@ -3,6 +3,7 @@
 use vela_crds::rollout_plan::{BatchRollingState, RollingState};
 use vela_crds::{RolloutPlan, RolloutStatus};
 
+use super::parts::seen_by;
 use super::size::Sizes;
 use super::state::State;
 
@@ -31,7 +32,21 @@ pub enum At {
 }
 
 /// All batches of a rollout, or of a scale where there is no source; nothing before the sizes are known.
+///
+/// Of several components, a batch is that of all of them.
 pub fn progress(plan: &RolloutPlan, status: &RolloutStatus, has_source: bool) -> Vec<Progress> {
+    let each = status.components.iter().map(|one| of_one(plan, &seen_by(status, one), has_source));
+    let joined = each.reduce(|mut joined, one| {
+        joined.truncate(one.len());
+        for (batch, more) in joined.iter_mut().zip(one) {
+            (batch.pods, batch.ready) = (batch.pods + more.pods, batch.ready + more.ready);
+        }
+        joined
+    });
+    joined.unwrap_or_else(|| of_one(plan, status, has_source))
+}
+
+fn of_one(plan: &RolloutPlan, status: &RolloutStatus, has_source: bool) -> Vec<Progress> {
     let Some(target) = status.rollout_target_size.filter(|size| *size >= 0).map(i64::from) else {
         return Vec::new();
     };
@@ -88,6 +103,22 @@ mod tests {
             ..RolloutStatus::default()
         };
         progress(&plan, &status, true).into_iter().map(|row| (row.pods, row.ready, row.at)).collect()
+    }
+
+    #[test]
+    fn batches_of_several_components_are_added_up() {
+        let plan = json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "50%"}]});
+        let plan: RolloutPlan = serde_json::from_value(plan).unwrap();
+        let one = |name: &str, size, ready| json!({"name": name, "rolloutTargetSize": size, "upgradedReplicas": ready, "upgradedReadyReplicas": ready});
+        let status = json!({
+            "rollingState": "rollingInBatches", "batchRollingState": "batchVerifying", "currentBatch": 0,
+            "rolloutTargetSize": 8, "upgradedReplicas": 4, "upgradedReadyReplicas": 3,
+            "components": [one("api", 3, 1), one("web", 5, 2)],
+        });
+        let status: RolloutStatus = serde_json::from_value(status).unwrap();
+        let rows: Vec<_> =
+            progress(&plan, &status, true).into_iter().map(|row| (row.pods, row.ready)).collect();
+        assert_eq!(rows, [(2 + 3, 3), (1 + 2, 0)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A rollout's status and what happened → the status after it and the condition that tells it; nothing crashes.
 
-use vela_crds::RolloutStatus;
 use vela_crds::rollout_plan::{BatchRollingState, RollingState};
+use vela_crds::{ComponentRollout, RolloutStatus};
 
 use BatchRollingState as B;
 use RollingState as R;
@@ -11,7 +11,7 @@ pub const BATCH_PAUSED: &str = "BatchPaused";
 /// The condition that tells when the batch that runs began.
 pub const BATCH_PROGRESSING: &str = "BatchProgressing";
 /// What `rolloutTargetSize` says while nobody knows it.
-const UNKNOWN_SIZE: i32 = -1;
+pub(super) const UNKNOWN_SIZE: i32 = -1;
 
 /// Where a rollout stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,10 +199,18 @@ pub fn reset(status: &RolloutStatus) -> RolloutStatus {
         upgraded_replicas: 0,
         upgraded_ready_replicas: 0,
         canary_analysis: None,
+        components: status.components.iter().map(anew).collect(),
         ..status.clone()
     };
     State::FIRST.write(&mut next);
     next
+}
+
+fn anew(component: &ComponentRollout) -> ComponentRollout {
+    ComponentRollout {
+        rollout_original_size: component.rollout_original_size,
+        ..ComponentRollout::named(&component.name)
+    }
 }
 
 fn happened(status: &RolloutStatus, state: State, event: Event) -> (RolloutStatus, Vec<Effect>) {

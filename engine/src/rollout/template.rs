@@ -13,6 +13,8 @@ use crate::render::Role;
 pub struct Template {
     /// The workload under the name it has in a rollout.
     pub workload: Json,
+    /// The name it has outside of one.
+    pub base: String,
     /// Objects of traits and objects beside the workload; their references to it follow its name.
     pub traits: Vec<Json>,
 }
@@ -22,6 +24,15 @@ impl Template {
     pub fn key(&self) -> ObjectKey {
         ObjectKey::of(&self.workload)
     }
+
+    /// The same with a workload of another name.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        let before = self.key();
+        self.workload["metadata"]["name"] = Json::String(name.to_owned());
+        self.traits.iter_mut().for_each(|object| refer(object, &before, name));
+        self
+    }
 }
 
 /// Names of the components of a revision.
@@ -29,32 +40,39 @@ pub fn components(graph: &Graph) -> Vec<&str> {
     (0..graph.len()).filter_map(|index| graph.component(index)).map(|each| each.name.as_str()).collect()
 }
 
-/// The component to roll out: the only one named, or the only one that both revisions have.
-pub fn component(listed: &[String], target: &Graph, source: Option<&Graph>) -> Result<String, String> {
+/// The components to roll out: those named, or the only one that both revisions have.
+pub fn rolled(listed: &[String], target: &Graph, source: Option<&Graph>) -> Result<Vec<String>, String> {
     let common: Vec<&str> = components(target)
         .into_iter()
         .filter(|name| source.is_none_or(|source| components(source).contains(name)))
         .collect();
-    match listed {
-        [] => {
-            match common.as_slice() {
-                [only] => Ok((*only).to_owned()),
-                [] => Err("the two revisions have no component in common; name revisions of one application"
-                    .to_owned()),
-                several => Err(format!(
-                    "spec.componentList names no component, and there are several: {}; name the one to roll out",
-                    several.join(", ")
-                )),
+    if listed.is_empty() {
+        return match common.as_slice() {
+            [only] => Ok(vec![(*only).to_owned()]),
+            [] => {
+                Err("the two revisions have no component in common; name revisions of one application"
+                    .to_owned())
             }
-        }
-        [only] if common.contains(&only.as_str()) => Ok(only.clone()),
-        [only] => Err(format!(
-            "spec.componentList[0]: there is no component {only:?} in {}; there are {}",
-            if source.is_some() { "both revisions" } else { "the revision" },
-            common.join(", ")
-        )),
-        [_, _, ..] => Err("spec.componentList names several components; a rollout has one".to_owned()),
+            several => Err(format!(
+                "spec.componentList names no component, and there are several: {}; name those to roll out",
+                several.join(", ")
+            )),
+        };
     }
+    let mut rolled: Vec<String> = Vec::new();
+    for (index, name) in listed.iter().enumerate() {
+        if !common.contains(&name.as_str()) {
+            return Err(format!(
+                "spec.componentList[{index}]: there is no component {name:?} in {}; there are {}",
+                if source.is_some() { "both revisions" } else { "the revision" },
+                common.join(", ")
+            ));
+        }
+        if !rolled.contains(name) {
+            rolled.push(name.clone());
+        }
+    }
+    Ok(rolled)
 }
 
 /// The objects of one component, in the names they have in a rollout.
@@ -77,23 +95,23 @@ pub fn template(graph: &Graph, component: &str) -> Result<Template, String> {
         .ok_or_else(|| format!("component {component:?} of revision {revision} has no workload"))?;
     let before = ObjectKey::of(&workload);
     let name = workload::name(&before.api_version, &before.kind, &before.name, graph.identity().number());
-    workload["metadata"]["name"] = Json::String(name.clone());
     let mut traits: Vec<Json> =
         objects.iter().filter(|each| each.role != Role::Workload).map(|each| each.object.clone()).collect();
-    for object in &mut traits {
-        refer(object, &before, &name);
-    }
     for object in traits.iter_mut().chain([&mut workload]) {
         unmark(object);
     }
-    Ok(Template { workload, traits })
+    Ok(Template { workload, base: before.name, traits }.named(&name))
 }
 
-/// Objects of the components that are not rolled out, in the order of waves.
-pub fn others<'a>(graph: &'a Graph, component: &'a str) -> impl Iterator<Item = &'a Json> {
+/// Objects of the components that are not rolled out, each with its component, in the order of waves.
+pub fn others<'a>(
+    graph: &'a Graph,
+    is_rolled: impl Fn(&str) -> bool + 'a,
+) -> impl Iterator<Item = (&'a str, &'a Json)> {
     let waves = graph.waves().iter().flatten();
-    let other = move |index: &&usize| graph.component(**index).is_some_and(|each| each.name != component);
-    waves.filter(other).flat_map(|index| graph.objects_of(*index)).map(|each| &each.object)
+    let component = |index: &'a usize| Some((*index, graph.component(*index)?.name.as_str()));
+    let others = waves.filter_map(component).filter(move |(_, name)| !is_rolled(name));
+    others.flat_map(|(index, name)| graph.objects_of(index).iter().map(move |each| (name, &each.object)))
 }
 
 /// That an application leaves its workloads to rollouts is said of the application, and means nothing on what they make.

@@ -24,6 +24,11 @@ pub struct Look<'a> {
     pub status: &'a RolloutStatus,
     /// Where pods come from; nothing when it is not there. In place, and in a scale, it means nothing.
     pub source: Option<&'a Json>,
+    /// Deployments that this rollout left with pods when it was turned to another target: their pods are replaced like
+    /// those of the source, and before them.
+    pub leftovers: &'a [Json],
+    /// Did it stop half-way on the way to another target? Then the sizes it began with are meant, not those it left.
+    pub is_turned: bool,
     /// Where pods go to, or the workload that is changed in place; nothing when it is not there.
     pub target: Option<&'a Json>,
     /// The pods of the target.

@@ -10,9 +10,10 @@ use vela_crds::{Condition, Conditioned, RolloutPlan, RolloutStatus};
 use vela_testkit::program::Random;
 
 use super::lap::{Ended, Lap, World, lap};
+use super::parts::Part;
 use super::state::{BATCH_PROGRESSING, Effect, Event, Input, State, next};
+use super::workload::Write;
 use super::workload::tests::owner;
-use super::workload::{Look, Write};
 
 /// A pod as far as a rollout cares.
 #[derive(Clone, Debug)]
@@ -39,6 +40,7 @@ struct Cluster {
     plan: RolloutPlan,
     status: RolloutStatus,
     sets: BTreeMap<&'static str, Set>,
+    is_turned: bool,
     /// What the caches of the controller show.
     seen: BTreeMap<&'static str, Set>,
     now: Timestamp,
@@ -48,6 +50,9 @@ struct Cluster {
 
 const SOURCE: &str = "source";
 const TARGET: &str = "target";
+/// What the rollout had given another target before it was turned round.
+const LEFTOVER: &str = "leftover";
+const NAMES: [&str; 3] = [SOURCE, LEFTOVER, TARGET];
 
 impl Set {
     fn new(kind: (&str, &str), name: &str, size: i64, spec: Json) -> Self {
@@ -166,9 +171,19 @@ impl Cluster {
         let has_source = kind.1 != "Deployment" || sets.contains_key(SOURCE);
         let status = next(&RolloutStatus::default(), &Input::Event(Event::AppLocated)).0;
         let now = Timestamp::UNIX_EPOCH;
-        let mut cluster =
-            Self { kind, has_source, plan, status, seen: sets.clone(), sets, now, version: 0, writes: 0 };
-        for name in [SOURCE, TARGET] {
+        let mut cluster = Self {
+            kind,
+            has_source,
+            plan,
+            status,
+            is_turned: false,
+            seen: sets.clone(),
+            sets,
+            now,
+            version: 0,
+            writes: 0,
+        };
+        for name in NAMES {
             cluster.sync(name);
             cluster.watch(name);
         }
@@ -205,20 +220,25 @@ impl Cluster {
         let (source, target) = (self.seen.get(SOURCE), self.seen.get(TARGET));
         let owner = owner();
         let pods = target.map(Set::pods).unwrap_or_default();
-        let look = Look {
-            plan: &self.plan,
-            status: &self.status,
-            source: source.map(|set| &set.object),
-            target: target.map(|set| &set.object),
-            pods: &pods,
-            owner: &owner,
-        };
-        lap(&World {
-            look,
-            has_source: self.has_source,
+        let leftovers: Vec<Json> =
+            self.seen.get(LEFTOVER).map(|set| set.object.clone()).into_iter().collect();
+        let part = Part {
+            component: "web",
             api_version: self.kind.0,
             kind: self.kind.1,
+            has_source: self.has_source,
+            source: source.map(|set| &set.object),
+            leftovers: &leftovers,
+            target: target.map(|set| &set.object),
+            pods: &pods,
             makers: &[],
+        };
+        lap(&World {
+            plan: &self.plan,
+            status: &self.status,
+            owner: &owner,
+            parts: &[part],
+            is_turned: self.is_turned,
             generation: 1,
             now: self.now,
         })
@@ -227,8 +247,7 @@ impl Cluster {
     /// One lap as hands carry it out; a lap that crashes has written so much, and stores nothing.
     fn lap(&mut self, crash_after: Option<usize>) {
         if State::of(&self.status).is_releasing() {
-            self.watch(SOURCE);
-            self.watch(TARGET);
+            NAMES.into_iter().for_each(|name| self.watch(name));
         }
         let lap = self.decide();
         let mut failed = None;
@@ -299,7 +318,7 @@ impl Cluster {
 
     /// One event, by chance. Pods fail by themselves only in a world where they do.
     fn happen(&mut self, random: &mut Random, pods_fail: bool) {
-        let name = *random.pick(&[SOURCE, TARGET]).unwrap();
+        let name = *random.pick(&NAMES).unwrap();
         match random.below(12) {
             0..=2 => self.sets.get_mut(name).into_iter().for_each(|set| set.control(random)),
             3 | 4 => self.turn_ready(name, random),
@@ -334,7 +353,7 @@ impl Cluster {
         /// Far more rounds than any rollout of these tests needs.
         const ROUNDS: usize = 3000;
         for _ in 0..ROUNDS {
-            for name in [SOURCE, TARGET] {
+            for name in NAMES {
                 if let Some(set) = self.sets.get_mut(name) {
                     set.control(random);
                 }

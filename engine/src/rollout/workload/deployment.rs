@@ -2,6 +2,8 @@
 //!
 //! A batch ends with at least its goal on the target and at most the rest on the source. IncreaseFirst shrinks the source
 //! only when the target's pods are ready; DecreaseFirst grows the target only when the source's pods are gone.
+//!
+//! What a rollout had given another target before it was turned round counts as a part of the source, the first to go.
 
 use serde_json::{Value as Json, json};
 
@@ -19,6 +21,7 @@ pub(super) struct Replace;
 /// Both sides as they are. A source that is gone has no pods, and the rollout brings the target to its size.
 struct Sides<'a> {
     source: Option<&'a Json>,
+    leftovers: &'a [Json],
     target: &'a Json,
     sizes: Sizes<'a>,
     goal: i64,
@@ -33,15 +36,33 @@ impl<'a> Sides<'a> {
         let sizes = Sizes::rollout(look.plan, total);
         let goal = sizes.goal(look.batch());
         let unavailable = sizes.max_unavailable(look.batch());
-        Ok(Self { source: look.source, target, sizes, goal, rest: total - goal, unavailable })
+        Ok(Self {
+            source: look.source,
+            leftovers: look.leftovers,
+            target,
+            sizes,
+            goal,
+            rest: total - goal,
+            unavailable,
+        })
+    }
+
+    /// Everything that pods come from; what has to go last stands first.
+    fn sources(&self) -> impl Iterator<Item = &'a Json> {
+        self.source.into_iter().chain(self.leftovers)
     }
 
     fn source_size(&self) -> i64 {
-        self.source.map_or(0, size)
+        self.sources().map(size).sum()
     }
 
     fn source_pods(&self) -> i64 {
-        self.source.map_or(0, |source| number(source, "/status/replicas"))
+        self.sources().map(|source| number(source, "/status/replicas")).sum()
+    }
+
+    /// So many pods stay on the source.
+    fn shrink_to(&self, rest: i64) -> Vec<Write> {
+        shrink(self.sources(), rest)
     }
 
     fn target_ready(&self) -> i64 {
@@ -59,13 +80,37 @@ impl<'a> Sides<'a> {
     }
 }
 
+/// Writes after which `rest` pods are left; the first ones keep theirs longest.
+fn shrink<'a>(sources: impl Iterator<Item = &'a Json>, mut rest: i64) -> Vec<Write> {
+    let mut writes = Vec::new();
+    for source in sources {
+        let kept = size(source).min(rest.max(0));
+        rest -= kept;
+        if kept < size(source) {
+            writes.push(resize(source, kept));
+        }
+    }
+    writes
+}
+
 fn resize(object: &Json, replicas: i64) -> Write {
     patch(object, json!({"spec": {"replicas": replicas}}))
+}
+
+/// Fields of a spec, and that it is not paused.
+fn started(mut spec: Json) -> Json {
+    spec["paused"] = json!(false);
+    json!({ "spec": spec })
 }
 
 /// Pods of the target that run before its rollout began: those of a rollout that was given up half-way.
 fn running(target: &Json) -> i64 {
     number(target, "/status/replicas").min(size(target))
+}
+
+/// Pods of the source that there are, or are being made: one that waits for its rollout has none, whatever it says.
+fn standing(source: &Json) -> i64 {
+    if source["spec"]["paused"] == true { running(source) } else { size(source) }
 }
 
 impl Replace {
@@ -75,11 +120,11 @@ impl Replace {
             return Err(Turn::wait(format!("the {which} Deployment is not there")));
         };
         let total = total(look, source, target);
-        if total < size(source) {
+        if total < standing(source) {
             let message = format!(
                 "target size less than source size: targetSize is {total}, and {} has {} pods; scale it first",
                 named(source),
-                size(source)
+                standing(source)
             );
             return Err(Turn::misfit(message));
         }
@@ -98,7 +143,8 @@ impl Replace {
             let record = Record { target_generation: None, ..record.clone() };
             Turn::misfit(mismatch.to_string()).record(record)
         })?;
-        for side in [source, target] {
+        let all = || [source, target].into_iter().chain(look.leftovers);
+        for side in all() {
             let (wanted, pods) = (size(side), number(side, "/status/replicas"));
             if side["spec"]["paused"] != true && (wanted != pods || !is_observed(side)) {
                 let message =
@@ -106,7 +152,7 @@ impl Replace {
                 return Err(Turn::wait(message));
             }
         }
-        for side in [source, target] {
+        for side in all() {
             if let Some(why) = foreign_controller(side, look.owner) {
                 return Err(Turn::fail(why));
             }
@@ -120,12 +166,24 @@ impl Replace {
         let (Some(source), Some(target)) = (look.source, look.target) else {
             return Err(Turn::wait("source and target Deployment must both be there to begin"));
         };
-        let first = claim(source, look.owner, json!({"spec": {"paused": false}}))?;
+        let mut writes = Vec::new();
+        let there = standing(source);
+        let fields = if there < size(source) { json!({"replicas": there}) } else { json!({}) };
+        writes.extend(claim(source, look.owner, started(fields))?);
+        // Beyond the wanted size they are of no use where the source is all there.
+        let is_whole = number(source, "/status/readyReplicas") >= there;
+        let mut room = if is_whole { (total - there).max(0) } else { i64::MAX };
+        let mut left = 0;
+        for each in look.leftovers {
+            let kept = standing(each).min(room);
+            (room, left) = (room - kept, left + kept);
+            writes.extend(claim(each, look.owner, started(json!({"replicas": kept})))?);
+        }
         // What runs on the target already stays: a rollout that is turned round must not cost pods.
-        let replicas = (total - size(source)).max(running(target)).max(0);
-        let second = claim(target, look.owner, json!({"spec": {"paused": false, "replicas": replicas}}))?;
+        let replicas = (total - there - left).max(running(target)).max(0);
+        writes.extend(claim(target, look.owner, started(json!({"replicas": replicas})))?);
         let turn = Turn::done().note("Rollout Initialized", "source and target belong to the rollout");
-        Ok(turn.write(first.into_iter().chain(second)))
+        Ok(turn.write(writes))
     }
 
     fn rolled(look: &Look<'_>) -> Result<Turn, Turn> {
@@ -149,10 +207,12 @@ fn total(look: &Look<'_>, source: &Json, target: &Json) -> i64 {
     if let Some(size) = look.plan.target_size {
         return i64::from(size);
     }
-    let both = size(source) + running(target);
-    // Both sides have pods where an earlier rollout stopped half-way; its size is the one that is meant.
+    let beside = running(target) + look.leftovers.iter().map(standing).sum::<i64>();
+    let both = standing(source) + beside;
     match look.status.rollout_original_size.map(i64::from) {
-        Some(before) if running(target) > 0 => both.min(before).max(size(source)),
+        Some(before) if look.is_turned => before.max(standing(source)),
+        // Both sides have pods where an earlier rollout stopped half-way; its size is the one that is meant.
+        Some(before) if beside > 0 => both.min(before).max(standing(source)),
         _ => both,
     }
 }
@@ -162,7 +222,7 @@ fn increase_first(look: &Look<'_>, sides: &Sides<'_>) -> Turn {
     if size(target) < goal {
         return sides.resize_target(goal, "the target grows first");
     }
-    if let Some(source) = sides.source.filter(|source| size(source) > rest) {
+    if sides.source_size() > rest {
         if !sides.is_ready() {
             return Turn::wait(format!(
                 "batch {} is not ready yet with {} target pods ready: {} needs {goal}, of which {} may be missing",
@@ -172,16 +232,17 @@ fn increase_first(look: &Look<'_>, sides: &Sides<'_>) -> Turn {
                 sides.unavailable
             ));
         }
-        return rolled_out(sides).write([resize(source, rest)]);
+        return rolled_out(sides).write(sides.shrink_to(rest));
     }
     last_touch(look, sides)
 }
 
 fn decrease_first(look: &Look<'_>, sides: &Sides<'_>) -> Turn {
     let Sides { target, goal, rest, .. } = *sides;
-    if let Some(source) = sides.source.filter(|source| size(source) > rest) {
-        let message = format!("{} goes from {} to {rest} pods", named(source), size(source));
-        let turn = Turn::wait("the source shrinks first").write([resize(source, rest)]);
+    if sides.source_size() > rest {
+        let source = sides.source.map_or_else(|| "what an earlier target left".to_owned(), named);
+        let message = format!("{source} goes from {} to {rest} pods", sides.source_size());
+        let turn = Turn::wait("the source shrinks first").write(sides.shrink_to(rest));
         return turn.note("Batch Rollout", message);
     }
     if size(target) < goal {
@@ -275,7 +336,7 @@ impl Workload for Replace {
     }
 
     fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn {
-        let sides = look.source.into_iter().chain(look.target);
+        let sides = look.source.into_iter().chain(look.leftovers).chain(look.target);
         let writes: Vec<Write> = sides.filter_map(|side| release(side, look.owner, json!({}))).collect();
         let record = Record { last_applied: look.status.target_generation.clone(), ..Record::default() };
         let message = format!("the workloads are released, succeeded: {succeeded}");

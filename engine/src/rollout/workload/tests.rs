@@ -56,6 +56,7 @@ struct Case {
     plan: RolloutPlan,
     status: RolloutStatus,
     source: Option<Json>,
+    leftovers: Vec<Json>,
     target: Option<Json>,
 }
 
@@ -66,6 +67,8 @@ impl Case {
             plan: &self.plan,
             status: &self.status,
             source: self.source.as_ref(),
+            leftovers: &self.leftovers,
+            is_turned: !self.leftovers.is_empty(),
             target: self.target.as_ref(),
             pods: &[],
             owner: &owner,
@@ -108,6 +111,7 @@ fn increase_first_shrinks_the_source_only_when_the_target_is_ready() {
         plan: batches(json!([1, 2, 2])),
         status: status(5, 0),
         source: Some(deployment("old", 5, 5, 5)),
+        leftovers: Vec::new(),
         target: Some(deployment("new", 0, 0, 0)),
     };
     let roll = |case: &Case| case.turn(true, |workload, look| workload.roll_batch(look));
@@ -139,6 +143,7 @@ fn max_unavailable_lets_the_second_half_begin_without_ready_pods() {
         plan: plan(json!({ "rolloutBatches": list })),
         status: status(5, 0),
         source: Some(deployment("old", 5, 5, 5)),
+        leftovers: Vec::new(),
         target: Some(deployment("new", 3, 3, 0)),
     };
     let turn = case.turn(true, |workload, look| workload.roll_batch(look));
@@ -153,6 +158,7 @@ fn decrease_first_grows_the_target_only_when_old_pods_are_gone() {
         ),
         status: status(5, 0),
         source: Some(deployment("old", 5, 5, 5)),
+        leftovers: Vec::new(),
         target: Some(deployment("new", 0, 0, 0)),
     };
     let roll = |case: &Case| case.turn(true, |workload, look| workload.roll_batch(look));
@@ -175,6 +181,7 @@ fn a_rollout_is_verified_before_anything_is_claimed() {
         plan: batches(json!([1, 2, 2])),
         status: RolloutStatus::default(),
         source: Some(deployment("old", 5, 5, 5)),
+        leftovers: Vec::new(),
         target: Some(object(
             "apps/v1",
             "Deployment",
@@ -218,6 +225,7 @@ fn claiming_keeps_other_owners_and_letting_go_restores_them() {
         plan: batches(json!([2, 6])),
         status: status(8, 0),
         source: Some(source),
+        leftovers: Vec::new(),
         target: Some(object(
             "apps/v1",
             "Deployment",
@@ -251,6 +259,7 @@ fn a_rollout_that_is_turned_round_costs_no_pods() {
         plan: batches(json!([1, 2, 2])),
         status: RolloutStatus { rollout_original_size: Some(5), ..RolloutStatus::default() },
         source: Some(deployment("new", 3, 3, 3)),
+        leftovers: Vec::new(),
         target: Some(deployment("old", 4, 4, 4)),
     };
     let turn = case.turn(true, |workload, look| workload.verify(look));
@@ -275,6 +284,7 @@ fn a_source_that_is_gone_does_not_hold_up_the_target() {
         plan: batches(json!([1, 4])),
         status: status(5, 1),
         source: None,
+        leftovers: Vec::new(),
         target: Some(deployment("new", 1, 1, 1)),
     };
     let turn = case.turn(true, |workload, look| workload.roll_batch(look));
@@ -287,6 +297,7 @@ fn a_deployment_is_scaled_in_batches() {
         plan: plan(json!({"targetSize": 5, "rolloutBatches": [{"replicas": 1}, {"replicas": 3}]})),
         status: RolloutStatus::default(),
         source: None,
+        leftovers: Vec::new(),
         target: Some(deployment("web", 1, 1, 1)),
     };
     let turn = case.turn(false, |workload, look| workload.verify(look));
@@ -330,6 +341,7 @@ fn a_clone_set_changes_as_far_as_its_partition_lets_it() {
         plan: batches(json!(["10%", 2, 2])),
         status: status(5, 1),
         source: None,
+        leftovers: Vec::new(),
         target: Some(clone_set(0, true, 0)),
     };
     let turn = case.turn(true, |workload, look| workload.verify(look));
@@ -378,6 +390,7 @@ fn numbered_pods_change_from_the_last_one_on() {
         plan: batches(json!([2, 2])),
         status: status(4, 0),
         source: None,
+        leftovers: Vec::new(),
         target: Some(object("apps/v1", "StatefulSet", "db", spec, states)),
     };
     assert_eq!(case.turn(true, |workload, look| workload.verify(look)).outcome, Outcome::Done);
@@ -414,8 +427,16 @@ fn pods_of_a_daemon_set_are_deleted_batch_by_batch() {
     let (plan, status, owner) = (batches(json!([1, 2])), status(3, 0), owner());
     let pods = [pod("a", "1", "True"), pod("b", "1", "False"), pod("c", "1", "True")];
     let strategy = strategy("apps/v1", "DaemonSet", true).unwrap();
-    let look =
-        Look { plan: &plan, status: &status, source: None, target: Some(&set), pods: &pods, owner: &owner };
+    let look = Look {
+        plan: &plan,
+        status: &status,
+        source: None,
+        leftovers: &[],
+        is_turned: false,
+        target: Some(&set),
+        pods: &pods,
+        owner: &owner,
+    };
     let verified = strategy.verify(&look);
     assert_eq!(verified.outcome, Outcome::Done, "{verified:?}");
     let turn = strategy.roll_batch(&look);

@@ -119,7 +119,13 @@ fn sets_keep_their_bounds_in_any_order_of_events() {
         [("apps.kruise.io/v1alpha1", "CloneSet"), ("apps/v1", "StatefulSet"), ("apps/v1", "DaemonSet")]
     {
         for seed in 0..CASES {
-            let cluster = run(seed, |random| in_place(random, kind), false);
+            let mut cluster = run(seed, |random| in_place(random, kind), false);
+            // Those that need not be available in the last batch follow afterwards.
+            let mut random = Random::new(seed);
+            for _ in 0..EVENTS {
+                cluster.sets.get_mut(TARGET).unwrap().control(&mut random);
+                cluster.turn_ready(TARGET, &mut random);
+            }
             let target = &cluster.sets[TARGET];
             assert!(target.pods.iter().all(|pod| pod.new), "{kind:?} seed {seed}: {target:?}");
         }
@@ -142,8 +148,8 @@ fn a_rollout_that_cannot_go_on_says_why_and_then_ends() {
         let (mut cluster, _) = deployments(&mut random);
         // No pod of the target ever gets ready.
         for _ in 0..200 {
-            for name in [SOURCE, TARGET] {
-                cluster.sets.get_mut(name).unwrap().control(&mut random);
+            for name in NAMES {
+                cluster.sets.get_mut(name).into_iter().for_each(|set| set.control(&mut random));
                 cluster.sync(name);
                 cluster.watch(name);
             }
@@ -201,47 +207,86 @@ fn partition_and_pause_hold_a_rollout_and_let_it_go_on() {
     assert_eq!((cluster.status.upgraded_replicas, cluster.status.upgraded_ready_replicas), (5, 5));
 }
 
+/// Runs a while, gives up, and answers whether all was let go: then `turn` says where it goes instead.
+fn given_up(seed: u64, turn: impl Fn(&mut Cluster)) -> Option<(Cluster, Random, i64)> {
+    let mut random = Random::new(seed);
+    let (mut cluster, known) = deployments(&mut random);
+    for _ in 0..random.below(EVENTS) {
+        cluster.happen(&mut random, false);
+    }
+    let least = cluster.available().min(known.least_available);
+    cluster.status = next(&cluster.status.clone(), &Input::Event(Event::Modified)).0;
+    for _ in 0..200 {
+        if cluster.status.rolling_state == "locatingTargetApp" {
+            break;
+        }
+        cluster.happen(&mut random, false);
+    }
+    if cluster.status.rolling_state != "locatingTargetApp" {
+        return None;
+    }
+    turn(&mut cluster);
+    cluster.is_turned = true;
+    for name in NAMES {
+        cluster.sync(name);
+        cluster.watch(name);
+    }
+    cluster.status = next(&cluster.status.clone(), &Input::Event(Event::AppLocated)).0;
+    // Half of a single pod leaves nothing for the second batch.
+    let first = if cluster.status.rollout_original_size.unwrap() < 2 { "0%" } else { "50%" };
+    let plan = json!({"rolloutBatches": [{"replicas": first}, {"replicas": "100%"}]});
+    cluster.plan = serde_json::from_value(plan).unwrap();
+    Some((cluster, random, least))
+}
+
+/// The rollout ends where it was turned to, never with fewer pods than `least` on the way.
+fn arrives(seed: u64, turned: Option<(Cluster, Random, i64)>) {
+    let Some((mut cluster, mut random, least)) = turned else { return };
+    let total = usize::try_from(cluster.status.rollout_original_size.unwrap()).unwrap();
+    let judge = |cluster: &Cluster| {
+        let available = cluster.available();
+        assert!(
+            available >= least,
+            "seed {seed}: {available} were available, and {least} before: {:?}",
+            cluster.status
+        );
+    };
+    for _ in 0..EVENTS {
+        cluster.happen(&mut random, false);
+        judge(&cluster);
+    }
+    assert!(cluster.settle(&mut random, &judge), "seed {seed}: {:?}", cluster.status);
+    assert_eq!(cluster.status.rolling_state, "rolloutSucceed", "seed {seed}: {:?}", cluster.status);
+    for (name, set) in &cluster.sets {
+        let wanted = if *name == TARGET { total } else { 0 };
+        assert_eq!(set.wanted(), wanted, "seed {seed}: {name} of {:?}", cluster.sets);
+    }
+}
+
 #[test]
 fn a_rollout_may_be_given_up_and_turned_round_at_any_moment() {
     for seed in 0..CASES {
-        let mut random = Random::new(seed);
-        let (mut cluster, known) = deployments(&mut random);
-        for _ in 0..random.below(EVENTS) {
-            cluster.happen(&mut random, false);
-        }
-        let least = cluster.available().min(known.least_available);
-        cluster.status = next(&cluster.status.clone(), &Input::Event(Event::Modified)).0;
-        for _ in 0..200 {
-            if cluster.status.rolling_state == "locatingTargetApp" {
-                break;
-            }
-            cluster.happen(&mut random, false);
-        }
-        if cluster.status.rolling_state != "locatingTargetApp" {
-            continue;
-        }
-        let (old, new) = (cluster.sets.remove(SOURCE).unwrap(), cluster.sets.remove(TARGET).unwrap());
-        cluster.sets.extend([(SOURCE, new), (TARGET, old)]);
-        for name in [SOURCE, TARGET] {
-            cluster.sync(name);
-            cluster.watch(name);
-        }
-        cluster.status = next(&cluster.status.clone(), &Input::Event(Event::AppLocated)).0;
-        let size = cluster.plan.target_size.unwrap();
-        cluster.plan = serde_json::from_value(
-            json!({"targetSize": size, "rolloutBatches": [{"replicas": "50%"}, {"replicas": "50%"}]}),
-        )
-        .unwrap();
-        let mut fewest = i64::MAX;
-        for _ in 0..EVENTS {
-            cluster.happen(&mut random, false);
-            fewest = fewest.min(cluster.available());
-        }
-        assert!(
-            fewest >= least,
-            "seed {seed}: {fewest} were available, and {least} before: {:?}",
-            cluster.status
-        );
-        assert!(cluster.settle(&mut random, &|_| ()), "seed {seed}: {:?}", cluster.status);
+        let turned = given_up(seed, |cluster| {
+            let (old, new) = (cluster.sets.remove(SOURCE).unwrap(), cluster.sets.remove(TARGET).unwrap());
+            cluster.sets.extend([(SOURCE, new), (TARGET, old)]);
+        });
+        arrives(seed, turned);
+    }
+}
+
+#[test]
+fn a_rollout_may_be_given_up_and_go_to_a_third_revision_at_any_moment() {
+    for seed in 0..CASES {
+        let turned = given_up(seed, |cluster| {
+            let left = cluster.sets.remove(TARGET).unwrap();
+            let third = Set::new(
+                ("apps/v1", "Deployment"),
+                "third",
+                0,
+                json!({"replicas": 1, "paused": true, "template": "third"}),
+            );
+            cluster.sets.extend([(LEFTOVER, left), (TARGET, third)]);
+        });
+        arrives(seed, turned);
     }
 }
