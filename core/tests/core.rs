@@ -28,6 +28,7 @@ mod scenarios {
     mod revision_hook;
     pub(crate) mod rights;
     pub(crate) mod rollout_gates;
+    mod rollout_reverts;
     pub(crate) mod rollouts;
     mod rollouts_of_several;
     mod samples;

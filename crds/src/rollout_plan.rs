@@ -178,6 +178,19 @@ pub struct RolloutStatus {
     /// The same numbers of each component where several are rolled out together; above are their sums then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentRollout>,
+    /// The rollout goes back to its source, or went back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revert: Option<Revert>,
+}
+
+/// Why a rollout goes back to its source.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Revert {
+    /// Since when.
+    pub since: Time,
+    /// Why.
+    pub reason: String,
 }
 
 /// Measurements of one batch.

@@ -17,6 +17,7 @@ pub mod plan;
 pub mod pods;
 pub mod preview;
 pub mod progress;
+pub mod revert;
 pub mod size;
 pub mod state;
 pub mod template;

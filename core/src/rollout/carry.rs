@@ -14,7 +14,7 @@ use vela_runtime::{Failure, Key, clock};
 
 use super::locate::{self, Located, Missing};
 use super::stage::{self, Stage, Unready};
-use super::{Between, Hands, LOOK_AGAIN, Step, Told, happens, hooks, metrics, release};
+use super::{Between, Hands, LOOK_AGAIN, Step, Told, back, happens, hooks, metrics, release};
 use crate::application::owned::Application;
 use crate::author::Acting;
 use crate::context::FIELD_MANAGER;
@@ -47,6 +47,9 @@ pub(super) async fn carry(
             happens(&mut status, Event::Finalized, &mut told);
             return hands.store(work.live, &status, told).await;
         }
+        Err(Missing::Revision(why)) if work.between.is_back => {
+            return give_up(hands, work, status, told, &why).await;
+        }
         Err(missing) => return wait(hands, work, status, told, missing.message()).await,
     };
     for side in [Some(&located.target), located.source.as_ref()].into_iter().flatten() {
@@ -55,6 +58,7 @@ pub(super) async fn carry(
     let application = match locate::application(hands, &located.target.application) {
         Ok(application) => Some(application),
         Err(_) if is_releasing => None,
+        Err(why) if work.between.is_back => return give_up(hands, work, status, told, &why).await,
         Err(why) => return wait(hands, work, status, told, why).await,
     };
     let acting = match &application {
@@ -80,7 +84,9 @@ pub(super) async fn carry(
             Err(Unready::Wrong(why)) => return wait(hands, work, status, told, why).await,
         }
         happens(&mut status, Event::AppLocated, &mut told);
-        remember(&mut status, work.between);
+        if !work.between.is_back {
+            remember(&mut status, work.between);
+        }
         return hands.store(work.live, &status, told).await;
     }
     let decided = decide(work, &status, &look, &located).await.map_err(Failure::retry)?;
@@ -89,6 +95,7 @@ pub(super) async fn carry(
     }
     let decided = measured(hands, work, &acting, &told.secrets, decided).await;
     let seconds_left = decided.seconds_left;
+    let ended_waiting = decided.waits_for.clone();
     let Some(ended) = run(hands, &look, &acting, &work.key.namespace, decided).await else {
         return Ok(Step::LookAgain);
     };
@@ -99,7 +106,8 @@ pub(super) async fn carry(
     told.effects.extend(ended.effects);
     told.notes.extend(ended.notes);
     let after = State::of(&status.rollout);
-    if after.rolling == RollingState::RolloutSucceed
+    if before.0.rolling == RollingState::Finalising
+        && after.is_terminal()
         && let Some(stage) = &stage
     {
         match stage::finish(hands, &look, stage).await {
@@ -115,6 +123,10 @@ pub(super) async fn carry(
         remember(&mut status, wanted);
     }
     let goes_on = before != (after, status.rollout.current_batch);
+    if !goes_on && work.between.is_back && back::is_stuck(&status) {
+        let why = ended_waiting.unwrap_or_default();
+        return give_up(hands, work, status, told, &why).await;
+    }
     match hands.store(work.live, &status, told).await? {
         Step::Next(written) if goes_on => return Ok(Step::Next(written)),
         Step::Next(_) => {}
@@ -129,7 +141,19 @@ fn remember(status: &mut AppRolloutStatus, between: &Between) {
     status.last_source_app_revision.clone_from(&between.source);
 }
 
-/// Not yet, and why; the state stays.
+/// The way back ends here; what follows lets go.
+async fn give_up(
+    hands: &Hands,
+    work: &Work<'_>,
+    mut status: AppRolloutStatus,
+    mut told: Told,
+    why: &str,
+) -> Result<Step, Failure> {
+    back::give_up(&mut status, work.wanted.is_none(), why, &mut told);
+    hands.store(work.live, &status, told).await
+}
+
+/// Not yet, and why; the state stays. A way back does not wait for ever.
 async fn wait(
     hands: &Hands,
     work: &Work<'_>,
@@ -137,6 +161,9 @@ async fn wait(
     mut told: Told,
     why: String,
 ) -> Result<Step, Failure> {
+    if work.between.is_back && back::is_late(&status) {
+        return give_up(hands, work, status, told, &why).await;
+    }
     let (next, effects) = state::next(&status.rollout, &Input::Retry(why));
     status.rollout = next;
     told.effects.extend(effects);
@@ -180,7 +207,7 @@ async fn decide(
         status: &status.rollout,
         owner: &owner,
         parts: &parts.collect::<Vec<_>>(),
-        is_turned: !status.given_up_revisions.is_empty(),
+        is_turned: !status.given_up_revisions.is_empty() || work.between.is_back,
         generation: work.live.metadata.generation.unwrap_or_default(),
         now: clock::now(),
     }))

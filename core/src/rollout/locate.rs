@@ -67,9 +67,13 @@ pub(super) async fn locate(
 ) -> Result<Located, Missing> {
     let Work { rollout, between, .. } = *work;
     let namespace = &work.key.namespace;
-    let target = revision(hands, namespace, &between.target, "targetAppRevisionName").await?;
+    let (to, from) = match between.is_back {
+        false => ("targetAppRevisionName", "sourceAppRevisionName"),
+        true => ("sourceAppRevisionName", "targetAppRevisionName"),
+    };
+    let target = revision(hands, namespace, &between.target, to).await?;
     let source = match &between.source {
-        Some(name) => Some(revision(hands, namespace, name, "sourceAppRevisionName").await?),
+        Some(name) => Some(revision(hands, namespace, name, from).await?),
         None => None,
     };
     let source_graph = source.as_ref().map(|source| &*source.graph);

@@ -3,6 +3,7 @@
 //! The decisions are [`vela_engine::rollout`]'s; here are its hands. A lap makes at most one step of the state machine and
 //! stores it, and the next lap follows at once as long as there is a step to make.
 
+mod back;
 mod carry;
 mod hooks;
 mod locate;
@@ -59,6 +60,8 @@ pub(crate) struct Hands {
 struct Between {
     target: String,
     source: Option<String>,
+    /// Back from the target that is written to the source that is written.
+    is_back: bool,
 }
 
 /// What one step came to.
@@ -170,9 +173,11 @@ impl Hands {
         let wanted = Between {
             target: rollout.spec.target_app_revision_name.clone(),
             source: rollout.spec.source_app_revision_name.clone().filter(|name| !name.is_empty()),
+            is_back: false,
         };
         let mut told = Told::default();
-        let between = turn(&mut status, &wanted, is_leaving, &mut told);
+        let leaving = is_leaving.then_some(back::Leaving { goes_back: rollout.spec.revert_on_delete });
+        let between = turn(&mut status, &wanted, leaving, &mut told);
         if State::of(&status.rollout).is_terminal() && told.effects.is_empty() && between == wanted {
             return Ok(Step::Rest(None));
         }
@@ -251,14 +256,23 @@ impl Hands {
 
 /// What a change of target or source, or the object's end, means for the state; and between which revisions this lap
 /// works: those that it works with already are let go first.
-fn turn(status: &mut AppRolloutStatus, wanted: &Between, is_leaving: bool, told: &mut Told) -> Between {
+fn turn(
+    status: &mut AppRolloutStatus,
+    wanted: &Between,
+    leaving: Option<back::Leaving>,
+    told: &mut Told,
+) -> Between {
     let last = Between {
         target: status.last_target_app_revision.clone(),
         source: status.last_source_app_revision.clone().filter(|name| !name.is_empty()),
+        is_back: false,
     };
     let state = State::of(&status.rollout);
     let began = !last.target.is_empty();
-    if is_leaving {
+    if let Some(leaving) = leaving {
+        if let Some(back) = leaving.turn(status, &last, told) {
+            return back;
+        }
         if state.rolling != RollingState::RolloutDeleting {
             happens(status, Event::Deleted, told);
             told.notes.push(Note {
@@ -272,7 +286,7 @@ fn turn(status: &mut AppRolloutStatus, wanted: &Between, is_leaving: bool, told:
     let is_changed =
         began && (last.target != wanted.target || last.source.is_some() && last.source != wanted.source);
     if !is_changed {
-        return wanted.clone();
+        return back::between(status, wanted);
     }
     if state.rolling != RollingState::RolloutSucceed {
         give_up(status, &last);
@@ -284,7 +298,9 @@ fn turn(status: &mut AppRolloutStatus, wanted: &Between, is_leaving: bool, told:
         told.notes.push(restarted());
         return wanted.clone();
     }
-    if state.rolling != RollingState::RolloutAbandoning {
+    // A way back is given up, and so is what was let go for it.
+    let last = back::between(status, &last);
+    if state.rolling != RollingState::RolloutAbandoning || last.is_back {
         happens(status, Event::Modified, told);
         told.notes.push(restarted());
     }
@@ -312,7 +328,11 @@ fn restarted() -> Note {
 }
 
 fn happens(status: &mut AppRolloutStatus, event: Event, told: &mut Told) {
-    let (next, effects) = state::next(&status.rollout, &Input::Event(event));
+    take(status, &Input::Event(event), told);
+}
+
+fn take(status: &mut AppRolloutStatus, input: &Input, told: &mut Told) {
+    let (next, effects) = state::next(&status.rollout, input);
     status.rollout = next;
     told.effects.extend(effects);
 }

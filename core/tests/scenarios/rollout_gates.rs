@@ -13,14 +13,14 @@ use super::world::{World, until, until_or};
 
 /// What a Prometheus says, and what it was asked.
 #[derive(Clone)]
-struct Prometheus {
+pub(super) struct Prometheus {
     address: String,
     answer: Arc<Mutex<String>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Prometheus {
-    async fn start(value: &str) -> Self {
+    pub(super) async fn start(value: &str) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let server = Self { address, answer: Arc::default(), asked: Arc::default() };
@@ -55,7 +55,7 @@ impl Prometheus {
 }
 
 /// A world whose controllers may ask servers of this machine.
-async fn asking() -> World {
+pub(super) async fn asking() -> World {
     let mut world = World::without_controllers().await;
     start(&mut world);
     world
@@ -66,7 +66,7 @@ fn start(world: &mut World) {
     world.start_as(Process { options, ..Process::default() });
 }
 
-fn metric(prometheus: &Prometheus, more: Value) -> Value {
+pub(super) fn metric(prometheus: &Prometheus, more: Value) -> Value {
     let mut metric = json!({
         "name": "errors", "interval": "1s", "metricsRange": {"max": "5%"},
         "provider": {"type": "prometheus", "address": prometheus.address},
@@ -76,7 +76,7 @@ fn metric(prometheus: &Prometheus, more: Value) -> Value {
     metric
 }
 
-async fn says(world: &World, type_: &str, status: &str, text: &str) -> Value {
+pub(super) async fn says(world: &World, type_: &str, status: &str, text: &str) -> Value {
     until_or(
         &format!("{type_} is {status}: {text}"),
         || world.get(OAM, "AppRollout", "release"),

@@ -14,6 +14,7 @@ use vela_crds::{Conditioned, RolloutPlan, RolloutStatus, condition};
 use super::hooks::{self, HookCall, Moment};
 use super::metrics::{self, Gate, Measurement, Measuring, Reading, Verdict};
 use super::parts::{Joint, Part, Parts};
+use super::revert;
 use super::size::Sizes;
 use super::state::{self, BATCH_PAUSED, BATCH_PROGRESSING, Effect, Event, Input, State};
 use super::workload::{Note, Outcome, Owner, Write};
@@ -22,6 +23,9 @@ use crate::observed::ObjectKey;
 /// What people can do about a metric that holds a rollout.
 const GATE_ADVICE: &str = "to measure again, resume it (`vela rollout resume`, or set paused to true and then to false); or change \
      the metric; or go back with source and target exchanged (`vela rollout undo`)";
+
+/// What people read of a metric that failed.
+const METRIC_FAILED: &str = "Canary Metric Failed";
 
 /// Everything that a lap looks at.
 ///
@@ -66,8 +70,18 @@ pub struct Lap {
     notes: Vec<Note>,
     input: Option<Input>,
     moment: Option<Moment>,
-    /// The metrics of the batch, and what is told once they let it through.
-    measuring: Option<(Measuring, Vec<Note>)>,
+    measuring: Option<Gated>,
+}
+
+/// A batch whose pods are there, and whose metrics are not known yet.
+#[derive(Clone, Debug)]
+struct Gated {
+    measuring: Measuring,
+    /// What is told once they let it through.
+    notes: Vec<Note>,
+    /// Is there a source to go back to?
+    has_source: bool,
+    now: Timestamp,
 }
 
 /// How a lap ended.
@@ -81,8 +95,23 @@ pub struct Ended {
     pub notes: Vec<Note>,
 }
 
-/// Decides the next step.
+/// Decides the next step. Whoever calls it exchanges source and target while [`RolloutStatus::revert`] says so.
 pub fn lap(world: &World<'_>) -> Lap {
+    match &world.status.revert {
+        Some(revert) => {
+            let plan = revert::way_back(world.plan);
+            let mut lap = forward(&World { plan: &plan, ..*world });
+            if State::of(world.status).rolling == R::Finalising {
+                let message = format!("the workloads are those of the source again: {}", revert.reason);
+                lap.notes.push(Note { warning: false, reason: "Rollout Reverted", message });
+            }
+            lap
+        }
+        None => forward(world),
+    }
+}
+
+fn forward(world: &World<'_>) -> Lap {
     let status = world.status;
     let state = State::of(status);
     let still = Lap::still(status);
@@ -340,13 +369,17 @@ impl Lap {
         self.seconds_left = Some(measuring.seconds_left);
         self.recorded.canary_analysis = Some(measuring.analysis.clone());
         self.measurements.clone_from(&measuring.due);
-        self.measuring = Some((measuring, std::mem::take(&mut self.notes)));
+        let notes = std::mem::take(&mut self.notes);
+        let has_source = world.parts.iter().all(|part| part.has_source);
+        self.measuring = Some(Gated { measuring, notes, has_source, now: world.now });
         self
     }
 
     /// The lap with what was measured, in the order of [`Lap::measurements`].
     pub fn measured(mut self, readings: &[Reading]) -> Self {
-        let Some((mut measuring, notes)) = self.measuring.take() else { return self };
+        let Some(Gated { mut measuring, notes, has_source, now }) = self.measuring.take() else {
+            return self;
+        };
         let verdict = measuring.judge(readings);
         self.recorded.canary_analysis = Some(measuring.analysis);
         self.measurements.clear();
@@ -362,26 +395,39 @@ impl Lap {
                 self.waits_for = Some(why.clone());
                 self.input = Some(Input::Retry(why));
             }
-            Verdict::Failed { message, revert } => self.gate_failed(&message, revert),
+            Verdict::Failed { message, revert: true } => self.turn_back(message, has_source, now),
+            Verdict::Failed { message, revert: false } => self.hold(&message),
         }
         self
     }
 
-    fn gate_failed(&mut self, why: &str, revert: bool) {
-        let message = if revert { why.to_owned() } else { format!("{why}; {GATE_ADVICE}") };
+    /// The batch waits for people.
+    fn hold(&mut self, why: &str) {
+        let message = format!("{why}; {GATE_ADVICE}");
         if let Some(analysis) = &mut self.recorded.canary_analysis {
             analysis.message = Some(message.clone());
         }
-        self.notes.push(Note { warning: true, reason: "Canary Metric Failed", message: message.clone() });
+        self.notes.push(Note { warning: true, reason: METRIC_FAILED, message: message.clone() });
         self.waits_for = Some(message.clone());
         self.seconds_left = None;
-        if revert {
-            self.input = Some(Input::Failing(message));
-            return;
-        }
         let held = Effect::Condition { type_: BATCH_PAUSED, holds: true, message: Some(message.clone()) };
         self.effects.push(held);
         self.input = Some(Input::Retry(message));
+    }
+
+    /// The rollout goes back; one that came from nowhere ends.
+    fn turn_back(&mut self, why: String, has_source: bool, since: Timestamp) {
+        (self.waits_for, self.seconds_left) = (None, None);
+        let (message, input) = match has_source {
+            true => (format!("{why}; the rollout goes back to its source"), Input::Revert { why, since }),
+            false => {
+                let message =
+                    format!("{why}; there is no source to go back to, so the rollout ends as it stands");
+                (message.clone(), Input::Failing(message))
+            }
+        };
+        self.notes.push(Note { warning: true, reason: METRIC_FAILED, message });
+        self.input = Some(input);
     }
 
     /// Does the lap ask for nothing at all?

@@ -1,6 +1,8 @@
 //! A rollout's status and what happened → the status after it and the condition that tells it; nothing crashes.
 
-use vela_crds::rollout_plan::{BatchRollingState, RollingState};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use vela_crds::rollout_plan::{BatchRollingState, Revert, RollingState};
 use vela_crds::{ComponentRollout, RolloutStatus};
 
 use BatchRollingState as B;
@@ -10,6 +12,8 @@ use RollingState as R;
 pub const BATCH_PAUSED: &str = "BatchPaused";
 /// The condition that tells when the batch that runs began.
 pub const BATCH_PROGRESSING: &str = "BatchProgressing";
+/// The condition that tells of a rollout that goes back to its source: false on the way, true once it is there.
+pub const ROLLOUT_REVERTED: &str = "RolloutReverted";
 /// What `rolloutTargetSize` says while nobody knows it.
 pub(super) const UNKNOWN_SIZE: i32 = -1;
 
@@ -64,6 +68,13 @@ pub enum Input {
     Failing(String),
     /// It failed before anything was claimed.
     Failed(String),
+    /// It shall go back to its source: the workloads are let go, and the next laps go the other way.
+    Revert {
+        /// Why.
+        why: String,
+        /// The time of now.
+        since: Timestamp,
+    },
 }
 
 /// What has to be told besides the status' own fields.
@@ -180,13 +191,30 @@ pub fn next(status: &RolloutStatus, input: &Input) -> (RolloutStatus, Vec<Effect
         }
         Input::Failing(message) => {
             go(&mut next, R::RolloutFailing, B::BatchInitializing);
-            (next, negative(message))
+            (next, lost(status, negative(message), message))
         }
         Input::Failed(message) => {
             go(&mut next, R::RolloutFailed, state.batch);
-            (next, negative(message))
+            (next, lost(status, negative(message), message))
+        }
+        Input::Revert { why, since } => {
+            go(&mut next, R::RolloutAbandoning, B::BatchInitializing);
+            next.revert = Some(Revert { since: Time(*since), reason: why.clone() });
+            let mut effects = negative(why);
+            let message = format!("the rollout goes back to its source: {why}");
+            effects.push(Effect::negative(ROLLOUT_REVERTED, message));
+            (next, effects)
         }
     }
+}
+
+/// A way back that ends before it is gone says so.
+fn lost(status: &RolloutStatus, mut effects: Vec<Effect>, why: &str) -> Vec<Effect> {
+    if status.revert.is_some() {
+        let message = format!("the rollout stays where it stands, for the way back failed: {why}");
+        effects.push(Effect::negative(ROLLOUT_REVERTED, message));
+    }
+    effects
 }
 
 /// A status from the beginning: what was claimed and reached is forgotten, original size and conditions stay.
@@ -216,14 +244,20 @@ fn anew(component: &ComponentRollout) -> ComponentRollout {
 fn happened(status: &RolloutStatus, state: State, event: Event) -> (RolloutStatus, Vec<Effect>) {
     let mut next = status.clone();
     match event {
-        Event::Modified if state.is_terminal() => return (reset(status), Vec::new()),
+        Event::Modified if state.is_terminal() => {
+            return (RolloutStatus { revert: None, ..reset(status) }, Vec::new());
+        }
         Event::Modified if state.rolling != R::RolloutDeleting => {
             State { rolling: R::RolloutAbandoning, batch: B::BatchInitializing }.write(&mut next);
-            return (next, vec![Effect::negative(state.condition(), "Rollout Spec is modified")]);
+            let why = "Rollout Spec is modified";
+            let effects = lost(status, vec![Effect::negative(state.condition(), why)], why);
+            return (RolloutStatus { revert: None, ..next }, effects);
         }
         Event::Deleted if !state.is_terminal() => {
             State { rolling: R::RolloutDeleting, batch: B::BatchInitializing }.write(&mut next);
-            return (next, vec![Effect::negative(state.condition(), "Rollout is being deleted")]);
+            let why = "Rollout is being deleted";
+            let effects = lost(status, vec![Effect::negative(state.condition(), why)], why);
+            return (RolloutStatus { revert: None, ..next }, effects);
         }
         Event::AppLocated => {
             if state.rolling == R::LocatingTargetApp {
@@ -255,7 +289,13 @@ fn happened(status: &RolloutStatus, state: State, event: Event) -> (RolloutStatu
     if event == Event::BatchApproved {
         next.current_batch = status.current_batch.saturating_add(1);
     }
-    let effects = if tells { vec![Effect::positive(state.condition())] } else { Vec::new() };
+    let mut effects = if tells { vec![Effect::positive(state.condition())] } else { Vec::new() };
+    if let (Some(revert), R::Finalising) = (&status.revert, state.rolling) {
+        // What was asked for has not come about.
+        State { rolling: R::RolloutFailed, ..after }.write(&mut next);
+        let message = Some(format!("the rollout went back to its source: {}", revert.reason));
+        effects.push(Effect::Condition { type_: ROLLOUT_REVERTED, holds: true, message });
+    }
     (next, effects)
 }
 

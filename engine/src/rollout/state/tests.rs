@@ -187,3 +187,54 @@ fn any_walk_keeps_the_status_readable() {
         }
     }
 }
+
+#[test]
+fn a_rollout_that_goes_back_ends_failed_and_says_why() {
+    let since = jiff::Timestamp::UNIX_EPOCH;
+    let from = status("rollingInBatches", "batchVerifying");
+    let (mut now, told) = next(&from, &Input::Revert { why: "too many errors".to_owned(), since });
+    assert_eq!(now.rolling_state, "rolloutAbandoning");
+    assert_eq!(
+        told,
+        [
+            Effect::negative("BatchVerifying", "too many errors"),
+            Effect::negative(ROLLOUT_REVERTED, "the rollout goes back to its source: too many errors"),
+        ]
+    );
+    let mut last = Vec::new();
+    for event in [
+        Event::Finalized,
+        Event::AppLocated,
+        Event::SpecVerified,
+        Event::Initialized,
+        Event::BatchInitialized,
+        Event::BatchRolledOut,
+        Event::BatchAvailable,
+        Event::AllBatchesFinished,
+        Event::Finalized,
+    ] {
+        assert!(now.revert.is_some(), "{now:?}");
+        (now, last) = next(&now, &Input::Event(event));
+    }
+    assert_eq!(now.rolling_state, "rolloutFailed");
+    let message = Some("the rollout went back to its source: too many errors".to_owned());
+    assert_eq!(last[1], Effect::Condition { type_: ROLLOUT_REVERTED, holds: true, message });
+    assert!(next(&now, &Input::Event(Event::Modified)).0.revert.is_none(), "another rollout goes forward");
+}
+
+#[test]
+fn a_way_back_that_is_given_up_says_so() {
+    let since = jiff::Timestamp::UNIX_EPOCH;
+    let from = status("rollingInBatches", "batchVerifying");
+    let back = next(&from, &Input::Revert { why: "errors".to_owned(), since }).0;
+    for (input, state, goes_back) in [
+        (Input::Event(Event::Modified), "rolloutAbandoning", false),
+        (Input::Event(Event::Deleted), "RolloutDeletingState", false),
+        (Input::Failing("no pods".to_owned()), "rolloutFailing", true),
+    ] {
+        let (next, told) = next(&back, &input);
+        assert_eq!((next.rolling_state.as_str(), next.revert.is_some()), (state, goes_back));
+        let lost = matches!(&told[1], Effect::Condition { type_: ROLLOUT_REVERTED, holds: false, .. });
+        assert!(lost, "{told:?}");
+    }
+}

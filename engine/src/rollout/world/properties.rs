@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::rollout::preview::{Preview, Way, preview};
+use crate::rollout::revert::is_half_way;
 
 /// So many plans are tried for each kind.
 const CASES: u64 = 100;
@@ -289,4 +290,54 @@ fn a_rollout_may_be_given_up_and_go_to_a_third_revision_at_any_moment() {
         });
         arrives(seed, turned);
     }
+}
+
+#[test]
+fn a_rollout_goes_back_from_any_moment_and_costs_no_pods() {
+    let mut gone_back = 0;
+    for seed in 0..CASES {
+        let mut random = Random::new(seed);
+        let (mut cluster, known) = deployments(&mut random);
+        for _ in 0..random.below(EVENTS) {
+            cluster.happen(&mut random, false);
+        }
+        if !is_half_way(State::of(&cluster.status)) {
+            continue;
+        }
+        // Nothing that holds a rollout up holds up its way back.
+        cluster.plan.paused = random.chance(50);
+        cluster.plan.batch_partition = random.chance(50).then_some(0);
+        let least = cluster.available().min(known.least_available);
+        let back = Input::Revert { why: "too many errors".to_owned(), since: cluster.now };
+        cluster.status = next(&cluster.status.clone(), &back).0;
+        for _ in 0..EVENTS {
+            if cluster.status.rolling_state == "locatingTargetApp" {
+                break;
+            }
+            cluster.happen(&mut random, false);
+        }
+        let (old, new) = (cluster.sets.remove(SOURCE).unwrap(), cluster.sets.remove(TARGET).unwrap());
+        cluster.sets.extend([(SOURCE, new), (TARGET, old)]);
+        cluster.is_turned = true;
+        for name in NAMES {
+            cluster.sync(name);
+            cluster.watch(name);
+        }
+        cluster.status = next(&cluster.status.clone(), &Input::Event(Event::AppLocated)).0;
+        let mut fewest = i64::MAX;
+        for _ in 0..EVENTS {
+            cluster.happen(&mut random, false);
+            fewest = fewest.min(cluster.available());
+        }
+        assert!(cluster.settle(&mut random, &|_| ()), "seed {seed}: {:?}", cluster.status);
+        assert!(fewest >= least, "seed {seed}: {fewest} were available, and {least} before");
+        assert_eq!(cluster.status.rolling_state, "rolloutFailed", "seed {seed}");
+        let sizes = (cluster.sets[SOURCE].wanted(), cluster.sets[TARGET].wanted());
+        let size = usize::try_from(cluster.plan.target_size.unwrap()).unwrap();
+        assert_eq!(sizes, (0, size), "seed {seed}: {:?}", cluster.status);
+        let told = cluster.status.condition_status("RolloutReverted");
+        assert_eq!(told, "True", "seed {seed}");
+        gone_back += 1;
+    }
+    assert!(gone_back > CASES / 10, "only {gone_back} rollouts were half-way");
 }

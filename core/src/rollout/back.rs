@@ -1,0 +1,76 @@
+//! A rollout that goes back to its source, because a metric failed or because it is deleted half-way → between what the lap
+//! works, and when the way back is given up.
+//!
+//! It is the rollout from the target to the source, by the same laps. In the end it has failed; one that is deleted goes then.
+
+use vela_crds::AppRolloutStatus;
+use vela_crds::rollout_plan::RollingState;
+use vela_engine::rollout::revert::{WAITS_AT_MOST_SECONDS, is_half_way, waits};
+use vela_engine::rollout::{Event, Input, Note, State};
+use vela_runtime::clock;
+
+use super::{Between, Told, happens, take};
+
+/// A rollout that is being deleted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    /// Shall what it did be undone before it goes?
+    pub(super) goes_back: bool,
+}
+
+impl Leaving {
+    /// Between what a lap works that goes back before the rollout goes; nothing where it lets go of what stands there.
+    pub(super) fn turn(
+        self,
+        status: &mut AppRolloutStatus,
+        last: &Between,
+        told: &mut Told,
+    ) -> Option<Between> {
+        let state = State::of(&status.rollout);
+        let can = self.goes_back && last.source.is_some() && state.rolling != RollingState::RolloutDeleting;
+        if can && status.rollout.revert.is_none() && is_half_way(state) {
+            let why = "the rollout is deleted half-way, and revertOnDelete is true".to_owned();
+            take(status, &Input::Revert { why, since: clock::now() }, told);
+            told.notes.push(Note {
+                warning: false,
+                reason: "Rollout Reverting",
+                message: "rollout target deleted, go back to the source; set revertOnDelete to false to leave everything as it \
+                          stands"
+                    .to_owned(),
+            });
+        }
+        (can && status.rollout.revert.is_some()).then(|| between(status, last))
+    }
+}
+
+/// Between what a lap works: the other way round while the rollout goes back.
+pub(super) fn between(status: &AppRolloutStatus, forward: &Between) -> Between {
+    let is_over = State::of(&status.rollout).is_terminal();
+    match (&status.rollout.revert, &forward.source) {
+        (Some(_), Some(source)) if !is_over => {
+            Between { target: source.clone(), source: Some(forward.target.clone()), is_back: true }
+        }
+        _ => forward.clone(),
+    }
+}
+
+/// Has the way back waited too long for something that is not there?
+pub(super) fn is_late(status: &AppRolloutStatus) -> bool {
+    let since = status.rollout.revert.as_ref().map(|revert| revert.since.0);
+    since.is_some_and(|since| clock::now().duration_since(since).as_secs() >= WAITS_AT_MOST_SECONDS)
+}
+
+/// The same, before the first batch: from then on each batch has a deadline of its own.
+pub(super) fn is_stuck(status: &AppRolloutStatus) -> bool {
+    waits(State::of(&status.rollout)) && is_late(status)
+}
+
+/// The rollout ends as it stands, and says why it could not go back.
+pub(super) fn give_up(status: &mut AppRolloutStatus, is_leaving: bool, why: &str, told: &mut Told) {
+    let message = format!("the rollout cannot go back to its source and ends as it stands: {why}");
+    told.notes.push(Note { warning: true, reason: "Revert Given Up", message: message.clone() });
+    match is_leaving {
+        true => happens(status, Event::Deleted, told),
+        false => take(status, &Input::Failing(message), told),
+    }
+}

@@ -1,0 +1,205 @@
+//! Rollouts that go back to their source: by a metric, by being deleted half-way, cut off at every write, without revisions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use vela_runtime::fault::Fate;
+
+use super::rollout_gates::{Prometheus, asking, metric};
+use super::rollouts::{
+    OAM, batch, batches, first, has, has_no_owner, pods, rollout, second, state, watch_pods,
+};
+use super::world::{World, until, until_or};
+
+/// A rollout to the second revision whose first batch is done, and which goes back when it is deleted.
+async fn half_way(world: &World) {
+    let mut plan = batches(&[2, 2]);
+    plan["batchPartition"] = json!(0);
+    let mut rollout = rollout("shop-v2", Some("shop-v1"), plan);
+    rollout["spec"]["revertOnDelete"] = json!(true);
+    world.create(rollout).await;
+    batch(world, 0, "batchReady").await;
+    has(world, "front-v2", 2).await;
+}
+
+async fn nobody_holds(world: &World) {
+    for name in ["front-v1", "front-v2"] {
+        let live = world.deployment(name).await.unwrap();
+        assert!(has_no_owner(&live), "{live:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_metric_that_fails_brings_the_source_back() {
+    let world = asking().await;
+    first(&world).await;
+    second(&world).await;
+    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let prometheus = Prometheus::start("0.31").await;
+    let mut plan = batches(&[1, 1, 2]);
+    plan["rolloutBatches"][1]["canaryMetric"] = json!([metric(&prometheus, json!({"onFailure": "Revert"}))]);
+    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    let failed = state(&world, "rolloutFailed").await;
+    has(&world, "front-v1", 4).await;
+    has(&world, "front-v2", 0).await;
+    watched.task.abort();
+    assert!(
+        watched.fewest.load(Ordering::SeqCst) >= 4,
+        "{} were ready",
+        watched.fewest.load(Ordering::SeqCst)
+    );
+    let conditions = failed["status"]["conditions"].as_array().unwrap();
+    let told = conditions.iter().find(|each| each["type"] == "RolloutReverted").unwrap();
+    assert_eq!(told["status"], "True", "{told:#}");
+    let message = told["message"].as_str().unwrap();
+    for part in ["went back to its source", "rolloutBatches[1].canaryMetric[0]", "0.31 is above"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(failed["status"]["lastTargetAppRevision"], "shop-v2", "what was asked for is told as it was");
+    nobody_holds(&world).await;
+    // It stays so, until somebody asks for something else.
+    world.quiet().await;
+    let to = json!({"spec": {"rolloutPlan": {"rolloutBatches": [{"replicas": 4}]}, "sourceAppRevisionName": "shop-v2",
+        "targetAppRevisionName": "shop-v1"}});
+    world.patch(OAM, "AppRollout", "release", to).await;
+    state(&world, "rolloutSucceed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
+    let world = World::new().await;
+    first(&world).await;
+    second(&world).await;
+    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    half_way(&world).await;
+    // Nor does a plan that is paused keep it.
+    world.patch(OAM, "AppRollout", "release", json!({"spec": {"rolloutPlan": {"paused": true}}})).await;
+    world.delete(OAM, "AppRollout", "release").await;
+    world.gone(OAM, "AppRollout", "release").await;
+    has(&world, "front-v1", 4).await;
+    has(&world, "front-v2", 0).await;
+    watched.task.abort();
+    assert!(
+        watched.fewest.load(Ordering::SeqCst) >= 4,
+        "{} were ready",
+        watched.fewest.load(Ordering::SeqCst)
+    );
+    assert!(watched.most.load(Ordering::SeqCst) <= 6, "{} were wanted", watched.most.load(Ordering::SeqCst));
+    nobody_holds(&world).await;
+    let events = world.list("events.k8s.io/v1", "Event").await;
+    assert!(events.iter().any(|event| event["reason"] == "Rollout Reverting"), "{events:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_revisions_a_rollout_lets_go_and_ends() {
+    let world = World::new().await;
+    first(&world).await;
+    second(&world).await;
+    half_way(&world).await;
+    world.delete(OAM, "ApplicationRevision", "shop-v1").await;
+    world.gone(OAM, "ApplicationRevision", "shop-v1").await;
+    world.delete(OAM, "AppRollout", "release").await;
+    world.gone(OAM, "AppRollout", "release").await;
+    nobody_holds(&world).await;
+    assert_eq!((pods(&world, "front-v1").await.0, pods(&world, "front-v2").await.0), (2, 2), "as it stood");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_target_named_on_the_way_back_is_reached() {
+    let world = asking().await;
+    first(&world).await;
+    second(&world).await;
+    let prometheus = Prometheus::start("0.31").await;
+    let mut plan = batches(&[2, 2]);
+    plan["canaryMetric"] = json!([metric(&prometheus, json!({"onFailure": "Revert"}))]);
+    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    until_or(
+        "it goes back",
+        || world.get(OAM, "AppRollout", "release"),
+        |found| !found.as_ref().unwrap()["status"]["revert"].is_null(),
+    )
+    .await;
+    let to = json!({"spec": {"targetAppRevisionName": "shop-v1", "sourceAppRevisionName": "shop-v2",
+        "rolloutPlan": {"canaryMetric": null}}});
+    world.patch(OAM, "AppRollout", "release", to).await;
+    let done = until_or(
+        "the new target is reached",
+        || world.get(OAM, "AppRollout", "release"),
+        |found| {
+            let status = &found.as_ref().unwrap()["status"];
+            status["rollingState"] == "rolloutSucceed" && status["lastTargetAppRevision"] == "shop-v1"
+        },
+    )
+    .await
+    .unwrap();
+    assert!(done["status"]["revert"].is_null(), "{done:#}");
+    has(&world, "front-v1", 4).await;
+    has(&world, "front-v2", 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_off_at_any_write_it_goes_back_and_no_pod_is_missing() {
+    let mut world = World::new().await;
+    first(&world).await;
+    second(&world).await;
+    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let mut cut = 0;
+    for after in 0.. {
+        half_way(&world).await;
+        let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
+        let (rule, hit) = (left, broken.clone());
+        let lost = if after % 2 == 0 { Fate::DropRequest } else { Fate::DropAnswer };
+        world.faults.judge(move |entry| {
+            if !entry.writes()
+                || entry.is_event()
+                || !(entry.path.contains("/approllouts") || entry.path.contains("/deployments"))
+            {
+                return Fate::Pass;
+            }
+            match rule.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+                Ok(_) => Fate::Pass,
+                Err(_) if hit.fetch_add(1, Ordering::SeqCst) == 0 => lost,
+                Err(_) => Fate::DropRequest,
+            }
+        });
+        world.delete(OAM, "AppRollout", "release").await;
+        let is_gone = async || world.get(OAM, "AppRollout", "release").await.is_none();
+        until("a write is cut, or none is left", || async {
+            broken.load(Ordering::SeqCst) > 0 || is_gone().await
+        })
+        .await;
+        let is_cut = broken.load(Ordering::SeqCst) > 0;
+        if is_cut {
+            world.kill().await;
+        }
+        world.faults.heal();
+        if is_cut {
+            world.start();
+        }
+        let world = &world;
+        until(&format!("the rollout goes though write {after} was cut"), || async {
+            world.get(OAM, "AppRollout", "release").await.is_none()
+        })
+        .await;
+        has(world, "front-v1", 4).await;
+        has(world, "front-v2", 0).await;
+        nobody_holds(world).await;
+        if !is_cut {
+            break;
+        }
+        cut += 1;
+    }
+    watched.task.abort();
+    assert!(cut > 8, "a way back in two batches has more writes than {cut}");
+    assert!(
+        watched.fewest.load(Ordering::SeqCst) >= 4,
+        "{} were ready",
+        watched.fewest.load(Ordering::SeqCst)
+    );
+    assert!(
+        watched.most.load(Ordering::SeqCst) <= 4 + 2,
+        "{} were wanted",
+        watched.most.load(Ordering::SeqCst)
+    );
+}
