@@ -3,6 +3,7 @@
 // A failed expectation in a test is the failure we want to see.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod clone_sets;
 mod custom;
 mod fork;
 mod kubectl;

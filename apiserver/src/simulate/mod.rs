@@ -2,19 +2,23 @@
 //!
 //! Level-triggered and pure: a reconcile looks at the present objects through [`View`], never at what happened, and
 //! gives back [`Action`]s. Nobody polls: the caller reconciles what an event touches ([`affected`]) and comes back
-//! after [`Outcome::again_after`] by whatever clock it has. No containers run.
+//! after [`Outcome::again_after`] by whatever clock it has. No containers run. Kinds of other projects are played where
+//! their definitions are installed ([`definitions`]).
 //!
 //! Pods behave unless told otherwise, by annotations of the pod (or the workload's pod template):
-//! * `simulate.vela.dev/fail`: `image-pull`, `crash`, `not-ready` or `exit`; the same word after `simulate-fail-` in an
-//!   image name, e.g. `nginx:simulate-fail-crash`, fails that way too.
-//! * `simulate.vela.dev/start-seconds`: how long the pod stays pending (default 0).
+//! * `simulate.vela.dev/fail`: `image-pull`, `crash`, `not-ready`, `exit` or `unschedulable`; the same word after
+//!   `simulate-fail-` in an image name, e.g. `nginx:simulate-fail-crash`, fails that way too (all but the last).
+//! * `simulate.vela.dev/start-seconds`: how long the pod stays pending (default 0), also after a change in place.
 //! * `simulate.vela.dev/run-seconds`: how long a job's pod runs (default 1).
+mod clone_set;
 mod daemon_set;
 mod deployment;
 mod job;
+mod kinds;
 mod object;
 mod pod;
 mod replica_set;
+mod revision;
 mod service;
 mod stateful_set;
 mod template;
@@ -26,6 +30,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+pub use self::kinds::definitions;
 pub use crate::store::{Mark, marks};
 
 /// The present objects.
@@ -118,6 +123,7 @@ pub const RESOURCES: &[&str] = &[
     "replicasets.apps",
     "statefulsets.apps",
     "daemonsets.apps",
+    clone_set::RESOURCE,
     "jobs.batch",
     "pods",
     "nodes",
@@ -137,12 +143,14 @@ pub fn affected(view: &dyn View, resource: &str, object: &Value) -> Vec<Key> {
     let key = |resource: &str, name: &str| (resource.to_owned(), namespace.clone(), name.to_owned());
     let mut out = vec![key(resource, object::name(object))];
     if let Some(owner) = object::controller(object) {
-        let resource = match owner.get("kind").and_then(Value::as_str) {
-            Some("Deployment") => "deployments.apps",
-            Some("ReplicaSet") => "replicasets.apps",
-            Some("StatefulSet") => "statefulsets.apps",
-            Some("DaemonSet") => "daemonsets.apps",
-            Some("Job") => "jobs.batch",
+        let group = object::text(owner, "/apiVersion").split_once('/').map_or("", |(group, _)| group);
+        let resource = match (group, object::text(owner, "/kind")) {
+            ("apps", "Deployment") => "deployments.apps",
+            ("apps", "ReplicaSet") => "replicasets.apps",
+            ("apps", "StatefulSet") => "statefulsets.apps",
+            ("apps", "DaemonSet") => "daemonsets.apps",
+            (clone_set::GROUP, "CloneSet") => clone_set::RESOURCE,
+            ("batch", "Job") => "jobs.batch",
             _ => "",
         };
         if let (false, Some(name)) = (resource.is_empty(), owner.get("name").and_then(Value::as_str)) {
@@ -195,6 +203,7 @@ pub fn reconcile(view: &dyn View, resource: &str, namespace: &str, name: &str, n
         "replicasets.apps" => replica_set::reconcile(view, &found, now, &mut out),
         "statefulsets.apps" => stateful_set::reconcile(view, &found, now, &mut out),
         "daemonsets.apps" => daemon_set::reconcile(view, &found, now, &mut out),
+        clone_set::RESOURCE => clone_set::reconcile(view, &found, now, &mut out),
         "jobs.batch" => job::reconcile(view, &found, now, &mut out),
         "services" => service::reconcile(view, &found, now, &mut out),
         "persistentvolumeclaims" => volume::reconcile(view, &found, &mut out),

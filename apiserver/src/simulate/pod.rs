@@ -10,6 +10,9 @@ use super::{Action, Outcome, View};
 const FAIL: &str = "/metadata/annotations/simulate.vela.dev~1fail";
 const START_SECONDS: &str = "/metadata/annotations/simulate.vela.dev~1start-seconds";
 const RUN_SECONDS: &str = "/metadata/annotations/simulate.vela.dev~1run-seconds";
+/// What a pod tells of its last change in place (OpenKruise).
+const IN_PLACE_STATE: &str = "/metadata/annotations/apps.kruise.io~1inplace-update-state";
+const UNSCHEDULABLE: &str = "unschedulable";
 const IMAGE_MARKER: &str = "simulate-fail-";
 const DEFAULT_NODE: &str = "sandbox-0";
 
@@ -38,16 +41,43 @@ pub(super) fn reconcile(view: &dyn View, pod: &Value, now: Timestamp, out: &mut 
         schedule(view, pod, now, out);
         return;
     }
-    if let Some(wait) = seconds_left(pod, "/metadata/creationTimestamp", START_SECONDS, 0, now) {
+    let begun = object::time(pod, "/metadata/creationTimestamp");
+    if let Some(wait) = seconds_left(pod, begun.max(changed_in_place(pod)), START_SECONDS, 0, now) {
+        restart(pod, now, out);
         out.sooner(Duration::from_secs(wait));
         return;
     }
     run(pod, now, out);
 }
 
-fn seconds_left(pod: &Value, since: &str, annotation: &str, default: i64, now: Timestamp) -> Option<u64> {
+/// When containers were last exchanged in a pod that stayed.
+fn changed_in_place(pod: &Value) -> Option<Timestamp> {
+    let state = text(pod, IN_PLACE_STATE);
+    let state: Value = serde_json::from_str(state).ok()?;
+    object::time(&state, "/updateTimestamp")
+}
+
+/// A pod that served and starts anew serves nobody meanwhile.
+fn restart(pod: &Value, now: Timestamp, out: &mut Outcome) {
+    if !object::is_ready(pod) {
+        return;
+    }
+    let mut status = status_of(pod);
+    let containers = pod.pointer("/spec/containers").and_then(Value::as_array);
+    let names: Vec<String> = containers.into_iter().flatten().map(|c| text(c, "/name").to_owned()).collect();
+    conditions(&mut status, "Running", &names, now);
+    object::put_status("pods", pod, status, out);
+}
+
+fn seconds_left(
+    pod: &Value,
+    since: Option<Timestamp>,
+    annotation: &str,
+    default: i64,
+    now: Timestamp,
+) -> Option<u64> {
     let wanted: i64 = text(pod, annotation).parse().unwrap_or(default);
-    let since = object::time(pod, since).unwrap_or(now);
+    let since = since.unwrap_or(now);
     let left = wanted - (now.as_second() - since.as_second());
     u64::try_from(left).ok().filter(|left| *left > 0)
 }
@@ -65,6 +95,10 @@ fn schedule(view: &dyn View, pod: &Value, now: Timestamp, out: &mut Outcome) {
         .map(|n| object::name(n))
         .collect();
     fitting.sort_unstable();
+    if text(pod, FAIL) == UNSCHEDULABLE {
+        let message = format!("0/{} nodes are available: {} Insufficient cpu.", nodes.len(), nodes.len());
+        return unschedulable(pod, message, now, out);
+    }
     if nodes.is_empty() && wanted.is_none_or(Map::is_empty) {
         out.actions.push(Action::Create { resource: "nodes".to_owned(), object: node(DEFAULT_NODE, now) });
         fitting.push(DEFAULT_NODE);
@@ -75,12 +109,7 @@ fn schedule(view: &dyn View, pod: &Value, now: Timestamp, out: &mut Outcome) {
             nodes.len(),
             nodes.len()
         );
-        let mut status = status_of(pod);
-        let condition =
-            json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
-        object::set_condition(&mut status, condition, now);
-        object::put_status("pods", pod, status, out);
-        return;
+        return unschedulable(pod, message, now, out);
     }
     let at = usize::try_from(object::hash(object::uid(pod)) % fitting.len() as u64).unwrap_or_default();
     let Some(node) = fitting.get(at) else { return };
@@ -89,6 +118,14 @@ fn schedule(view: &dyn View, pod: &Value, now: Timestamp, out: &mut Outcome) {
     out.actions.push(Action::Update { resource: "pods".to_owned(), object: next });
     let message = format!("Successfully assigned {}/{} to {node}", object::namespace(pod), object::name(pod));
     out.actions.push(object::event(pod, "Pod", "Scheduled", message, "default-scheduler", now));
+}
+
+fn unschedulable(pod: &Value, message: String, now: Timestamp, out: &mut Outcome) {
+    let mut status = status_of(pod);
+    let condition =
+        json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
+    object::set_condition(&mut status, condition, now);
+    object::put_status("pods", pod, status, out);
 }
 
 fn status_of(pod: &Value) -> Map<String, Value> {
@@ -123,7 +160,7 @@ fn run(pod: &Value, now: Timestamp, out: &mut Outcome) {
     if of_job {
         let mut with_start = pod.clone();
         set(&mut with_start, &["status", "startTime"], start.clone().into());
-        match seconds_left(&with_start, "/status/startTime", RUN_SECONDS, 1, now) {
+        match seconds_left(&with_start, object::time(&with_start, "/status/startTime"), RUN_SECONDS, 1, now) {
             Some(wait) => out.sooner(Duration::from_secs(wait)),
             None => finished = true,
         }

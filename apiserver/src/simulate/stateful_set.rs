@@ -5,15 +5,15 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::object::{self, number, set, text};
-use super::{Action, Mark, Outcome, View, replica_set, template};
+use super::{Action, Outcome, View, replica_set, revision, template};
 
 const REVISION: &str = "controller-revision-hash";
 const RESOURCE: &str = "statefulsets.apps";
 
 pub(super) fn reconcile(view: &dyn View, owner: &Value, now: Timestamp, out: &mut Outcome) {
     let pattern = owner.pointer("/spec/template").cloned().unwrap_or(Value::Null);
-    let revision = format!("{}-{}", object::name(owner), object::short_hash(&pattern));
-    record(view, owner, &pattern, &revision, out);
+    let revision = revision::name(owner, &pattern);
+    revision::record(view, owner, &pattern, &revision, out);
     let wanted = number(owner, "/spec/replicas").max(0);
     let start = number(owner, "/spec/ordinals/start");
     let pods = replica_set::pods_of(view, owner);
@@ -81,29 +81,6 @@ fn label(pod: &Value) -> &str {
 
 fn ordinal_of(owner: &Value, pod: &Value) -> Option<i64> {
     object::name(pod).strip_prefix(object::name(owner))?.strip_prefix('-')?.parse().ok()
-}
-
-/// Keeps the template under its revision name.
-fn record(view: &dyn View, owner: &Value, pattern: &Value, revision: &str, out: &mut Outcome) {
-    const REVISIONS: &str = "controllerrevisions.apps";
-    let known = view.marked(REVISIONS, &Mark::Owner(object::uid(owner).to_owned()));
-    let mine: Vec<&Arc<Value>> =
-        known.iter().filter(|r| object::is_controlled_by(r, object::uid(owner))).collect();
-    if mine.iter().any(|r| object::name(r) == revision) {
-        return;
-    }
-    let number = 1 + mine.iter().map(|r| number(r, "/revision")).max().unwrap_or(0);
-    let object = json!({
-        "apiVersion": "apps/v1", "kind": "ControllerRevision",
-        "metadata": {
-            "name": revision, "namespace": object::namespace(owner),
-            "labels": pattern.pointer("/metadata/labels").cloned().unwrap_or_else(|| json!({})),
-            "ownerReferences": object::owner_reference("apps/v1", "StatefulSet", owner),
-        },
-        "data": {"spec": {"template": pattern}},
-        "revision": number,
-    });
-    out.actions.push(Action::Create { resource: REVISIONS.to_owned(), object });
 }
 
 fn create(view: &dyn View, owner: &Value, pattern: &Value, ordinal: i64, revision: &str, out: &mut Outcome) {

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::gc;
 
+mod clone_sets;
+
 /// A store that does what the real one does for the controllers: names, uids, generations, finalizers.
 #[derive(Default)]
 struct World {
