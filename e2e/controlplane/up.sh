@@ -103,7 +103,7 @@ start kube-controller-manager "$BIN/kube-controller-manager" --kubeconfig=kcm.ku
 start kube-scheduler "$BIN/kube-scheduler" --kubeconfig=sched.kubeconfig --leader-elect=false \
   --authentication-kubeconfig=sched.kubeconfig --authorization-kubeconfig=sched.kubeconfig \
   --bind-address=127.0.0.1 --secure-port=$P_SCHED --profiling=false --kube-api-qps=500 --kube-api-burst=1000
-start kwok "$BIN/kwok" --kubeconfig="$RUN/kubeconfig" --config="$BIN/kwok-stages.yaml" --manage-all-nodes=true \
+start kwok "$BIN/kwok" --kubeconfig="$RUN/kubeconfig" --config="$BIN/kwok-stages.yaml" --config="$HERE/stages.yaml" --manage-all-nodes=true \
   --node-ip=127.0.0.1 --node-port=$P_KWOK --tls-cert-file=pki/apiserver.crt --tls-private-key-file=pki/apiserver.key --server-address=127.0.0.1:$P_KWOK --cidr=10.64.0.0/16 --node-lease-duration-seconds=40
 for i in $(seq 0 $((NODES-1))); do cat <<C
 ---

@@ -7,6 +7,7 @@
 //! * [`objects`] reads what is in a namespace and waits for conditions with a deadline.
 //! * [`expected`] compares live objects with those a file describes, [`alike`] whole recorded namespaces with live ones.
 //! * [`person`] is somebody with kubectl, [`contents`] everything a namespace holds.
+//! * [`moments`] follows the pods of a namespace and holds every moment to a bound; [`kruise`] is OpenKruise's own manager.
 //! * [`recording`] reads a recorded run, [`rules`] are the differences that are meant, [`passing`] the numbers that only rise.
 //!
 //! Nothing here knows a room of this repository: the scenarios could be run against any build of the programs.
@@ -17,6 +18,8 @@ pub mod contents;
 pub mod doors;
 pub mod expected;
 pub mod identity;
+pub mod kruise;
+pub mod moments;
 pub mod objects;
 pub mod passing;
 pub mod person;

@@ -78,6 +78,13 @@ impl Cluster {
         Ok(())
     }
 
+    /// What would be stored, if it were.
+    pub async fn would_create(&self, object: &Value) -> Result<Value> {
+        let api = self.api(text(object, "/apiVersion"), text(object, "/kind")).await?;
+        let params = PostParams { dry_run: true, ..PostParams::default() };
+        Ok(json!(api.create(&params, &serde_json::from_value(object.clone())?).await?))
+    }
+
     /// Applies an object as a person with kubectl would.
     pub async fn apply(&self, object: &Value) -> Result<Value> {
         let api = self.api(text(object, "/apiVersion"), text(object, "/kind")).await?;
@@ -115,6 +122,12 @@ impl Cluster {
     /// One object.
     pub async fn get(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<Value>> {
         Ok(self.api(api_version, kind).await?.get_opt(name).await?.map(|object| json!(object)))
+    }
+
+    /// All objects of a kind.
+    pub async fn list(&self, api_version: &str, kind: &str) -> Result<Vec<Value>> {
+        let listed = self.api(api_version, kind).await?.list(&ListParams::default()).await?;
+        Ok(listed.items.into_iter().map(|object| json!(object)).collect())
     }
 
     /// `Kind/name` of every object of the namespace that a person or a controller of ours made, and of those without

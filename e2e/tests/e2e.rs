@@ -28,6 +28,8 @@ mod killed;
 mod replay;
 #[path = "scenarios/replicas.rs"]
 mod replicas;
+#[path = "scenarios/rollouts.rs"]
+mod rollouts;
 #[path = "scenarios/sandbox.rs"]
 mod sandbox;
 #[path = "scenarios/stories.rs"]

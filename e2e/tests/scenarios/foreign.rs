@@ -27,6 +27,7 @@ pub(crate) async fn install(target: &Target) -> Result<Kinds> {
         if let Some(object) = definition.as_object_mut() {
             object.remove("status");
         }
+        stored_as_written(&mut definition);
         defined(target, &definition).await?;
     }
     until("the foreign kinds are served", SERVED_DEADLINE, async || {
@@ -40,6 +41,17 @@ pub(crate) async fn install(target: &Target) -> Result<Kinds> {
         }
     })
     .await
+}
+
+/// OpenKruise converts CloneSets by a webhook of its own. Where nobody answers it, the version that is stored loses what
+/// stands elsewhere in the version that everybody writes.
+fn stored_as_written(definition: &mut Value) {
+    if text(definition, "/metadata/name") != "clonesets.apps.kruise.io" {
+        return;
+    }
+    for version in definition["spec"]["versions"].as_array_mut().into_iter().flatten() {
+        version["storage"] = (text(version, "/name") == "v1alpha1").into();
+    }
 }
 
 /// Large definitions do not fit the annotation of kubectl apply; they are created once.
