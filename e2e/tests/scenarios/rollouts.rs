@@ -15,6 +15,8 @@ use crate::repository;
 mod clone_sets;
 #[path = "rollouts/deployments.rs"]
 mod deployments;
+#[path = "rollouts/faults.rs"]
+mod faults;
 #[path = "rollouts/person.rs"]
 mod person;
 
@@ -60,6 +62,12 @@ fn rollout(name: &str, source: Option<&str>, target: &str, plan: Value) -> Value
 /// Batches of these sizes.
 fn batches(sizes: &[i64]) -> Value {
     json!({"rolloutBatches": sizes.iter().map(|size| json!({"replicas": size})).collect::<Vec<_>>()})
+}
+
+/// Merges into the plan of a rollout.
+async fn applied_plan(cluster: &Cluster, name: &str, plan: Value) -> Result<()> {
+    let change = json!({"spec": {"rolloutPlan": plan}});
+    cluster.patch(OAM, "AppRollout", name, &change).await.map(|_| ())
 }
 
 /// Waits for a revision of the application.
