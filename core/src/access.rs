@@ -39,7 +39,9 @@ const fn rule(
 /// What the controllers need for their own work, in every namespace.
 pub const OWN: &[Rule] = &[
     // Finalizers and annotations are patched.
-    rule("core.oam.dev", &["applications", "approllouts"], &["get", "list", "watch", "patch"]),
+    rule("core.oam.dev", &["applications"], &["get", "list", "watch", "patch"]),
+    // An Application with a rollout plan has one of its own.
+    rule("core.oam.dev", &["approllouts"], READ_MAKE),
     // An Application of v1alpha2 becomes these.
     rule("core.oam.dev", &["applicationconfigurations", "components"], READ_MAKE),
     // A ComponentDefinition that describes its workload brings one of these.

@@ -30,6 +30,7 @@ mod scenarios {
     pub(crate) mod rollout_gates;
     mod rollout_reverts;
     pub(crate) mod rollouts;
+    pub(crate) mod rollouts_inline;
     mod rollouts_of_several;
     mod samples;
     mod scale;

@@ -221,6 +221,13 @@ impl AppFile {
             || annotation(annotations::APP_REVISION_ONLY) == Some("true")
     }
 
+    /// The plan by which it goes from one revision to the next; of an application that leaves its rollouts to others, it
+    /// means nothing.
+    pub fn rollout_plan(&self) -> Option<&Json> {
+        let plan = self.document.value().pointer("/spec/rolloutPlan").filter(|plan| !plan.is_null())?;
+        (self.era == Era::V1beta1 && !self.only_records()).then_some(plan)
+    }
+
     /// Does an application in the v1alpha2 form ask for a rollout, by annotation or by plan? Then every revision has a
     /// configuration of its own.
     pub fn rolls_out(&self) -> bool {
@@ -319,23 +326,31 @@ impl<'a> Parser<'a> {
         self.error(Code::NotSupported, path, format!("{what} is not supported yet"), None);
     }
 
-    /// The plan must be right; that nobody rolls out by it yet is told.
+    /// The plan must be right, and complete: nobody else fills it in.
     fn rollout_plan(&mut self, plan: &Json) {
-        for finding in crate::rollout::plan::check(plan) {
-            let path = format!("spec.rolloutPlan.{}", finding.path);
-            self.error(Code::WrongType, path.trim_end_matches('.'), finding.message, None);
+        let mut found = crate::rollout::plan::check(plan);
+        let has = |field: &str| !plan[field].is_null();
+        if plan.is_object() && !has("rolloutBatches") && !(has("targetSize") && has("numBatches")) {
+            found.push(crate::rollout::plan::Finding {
+                path: "rolloutBatches".to_owned(),
+                missing: true,
+                message: "a rollout plan needs batches: write rolloutBatches, or targetSize and numBatches"
+                    .to_owned(),
+            });
         }
-        let message = match self.era {
-            Era::V1beta1 => {
-                "the rollout plan is not executed yet: all pods are replaced as their workloads do it"
-            }
-            Era::V1alpha2 => {
+        for finding in found {
+            let path = format!("spec.rolloutPlan.{}", finding.path);
+            let code = if finding.missing { Code::MissingField } else { Code::WrongType };
+            self.error(code, path.trim_end_matches('.'), finding.message, None);
+        }
+        if self.era == Era::V1alpha2 {
+            let warning = Diagnostic::warning(
+                Code::NotSupported,
                 "the rollout plan is not executed yet: every revision has a configuration and workloads of its own, and \
-                 those of former revisions stay"
-            }
-        };
-        let warning = Diagnostic::warning(Code::NotSupported, message);
-        self.found.push(warning.at(self.document, "spec.rolloutPlan"));
+                 those of former revisions stay",
+            );
+            self.found.push(warning.at(self.document, "spec.rolloutPlan"));
+        }
     }
 
     fn metadata(&mut self) {

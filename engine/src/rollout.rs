@@ -10,6 +10,7 @@
 //! ```
 
 pub mod hooks;
+pub mod inline;
 pub mod lap;
 pub mod metrics;
 mod parts;
@@ -17,6 +18,7 @@ pub mod plan;
 pub mod pods;
 pub mod preview;
 pub mod progress;
+pub mod rest;
 pub mod revert;
 pub mod size;
 pub mod state;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::{Value as Json, json};
+use vela_crds::{AppRollout, AppRolloutStatus};
 
 use crate::diagnostic::Diagnostics;
 use crate::graph::Graph;
@@ -10,6 +11,7 @@ use crate::health::{self, ComponentHealth};
 use crate::manifest::Document;
 use crate::observed::{ObjectKey, Observed};
 use crate::render::Templates;
+use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
 
 /// What an application is doing.
@@ -19,6 +21,8 @@ pub enum Phase {
     Rendering,
     /// Objects are being applied, or are not healthy for the first time.
     RunningWorkflow,
+    /// A rollout replaces the former revision.
+    RollingOut,
     /// Everything is applied and healthy.
     Running,
     /// It was running, and is not healthy any more.
@@ -33,6 +37,7 @@ impl Phase {
         match self {
             Self::Rendering => "rendering",
             Self::RunningWorkflow => "runningWorkflow",
+            Self::RollingOut => "rollingOut",
             Self::Running => "running",
             Self::Unhealthy => "unhealthy",
             Self::Deleting => "deleting",
@@ -136,6 +141,8 @@ pub struct Status {
     applied: Vec<ObjectKey>,
     finished: bool,
     generation: Option<i64>,
+    /// The rollout of the application's own plan, as it is written.
+    rollout: Option<Json>,
 }
 
 impl Status {
@@ -181,6 +188,7 @@ impl Status {
             applied: Vec::new(),
             finished: false,
             generation: generation(application),
+            rollout: None,
         }
     }
 
@@ -208,6 +216,47 @@ impl Status {
             applied: Vec::new(),
             finished: true,
             generation: generation(graph.app_file().document()),
+            rollout: None,
+        }
+    }
+
+    /// The status of an application whose plan is carried out by an AppRollout, or was by one that is gone.
+    pub fn rolled(graph: &Graph, rollout: &AppRollout) -> Self {
+        let status = rollout.status.clone().unwrap_or_default();
+        let (phase, workflow) = match rest::rest(rollout) {
+            Some(Rest::Succeeded) => (Phase::Running, Condition::good(ConditionType::Workflow)),
+            Some(Rest::Failed(why)) => {
+                (Phase::Unhealthy, Condition::bad(ConditionType::Workflow, "RolloutFailed", why))
+            }
+            Some(Rest::Waits(why)) => {
+                (Phase::RollingOut, Condition::bad(ConditionType::Workflow, "RolloutWaits", why))
+            }
+            None => {
+                let doing = rest::doing(rollout);
+                (Phase::RollingOut, Condition::bad(ConditionType::Workflow, "RollingOut", doing))
+            }
+        };
+        let done = phase == Phase::Running;
+        let ready = match done {
+            true => Condition::good(ConditionType::Ready),
+            false => Condition::bad(ConditionType::Ready, workflow.reason, workflow.message.clone()),
+        };
+        let mut conditions: Vec<Condition> =
+            ConditionType::ORDER[..4].iter().copied().map(Condition::good).collect();
+        conditions.extend([workflow, ready]);
+        let mut services = Self::recorded(graph).services;
+        for service in &mut services {
+            service.health.healthy = done;
+            service.health.workload = health::Health { healthy: done, message: pods(&status, &service.name) };
+            service.applied = done;
+        }
+        Self {
+            phase,
+            conditions,
+            services,
+            finished: done,
+            rollout: serde_json::to_value(&status).ok(),
+            ..Self::recorded(graph)
         }
     }
 
@@ -221,6 +270,7 @@ impl Status {
             applied: Vec::new(),
             finished: false,
             generation: generation(application),
+            rollout: None,
         }
     }
 
@@ -278,6 +328,9 @@ impl Status {
         status["conditions"] = Json::Array(conditions);
         if let Some(generation) = self.generation {
             status["observedGeneration"] = json!(generation);
+        }
+        if let Some(rollout) = &self.rollout {
+            status["rollout"] = rollout.clone();
         }
         if let Some((name, number, hash)) = &self.revision {
             status["latestRevision"] = json!({"name": name, "revision": number, "revisionHash": hash});
@@ -420,7 +473,21 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         applied,
         finished,
         generation: generation(application),
+        rollout: None,
     }
+}
+
+/// How many pods of a component are new, in words; nothing before that is known.
+fn pods(status: &AppRolloutStatus, component: &str) -> String {
+    let status = &status.rollout;
+    let own = status.components.iter().find(|each| each.name == component);
+    let (total, ready) = match own {
+        Some(own) => (own.rollout_target_size, own.upgraded_ready_replicas),
+        None => (status.rollout_target_size, status.upgraded_ready_replicas),
+    };
+    total
+        .filter(|total| *total >= 0)
+        .map_or_else(String::new, |total| format!("{ready} of {total} pods are new and ready"))
 }
 
 fn service(graph: &Graph, index: usize, observed: &Observed, templates: &Templates) -> Service {

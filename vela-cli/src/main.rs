@@ -13,7 +13,6 @@ mod input;
 mod installation;
 mod offline;
 mod order;
-mod rolling;
 mod sandbox;
 mod screen;
 mod session;

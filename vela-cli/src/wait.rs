@@ -9,11 +9,11 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use vela_engine::rollout::rest::{Rest, doing, rest};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::health::Health;
-use crate::rolling::{Rest, doing, rest};
 use crate::screen::{BAD, BUSY, GOOD, Screen, styled};
 use crate::tree::{self, text};
 
@@ -94,6 +94,13 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
         bad.clone().find(|condition| FINAL_CONDITIONS.contains(&text(condition, "/type")))
     {
         return Verdict::Failed(told(condition));
+    }
+    let workflow = conditions.iter().find(|condition| text(condition, "/type") == "Workflow");
+    match (text(object, "/status/status"), workflow.map_or("", |found| text(found, "/reason"))) {
+        // A rollout that waits for a person has done what it was asked for.
+        ("rollingOut", "RolloutWaits") => return Verdict::Running,
+        (_, "RolloutFailed") => return Verdict::Failed(workflow.map(told).unwrap_or_default()),
+        _ => {}
     }
     match text(object, "/status/status") {
         "running" => Verdict::Running,

@@ -119,12 +119,16 @@ fn same_outputs(rendered: &Rendered) -> Vec<Cause> {
     causes
 }
 
-/// Nobody writes batches into the plan of an Application later.
+/// Nobody writes batches into the plan of an Application later but where their number and the size are told.
 fn batches(plan: &Value) -> Option<Cause> {
-    (plan.is_object() && plan["rolloutBatches"].is_null()).then(|| {
+    let is_missing = |field: &str| plan[field].is_null();
+    (plan.is_object()
+        && is_missing("rolloutBatches")
+        && (is_missing("targetSize") || is_missing("numBatches")))
+    .then(|| {
         Cause::required(
             "spec.rolloutPlan.rolloutBatches",
-            "the rollout plan must have batches; nobody fills them in",
+            "the rollout plan must have batches: write them, or targetSize and numBatches",
         )
     })
 }

@@ -6,6 +6,7 @@ mod composed;
 pub(crate) mod fetch;
 mod finalize;
 mod handover;
+mod inline;
 mod observe;
 pub(crate) mod owned;
 pub(crate) mod record;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
-use vela_crds::{Application, ApplicationConfiguration, finalizers, labels};
+use vela_crds::{AppRollout, Application, ApplicationConfiguration, finalizers, labels};
 use vela_engine::parse::Era;
 use vela_engine::render::processing;
 use vela_engine::revision::Previous;
@@ -58,6 +59,7 @@ pub(crate) struct Hands {
     revisions: Revisions,
     owned: OwnedKinds,
     configurations: Arc<Informer>,
+    rollouts: Arc<Informer>,
     templates: Arc<Templates>,
     quiet: Quiet,
     answers: ask::Known,
@@ -124,6 +126,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         configurations: context
             .cache
             .informer(Watch::full(ApiResource::erase::<ApplicationConfiguration>(&()))),
+        rollouts: context.cache.informer(Watch::full(ApiResource::erase::<AppRollout>(&()))),
         templates: Arc::new(Templates::default()),
         quiet: Quiet::default(),
         answers: ask::Known::default(),
@@ -131,18 +134,21 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
             .metadata_only(),
     };
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
-    let (interests, configurations) = (hands.interests.clone(), hands.configurations.clone());
+    let (interests, stored) =
+        (hands.interests.clone(), [&hands.configurations, &hands.rollouts].map(Arc::clone));
     let mut controller = Controller::new("application", hands).for_kind(&applications).workers(workers);
     owned.wake(controller.queue());
     interests.wake(controller.queue());
-    // What a configuration says is read from this copy, so this copy wakes.
-    controller = controller.watches(&configurations, |change| match change.initial {
-        true => Vec::new(),
-        false => {
-            let owner = |object| controller_owner(object, vela_crds::GROUP, "Application");
-            change.object().and_then(|object| owner(object)).into_iter().collect()
-        }
-    });
+    // What a configuration and a rollout say is read from these copies, so these copies wake.
+    for informer in &stored {
+        controller = controller.watches(informer, |change| match change.initial {
+            true => Vec::new(),
+            false => {
+                let owner = |object| controller_owner(object, vela_crds::GROUP, "Application");
+                change.object().and_then(|object| owner(object)).into_iter().collect()
+            }
+        });
+    }
     let users = applications.index_of_spec(|application| {
         let references = parse::references(&Document::from_object(to_json(application)));
         references.definitions.into_iter().map(|(_, name)| name).collect()
@@ -210,7 +216,11 @@ impl Reconciler for Hands {
             report::tell(&self.context.events, &application, &status, &warnings).await;
         }
         if complete && let Some(current) = status["latestRevision"]["name"].as_str() {
-            self.revisions.limit(&key, current).await;
+            let rollout = &status["rollout"];
+            let rolled =
+                ["lastTargetAppRevision", "LastSourceAppRevision"].map(|field| rollout[field].as_str());
+            let needed: Vec<&str> = [Some(current)].into_iter().chain(rolled).flatten().collect();
+            self.revisions.limit(&key, &needed).await;
         }
         if retry {
             return Err(Failure::retry(format!("application {key} is not applied; see its conditions")));
@@ -245,6 +255,11 @@ impl Hands {
         recorded.map_err(|error| Stopped::write(Revision, &error, error.source()))?;
         if graph.app_file().only_records() {
             return Ok((Status::recorded(&graph), Applied::default()));
+        }
+        if let Some(status) = inline::roll_out(self, application, &graph).await? {
+            // Former revisions go as they do after an application was applied.
+            let applied = Applied { complete: status.is_running(), ..Applied::default() };
+            return Ok((status, applied));
         }
         let by_configuration = graph.app_file().era() == Era::V1alpha2;
         let generation = application.metadata.generation;

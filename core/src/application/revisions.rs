@@ -63,6 +63,17 @@ impl Revisions {
         Previous::of(application).into_iter().chain(stored).collect()
     }
 
+    /// The newest revision of this content.
+    pub(crate) fn with_content(&self, key: &Key, hash: &str) -> Option<String> {
+        let found = self.of(key).into_iter().rev().find(|(_, object)| content(object) == Some(hash));
+        found.and_then(|(_, object)| object.metadata.name.clone())
+    }
+
+    /// Has the revision of that name this content?
+    pub(crate) fn has_content(&self, key: &Key, hash: &str) -> bool {
+        self.known.get(key).is_some_and(|known| content(&known) == Some(hash))
+    }
+
     /// Record the revision if it is not recorded yet.
     pub(crate) async fn record(&self, application: &DynamicObject, revision: &Revision) -> Result<(), Error> {
         let identity = revision.identity();
@@ -120,13 +131,12 @@ impl Revisions {
         }
     }
 
-    /// Delete the oldest revisions beyond the limit; never the current one. A failure costs only space.
-    pub(crate) async fn limit(&self, application: &Key, current: &str) {
-        let old: Vec<_> = self
-            .of(application)
-            .into_iter()
-            .filter(|(_, object)| object.metadata.name.as_deref() != Some(current))
-            .collect();
+    /// Delete the oldest revisions beyond the limit; never one that is needed. A failure costs only space.
+    pub(crate) async fn limit(&self, application: &Key, needed: &[&str]) {
+        let is_needed = |object: &DynamicObject| {
+            object.metadata.name.as_deref().is_some_and(|name| needed.contains(&name))
+        };
+        let old: Vec<_> = self.of(application).into_iter().filter(|(_, object)| !is_needed(object)).collect();
         let excess = old.len().saturating_sub(self.context.options.application_revision_limit);
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.context.client.clone(), &application.namespace, &self.resource);
@@ -176,7 +186,10 @@ fn belongs(revision: &DynamicObject, application: &DynamicObject) -> bool {
     owners.is_empty() || owners.iter().any(|owner| Some(&owner.uid) == application.metadata.uid.as_ref())
 }
 
+fn content(revision: &DynamicObject) -> Option<&str> {
+    revision.metadata.labels.as_ref()?.get(labels::APP_REVISION_HASH).map(String::as_str)
+}
+
 fn same(stored: &DynamicObject, hash: &str, name: &str) -> Result<(), Error> {
-    let stored = stored.metadata.labels.as_ref().and_then(|labels| labels.get(labels::APP_REVISION_HASH));
-    if stored.map(String::as_str) == Some(hash) { Ok(()) } else { Err(Error::Taken(name.to_owned())) }
+    if content(stored) == Some(hash) { Ok(()) } else { Err(Error::Taken(name.to_owned())) }
 }

@@ -161,12 +161,13 @@ pub(super) fn application(hands: &Hands, key: &Key) -> Result<Arc<DynamicObject>
     let found = hands.applications.get(key).filter(|found| found.metadata.deletion_timestamp.is_none());
     let found = found.ok_or_else(|| format!("Application {key} is not there, or goes"))?;
     let marked = found.metadata.annotations.as_ref();
-    if marked.is_some_and(|all| all.contains_key(annotations::ROLLOUT_TEMPLATE)) {
+    let marked = marked.is_some_and(|all| all.contains_key(annotations::ROLLOUT_TEMPLATE));
+    if marked || !found.data["spec"]["rolloutPlan"].is_null() {
         return Ok(found);
     }
     Err(format!(
         "Application {key} applies its workloads itself, at once: a rollout needs the annotation {}: \"true\" on it, and \
-         then revisions are recorded only, until a rollout goes to them",
+         then revisions are recorded only, until a rollout goes to them; or write spec.rolloutPlan into the application",
         annotations::ROLLOUT_TEMPLATE
     ))
 }

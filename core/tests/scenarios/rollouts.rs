@@ -310,11 +310,16 @@ pub(super) fn watch_pods(api: kube::Api<kube::api::DynamicObject>) -> Watched {
     let task = tokio::spawn(async move {
         loop {
             if let Ok(all) = api.list(&Default::default()).await {
-                let sum = |part: &str, field: &str| -> i64 {
-                    all.iter().map(|each| each.data[part][field].as_i64().unwrap_or(0)).sum()
+                let number = |value: &Value| value.as_i64().unwrap_or(0);
+                let ready = all.iter().map(|each| number(&each.data["status"]["readyReplicas"])).sum();
+                // One that waits for its rollout makes no pods, whatever it wants.
+                let wanted = |spec: &Value, status: &Value| match spec["paused"] == true {
+                    true => number(&status["replicas"]),
+                    false => number(&spec["replicas"]),
                 };
-                low.fetch_min(sum("status", "readyReplicas"), Ordering::SeqCst);
-                high.fetch_max(sum("spec", "replicas"), Ordering::SeqCst);
+                let wanted = all.iter().map(|each| wanted(&each.data["spec"], &each.data["status"])).sum();
+                low.fetch_min(ready, Ordering::SeqCst);
+                high.fetch_max(wanted, Ordering::SeqCst);
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

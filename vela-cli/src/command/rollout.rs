@@ -4,23 +4,23 @@ mod history;
 mod plan;
 mod watch;
 
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use vela_crds::{AppRollout, AppRolloutStatus};
 use vela_engine::rollout::progress::{At, Progress};
 use vela_engine::rollout::state::{State, batch_name};
-use vela_engine::rollout::{progress, state};
+use vela_engine::rollout::{progress, rest, state};
 
 use crate::args::{Format, Global, Rollout};
 use crate::cluster::{Cluster, FIELD_MANAGER};
 use crate::error::{Error, Result};
-use crate::rolling;
 use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, Screen, data, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 
 const API_VERSION: &str = "core.oam.dev/v1beta1";
 const KIND: &str = "AppRollout";
+const APPLICATION: &str = "Application";
 /// Columns of a bar.
 const BAR: i64 = 20;
 
@@ -51,8 +51,8 @@ async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> R
             };
             let rollout = find(cluster, name).await?;
             show(&rollout, *output, screen)?;
-            match rolling::rest(&rollout).filter(|_| *watch) {
-                Some(rolling::Rest::Failed(why)) => {
+            match rest::rest(&rollout).filter(|_| *watch) {
+                Some(rest::Rest::Failed(why)) => {
                     Err(Error::user(format!("rollout {name} failed: {why}")).into())
                 }
                 _ => watched,
@@ -120,7 +120,9 @@ pub(crate) fn read(object: DynamicObject) -> Result<AppRollout> {
 
 /// Turns a rollout round: its target becomes the source. Nothing holds it up on the way back.
 async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> {
-    let spec = find(cluster, name).await?.spec;
+    let rollout = find(cluster, name).await?;
+    let application = application_of(&rollout).map(str::to_owned);
+    let spec = rollout.spec;
     let Some(source) = spec.source_app_revision_name.filter(|source| !source.is_empty()) else {
         let message =
             format!("rollout {name} came from no revision: it only scales {}", spec.target_app_revision_name);
@@ -129,14 +131,51 @@ async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> 
             .into());
     };
     let target = spec.target_app_revision_name;
-    let back = json!({
-        "targetAppRevisionName": source,
-        "sourceAppRevisionName": target,
-        "rolloutPlan": {"paused": null, "batchPartition": null},
-    });
-    change(cluster, name, back).await?;
-    screen.say(&format!("Rollout {name} goes back from {target} to {source}."));
+    match application {
+        Some(application) => restore(cluster, &application, &source).await?,
+        None => {
+            let back = json!({
+                "targetAppRevisionName": source,
+                "sourceAppRevisionName": target,
+                "rolloutPlan": {"paused": null, "batchPartition": null},
+            });
+            change(cluster, name, back).await?;
+        }
+    }
+    screen.say(&format!("Rollout {name} goes back from {target} to {source}: {}", follow(name)));
     Ok(())
+}
+
+/// The Application by whose plan it rolls out; such a rollout follows the Application in everything.
+fn application_of(rollout: &AppRollout) -> Option<&str> {
+    let owners = rollout.metadata.owner_references.iter().flatten();
+    let mut owners = owners.filter(|owner| owner.controller == Some(true) && owner.kind == APPLICATION);
+    owners.next().map(|owner| owner.name.as_str())
+}
+
+/// Gives an Application the content of one of its revisions, and lets its plan go on.
+async fn restore(cluster: &Cluster, name: &str, revision: &str) -> Result<()> {
+    let stored = cluster.get(API_VERSION, "ApplicationRevision", None, revision).await?;
+    let spec = stored.and_then(|stored| stored.data.pointer("/spec/application/spec").cloned());
+    let Some(mut spec) = spec else {
+        let message =
+            format!("ApplicationRevision {revision} is not there any more, so its content is not known");
+        return Err(Error::user(message).hint("apply the former manifest of the application").into());
+    };
+    let Some(mut live) = cluster.get(API_VERSION, APPLICATION, None, name).await? else {
+        return Err(Error::user(format!("Application {name} is not there any more")).into());
+    };
+    spec["rolloutPlan"] = live.data["spec"]["rolloutPlan"].clone();
+    for held in ["paused", "batchPartition"] {
+        if let Some(plan) = spec["rolloutPlan"].as_object_mut() {
+            plan.remove(held);
+        }
+    }
+    live.data["spec"] = spec;
+    let api = cluster.api(API_VERSION, APPLICATION, None).await?;
+    let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+    let replaced = api.replace(name, &params, &live).await;
+    replaced.map(drop).map_err(|error| cluster.failure(&format!("change {APPLICATION} {name}"), &error))
 }
 
 fn plan_of(plan: Value) -> Value {
@@ -145,12 +184,16 @@ fn plan_of(plan: Value) -> Value {
 
 async fn change(cluster: &Cluster, name: &str, spec: Value) -> Result<()> {
     // A namesake that does not exist is told as such, and not as a failed patch.
-    find(cluster, name).await?;
-    let api = cluster.api(API_VERSION, KIND, None).await?;
+    let rollout = find(cluster, name).await?;
+    let (kind, name) = match application_of(&rollout) {
+        Some(application) => (APPLICATION, application),
+        None => (KIND, name),
+    };
+    let api = cluster.api(API_VERSION, kind, None).await?;
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     let patch = json!({ "spec": spec });
     let patched = api.patch(name, &params, &Patch::Merge(&patch)).await;
-    patched.map(drop).map_err(|error| cluster.failure(&format!("change {KIND} {name}"), &error))
+    patched.map(drop).map_err(|error| cluster.failure(&format!("change {kind} {name}"), &error))
 }
 
 fn source(rollout: &AppRollout) -> Option<&str> {
@@ -188,10 +231,10 @@ pub(crate) fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) ->
     if spec.rollout_plan.paused {
         say("Paused", &styled(BUSY, "yes: `vela rollout resume` lets it go on"));
     }
-    match rolling::rest(rollout) {
-        Some(rolling::Rest::Waits(what)) => say("Waits", &styled(BUSY, &what)),
-        _ if rolling::problem(&status, now).is_empty() => {}
-        _ => say("Why", &styled(BAD, rolling::problem(&status, now))),
+    match rest::rest(rollout) {
+        Some(rest::Rest::Waits(what)) => say("Waits", &styled(BUSY, &what)),
+        _ if rest::problem(&status, now).is_empty() => {}
+        _ => say("Why", &styled(BAD, rest::problem(&status, now))),
     }
     out.push('\n');
     out.push_str(&batches(rollout));

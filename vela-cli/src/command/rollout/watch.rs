@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use vela_engine::rollout::rest::{doing, rest};
+
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use crate::rolling::{doing, rest};
 use crate::screen::Screen;
 
 /// How often it is looked at.

@@ -2,7 +2,8 @@
 
 use vela_crds::rollout_plan::{BatchRollingState, RollingState};
 use vela_crds::{AppRollout, AppRolloutStatus, Conditioned as _, condition};
-use vela_engine::rollout::state::{self, BATCH_PAUSED, State};
+
+use super::state::{self, BATCH_PAUSED, State};
 
 /// What conditions say of a turn that somebody asked for.
 const MODIFIED: &str = "Rollout Spec is modified";
@@ -10,7 +11,7 @@ const DELETED: &str = "Rollout is being deleted";
 
 /// Where nothing moves until somebody does something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub enum Rest {
     /// It is over, and the target is there.
     Succeeded,
     /// It waits for a person: for what, and how to go on.
@@ -20,7 +21,7 @@ pub(crate) enum Rest {
 }
 
 /// How it rests; nothing while it moves, or has not seen yet where to go.
-pub(crate) fn rest(rollout: &AppRollout) -> Option<Rest> {
+pub fn rest(rollout: &AppRollout) -> Option<Rest> {
     let status = rollout.status.as_ref()?;
     let spec = &rollout.spec;
     let named = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
@@ -60,7 +61,7 @@ pub(crate) fn rest(rollout: &AppRollout) -> Option<Rest> {
 }
 
 /// What it does at the moment, in a line.
-pub(crate) fn doing(rollout: &AppRollout) -> String {
+pub fn doing(rollout: &AppRollout) -> String {
     let Some(status) = &rollout.status else { return "no controller has looked at it yet".to_owned() };
     let now = State::of(&status.rollout);
     let batches = rollout.spec.rollout_plan.rollout_batches.as_ref().map_or(0, Vec::len);
@@ -77,7 +78,7 @@ pub(crate) fn doing(rollout: &AppRollout) -> String {
 }
 
 /// What the state that the rollout is in says against going on.
-pub(crate) fn problem(status: &AppRolloutStatus, now: State) -> &str {
+pub fn problem(status: &AppRolloutStatus, now: State) -> &str {
     let is_false = |type_: &str| {
         let found = status.condition(type_).filter(|found| found.status == condition::status::FALSE);
         found.and_then(|found| found.message.as_deref())

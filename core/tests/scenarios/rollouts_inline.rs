@@ -1,0 +1,151 @@
+//! Applications with a rollout plan of their own: the first revision at once, every later one in batches, and back.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::{Value, json};
+
+use super::rollouts::{OAM, has, has_no_owner, watch_pods};
+use super::world::{World, application, until, until_or, web};
+
+fn sized(name: &str, image: &str) -> Value {
+    let mut component = web(name, image);
+    component["properties"]["replicas"] = json!(4);
+    component
+}
+
+fn planned(plan: Value) -> Value {
+    let mut shop = application("shop", &[sized("front", "nginx:1"), sized("back", "nginx:1")]);
+    shop["spec"]["rolloutPlan"] = plan;
+    shop
+}
+
+async fn image(world: &World, image: &str) {
+    let spec = json!({"components": [sized("front", image), sized("back", image)]});
+    world.patch(OAM, "Application", "shop", json!({ "spec": spec })).await;
+}
+
+async fn plan(world: &World, plan: Value) {
+    world.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": plan}})).await;
+}
+
+/// The status once the application runs this revision, or waits on the way to it.
+async fn reached(world: &World, revision: &str, phase: &str, reason: &str) -> Value {
+    let what = format!("{revision} is {phase}, {reason}");
+    let found = until_or(
+        &what,
+        || world.get(OAM, "Application", "shop"),
+        |found| {
+            let status = &found.as_ref().unwrap()["status"];
+            let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+            status["status"] == phase
+                && status["latestRevision"]["name"] == revision
+                && conditions.iter().any(|each| each["type"] == "Workflow" && each["reason"] == reason)
+        },
+    )
+    .await;
+    found.unwrap()["status"].clone()
+}
+
+fn halves() -> Value {
+    json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "100%"}], "batchPartition": 0})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_with_a_plan_reaches_its_revisions_in_batches() {
+    let world = World::new().await;
+    world.create(planned(halves())).await;
+    reached(&world, "shop-v1", "running", "Available").await;
+    has(&world, "front", 4).await;
+    assert!(world.get(OAM, "AppRollout", "shop").await.is_none(), "there is nothing to come from");
+    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    image(&world, "nginx:2").await;
+    let held = reached(&world, "shop-v2", "rollingOut", "RolloutWaits").await;
+    assert!(held["conditions"].to_string().contains("vela rollout promote shop"), "{held:#}");
+    assert_eq!(held["rollout"]["rollingState"], "rollingInBatches");
+    for name in ["front", "front-v2", "back", "back-v2"] {
+        has(&world, name, 2).await;
+    }
+    world.quiet().await;
+    plan(&world, json!({"batchPartition": null})).await;
+    let done = reached(&world, "shop-v2", "running", "Available").await;
+    assert_eq!(done["services"][0]["message"], "4 of 4 pods are new and ready", "{done:#}");
+    for name in ["front-v2", "back-v2"] {
+        has(&world, name, 4).await;
+        assert!(has_no_owner(&world.deployment(name).await.unwrap()));
+    }
+    world.quiet().await;
+    // Back to the content of the first: a revision of its own, and the workloads that it had.
+    image(&world, "nginx:1").await;
+    reached(&world, "shop-v3", "running", "Available").await;
+    has(&world, "front", 4).await;
+    has(&world, "front-v2", 0).await;
+    assert!(world.deployment("front-v3").await.is_none());
+    watched.task.abort();
+    let (fewest, most) = (watched.fewest.load(Ordering::SeqCst), watched.most.load(Ordering::SeqCst));
+    assert!(fewest >= 8 && most <= 8 + 4, "{fewest} pods were ready, {most} were wanted");
+    world.delete(OAM, "Application", "shop").await;
+    until("everything is gone", || async {
+        world.get(OAM, "AppRollout", "shop").await.is_none()
+            && world.list("apps/v1", "Deployment").await.is_empty()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_did_not_fit_is_tried_again_when_it_is_changed() {
+    let world = World::new().await;
+    world.create(planned(json!({"rolloutBatches": [{"replicas": 3}, {"replicas": 3}]}))).await;
+    reached(&world, "shop-v1", "running", "Available").await;
+    image(&world, "nginx:2").await;
+    let failed = reached(&world, "shop-v2", "unhealthy", "RolloutFailed").await;
+    assert!(failed["conditions"].to_string().contains("batch size mismatch"), "{failed:#}");
+    has(&world, "front", 4).await;
+    plan(&world, json!({"rolloutBatches": [{"replicas": 1}, {"replicas": 3}]})).await;
+    reached(&world, "shop-v2", "running", "Available").await;
+    has(&world, "front-v2", 4).await;
+    has(&world, "front", 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
+    let world = World::new().await;
+    world.create(planned(halves())).await;
+    reached(&world, "shop-v1", "running", "Available").await;
+    image(&world, "nginx:2").await;
+    reached(&world, "shop-v2", "rollingOut", "RolloutWaits").await;
+    image(&world, "nginx:3").await;
+    reached(&world, "shop-v3", "rollingOut", "RolloutWaits").await;
+    plan(&world, json!({"batchPartition": null})).await;
+    reached(&world, "shop-v3", "running", "Available").await;
+    has(&world, "front-v3", 4).await;
+    for name in ["front", "front-v2", "back", "back-v2"] {
+        has(&world, name, 0).await;
+    }
+    // Without a plan it applies its workloads itself again.
+    world.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": null}})).await;
+    has(&world, "front", 4).await;
+    until("the rollout is gone", || async { world.get(OAM, "AppRollout", "shop").await.is_none() }).await;
+    until("what the rollouts made is gone", || async {
+        world.list("apps/v1", "Deployment").await.len() == 2
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namesake_of_somebody_else_is_left_alone() {
+    let world = World::new().await;
+    let other = json!({"apiVersion": OAM, "kind": "AppRollout", "metadata": {"name": "shop"},
+        "spec": {"targetAppRevisionName": "other-v1", "rolloutPlan": {}}});
+    world.create(other).await;
+    world.create(planned(halves())).await;
+    let told = until_or(
+        "it is told",
+        || world.get(OAM, "Application", "shop"),
+        |found| found.as_ref().unwrap()["status"]["conditions"].to_string().contains("AppRollout"),
+    )
+    .await
+    .unwrap();
+    assert!(told["status"]["conditions"].to_string().contains("not this application's"), "{told:#}");
+    let kept = world.get(OAM, "AppRollout", "shop").await.unwrap();
+    assert_eq!(kept["spec"]["targetAppRevisionName"], "other-v1");
+}
