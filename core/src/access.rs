@@ -76,11 +76,11 @@ pub const OWN: &[Rule] = &[
     rule("core.oam.dev", &["applicationrevisions", "definitionrevisions"], READ_KEEP),
     rule("core.oam.dev", &["resourcetrackers"], &["get", "list", "watch", "create", "update", "delete"]),
     // The status of an Autoscaler is not a subresource.
-    rule("standard.oam.dev", &["autoscalers"], &["get", "list", "watch", "patch"]),
+    rule("standard.oam.dev", &["autoscalers", "rollouttraits"], &["get", "list", "watch", "patch"]),
     rule("standard.oam.dev", &["metricstraits", "podspecworkloads", "routes"], READ),
     rule(
         "standard.oam.dev",
-        &["metricstraits/status", "podspecworkloads/status", "routes/status"],
+        &["metricstraits/status", "podspecworkloads/status", "rollouttraits/status", "routes/status"],
         &["patch"],
     ),
     rule("apps", &["controllerrevisions"], READ_KEEP),
@@ -112,6 +112,7 @@ pub const OWN: &[Rule] = &[
             "autoscalers/finalizers",
             "metricstraits/finalizers",
             "podspecworkloads/finalizers",
+            "rollouttraits/finalizers",
             "routes/finalizers",
         ],
         &["update"],
@@ -147,7 +148,11 @@ pub const WEBHOOKS: &[Rule] = &[
 /// them: who may bind what the controller may do has all its rights.
 pub const MADE: &[Rule] = &[
     rule("core.oam.dev", &["containerizedworkloads", "manualscalertraits"], READ_MAKE),
-    rule("standard.oam.dev", &["autoscalers", "metricstraits", "podspecworkloads", "routes"], READ_MAKE),
+    rule(
+        "standard.oam.dev",
+        &["autoscalers", "metricstraits", "podspecworkloads", "rollouttraits", "routes"],
+        READ_MAKE,
+    ),
     rule("apps", &["deployments", "statefulsets", "daemonsets"], READ_MAKE),
     rule("batch", &["jobs", "cronjobs"], READ_MAKE),
     rule(

@@ -29,6 +29,7 @@ mod scenarios {
     pub(crate) mod rights;
     pub(crate) mod rollout_gates;
     mod rollout_reverts;
+    pub(crate) mod rollout_traits;
     pub(crate) mod rollouts;
     pub(crate) mod rollouts_inline;
     mod rollouts_of_several;

@@ -69,7 +69,7 @@ pub use rollout_plan::{
 pub use schematic::{DefinitionStatus, DefinitionStatusTexts, Schematic};
 pub use scope_definition::{ScopeDefinition, ScopeDefinitionSpec};
 pub use service_binding::{ServiceBinding, ServiceBindingSpec};
-pub use standard::{Autoscaler, MetricsTrait, PodSpecWorkload, RolloutTrait, Route};
+pub use standard::{Autoscaler, MetricsTrait, PodSpecWorkload, RolloutTrait, RolloutTraitStatus, Route};
 pub use trait_definition::{TraitDefinition, TraitDefinitionSpec};
 pub use workflow_step_definition::{WorkflowStepDefinition, WorkflowStepDefinitionSpec};
 pub use workload_definition::{WorkloadDefinition, WorkloadDefinitionSpec};

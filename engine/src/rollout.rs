@@ -13,6 +13,7 @@ pub mod hooks;
 pub mod inline;
 pub mod lap;
 pub mod metrics;
+pub mod named;
 mod parts;
 pub mod plan;
 pub mod pods;

@@ -3,8 +3,8 @@
 //!
 //! It is the rollout from the target to the source, by the same laps. In the end it has failed; one that is deleted goes then.
 
-use vela_crds::AppRolloutStatus;
 use vela_crds::rollout_plan::RollingState;
+use vela_crds::{AppRolloutStatus, RolloutStatus};
 use vela_engine::rollout::revert::{WAITS_AT_MOST_SECONDS, is_half_way, waits};
 use vela_engine::rollout::{Event, Input, Note, State};
 use vela_runtime::clock;
@@ -30,7 +30,7 @@ impl Leaving {
         let can = self.goes_back && last.source.is_some() && state.rolling != RollingState::RolloutDeleting;
         if can && status.rollout.revert.is_none() && is_half_way(state) {
             let why = "the rollout is deleted half-way, and revertOnDelete is true".to_owned();
-            take(status, &Input::Revert { why, since: clock::now() }, told);
+            take(&mut status.rollout, &Input::Revert { why, since: clock::now() }, told);
             told.notes.push(Note {
                 warning: false,
                 reason: "Rollout Reverting",
@@ -55,18 +55,18 @@ pub(super) fn between(status: &AppRolloutStatus, forward: &Between) -> Between {
 }
 
 /// Has the way back waited too long for something that is not there?
-pub(super) fn is_late(status: &AppRolloutStatus) -> bool {
-    let since = status.rollout.revert.as_ref().map(|revert| revert.since.0);
+pub(super) fn is_late(status: &RolloutStatus) -> bool {
+    let since = status.revert.as_ref().map(|revert| revert.since.0);
     since.is_some_and(|since| clock::now().duration_since(since).as_secs() >= WAITS_AT_MOST_SECONDS)
 }
 
 /// The same, before the first batch: from then on each batch has a deadline of its own.
-pub(super) fn is_stuck(status: &AppRolloutStatus) -> bool {
-    waits(State::of(&status.rollout)) && is_late(status)
+pub(super) fn is_stuck(status: &RolloutStatus) -> bool {
+    waits(State::of(status)) && is_late(status)
 }
 
 /// The rollout ends as it stands, and says why it could not go back.
-pub(super) fn give_up(status: &mut AppRolloutStatus, is_leaving: bool, why: &str, told: &mut Told) {
+pub(super) fn give_up(status: &mut RolloutStatus, is_leaving: bool, why: &str, told: &mut Told) {
     let message = format!("the rollout cannot go back to its source and ends as it stands: {why}");
     told.notes.push(Note { warning: true, reason: "Revert Given Up", message: message.clone() });
     match is_leaving {

@@ -1,23 +1,19 @@
 //! One lap, carried out: revisions located, the next step decided, hooks asked, writes made, the status stored.
 
-use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
+use kube::api::DynamicObject;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus};
-use vela_engine::Secrets;
-use vela_engine::rollout::lap::{Ended, World, lap};
+use vela_engine::rollout::lap::{World, lap};
 use vela_engine::rollout::state::{self};
-use vela_engine::rollout::{Event, Input, Lap, Owner, Part, State, Write};
-use vela_runtime::apply::explain;
+use vela_engine::rollout::{Event, Input, Lap, Part, State};
 use vela_runtime::interest::Look;
 use vela_runtime::{Failure, Key, clock};
 
 use super::locate::{self, Located, Missing};
 use super::stage::{self, Stage, Unready};
-use super::{Between, Hands, LOOK_AGAIN, Step, Told, back, happens, hooks, metrics, release};
+use super::{Between, Hands, LOOK_AGAIN, Step, Told, back, happens, release, step};
 use crate::application::owned::Application;
 use crate::author::Acting;
-use crate::context::FIELD_MANAGER;
 
 /// What one lap works on.
 pub(super) struct Work<'a> {
@@ -43,8 +39,8 @@ pub(super) async fn carry(
         Ok(located) => located,
         Err(Missing::Revision(_)) if is_releasing => {
             // What it holds is found by the hold itself.
-            release::sweep(hands, work.key, work.live).await.map_err(Failure::retry)?;
-            happens(&mut status, Event::Finalized, &mut told);
+            release::sweep(&hands.context, work.key, work.live).await.map_err(Failure::retry)?;
+            happens(&mut status.rollout, Event::Finalized, &mut told);
             return hands.store(work.live, &status, told).await;
         }
         Err(Missing::Revision(why)) if work.between.is_back => {
@@ -83,7 +79,7 @@ pub(super) async fn carry(
             Err(Unready::Behind) => return Ok(Step::LookAgain),
             Err(Unready::Wrong(why)) => return wait(hands, work, status, told, why).await,
         }
-        happens(&mut status, Event::AppLocated, &mut told);
+        happens(&mut status.rollout, Event::AppLocated, &mut told);
         if !work.between.is_back {
             remember(&mut status, work.between);
         }
@@ -93,10 +89,10 @@ pub(super) async fn carry(
     if decided.is_still() && told.effects.is_empty() {
         return Ok(Step::Rest(None));
     }
-    let decided = measured(hands, work, &acting, &told.secrets, decided).await;
+    let decided = step::measured(&hands.context, &acting, &work.key.namespace, &told.secrets, decided).await;
     let seconds_left = decided.seconds_left;
     let ended_waiting = decided.waits_for.clone();
-    let Some(ended) = run(hands, &look, &acting, &work.key.namespace, decided).await else {
+    let Some(ended) = step::run(&hands.context, &look, &acting, &work.key.namespace, decided).await else {
         return Ok(Step::LookAgain);
     };
     let before = (State::of(&status.rollout), status.rollout.current_batch);
@@ -123,7 +119,7 @@ pub(super) async fn carry(
         remember(&mut status, wanted);
     }
     let goes_on = before != (after, status.rollout.current_batch);
-    if !goes_on && work.between.is_back && back::is_stuck(&status) {
+    if !goes_on && work.between.is_back && back::is_stuck(&status.rollout) {
         let why = ended_waiting.unwrap_or_default();
         return give_up(hands, work, status, told, &why).await;
     }
@@ -149,7 +145,7 @@ async fn give_up(
     mut told: Told,
     why: &str,
 ) -> Result<Step, Failure> {
-    back::give_up(&mut status, work.wanted.is_none(), why, &mut told);
+    back::give_up(&mut status.rollout, work.wanted.is_none(), why, &mut told);
     hands.store(work.live, &status, told).await
 }
 
@@ -161,7 +157,7 @@ async fn wait(
     mut told: Told,
     why: String,
 ) -> Result<Step, Failure> {
-    if work.between.is_back && back::is_late(&status) {
+    if work.between.is_back && back::is_late(&status.rollout) {
         return give_up(hands, work, status, told, &why).await;
     }
     let (next, effects) = state::next(&status.rollout, &Input::Retry(why));
@@ -189,7 +185,7 @@ async fn decide(
             _ => Default::default(),
         });
     }
-    let owner = owner(work.live);
+    let owner = step::owner(work.live);
     let keys: Vec<_> = located.parts.iter().map(|part| part.target.template.key()).collect();
     let parts = located.parts.iter().zip(&keys).zip(&watched).map(|((part, key), (makers, pods))| Part {
         component: &part.component,
@@ -211,87 +207,4 @@ async fn decide(
         generation: work.live.metadata.generation.unwrap_or_default(),
         now: clock::now(),
     }))
-}
-
-/// The lap with the metrics that it wants to know.
-async fn measured(hands: &Hands, work: &Work<'_>, acting: &Acting, secrets: &Secrets, lap: Lap) -> Lap {
-    if lap.measurements.is_empty() {
-        return lap;
-    }
-    let mut readings = metrics::measure(hands, acting, &work.key.namespace, &lap.measurements).await;
-    for reading in &mut readings {
-        // What a lap is told stands in the status, and not only in conditions.
-        reading.query = reading.query.as_deref().map(|query| secrets.hide(query).into_owned());
-        if let Err(why) = &mut reading.value {
-            *why = secrets.hide(why).into_owned();
-        }
-    }
-    lap.measured(&readings)
-}
-
-/// Who holds the workloads.
-fn owner(live: &DynamicObject) -> Owner {
-    let types = live.types.clone().unwrap_or_default();
-    Owner {
-        api_version: types.api_version,
-        kind: types.kind,
-        namespace: live.metadata.namespace.clone().unwrap_or_default(),
-        name: live.metadata.name.clone().unwrap_or_default(),
-        uid: live.metadata.uid.clone().unwrap_or_default(),
-    }
-}
-
-/// Hooks before, writes, hooks after; nothing when another writer was faster, and all of it is decided anew.
-async fn run(hands: &Hands, look: &Look, acting: &Acting, namespace: &str, lap: Lap) -> Option<Ended> {
-    if let Err(why) = hooks::call(&hands.context.outbound, &lap.before).await {
-        return Some(lap.hook_failed(&why));
-    }
-    for write in lap.writes.clone() {
-        match write_one(hands, look, acting, namespace, &write).await {
-            Ok(()) => {}
-            Err(kube::Error::Api(status)) if status.code == 409 => return None,
-            Err(error) => {
-                let (Write::Patch { object, .. } | Write::Delete { object, .. }) = &write;
-                return Some(lap.write_failed(object, &acting.told_of(&error)));
-            }
-        }
-    }
-    if let Err(why) = hooks::call(&hands.context.outbound, &lap.after).await {
-        return Some(lap.hook_failed(&why));
-    }
-    Some(lap.succeeded())
-}
-
-/// One write; an object that is not there any more needs none.
-async fn write_one(
-    hands: &Hands,
-    look: &Look,
-    acting: &Acting,
-    namespace: &str,
-    write: &Write,
-) -> Result<(), kube::Error> {
-    let (Write::Patch { object, .. } | Write::Delete { object, .. }) = write;
-    let kind = hands.context.discovery.resolve(&object.api_version, &object.kind).await;
-    let kind = kind.map_err(|error| kube::Error::Service(Box::new(error)))?;
-    let api: Api<DynamicObject> = kind.api(acting.client(), namespace);
-    let done = match write {
-        Write::Patch { patch, .. } => {
-            let params =
-                PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-            api.patch(&object.name, &params, &Patch::Merge(patch)).await.map(|written| look.observe(&written))
-        }
-        Write::Delete { uid, .. } => {
-            let preconditions = Some(Preconditions { uid: Some(uid.clone()), resource_version: None });
-            let params = DeleteParams { preconditions, ..DeleteParams::default() };
-            api.delete(&object.name, &params).await.map(|_| ())
-        }
-    };
-    match done {
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        Err(error) => {
-            tracing::debug!(%object, error = explain(&error), "a write of a rollout failed");
-            Err(error)
-        }
-        Ok(()) => Ok(()),
-    }
 }

@@ -8,28 +8,28 @@ use vela_engine::rollout::metrics::{
 };
 use vela_runtime::apply::explain;
 
-use super::Hands;
 use crate::application::fetch::json;
 use crate::author::Acting;
+use crate::context::Context;
 use crate::outbound::shown;
 
 /// One reading for each measurement, in their order. Each takes at most the time of one outbound request.
 pub(super) async fn measure(
-    hands: &Hands,
+    context: &Context,
     acting: &Acting,
     namespace: &str,
     due: &[Measurement],
 ) -> Vec<Reading> {
-    join_all(due.iter().map(|measurement| one(hands, acting, namespace, measurement))).await
+    join_all(due.iter().map(|measurement| one(context, acting, namespace, measurement))).await
 }
 
-async fn one(hands: &Hands, acting: &Acting, namespace: &str, measurement: &Measurement) -> Reading {
+async fn one(context: &Context, acting: &Acting, namespace: &str, measurement: &Measurement) -> Reading {
     let failed = |why: String| Reading { query: None, value: Err(why) };
     let question = match &measurement.origin {
         Origin::Inline(question) => Ok(question.clone()),
         Origin::Nowhere(why) => Err(why.clone()),
         Origin::Template { api_version, kind, name } => {
-            let read = of_template(hands, acting, (api_version, kind), namespace, name).await;
+            let read = of_template(context, acting, (api_version, kind), namespace, name).await;
             read.map_err(|why| format!("templateRef: {kind} {name}: {why}"))
         }
     };
@@ -39,17 +39,17 @@ async fn one(hands: &Hands, acting: &Acting, namespace: &str, measurement: &Meas
     };
     match render(&question.query, &measurement.words) {
         Ok(query) => {
-            let value = ask(hands, &question, &query).await;
+            let value = ask(context, &question, &query).await;
             Reading { query: Some(query), value }
         }
         Err(why) => failed(why),
     }
 }
 
-async fn ask(hands: &Hands, question: &Question, query: &str) -> Result<f64, String> {
+async fn ask(context: &Context, question: &Question, query: &str) -> Result<f64, String> {
     let url = url(&question.address, query)?;
     let answer =
-        hands.context.outbound.send("GET", &url, &question.headers, Vec::new(), ANSWER_BYTES_AT_MOST).await;
+        context.outbound.send("GET", &url, &question.headers, Vec::new(), ANSWER_BYTES_AT_MOST).await;
     let told = |why: String| format!("{}: {why}", shown(&question.address));
     let (status, body) = answer.map_err(told)?;
     reading(status, &body).map_err(told)
@@ -57,13 +57,13 @@ async fn ask(hands: &Hands, question: &Question, query: &str) -> Result<f64, Str
 
 /// Templates are read each time: nobody waits for a change of one, and there may be many ConfigMaps.
 async fn of_template(
-    hands: &Hands,
+    context: &Context,
     acting: &Acting,
     (api_version, kind): (&str, &str),
     namespace: &str,
     name: &str,
 ) -> Result<Question, String> {
-    let kind = hands.context.discovery.resolve(api_version, kind).await.map_err(|error| error.to_string())?;
+    let kind = context.discovery.resolve(api_version, kind).await.map_err(|error| error.to_string())?;
     let api: Api<DynamicObject> = kind.api(acting.client(), namespace);
     let found = api.get_opt(name).await.map_err(|error| match error {
         kube::Error::Api(_) => acting.told_of(&error),

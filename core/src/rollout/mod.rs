@@ -1,4 +1,5 @@
-//! The controller of AppRollouts: who wakes it, and each lap from the revisions to the status.
+//! The controller of AppRollouts: who wakes it, and each lap from the revisions to the status. [`named`] is that of
+//! RolloutTraits, which have no revisions.
 //!
 //! The decisions are [`vela_engine::rollout`]'s; here are its hands. A lap makes at most one step of the state machine and
 //! stores it, and the next lap follows at once as long as there is a step to make.
@@ -8,30 +9,31 @@ mod carry;
 mod hooks;
 mod locate;
 mod metrics;
+pub(crate) mod named;
 mod release;
 mod revision;
 mod stage;
+mod step;
+mod stored;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Api;
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, TypeMeta};
-use serde_json::json;
+use kube::api::{ApiResource, DynamicObject};
 use vela_crds::rollout_plan::RollingState;
-use vela_crds::{AppRollout, AppRolloutStatus, Application, Condition, Conditioned};
+use vela_crds::{AppRollout, AppRolloutStatus, Application, RolloutStatus};
 use vela_engine::Secrets;
-use vela_engine::rollout::state::{self, BATCH_PROGRESSING};
+use vela_engine::rollout::state;
 use vela_engine::rollout::{Effect, Event, Input, Note, State};
 use vela_runtime::cache::{Change, Informer, Watch};
 use vela_runtime::interest::Interests;
-use vela_runtime::{Action, Controller, Failure, Key, Reconciler, events};
+use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use self::revision::Revisions;
+use self::stored::Stored;
 use crate::application::record::Records;
-use crate::context::{Context, FIELD_MANAGER};
+use crate::context::Context;
 use crate::standard::hands::typed;
-use crate::status;
 
 /// Finalizer of a rollout that may hold workloads.
 const FINALIZER: &str = "finalizers.approllout.oam.dev";
@@ -48,7 +50,7 @@ const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 /// What all steps of this controller share.
 pub(crate) struct Hands {
     context: Context,
-    rollouts: Arc<Informer>,
+    stored: Stored,
     applications: Arc<Informer>,
     records: Records,
     revisions: Revisions,
@@ -88,13 +90,17 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let watch = |resource| context.cache.informer(Watch::full(resource));
     let hands = Hands {
         context: context.clone(),
-        rollouts: watch(ApiResource::erase::<AppRollout>(&())),
+        stored: Stored {
+            context: context.clone(),
+            informer: watch(ApiResource::erase::<AppRollout>(&())),
+            finalizer: FINALIZER,
+        },
         applications: watch(ApiResource::erase::<Application>(&())),
         records: Records::new(context),
         revisions: Revisions::new(context),
         interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[]),
     };
-    let (rollouts, applications) = (hands.rollouts.clone(), hands.applications.clone());
+    let (rollouts, applications) = (hands.stored.informer.clone(), hands.applications.clone());
     let (revisions, interests) = (hands.revisions.stored().clone(), hands.interests.clone());
     let mut controller = Controller::new("approllout", hands).for_kind(&rollouts).workers(workers);
     interests.wake(controller.queue());
@@ -127,16 +133,10 @@ fn waiting(change: &Change, among: &Informer, names: impl Fn(&str, &str) -> bool
 
 impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        // A copy that is behind would make a step again that was made, so each lap begins with what is stored.
-        let stored = self.api(&key).get_opt(&key.name).await?;
-        let Some(mut live) = stored.map(Box::new) else {
+        let Some(mut live) = self.stored.read(&key).await? else {
             self.interests.forget(&key);
             return Ok(Action::Done);
         };
-        live.types = Some(TypeMeta {
-            api_version: self.rollouts.watch().resource.api_version.clone(),
-            kind: self.rollouts.watch().resource.kind.clone(),
-        });
         for _ in 0..STEPS_AT_MOST {
             match self.step(&key, &live).await? {
                 Step::Next(written) => live = written,
@@ -153,18 +153,17 @@ impl Hands {
         let rollout: AppRollout = typed(live)?;
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
-        let finalizers = live.metadata.finalizers.as_deref().unwrap_or_default();
-        let held = finalizers.iter().any(|each| each == FINALIZER);
+        let held = self.stored.is_held(live);
         let began = !status.rollout.rolling_state.is_empty();
         if is_leaving && (!held || !began || State::of(&status.rollout).is_terminal()) {
             // A claim that no copy showed when the workloads were let go would be the end of them.
             if held && began {
-                release::sweep(self, key, live).await.map_err(Failure::retry)?;
+                release::sweep(&self.context, key, live).await.map_err(Failure::retry)?;
             }
-            return if held { self.hold(key, live, false).await } else { Ok(Step::Rest(None)) };
+            return if held { self.stored.hold(live, false).await } else { Ok(Step::Rest(None)) };
         }
         if !held {
-            return self.hold(key, live, true).await;
+            return self.stored.hold(live, true).await;
         }
         if !began {
             status.rollout = state::reset(&status.rollout);
@@ -186,71 +185,13 @@ impl Hands {
         carry::carry(self, &work, status, told).await
     }
 
-    /// Put our finalizer on or take it off.
-    async fn hold(&self, key: &Key, live: &DynamicObject, on: bool) -> Result<Step, Failure> {
-        let mut held = live.metadata.finalizers.clone().unwrap_or_default();
-        held.retain(|each| each != FINALIZER);
-        if on {
-            held.push(FINALIZER.to_owned());
-        }
-        let patch = json!({"metadata": {
-            "finalizers": held,
-            "resourceVersion": live.metadata.resource_version,
-            "uid": live.metadata.uid,
-        }});
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        match self.api(key).patch(&key.name, &params, &Patch::Merge(&patch)).await {
-            Ok(written) if on => Ok(Step::Next(Box::new(written))),
-            Ok(_) => Ok(Step::Rest(None)),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Step::Rest(None)),
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Step::LookAgain),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    fn api(&self, key: &Key) -> Api<DynamicObject> {
-        let resource = &self.rollouts.watch().resource;
-        Api::namespaced_with(self.context.client.clone(), &key.namespace, resource)
-    }
-
-    /// Store the status and tell what is new in it; answers whether there is another step.
     async fn store(
         &self,
         live: &DynamicObject,
         status: &AppRolloutStatus,
         told: Told,
     ) -> Result<Step, Failure> {
-        let mut status = status.clone();
-        for effect in &told.effects {
-            set(&mut status, effect, &told.secrets);
-        }
-        let status = serde_json::to_value(&status).map_err(Failure::terminal)?;
-        let old = live.data.get("status").cloned().unwrap_or_else(|| json!({}));
-        let Some(patch) = status::difference(&old, &status) else {
-            return Ok(Step::Next(Box::new(live.clone())));
-        };
-        let key = Key::of(live);
-        // Nobody else may have stored a step meanwhile.
-        let patch = json!({
-            "metadata": {"uid": live.metadata.uid, "resourceVersion": live.metadata.resource_version},
-            "status": patch,
-        });
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let written = match self.api(&key).patch_status(&key.name, &params, &Patch::Merge(&patch)).await {
-            Ok(written) => written,
-            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Step::Rest(None)),
-            Err(kube::Error::Api(status)) if status.code == 409 => return Ok(Step::LookAgain),
-            Err(error) => return Err(error.into()),
-        };
-        let regarding = events::reference(live);
-        for note in &told.notes {
-            let message = told.secrets.hide(&note.message);
-            match note.warning {
-                true => self.context.events.warning(&regarding, note.reason, &message).await,
-                false => self.context.events.normal(&regarding, note.reason, &message).await,
-            }
-        }
-        Ok(Step::Next(Box::new(written)))
+        self.stored.store(live, status.clone(), told).await
     }
 }
 
@@ -274,12 +215,8 @@ fn turn(
             return back;
         }
         if state.rolling != RollingState::RolloutDeleting {
-            happens(status, Event::Deleted, told);
-            told.notes.push(Note {
-                warning: false,
-                reason: "Rollout ",
-                message: "rollout target deleted, release the resources".to_owned(),
-            });
+            happens(&mut status.rollout, Event::Deleted, told);
+            told.notes.push(deleted());
         }
         return if began { last } else { wanted.clone() };
     }
@@ -294,14 +231,14 @@ fn turn(
     if state.is_terminal() {
         status.last_target_app_revision.clone_from(&wanted.target);
         status.last_source_app_revision.clone_from(&wanted.source);
-        happens(status, Event::Modified, told);
+        happens(&mut status.rollout, Event::Modified, told);
         told.notes.push(restarted());
         return wanted.clone();
     }
     // A way back is given up, and so is what was let go for it.
     let last = back::between(status, &last);
     if state.rolling != RollingState::RolloutAbandoning || last.is_back {
-        happens(status, Event::Modified, told);
+        happens(&mut status.rollout, Event::Modified, told);
         told.notes.push(restarted());
     }
     last
@@ -318,6 +255,14 @@ fn give_up(status: &mut AppRolloutStatus, last: &Between) {
     status.given_up_revisions.drain(..excess);
 }
 
+fn deleted() -> Note {
+    Note {
+        warning: false,
+        reason: "Rollout ",
+        message: "rollout target deleted, release the resources".to_owned(),
+    }
+}
+
 fn restarted() -> Note {
     Note {
         warning: false,
@@ -327,33 +272,12 @@ fn restarted() -> Note {
     }
 }
 
-fn happens(status: &mut AppRolloutStatus, event: Event, told: &mut Told) {
+fn happens(status: &mut RolloutStatus, event: Event, told: &mut Told) {
     take(status, &Input::Event(event), told);
 }
 
-fn take(status: &mut AppRolloutStatus, input: &Input, told: &mut Told) {
-    let (next, effects) = state::next(&status.rollout, input);
-    status.rollout = next;
+fn take(status: &mut RolloutStatus, input: &Input, told: &mut Told) {
+    let (next, effects) = state::next(status, input);
+    *status = next;
     told.effects.extend(effects);
-}
-
-/// Set one condition; the time changes with its words only.
-fn set(status: &mut AppRolloutStatus, effect: &Effect, secrets: &Secrets) {
-    let now = status::now();
-    let condition = match effect {
-        Effect::Condition { type_, holds: true, message } => {
-            let message = message.as_deref().map(|message| secrets.hide(message).into_owned());
-            Condition { message, ..Condition::is_true(type_, "", now) }
-        }
-        Effect::Condition { type_, holds: false, message } => {
-            let message = secrets.hide(message.as_deref().unwrap_or_default()).into_owned();
-            Condition::is_false(type_, "", message, now)
-        }
-        Effect::BatchBegan(message) => {
-            // A batch that begins anew begins now, also under the words of a former one.
-            status.conditions_mut().retain(|each| each.condition_type != BATCH_PROGRESSING);
-            Condition { message: Some(message.clone()), ..Condition::is_true(BATCH_PROGRESSING, "", now) }
-        }
-    };
-    status.set_condition(condition);
 }

@@ -8,8 +8,7 @@ use serde_json::json;
 use vela_runtime::apply::explain;
 use vela_runtime::{Key, discovery};
 
-use super::Hands;
-use crate::context::FIELD_MANAGER;
+use crate::context::{Context, FIELD_MANAGER};
 
 /// Kinds that a rollout may hold.
 const KINDS: [(&str, &str); 6] = [
@@ -22,15 +21,15 @@ const KINDS: [(&str, &str); 6] = [
 ];
 
 /// Let go of whatever names this rollout. The server is asked, for a copy may be behind.
-pub(super) async fn sweep(hands: &Hands, key: &Key, rollout: &DynamicObject) -> Result<(), String> {
+pub(super) async fn sweep(context: &Context, key: &Key, rollout: &DynamicObject) -> Result<(), String> {
     let uid = rollout.metadata.uid.as_deref().unwrap_or_default();
     for (api_version, kind) in KINDS {
-        let kind = match hands.context.discovery.resolve(api_version, kind).await {
+        let kind = match context.discovery.resolve(api_version, kind).await {
             Ok(kind) => kind,
             Err(discovery::Error::Unknown { .. }) => continue,
             Err(error) => return Err(error.to_string()),
         };
-        let api: Api<DynamicObject> = kind.api(hands.context.client.clone(), &key.namespace);
+        let api: Api<DynamicObject> = kind.api(context.client.clone(), &key.namespace);
         let listed = match api.list(&ListParams::default()).await {
             Ok(listed) => listed,
             // What may not be listed was never claimed under this account.

@@ -14,8 +14,8 @@ use vela_core::{Options, Process};
 use super::configuration::{component, configuration, image, named};
 use super::world::{World, application, until, web};
 use super::{
-    authors, core_kinds, definitions, lifecycle, old_applications, rollout_gates, rollouts, rollouts_inline,
-    standard,
+    authors, core_kinds, definitions, lifecycle, old_applications, rollout_gates, rollout_traits, rollouts,
+    rollouts_inline, standard,
 };
 
 /// What an authorizer judges, beside who asks: verb, group and resource (with its subresource).
@@ -214,6 +214,7 @@ fn every_right_of_the_controllers_is_used() {
         old_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
         rollouts::a_rollout_that_is_deleted_lets_go_and_deletes_nothing,
         rollouts_inline::a_revision_that_comes_half_way_replaces_both,
+        rollout_traits::pods_go_between_workloads_that_somebody_made,
         rollout_gates::a_metric_out_of_its_range_holds_a_batch_until_it_is_measured_anew,
     ];
     std::thread::scope(|scope| {

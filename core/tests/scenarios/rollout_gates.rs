@@ -151,8 +151,11 @@ pub(super) async fn a_metric_out_of_its_range_holds_a_batch_until_it_is_measured
     for part in ["2 failed, 1 tolerated", "errors[1s]", "vela rollout resume", "vela rollout undo"] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    let events = world.list("events.k8s.io/v1", "Event").await;
-    assert!(events.iter().any(|event| event["reason"] == "Canary Metric Failed"), "{events:#?}");
+    until("it is told as an event", || async {
+        let events = world.list("events.k8s.io/v1", "Event").await;
+        events.iter().any(|event| event["reason"] == "Canary Metric Failed")
+    })
+    .await;
     // Neither time nor a controller that starts anew lets it go on, and nothing is written.
     world.quiet().await;
     world.kill().await;

@@ -9,7 +9,7 @@ pub mod route;
 pub use autoscaler::{Autoscaler, AutoscalerSpec};
 pub use metrics_trait::{MetricsTrait, MetricsTraitSpec};
 pub use pod_spec_workload::{PodSpecWorkload, PodSpecWorkloadSpec};
-pub use rollout_trait::{RolloutTrait, RolloutTraitSpec};
+pub use rollout_trait::{RolloutTrait, RolloutTraitSpec, RolloutTraitStatus};
 pub use route::{Route, RouteSpec};
 
 /// API group of every kind here.

@@ -1,10 +1,10 @@
-//! RolloutTrait: a rollout plan between named workloads; no release has a controller for it.
+//! RolloutTrait: a rollout plan between named workloads.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{RolloutPlan, RolloutStatus, TypedReference};
+use crate::{Condition, Conditioned, RolloutPlan, RolloutStatus, TypedReference};
 
 /// From which workloads to which one, and how.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,7 +14,7 @@ use crate::{RolloutPlan, RolloutStatus, TypedReference};
     kind = "RolloutTrait",
     plural = "rollouttraits",
     namespaced,
-    status = "RolloutStatus",
+    status = "RolloutTraitStatus",
     category = "oam",
     derive = "PartialEq",
     derive = "Default",
@@ -29,4 +29,32 @@ pub struct RolloutTraitSpec {
     pub source_ref: Vec<TypedReference>,
     /// How.
     pub rollout_plan: RolloutPlan,
+}
+
+/// Where the rollout stands, and between which workloads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutTraitStatus {
+    /// Where it stands.
+    #[serde(flatten)]
+    pub rollout: RolloutStatus,
+    /// The workload it last rolled out; absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_target_ref: Option<TypedReference>,
+    /// The workloads it last came from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_source_ref: Vec<TypedReference>,
+    /// The size that was written then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_target_size: Option<i32>,
+}
+
+impl Conditioned for RolloutTraitStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.rollout.conditions
+    }
+
+    fn conditions_mut(&mut self) -> &mut Vec<Condition> {
+        &mut self.rollout.conditions
+    }
 }

@@ -50,6 +50,8 @@ pub struct Owner {
     pub name: String,
     /// Its uid.
     pub uid: String,
+    /// The uid of its own controller, where that lends it the workloads it controls: they belong to the same application.
+    pub lender: Option<String>,
 }
 
 /// How a step ended, provided that what it writes is written.

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use super::{Look, Owner, Record, Turn, Write};
 use crate::observed::ObjectKey;
 
-/// The kind of the objects that ask for rollouts.
-const ROLLOUT_KIND: &str = "AppRollout";
+/// The kinds of the objects that hold workloads while they roll them out.
+const ROLLOUT_KINDS: [&str; 2] = ["AppRollout", "RolloutTrait"];
 /// So many digits of a hash tell templates apart.
 const HASH_BYTES: usize = 8;
 
@@ -89,15 +89,35 @@ fn owners(object: &Json) -> &[Json] {
     object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice)
 }
 
-/// Is the workload claimed by this rollout?
-pub fn is_controlled_by(object: &Json, owner: &Owner) -> bool {
-    owners(object).iter().any(|each| each["controller"] == true && each["uid"] == owner.uid.as_str())
+fn is_controller(reference: &Json, uid: &str) -> bool {
+    reference["controller"] == true && reference["uid"] == uid
 }
 
-/// A controller that is somebody else forbids the rollout.
+/// Is the workload controlled by whoever lends it to this rollout?
+fn is_lent(object: &Json, owner: &Owner) -> bool {
+    owner.lender.as_ref().is_some_and(|lender| owners(object).iter().any(|each| is_controller(each, lender)))
+}
+
+/// Is the workload claimed by this rollout? One that is lent keeps its controller, and the rollout is an owner beside it.
+pub fn is_controlled_by(object: &Json, owner: &Owner) -> bool {
+    let is_lent = is_lent(object, owner);
+    owners(object)
+        .iter()
+        .any(|each| each["uid"] == owner.uid.as_str() && (is_lent || each["controller"] == true))
+}
+
+/// A controller that is somebody else forbids the rollout, and so does another rollout of a workload that is lent.
 pub(super) fn foreign_controller(object: &Json, owner: &Owner) -> Option<String> {
-    let other =
-        owners(object).iter().find(|each| each["controller"] == true && each["uid"] != owner.uid.as_str())?;
+    let is_lender = |each: &&Json| owner.lender.as_ref().is_some_and(|lender| is_controller(each, lender));
+    let holds = |each: &&Json| {
+        each["controller"] == true
+            || ROLLOUT_KINDS.iter().any(|kind| each["kind"] == *kind) && each["name"] != owner.name.as_str()
+    };
+    let others = owners(object).iter().filter(|each| each["uid"] != owner.uid.as_str() && !is_lender(each));
+    let other = match is_lent(object, owner) {
+        true => others.into_iter().find(holds)?,
+        false => others.into_iter().find(|each| each["controller"] == true)?,
+    };
     let text = |field: &str| other[field].as_str().unwrap_or("?").to_owned();
     Some(format!("{} has a controller owner: {} {}", named(object), text("kind"), text("name")))
 }
@@ -135,9 +155,10 @@ pub(super) fn claim(object: &Json, owner: &Owner, fields: Json) -> Result<Option
     }
     let mut list: Vec<Json> =
         owners(object).iter().filter(|each| each["uid"] != owner.uid.as_str()).cloned().collect();
+    let controls = !is_lent(object, owner);
     list.push(json!({
         "apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid,
-        "controller": true, "blockOwnerDeletion": true,
+        "controller": controls, "blockOwnerDeletion": controls,
     }));
     let mut changes = json!({"metadata": {"ownerReferences": list}});
     merge(&mut changes, fields);
@@ -170,7 +191,8 @@ pub(super) fn end(look: &Look<'_>, object: &Json, fields: Json, succeeded: bool)
 pub(super) fn release(object: &Json, owner: &Owner, fields: Json) -> Option<Write> {
     let is_ours = |each: &Json| {
         each["uid"] == owner.uid.as_str()
-            || (each["kind"] == ROLLOUT_KIND
+            || (ROLLOUT_KINDS.contains(&owner.kind.as_str())
+                && each["kind"] == owner.kind.as_str()
                 && each["apiVersion"] == owner.api_version.as_str()
                 && each["name"] == owner.name.as_str())
     };

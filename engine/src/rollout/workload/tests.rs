@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 use vela_crds::{RolloutPlan, RolloutStatus};
 
+use super::object::{claim, foreign_controller, release};
 use super::*;
 
 pub(crate) fn owner() -> Owner {
@@ -12,6 +13,7 @@ pub(crate) fn owner() -> Owner {
         namespace: "space".to_owned(),
         name: "rolling".to_owned(),
         uid: "uid-1".to_owned(),
+        lender: None,
     }
 }
 
@@ -464,4 +466,27 @@ fn kinds_that_cannot_be_rolled_out_are_told() {
     for kind in ["CloneSet", "StatefulSet", "DaemonSet"] {
         assert_eq!(told("apps.kruise.io/v1alpha1", kind, true), "");
     }
+}
+
+#[test]
+fn a_workload_that_is_lent_keeps_its_controller_and_has_one_rollout() {
+    let lender =
+        json!({"kind": "ApplicationConfiguration", "name": "shop", "uid": "uid-0", "controller": true});
+    let mut lent = deployment("web", 4, 4, 4);
+    lent["metadata"]["ownerReferences"] = json!([lender]);
+    let stranger = owner();
+    assert!(
+        foreign_controller(&lent, &stranger).is_some_and(|why| why.contains("ApplicationConfiguration shop"))
+    );
+    let ours = Owner { kind: "RolloutTrait".to_owned(), lender: Some("uid-0".to_owned()), ..owner() };
+    assert_eq!(foreign_controller(&lent, &ours), None);
+    let Some(Write::Patch { patch, .. }) = claim(&lent, &ours, json!({})).unwrap() else { panic!() };
+    json_patch::merge(&mut lent, &patch);
+    let owners = lent["metadata"]["ownerReferences"].as_array().unwrap().clone();
+    assert_eq!((&owners[0], &owners[1]["controller"]), (&lender, &json!(false)));
+    assert!(is_controlled_by(&lent, &ours));
+    let other = Owner { name: "other".to_owned(), uid: "uid-2".to_owned(), ..ours.clone() };
+    assert!(foreign_controller(&lent, &other).is_some_and(|why| why.contains("RolloutTrait rolling")));
+    let Some(Write::Patch { patch, .. }) = release(&lent, &ours, json!({})) else { panic!() };
+    assert_eq!(patch["metadata"]["ownerReferences"], json!([lender]));
 }

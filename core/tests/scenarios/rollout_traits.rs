@@ -1,0 +1,274 @@
+//! RolloutTraits: between workloads that somebody made, that a configuration made, or that belong to others; and to their end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use vela_runtime::fault::Fate;
+
+use super::configuration::{component, configuration};
+use super::rollouts::{batches, has, pods, watch_pods};
+use super::world::{World, until, until_or};
+
+const STANDARD: &str = "standard.oam.dev/v1alpha1";
+const TRAIT: &str = "RolloutTrait";
+
+fn deployment(name: &str, replicas: i64) -> Value {
+    let mut deployment = component(name, "nginx:1")["spec"]["workload"].clone();
+    deployment["metadata"] = json!({"name": name});
+    deployment["spec"]["replicas"] = json!(replicas);
+    deployment
+}
+
+fn reference(name: &str) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name})
+}
+
+fn spec(target: &str, sources: &[&str], plan: Value) -> Value {
+    let sources: Value = sources.iter().map(|name| reference(name)).collect();
+    json!({"targetRef": reference(target), "sourceRef": sources, "rolloutPlan": plan})
+}
+
+fn rollout(spec: Value) -> Value {
+    json!({"apiVersion": STANDARD, "kind": TRAIT, "metadata": {"name": "release"}, "spec": spec})
+}
+
+async fn state(world: &World, wanted: &str) -> Value {
+    until_or(
+        &format!("the trait is {wanted}"),
+        || world.get(STANDARD, TRAIT, "release"),
+        |found| found.as_ref().is_some_and(|found| found["status"]["rollingState"] == wanted),
+    )
+    .await
+    .unwrap()
+}
+
+async fn owners(world: &World, name: &str) -> Vec<(String, bool)> {
+    let live = world.deployment(name).await.unwrap();
+    let owners = live["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+    owners
+        .iter()
+        .map(|each| (each["kind"].as_str().unwrap().to_owned(), each["controller"] == true))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn pods_go_between_workloads_that_somebody_made() {
+    let world = World::new().await;
+    for (name, pods) in [("one", 3), ("two", 1), ("new", 0)] {
+        world.create(deployment(name, pods)).await;
+        has(&world, name, pods).await;
+    }
+    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let mut plan = json!({"targetSize": 4, "numBatches": 2, "batchPartition": 0});
+    world.create(rollout(spec("new", &["one", "two"], plan.clone()))).await;
+    has(&world, "new", 2).await;
+    let held = until_or(
+        "the first batch is done",
+        || world.get(STANDARD, TRAIT, "release"),
+        |found| found.as_ref().unwrap()["status"]["batchRollingState"] == "batchReady",
+    )
+    .await
+    .unwrap();
+    assert_eq!(held["status"]["lastTargetRef"], reference("new"));
+    assert_eq!(owners(&world, "new").await, [("RolloutTrait".to_owned(), true)], "held while it rolls");
+    world.quiet().await;
+    plan["batchPartition"] = Value::Null;
+    world.patch(STANDARD, TRAIT, "release", json!({"spec": {"rolloutPlan": plan}})).await;
+    state(&world, "rolloutSucceed").await;
+    for (name, pods) in [("one", 0), ("two", 0), ("new", 4)] {
+        has(&world, name, pods).await;
+        assert_eq!(owners(&world, name).await, [], "{name} is let go");
+    }
+    watched.task.abort();
+    assert!(
+        watched.fewest.load(Ordering::SeqCst) >= 4,
+        "{} were ready",
+        watched.fewest.load(Ordering::SeqCst)
+    );
+    // Without a source it is scaled, and again whenever the size that is wanted changes.
+    for (size, batch) in [(6, 2), (2, 4)] {
+        let plan = json!({"targetSize": size, "numBatches": null, "rolloutBatches": [{"replicas": batch}]});
+        world
+            .patch(STANDARD, TRAIT, "release", json!({"spec": {"sourceRef": null, "rolloutPlan": plan}}))
+            .await;
+        has(&world, "new", size).await;
+        state(&world, "rolloutSucceed").await;
+    }
+    world.delete(STANDARD, TRAIT, "release").await;
+    world.gone(STANDARD, TRAIT, "release").await;
+    assert_eq!(pods(&world, "new").await, (2, 2), "what was rolled out stays");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_lends_its_workloads_to_its_own_trait() {
+    let world = World::new().await;
+    for (name, image) in [("old", "nginx:1"), ("new", "nginx:2")] {
+        world.create(component(name, image)).await;
+    }
+    world.create(configuration("shop", json!([{"componentName": "old"}]))).await;
+    has_pods(&world, "old", 1).await;
+    // Nobody else writes the number of pods.
+    world.patch("apps/v1", "Deployment", "old", json!({"spec": {"replicas": 4}})).await;
+    has(&world, "old", 4).await;
+    let mut plan = batches(&[2, 2]);
+    plan["targetSize"] = json!(4);
+    let release = json!({"trait": rollout(spec("new", &["old"], plan))});
+    let components = json!([{"componentName": "old"}, {"componentName": "new", "traits": [release]}]);
+    world
+        .patch(
+            "core.oam.dev/v1alpha2",
+            "ApplicationConfiguration",
+            "shop",
+            json!({"spec": {"components": components}}),
+        )
+        .await;
+    until_or(
+        "it is rolled out",
+        || world.list(STANDARD, TRAIT),
+        |found| found.first().is_some_and(|found| found["status"]["rollingState"] == "rolloutSucceed"),
+    )
+    .await;
+    has(&world, "new", 4).await;
+    has(&world, "old", 0).await;
+    for name in ["old", "new"] {
+        assert_eq!(owners(&world, name).await, [("ApplicationConfiguration".to_owned(), true)]);
+    }
+    world.quiet().await;
+    assert_eq!((pods(&world, "old").await.0, pods(&world, "new").await.0), (0, 4), "nobody sets it back");
+    world.delete("core.oam.dev/v1alpha2", "ApplicationConfiguration", "shop").await;
+    until("everything is gone", || async {
+        world.deployment("old").await.is_none()
+            && world.deployment("new").await.is_none()
+            && world.list(STANDARD, TRAIT).await.is_empty()
+    })
+    .await;
+}
+
+async fn has_pods(world: &World, name: &str, wanted: i64) {
+    until(name, || async { world.deployment(name).await.is_some() }).await;
+    has(world, name, wanted).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_else_controls_is_not_taken_and_what_is_wrong_is_told() {
+    let world = World::new().await;
+    world.create(component("old", "nginx:1")).await;
+    world.create(configuration("shop", json!([{"componentName": "old"}]))).await;
+    has_pods(&world, "old", 1).await;
+    world.create(deployment("new", 0)).await;
+    has(&world, "new", 0).await;
+    let before = world.deployment("old").await.unwrap();
+    let says = async |text: &str| {
+        until_or(
+            text,
+            || world.get(STANDARD, TRAIT, "release"),
+            |found| found.as_ref().unwrap()["status"]["conditions"].to_string().contains(text),
+        )
+        .await;
+    };
+    world.create(rollout(spec("new", &["new"], json!({"rolloutBatches": [{"replicas": -1}]})))).await;
+    says("spec.rolloutPlan.rolloutBatches[0].replicas: ").await;
+    let change = async |spec: Value| world.patch(STANDARD, TRAIT, "release", json!({ "spec": spec })).await;
+    change(json!({"rolloutPlan": {"rolloutBatches": [{"replicas": 1}]}})).await;
+    says("spec.sourceRef[0]: Deployment new is the target too").await;
+    change(json!({"sourceRef": [reference("nobody")]})).await;
+    says("the source Deployment is not there").await;
+    change(json!({"sourceRef": [reference("old")]})).await;
+    let failed = state(&world, "rolloutFailed").await;
+    let told = failed["status"]["conditions"].to_string();
+    assert!(told.contains("has a controller owner: ApplicationConfiguration shop"), "{told}");
+    assert_eq!(world.deployment("old").await.unwrap()["spec"], before["spec"]);
+    assert_eq!(pods(&world, "new").await, (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
+    let mut world = World::new().await;
+    for (name, pods) in [("one", 4), ("two", 0)] {
+        world.create(deployment(name, pods)).await;
+        has(&world, name, pods).await;
+    }
+    world.create(rollout(spec("two", &["one"], batches(&[2, 2])))).await;
+    state(&world, "rolloutSucceed").await;
+    has(&world, "two", 4).await;
+    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let mut cut = 0;
+    for after in 0.. {
+        let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
+        let (rule, hit) = (left, broken.clone());
+        let lost = if after % 2 == 0 { Fate::DropRequest } else { Fate::DropAnswer };
+        world.faults.judge(move |entry| {
+            if !entry.writes()
+                || entry.is_event()
+                || !(entry.path.contains("/rollouttraits") || entry.path.contains("/deployments"))
+            {
+                return Fate::Pass;
+            }
+            match rule.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+                Ok(_) => Fate::Pass,
+                Err(_) if hit.fetch_add(1, Ordering::SeqCst) == 0 => lost,
+                Err(_) => Fate::DropRequest,
+            }
+        });
+        let (target, source) = if after % 2 == 0 { ("one", "two") } else { ("two", "one") };
+        let to = spec(target, &[source], batches(&[2, 2]));
+        world.patch(STANDARD, TRAIT, "release", json!({ "spec": to })).await;
+        let reached = async || {
+            let found = world.get(STANDARD, TRAIT, "release").await.unwrap();
+            found["status"]["rollingState"] == "rolloutSucceed"
+                && found["status"]["lastTargetRef"]["name"] == target
+        };
+        until("a write is cut, or none is left", || async {
+            broken.load(Ordering::SeqCst) > 0 || reached().await
+        })
+        .await;
+        let is_cut = broken.load(Ordering::SeqCst) > 0;
+        if is_cut {
+            world.kill().await;
+        }
+        world.faults.heal();
+        if is_cut {
+            world.start();
+        }
+        let world = &world;
+        until(&format!("{target} is reached though write {after} was cut"), || async {
+            let found = world.get(STANDARD, TRAIT, "release").await.unwrap();
+            found["status"]["rollingState"] == "rolloutSucceed"
+                && found["status"]["lastTargetRef"]["name"] == target
+        })
+        .await;
+        has(world, target, 4).await;
+        has(world, source, 0).await;
+        if !is_cut {
+            break;
+        }
+        cut += 1;
+    }
+    watched.task.abort();
+    assert!(cut > 8, "a rollout in two batches has more writes than {cut}");
+    assert!(
+        watched.fewest.load(Ordering::SeqCst) >= 4,
+        "{} were ready",
+        watched.fewest.load(Ordering::SeqCst)
+    );
+    assert!(
+        watched.most.load(Ordering::SeqCst) <= 4 + 2,
+        "{} were wanted",
+        watched.most.load(Ordering::SeqCst)
+    );
+    // Deleted half-way it lets go, and everything stays as it stands.
+    let full = if pods(&world, "one").await.0 == 4 { "one" } else { "two" };
+    let empty = if full == "one" { "two" } else { "one" };
+    let mut plan = batches(&[2, 2]);
+    plan["batchPartition"] = json!(0);
+    world.patch(STANDARD, TRAIT, "release", json!({"spec": spec(empty, &[full], plan)})).await;
+    has(&world, empty, 2).await;
+    has(&world, full, 2).await;
+    world.delete(STANDARD, TRAIT, "release").await;
+    world.gone(STANDARD, TRAIT, "release").await;
+    for name in ["one", "two"] {
+        assert_eq!(owners(&world, name).await, []);
+        has(&world, name, 2).await;
+    }
+}
