@@ -56,6 +56,8 @@ impl Awaited {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
     Running,
+    /// It has done what it was asked for, and waits for a person.
+    Rests(String),
     Waiting(String),
     Failed(String),
 }
@@ -98,7 +100,9 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
     let workflow = conditions.iter().find(|condition| text(condition, "/type") == "Workflow");
     match (text(object, "/status/status"), workflow.map_or("", |found| text(found, "/reason"))) {
         // A rollout that waits for a person has done what it was asked for.
-        ("rollingOut", "RolloutWaits") => return Verdict::Running,
+        ("rollingOut", "RolloutWaits") => {
+            return Verdict::Rests(workflow.map_or("", |found| text(found, "/message")).to_owned());
+        }
         (_, "RolloutFailed") => return Verdict::Failed(workflow.map(told).unwrap_or_default()),
         _ => {}
     }
@@ -135,7 +139,8 @@ fn of_rollout(object: &Value) -> Verdict {
         return Verdict::Failed("it cannot be read".to_owned());
     };
     match rest(&rollout) {
-        Some(Rest::Succeeded | Rest::Waits(_)) => Verdict::Running,
+        Some(Rest::Succeeded) => Verdict::Running,
+        Some(Rest::Waits(what)) => Verdict::Rests(what),
         Some(Rest::Failed(why)) => Verdict::Failed(why),
         None => Verdict::Waiting(doing(&rollout)),
     }
@@ -190,7 +195,7 @@ pub(crate) async fn running(
             }
             _ = &mut interrupt => {
                 screen.settle();
-                let open = all.iter().zip(&verdicts).filter(|(_, verdict)| **verdict != Verdict::Running);
+                let open = all.iter().zip(&verdicts).filter(|(_, verdict)| !matches!(verdict, Verdict::Running | Verdict::Rests(_)));
                 let names = open.map(|(awaited, _)| awaited.title()).collect::<Vec<_>>().join(", ");
                 return Err(Error::interrupted(format!("interrupted while waiting for {names}"))
                     .hint("everything was applied and stays; `vela status` shows how far it is, `vela delete` removes it")
@@ -253,6 +258,7 @@ fn line(awaited: &Awaited, verdict: &Verdict) -> String {
     let title = awaited.title();
     match verdict {
         Verdict::Running => format!("{} {title}: running", styled(GOOD, "✓")),
+        Verdict::Rests(what) => format!("{} {title}: {what}", styled(GOOD, "✓")),
         Verdict::Waiting(why) => format!("{} {title}: {why}", styled(BUSY, "…")),
         Verdict::Failed(why) => format!("{} {title}: {why}", styled(BAD, "✗")),
     }
@@ -260,7 +266,7 @@ fn line(awaited: &Awaited, verdict: &Verdict) -> String {
 
 fn outcome(all: &[Awaited], verdicts: &[Verdict], late: Option<Duration>) -> Result<()> {
     let failure = |(awaited, verdict): (&Awaited, &Verdict)| match (verdict, late) {
-        (Verdict::Running, _) => None,
+        (Verdict::Running | Verdict::Rests(_), _) => None,
         (Verdict::Failed(why), _) => {
             Some(Failure::from(Error::user(format!("{} failed: {why}", awaited.title()))))
         }

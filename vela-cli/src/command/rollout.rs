@@ -93,11 +93,13 @@ async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen)
     let is_last = usize::try_from(next).is_ok_and(|next| next >= last);
     let partition = if full || is_last { Value::Null } else { json!(next) };
     change(cluster, name, plan_of(json!({ "batchPartition": partition }))).await?;
+    let then = match plan.paused {
+        true => format!("once `vela rollout resume {name}` lets it."),
+        false => follow(name),
+    };
     screen.say(&match partition.as_i64() {
-        None => format!("Rollout {name} goes on to the end: {}", follow(name)),
-        Some(next) => {
-            format!("Rollout {name} goes on to batch {} of {}: {}", next + 1, last + 1, follow(name))
-        }
+        None => format!("Rollout {name} goes on to the end: {then}"),
+        Some(next) => format!("Rollout {name} goes on to batch {} of {}: {then}", next + 1, last + 1),
     });
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+use vela_crds::AppRollout;
 use vela_engine::rollout::rest::{doing, rest};
 
 use crate::cluster::Cluster;
@@ -25,7 +27,7 @@ pub(super) async fn watch(
         let mut lines: Vec<String> = super::batches(&rollout).lines().map(str::to_owned).collect();
         lines.push(doing(&rollout));
         screen.progress(lines);
-        if rest(&rollout).is_some() {
+        if rest(&rollout).is_some() && is_told(cluster, &rollout).await? {
             break;
         }
         if tokio::time::Instant::now() >= end {
@@ -43,4 +45,14 @@ pub(super) async fn watch(
     }
     screen.settle();
     Ok(())
+}
+
+/// Does it know what is wanted of it? One that carries out the plan of an Application learns it from there.
+async fn is_told(cluster: &Cluster, rollout: &AppRollout) -> Result<bool> {
+    let Some(name) = super::application_of(rollout) else { return Ok(true) };
+    let Some(application) = cluster.get(super::API_VERSION, super::APPLICATION, None, name).await? else {
+        return Ok(true);
+    };
+    let seen = application.data.pointer("/status/observedGeneration").and_then(Value::as_i64);
+    Ok(seen >= application.metadata.generation)
 }
