@@ -187,7 +187,10 @@ impl ApiServer {
 
     /// The same, done only when the caller says so: one turn at a time, for simulations.
     pub fn controllers_by_hand(&self) -> ByHand {
-        ByHand { driver: crate::controllers::Driver::new(self.core.clone()) }
+        ByHand {
+            driver: crate::controllers::Driver::new(self.core.clone()),
+            bell: self.core.store.bell_of_all(),
+        }
     }
 
     /// Ends watches, controllers and the network door, and waits for them.
@@ -221,6 +224,7 @@ impl Drop for Controllers {
 /// Controllers that work when they are told to; made by [`ApiServer::controllers_by_hand`].
 pub struct ByHand {
     driver: crate::controllers::Driver,
+    bell: store::Ear,
 }
 
 impl std::fmt::Debug for ByHand {
@@ -234,12 +238,19 @@ impl ByHand {
     /// everything again. Needs a tokio runtime.
     #[must_use]
     pub fn fork(&self, server: &ApiServer) -> Self {
-        Self { driver: self.driver.fork(server.core.clone()) }
+        Self { driver: self.driver.fork(server.core.clone()), bell: server.core.store.bell_of_all() }
     }
 
     /// Reads what changed, does what is due by now, and says when there will be more to do. Needs a tokio runtime.
     pub fn turn(&mut self) -> Option<tokio::time::Instant> {
+        self.bell.forget();
         self.driver.turn()
+    }
+
+    /// Waits until something was written since the last turn began, by anybody; may be dropped at any time.
+    pub async fn news(&mut self) {
+        // The server's objects live as long as the driver: the bell cannot go.
+        let _ = self.bell.rings().await;
     }
 }
 

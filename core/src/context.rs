@@ -8,7 +8,7 @@ use vela_runtime::{Applier, Cache, Discovery};
 use crate::author::Authors;
 use crate::hooks::Hooks;
 use crate::options::Options;
-use crate::outbound::Outbound;
+use crate::outbound::{Elsewhere, Outbound};
 
 /// Field manager of everything this controller owns on objects.
 pub(crate) const FIELD_MANAGER: &str = "vela-core";
@@ -58,6 +58,13 @@ impl Context {
             discovery,
             client,
         }
+    }
+
+    /// The same, asking nobody elsewhere but this one.
+    #[must_use]
+    pub fn with_elsewhere(mut self, elsewhere: Arc<dyn Elsewhere>) -> Self {
+        self.outbound = Outbound::answered_by(elsewhere);
+        self
     }
 
     /// The same with hooks.

@@ -22,6 +22,8 @@ pub struct Process {
     pub options: Options,
     /// Who takes part in the laps of ApplicationConfigurations; nobody unless told otherwise.
     pub hooks: crate::Hooks,
+    /// Who answers what objects ask of elsewhere in place of the network; nobody unless told otherwise.
+    pub elsewhere: Option<Arc<dyn crate::Elsewhere>>,
     /// Where to serve `/healthz` and `/readyz`; nowhere in a sandbox.
     pub health: Option<Endpoint>,
     /// Where to serve `/metrics`; nowhere in a sandbox.
@@ -45,6 +47,7 @@ impl Default for Process {
         Self {
             options: Options::default(),
             hooks: crate::Hooks::default(),
+            elsewhere: None,
             health: None,
             metrics: None,
             webhooks: None,
@@ -72,9 +75,12 @@ pub struct Controllers;
 impl Controllers {
     /// Run until [`Process::stop`] is cancelled or something essential fails. The CRDs must be installed before.
     pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
-        let Process { options, hooks, health, metrics, webhooks, trait_injector, lease, grace, counts, stop } =
-            process;
-        let context = Context::new(client, options).with_hooks(hooks);
+        let Process { options, hooks, elsewhere, health, metrics, webhooks, .. } = process;
+        let Process { trait_injector, lease, grace, counts, stop, .. } = process;
+        let mut context = Context::new(client, options).with_hooks(hooks);
+        if let Some(elsewhere) = elsewhere {
+            context = context.with_elsewhere(elsewhere);
+        }
         let webhooks = webhooks.map(|webhooks| crate::webhooks::server(&context, webhooks));
         let injector = trait_injector.map(|injector| crate::webhooks::injector(&context, injector));
         let mut manager = Manager::new(context.client.clone(), context.cache.clone())

@@ -31,6 +31,7 @@ pub use context::Context;
 pub use controllers::{Controllers, Error, Process};
 pub use hooks::Hooks;
 pub use options::Options;
+pub use outbound::Elsewhere;
 pub use tokio_util::sync::CancellationToken as Stop;
 pub use vela_runtime::lease::Config as LeaseConfig;
 pub use vela_runtime::manager::Endpoint;
