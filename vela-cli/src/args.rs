@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
+
+mod simulated;
+
 /// Run applications on Kubernetes, or on the sandbox that comes with this program.
 #[derive(Debug, Parser)]
 #[command(
@@ -164,6 +168,9 @@ pub(crate) struct Show {
 pub(crate) enum Rollout {
     /// Print what each batch of a plan will do, before anything runs and without asking a cluster
     Plan(RolloutPlan),
+    /// Run a rollout before it runs: the real controller, on a clock that jumps, in a cluster inside this process;
+    /// ends with 0 when the rollout succeeded
+    Simulate(RolloutSimulate),
     /// Show where a rollout is, with a bar for each batch
     Status {
         /// Name of the AppRollout
@@ -223,6 +230,39 @@ pub(crate) struct RolloutPlan {
     /// How pods change: from one Deployment to another, or in the same CloneSet, StatefulSet or DaemonSet
     #[arg(long, value_enum, default_value = "replaced")]
     pub(crate) pods: Pods,
+    /// How to print it
+    #[arg(long, short, value_enum, default_value = "table")]
+    pub(crate) output: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RolloutSimulate {
+    /// File, folder or - for standard input: the Application as it is, as it will be, its AppRollout, and definitions
+    /// beside them; Applications and AppRollouts are taken in the order given; may be given many times
+    #[arg(long = "file", short, value_name = "PATH", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How many pods run before the rollout (default: what the source says, else what the batches add up to)
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(0..=1000))]
+    pub(crate) size: Option<i32>,
+    /// How long a pod takes to get ready: a time such as 5s, or two such as 2s..10s to draw from
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub(crate) latency: Latency,
+    /// Pod N of batch M never gets ready, because of REASON: crash (default), image or unschedulable; may be given many
+    /// times
+    #[arg(long = "fail", value_name = "pod=N@batchM[:REASON]")]
+    pub(crate) fails: Vec<Fail>,
+    /// What the hook of this name answers, instead of yes; may be given many times
+    #[arg(long = "hook", value_name = "NAME=fail")]
+    pub(crate) hooks: Vec<Verdict>,
+    /// Kill the controller when this batch begins, as SIGKILL would, and start it again after 20 seconds
+    #[arg(long, value_name = "@batchM")]
+    pub(crate) kill_controller: Option<AtBatch>,
+    /// What chance is drawn from: the same seed gives the same run
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// When to give up, in the time of the simulation
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub(crate) until: Duration,
     /// How to print it
     #[arg(long, short, value_enum, default_value = "table")]
     pub(crate) output: Format,

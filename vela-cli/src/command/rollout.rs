@@ -2,6 +2,7 @@
 
 mod history;
 mod plan;
+mod simulate;
 mod watch;
 
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
@@ -28,6 +29,9 @@ pub(crate) fn run(args: &Rollout, global: &Global, screen: &mut Screen) -> Resul
     if let Rollout::Plan(args) = args {
         return plan::run(args, screen);
     }
+    if let Rollout::Simulate(args) = args {
+        return simulate::run(args, global, screen);
+    }
     let purpose = match args {
         // A rollout in the sandbox moves only while controllers run.
         Rollout::Status { watch: false, .. } | Rollout::History { .. } => Purpose::Read,
@@ -43,7 +47,7 @@ pub(crate) fn run(args: &Rollout, global: &Global, screen: &mut Screen) -> Resul
 
 async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> Result<()> {
     match args {
-        Rollout::Plan(_) => Ok(()),
+        Rollout::Plan(_) | Rollout::Simulate(_) => Ok(()),
         Rollout::Status { name, output, watch, timeout } => {
             let watched = match watch {
                 true => watch::watch(cluster, name, *timeout, screen).await,

@@ -42,31 +42,40 @@ pub(super) fn run(args: &Args, screen: &mut Screen) -> Result<()> {
     screen.print(&data(args.output, &Value::Array(all))?)
 }
 
+/// The plan that a document has, checked and completed as admission does it.
+pub(super) fn planned(document: &Document, has_source: bool) -> Result<RolloutPlan> {
+    let mut written = document.value()["spec"]["rolloutPlan"].clone();
+    let mut findings = plan::check(&written);
+    if let Some(fields) = written.as_object_mut() {
+        // Nobody completes the plan of an Application.
+        let how = (has_source && document.kind() != "Application").then_some(HandOut::RoundRobin);
+        findings.extend(plan::complete(fields, how).err());
+    }
+    findings.extend(plan::missing(&written));
+    let failures =
+        findings.into_iter().map(|finding| misplanned(document, &finding.path, finding.message)).collect();
+    if let Some(failure) = Failure::all(failures) {
+        return Err(failure);
+    }
+    serde_json::from_value(written).map_err(|error| misplanned(document, "", error.to_string()))
+}
+
+/// Something is wrong at a field of the plan.
+pub(super) fn misplanned(document: &Document, path: &str, message: String) -> Failure {
+    let path = format!("spec.rolloutPlan.{path}");
+    let path = path.trim_end_matches('.');
+    let place = document.places().value(path).map_or_else(|| document.title(), |place| place.to_string());
+    Error::user(format!("{place}: {path}: {message}")).into()
+}
+
 fn foresee(document: &Document, args: &Args) -> Result<Preview> {
     let spec = &document.value()["spec"];
     let is_application = document.kind() == "Application";
     // What an Application rolls out comes from its last revision.
     let has_source =
         is_application || spec["sourceAppRevisionName"].as_str().is_some_and(|name| !name.is_empty());
-    let told = |path: &str, message: String| -> Failure {
-        let path = format!("spec.rolloutPlan.{path}");
-        let path = path.trim_end_matches('.');
-        let place = document.places().value(path).map_or_else(|| document.title(), |place| place.to_string());
-        Error::user(format!("{place}: {path}: {message}")).into()
-    };
-    let mut written = spec["rolloutPlan"].clone();
-    let mut findings = plan::check(&written);
-    if let Some(fields) = written.as_object_mut() {
-        // Nobody completes the plan of an Application.
-        let how = (has_source && !is_application).then_some(HandOut::RoundRobin);
-        findings.extend(plan::complete(fields, how).err());
-    }
-    findings.extend(plan::missing(&written));
-    let failures = findings.into_iter().map(|finding| told(&finding.path, finding.message)).collect();
-    if let Some(failure) = Failure::all(failures) {
-        return Err(failure);
-    }
-    let plan: RolloutPlan = serde_json::from_value(written).map_err(|error| told("", error.to_string()))?;
+    let told = |path: &str, message: String| misplanned(document, path, message);
+    let plan = planned(document, has_source)?;
     let target = plan.target_size.map(i64::from);
     let now = args.size.map(i64::from);
     let unknown = || {

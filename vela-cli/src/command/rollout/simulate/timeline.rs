@@ -1,0 +1,219 @@
+//! What happened when → lines that people read at a glance, or data.
+
+use std::time::Duration;
+
+use anstyle::Style;
+use serde_json::{Value, json};
+
+use super::picture::Picture;
+use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, styled};
+
+/// More rows than this are not kept: nobody reads them, and what counts is counted without them.
+const ROWS_AT_MOST: usize = 10_000;
+/// Rows that only show pods getting ready are at most so many for all pods once.
+const STEPS_SHOWN: usize = 20;
+
+/// What a row tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Pods came, went or got ready.
+    Pods,
+    /// Where the rollout stands.
+    State,
+    /// An event that the controller wrote.
+    Event,
+    /// What holds the rollout up.
+    Waits,
+    /// A call of a hook.
+    Hook,
+    /// What was asked for on the command line.
+    Asked,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pods => "pods",
+            Self::State => "state",
+            Self::Event => "event",
+            Self::Waits => "waits",
+            Self::Hook => "hook",
+            Self::Asked => "asked",
+        }
+    }
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    pub(super) kind: Kind,
+    /// Is it bad?
+    pub(super) is_bad: bool,
+    pub(super) words: String,
+}
+
+impl Said {
+    pub(super) fn new(kind: Kind, is_bad: bool, words: impl Into<String>) -> Self {
+        Self { kind, is_bad, words: words.into() }
+    }
+
+    fn style(&self) -> Style {
+        match (self.kind, self.is_bad) {
+            (_, true) => BAD,
+            (Kind::State, false) => BOLD,
+            (Kind::Waits | Kind::Asked, false) => BUSY,
+            (Kind::Hook, false) => GOOD,
+            (Kind::Pods | Kind::Event, false) => DIM,
+        }
+    }
+}
+
+/// Where and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub(super) at: Duration,
+    /// Batch and number of batches, while it rolls in batches.
+    pub(super) batch: Option<(usize, usize)>,
+    pub(super) picture: Picture,
+}
+
+struct Row {
+    moment: Moment,
+    said: Said,
+}
+
+/// Everything that happened.
+#[derive(Default)]
+pub(super) struct Timeline {
+    rows: Vec<Row>,
+    dropped: usize,
+    shown: Option<Picture>,
+    most: usize,
+}
+
+impl Timeline {
+    /// Something is told.
+    pub(super) fn say(&mut self, moment: Moment, said: Said) {
+        self.most = self.most.max(moment.picture.all());
+        self.shown = Some(moment.picture);
+        match self.rows.len() < ROWS_AT_MOST {
+            true => self.rows.push(Row { moment, said }),
+            false => self.dropped += 1,
+        }
+    }
+
+    /// Pods are as they are now, which is told where it differs.
+    pub(super) fn look(&mut self, moment: Moment) {
+        if self.shown != Some(moment.picture) {
+            self.say(moment, Said::new(Kind::Pods, false, ""));
+        }
+    }
+
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let mut text = styled(BOLD, "    TIME  BATCH  OLD  NEW  READY  PODS");
+        text.push('\n');
+        let step = (self.most / STEPS_SHOWN).max(1);
+        let mut before: Option<&Row> = None;
+        for (at, row) in self.rows.iter().enumerate() {
+            let next = self.rows.get(at + 1);
+            if row.said.kind == Kind::Pods && next.is_some() && !is_worth_a_line(before, row, step) {
+                continue;
+            }
+            let Moment { at, batch, picture } = row.moment;
+            let is_same = before.is_some_and(|before| before.moment == row.moment);
+            // What is as in the line above is not said again.
+            let mut line = match is_same {
+                true => " ".repeat(35),
+                false => format!(
+                    "{:>8}  {:>5}  {:>3}  {:>3}  {:>5}  ",
+                    time(at),
+                    batch.map_or_else(|| "–".to_owned(), |(batch, all)| format!("{batch}/{all}")),
+                    picture.old,
+                    picture.new,
+                    picture.ready(),
+                ),
+            };
+            line.push_str(&match is_same {
+                true => " ".repeat(Picture::default().bar(self.most).len()),
+                false => picture.bar(self.most),
+            });
+            line.push_str("  ");
+            if !row.said.words.is_empty() {
+                line.push_str(&styled(row.said.style(), &row.said.words));
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+            before = Some(row);
+        }
+        if self.dropped > 0 {
+            text.push_str(&format!("… and {} lines more\n", self.dropped));
+        }
+        text
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Value {
+        let row = |row: &Row| {
+            json!({
+                "milliseconds": u64::try_from(row.moment.at.as_millis()).unwrap_or(u64::MAX),
+                "batch": row.moment.batch.map(|(batch, _)| batch),
+                "kind": row.said.kind.word(),
+                "bad": row.said.is_bad,
+                "message": row.said.words,
+                "pods": row.moment.picture.json(),
+            })
+        };
+        self.rows.iter().map(row).collect()
+    }
+}
+
+/// Does the row show more than the line above it?
+fn is_worth_a_line(before: Option<&Row>, row: &Row, step: usize) -> bool {
+    let Some(before) = before.map(|before| before.moment.picture) else { return true };
+    let now = row.moment.picture;
+    let moved = |one: usize, other: usize| one.abs_diff(other) >= step;
+    moved(before.old, now.old)
+        || moved(before.new, now.new)
+        || moved(before.ready(), now.ready())
+        || before.failing != now.failing
+}
+
+/// A time as people say it, to the tenth of a second.
+pub(super) fn time(at: Duration) -> String {
+    let tenths = at.as_millis() / 100;
+    let (minutes, seconds, tenth) = (tenths / 600, tenths % 600 / 10, tenths % 10);
+    match minutes {
+        0 => format!("{seconds}.{tenth}s"),
+        _ => format!("{minutes}m{seconds:02}.{tenth}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(seconds: u64, old: usize, new: usize) -> Moment {
+        let picture = Picture { old, new, old_ready: old, new_ready: new, failing: 0 };
+        Moment { at: Duration::from_secs(seconds), batch: None, picture }
+    }
+
+    #[test]
+    fn times_are_told_to_the_tenth() {
+        assert_eq!(time(Duration::from_millis(5049)), "5.0s");
+        assert_eq!(time(Duration::from_millis(65_150)), "1m05.1s");
+    }
+
+    #[test]
+    fn a_hundred_pods_that_get_ready_one_by_one_are_not_a_hundred_lines() {
+        let mut timeline = Timeline::default();
+        for pods in 0..=100 {
+            timeline.look(moment(pods as u64, 0, pods));
+        }
+        timeline.look(moment(101, 0, 100));
+        assert_eq!(timeline.json().as_array().map(Vec::len), Some(101));
+        let lines = timeline.text().lines().count();
+        assert!((20..=23).contains(&lines), "{lines} lines");
+        assert!(timeline.text().contains("100"), "the last one is shown");
+    }
+}
