@@ -11,6 +11,8 @@ mod offline;
 mod rollout;
 #[path = "cli/sandbox.rs"]
 mod sandbox;
+#[path = "cli/simulate.rs"]
+mod simulate;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::object::{self, number, set, stamp, text};
-use super::{Action, Outcome, View, replica_set, revision, template};
+use super::{Action, Outcome, View, pod, replica_set, revision, template};
 
 pub(super) const GROUP: &str = "apps.kruise.io";
 pub(super) const RESOURCE: &str = "clonesets.apps.kruise.io";
@@ -192,10 +192,14 @@ fn update(
         let in_place = || changed_in_place(view, owner, pod, newest, now);
         match strategy.change {
             Change::Recreate => out.actions.push(object::delete("pods", pod)),
-            Change::InPlaceOnly => out.actions.extend(in_place()),
-            Change::InPlaceIfPossible => {
-                out.actions.push(in_place().unwrap_or_else(|| object::delete("pods", pod)));
-            }
+            Change::InPlaceOnly | Change::InPlaceIfPossible => match in_place() {
+                Some(changed) => {
+                    pod::stop_serving(pod, now, out);
+                    out.actions.push(changed);
+                }
+                None if strategy.change == Change::InPlaceOnly => {}
+                None => out.actions.push(object::delete("pods", pod)),
+            },
         }
     }
 }
@@ -215,6 +219,10 @@ fn changed_in_place(
         return None;
     }
     let mut next = pod.clone();
+    // Its status is written in the same step, which must not refuse this write.
+    if let Some(metadata) = next.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("resourceVersion");
+    }
     let image_of = |name: &str| {
         let containers = new.pointer("/spec/containers").and_then(Value::as_array);
         containers.into_iter().flatten().find(|c| text(c, "/name") == name).map(|c| c["image"].clone())

@@ -12,6 +12,8 @@ const START_SECONDS: &str = "/metadata/annotations/simulate.vela.dev~1start-seco
 const RUN_SECONDS: &str = "/metadata/annotations/simulate.vela.dev~1run-seconds";
 /// What a pod tells of its last change in place (OpenKruise).
 const IN_PLACE_STATE: &str = "/metadata/annotations/apps.kruise.io~1inplace-update-state";
+/// How ids of containers begin that do not really run.
+const CONTAINER: &str = "simulated://";
 const UNSCHEDULABLE: &str = "unschedulable";
 const IMAGE_MARKER: &str = "simulate-fail-";
 const DEFAULT_NODE: &str = "sandbox-0";
@@ -43,7 +45,6 @@ pub(super) fn reconcile(view: &dyn View, pod: &Value, now: Timestamp, out: &mut 
     }
     let begun = object::time(pod, "/metadata/creationTimestamp");
     if let Some(wait) = seconds_left(pod, begun.max(changed_in_place(pod)), START_SECONDS, 0, now) {
-        restart(pod, now, out);
         out.sooner(Duration::from_secs(wait));
         return;
     }
@@ -57,9 +58,10 @@ fn changed_in_place(pod: &Value) -> Option<Timestamp> {
     object::time(&state, "/updateTimestamp")
 }
 
-/// A pod that served and starts anew serves nobody meanwhile.
-fn restart(pod: &Value, now: Timestamp, out: &mut Outcome) {
-    if !object::is_ready(pod) {
+/// A pod of this simulation whose containers are about to be exchanged serves nobody until they run. Of other pods their
+/// own kubelets tell it.
+pub(super) fn stop_serving(pod: &Value, now: Timestamp, out: &mut Outcome) {
+    if !text(pod, "/status/containerStatuses/0/containerID").starts_with(CONTAINER) {
         return;
     }
     let mut status = status_of(pod);
@@ -245,7 +247,7 @@ fn container_status(pod: &Value, container: &Value, fate: Fate, start: &str, now
         .filter_map(|l| pod.pointer(&format!("/status/{l}"))?.as_array())
         .flatten()
         .find(|s| text(s, "/name") == name);
-    let id = format!("simulated://{:016x}", object::hash(&format!("{}{name}", object::uid(pod))));
+    let id = format!("{CONTAINER}{:016x}", object::hash(&format!("{}{name}", object::uid(pod))));
     let base = json!({
         "name": name, "image": image, "imageID": image, "restartCount": 0, "lastState": {}, "containerID": id,
     });

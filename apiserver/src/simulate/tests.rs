@@ -61,7 +61,12 @@ impl World {
     fn act(&mut self, action: Action, now: Timestamp) {
         match action {
             Action::Create { resource, object } => self.create(&resource, object, now),
-            Action::Update { resource, object } => {
+            Action::Update { resource, mut object } => {
+                // As on the server: the status has its own door.
+                let stored = self.get(&resource, object::namespace(&object), object::name(&object));
+                if let Some(status) = stored.and_then(|stored| stored.get("status").cloned()) {
+                    object::set(&mut object, &["status"], status);
+                }
                 let going = object::is_deleted(&object);
                 let free = object.pointer("/metadata/finalizers").is_none_or(|f| *f == json!([]));
                 if going && free {

@@ -111,6 +111,21 @@ fn no_more_pods_are_missing_than_may_be_and_replaced_ones_are_others() {
 }
 
 #[test]
+fn a_pod_that_changes_in_place_is_not_ready_in_any_step_before_its_new_container_runs() {
+    let mut world = with(1, json!({"type": "InPlaceIfPossible"}));
+    world.edit_image("i:2");
+    let step = crate::simulate::reconcile(&world, RESOURCE, "n", "c", start());
+    for action in step.actions {
+        world.act(action, start());
+    }
+    let pod = world.list("pods", None).remove(0);
+    assert_eq!(pod["spec"]["containers"][0]["image"], "i:2");
+    assert!(!object::is_ready(&pod), "{}", pod["status"]);
+    world.settle(start());
+    assert_eq!(world.counts(), [1, 1, 1, 1]);
+}
+
+#[test]
 fn what_cannot_change_in_place_is_replaced_and_a_pod_that_fails_stops_the_rest() {
     let mut world = with(3, json!({"type": "InPlaceIfPossible", "maxUnavailable": 1}));
     let before = world.uids();

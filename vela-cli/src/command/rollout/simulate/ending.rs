@@ -130,7 +130,11 @@ impl Told {
             }
         }
         if let Some(first) = self.ended.first() {
-            let _ = writeln!(text, "{}", styled(DIM, &format!("  pods before: {}", first.size)));
+            let _ = writeln!(
+                text,
+                "{}",
+                styled(DIM, &format!("  pods before: {}; the controller counts batches from 0", first.size))
+            );
         }
         text
     }

@@ -23,6 +23,12 @@ use crate::rolling;
 
 /// A killed controller is back after this: what a Deployment needs to start another one.
 const DEAD_FOR: Duration = Duration::from_secs(20);
+/// The event that tells of sizes that were written.
+const ROLLS: &str = "Batch Rollout";
+/// Words that hold for so long tell of more than two looks at the same moment.
+const LASTS: Duration = Duration::from_secs(1);
+/// A controller has seen a pod that fails after this long.
+const FAILS: Duration = Duration::from_millis(100);
 /// After the end, pods may be on their way for this long beyond what the slowest takes.
 const AFTER_THE_END: Duration = Duration::from_secs(5);
 
@@ -48,7 +54,7 @@ struct Scene<'a> {
     beginning: Beginning,
     began: Duration,
     last: Option<(Rolling, Option<usize>)>,
-    waits: String,
+    waits: Waits,
     least: usize,
     most: usize,
 }
@@ -83,7 +89,7 @@ impl Play {
             beginning,
             began: self.world.now(),
             last: None,
-            waits: String::new(),
+            waits: Waits::default(),
             least: picture.ready(),
             most: picture.all(),
         };
@@ -91,11 +97,11 @@ impl Play {
         let words = format!("rollout {} is applied: {from}to {}", rollout.name, rollout.target_name());
         self.say(&scene, None, picture, Said::new(Kind::State, false, words));
         self.world.cluster().apply(&rollout.object, true, false).await?;
-        let outcome = self.play(&mut scene).await?;
+        let (outcome, at) = self.play(&mut scene).await?;
         self.ended.push(Ended {
             rollout: rollout.name.clone(),
             outcome,
-            after: self.world.now() - scene.began,
+            after: at - scene.began,
             least: scene.least,
             most: scene.most,
             promised: (scene.beginning.preview.least_available, scene.beginning.preview.most_pods),
@@ -104,7 +110,7 @@ impl Play {
         Ok(())
     }
 
-    async fn play(&mut self, scene: &mut Scene<'_>) -> Result<Outcome> {
+    async fn play(&mut self, scene: &mut Scene<'_>) -> Result<(Outcome, Duration)> {
         let mut over: Option<(Outcome, Duration)> = None;
         loop {
             let due = self.world.turn();
@@ -119,15 +125,16 @@ impl Play {
                 let rests =
                     picture.ready() + picture.failing == picture.all() && now > *since + AFTER_THE_END;
                 if rests || now > *since + self.slowest + AFTER_THE_END {
-                    return Ok(outcome.clone());
+                    return Ok((outcome.clone(), *since));
                 }
             }
             if now >= self.until {
                 let why = live.as_ref().map_or_else(String::new, rolling::doing);
-                return Ok(Outcome::Unfinished { why, after: self.until - self.began });
+                let after = self.until - self.began;
+                return Ok((Outcome::Unfinished { why, after }, now));
             }
             let limit = over.as_ref().map_or(self.until, |(_, since)| *since + AFTER_THE_END + self.slowest);
-            let limit = self.back_at.map_or(limit, |back| limit.min(back));
+            let limit = [self.back_at, scene.waits.due].into_iter().flatten().fold(limit, Duration::min);
             self.world.pass(due, limit.max(now)).await?;
         }
     }
@@ -165,21 +172,28 @@ impl Play {
         let namespace = scene.beginning.subject.namespace.clone();
         let decided =
             self.fates.decide(self.world.cluster(), &namespace, seen, if rolls { batch } else { 1 }).await?;
-        for call in self.outside.take() {
-            self.say(scene, place, picture, Said::new(Kind::Hook, call.refused, call.words));
-        }
+        let calls = self.outside.take().into_iter();
+        let mut news: Vec<Said> = calls.map(|call| Said::new(Kind::Hook, call.refused, call.words)).collect();
+        let mut batch_at = None;
         for event in self.events(scene.rollout) {
             if self.heard.insert(event.name) {
+                if event.reason == ROLLS {
+                    batch_at = batch_at.or(Some(news.len()));
+                }
                 let words = format!("{}: {}", event.reason.trim(), event.note);
-                self.say(scene, place, picture, Said::new(Kind::Event, event.is_warning, words));
+                news.push(Said::new(Kind::Event, event.is_warning, words));
             }
         }
         let now = (state.rolling, rolls.then_some(batch));
-        if scene.last != Some(now) {
-            scene.last = Some(now);
-            if let Some(said) = turned(scene.rollout, status, state) {
-                self.say(scene, place, picture, said);
-            }
+        let is_turned = scene.last.replace(now) != Some(now);
+        if let Some(said) = turned(scene.rollout, status, state).filter(|_| is_turned) {
+            // A batch begins before its sizes are written, although both are seen at once.
+            news.insert(batch_at.filter(|_| rolls).unwrap_or(news.len()), said);
+        }
+        for said in news {
+            self.say(scene, place, picture, said);
+        }
+        if is_turned {
             self.maybe_kill(scene, rolls.then_some(batch), picture, place);
         }
         for words in decided {
@@ -192,7 +206,7 @@ impl Play {
         Ok(picture)
     }
 
-    /// What holds it up, where that is more than another number in the same words.
+    /// What holds it up, where that is more than pods on their way.
     fn tell_waits(
         &mut self,
         scene: &mut Scene<'_>,
@@ -201,16 +215,9 @@ impl Play {
         picture: Picture,
         place: Option<(usize, usize)>,
     ) {
-        let why = match state.is_terminal() {
-            true => "",
-            false => rolling::problem(status, state),
-        };
-        let words: String = why.chars().filter(|c| !c.is_ascii_digit()).collect();
-        if words == scene.waits {
-            return;
-        }
-        scene.waits = words;
-        if !why.is_empty() {
+        let why = if state.is_terminal() { "" } else { rolling::problem(status, state) };
+        let is_starting = picture.ready() + picture.failing < picture.all();
+        if scene.waits.is_news(why, picture.failing > 0, is_starting, self.world.now()) {
             self.say(scene, place, picture, Said::new(Kind::Waits, picture.failing > 0, why));
         }
     }
@@ -268,6 +275,42 @@ impl Play {
     /// What there is to tell.
     pub(super) fn end(self) -> Told {
         Told { timeline: self.timeline, ended: self.ended, settings: Value::Null }
+    }
+}
+
+/// What holds a rollout up, as it was told last.
+#[derive(Default)]
+struct Waits {
+    /// Since when it is held up by these words, numbers left out.
+    now: Option<(String, Duration)>,
+    /// Were pods on their way at the last look?
+    was_starting: bool,
+    told: String,
+    /// When it will be worth telling, if nothing changes.
+    due: Option<Duration>,
+}
+
+impl Waits {
+    /// Is it worth telling? Waiting for pods that are on their way, or for a moment, is what rollouts do.
+    fn is_news(&mut self, why: &str, is_failing: bool, is_starting: bool, at: Duration) -> bool {
+        let words: String = why.chars().filter(|c| !c.is_ascii_digit()).collect();
+        let was_starting = std::mem::replace(&mut self.was_starting, is_starting);
+        let since = match self.now.take() {
+            Some((before, since)) if before == words && (is_failing || !was_starting) => since,
+            _ => at,
+        };
+        self.now = Some((words.clone(), since));
+        self.due = None;
+        if words.is_empty() || words == self.told || is_starting && !is_failing {
+            return false;
+        }
+        let due = since + if is_failing { FAILS } else { LASTS };
+        if at < due {
+            self.due = Some(due);
+            return false;
+        }
+        self.told = words;
+        true
     }
 }
 

@@ -294,10 +294,10 @@ async fn source(world: &mut World, rollout: &Rollout, beginning: &Beginning, arg
         let status = find().map_or(Value::Null, |found| found.shared()["status"].clone());
         if status["rollingState"] != "rolloutSucceed" {
             let conditions = status["conditions"].as_array().into_iter().flatten();
-            let why = conditions
+            let mut why = conditions
                 .filter(|each| each["status"] == "False")
                 .filter_map(|each| each["message"].as_str());
-            let why = why.last().unwrap_or("it does not come to an end");
+            let why = why.next_back().unwrap_or("it does not come to an end");
             let message =
                 format!("{revision} cannot be brought to run, so there is nothing to come from: {why}");
             return Err(Failure::from(rollout.mistake("spec.sourceAppRevisionName", &message)));

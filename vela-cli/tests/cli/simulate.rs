@@ -1,0 +1,203 @@
+//! `vela rollout simulate`: how a rollout will go, with pods that fail, hooks that say no and whatever is missing told.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{Person, Said};
+
+fn application(image: &str) -> String {
+    format!(
+        "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata:\n  name: shop\n  annotations: {{app.oam.dev/rollout-template: \"true\"}}\nspec:\n  components:\n    - name: front\n      type: webservice\n      properties: {{image: {image}, port: 80}}\n"
+    )
+}
+
+fn rollout(between: &str, plan: &str) -> String {
+    format!(
+        "apiVersion: core.oam.dev/v1beta1\nkind: AppRollout\nmetadata: {{name: release}}\nspec:\n{between}  rolloutPlan:\n{plan}"
+    )
+}
+
+const BETWEEN: &str = "  sourceAppRevisionName: shop-v1\n  targetAppRevisionName: shop-v2\n";
+const PLAN: &str = "    rolloutBatches: [{replicas: 1}, {replicas: 2}, {replicas: 2}]\n";
+
+/// Files of a rollout in the order in which they are given.
+fn files(person: &Person, rollout: &str) -> Vec<String> {
+    vec![
+        person.write("before.yaml", application("nginx:1")),
+        person.write("after.yaml", application("nginx:2")),
+        person.write("rollout.yaml", rollout),
+    ]
+}
+
+fn simulate(person: &Person, files: &[String], options: &[&str]) -> Said {
+    let mut words = vec!["rollout", "simulate"];
+    for file in files {
+        words.extend(["-f", file]);
+    }
+    words.extend(options);
+    person.types(&words)
+}
+
+fn events(said: &Said) -> (Value, Vec<Value>) {
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    let events = told["events"].as_array().unwrap().clone();
+    (told, events)
+}
+
+#[test]
+fn the_time_line_of_a_rollout_is_shown_before_it_runs_and_is_the_same_every_time() {
+    let person = Person::new();
+    let files = files(&person, &rollout(BETWEEN, PLAN));
+    let said = simulate(&person, &files, &[]).ok();
+    crate::golden("simulate.txt", &said.out);
+    assert_eq!(simulate(&person, &files, &[]).ok().out, said.out);
+    assert!(!person.path("vela").exists(), "no sandbox is made");
+    // A range is drawn from: another seed is another run, and the same one the same.
+    let drawn = |seed: &str| {
+        simulate(&person, &files, &["--latency", "2s..30s", "--seed", seed, "-o", "json"]).ok().out
+    };
+    assert_eq!(drawn("7"), drawn("7"));
+    assert_ne!(drawn("7"), drawn("8"));
+}
+
+#[test]
+fn a_pod_that_fails_stops_the_rollout_with_its_own_reason() {
+    let person = Person::new();
+    let files = files(&person, &rollout(BETWEEN, PLAN));
+    for (fail, reason) in [
+        ("pod=2@batch2", "CrashLoopBackOff"),
+        ("pod=1@batch1:image", "ImagePullBackOff"),
+        ("pod=2@batch3:unschedulable", "Unschedulable"),
+    ] {
+        let said = simulate(&person, &files, &["--fail", fail, "-o", "json"]);
+        let said = said.fails(1, &["rollout release failed", reason]);
+        let (told, events) = events(&said);
+        let rollout = &told["rollouts"][0];
+        assert_eq!(
+            (&rollout["outcome"], &rollout["leastReady"]),
+            (&"failed".into(), &5.into()),
+            "{fail}: {rollout}"
+        );
+        assert!(rollout["toDo"].as_str().unwrap().contains("vela rollout undo release"), "{rollout}");
+        let told =
+            |event: &&Value| event["kind"] == "waits" && event["message"].as_str().unwrap().contains(reason);
+        let first = events.iter().find(told).unwrap_or_else(|| panic!("{fail}: {}", said.out));
+        let asked = events.iter().find(|event| event["kind"] == "asked").unwrap();
+        let between = first["milliseconds"].as_u64().unwrap() - asked["milliseconds"].as_u64().unwrap();
+        assert!(between <= 6000, "{fail}: told after {between} ms");
+    }
+    // A batch may do without it.
+    let plan = "    rolloutBatches: [{replicas: 1}, {replicas: 2, maxUnavailable: 1}, {replicas: 2, maxUnavailable: 1}]\n";
+    person.write("rollout.yaml", rollout(BETWEEN, plan));
+    let said = simulate(&person, &files, &["--fail", "pod=2@batch2"]).ok();
+    assert!(said.out.contains('✗') && said.out.contains("release succeeded"), "{}", said.out);
+}
+
+#[test]
+fn what_a_rollout_waits_for_and_who_answers_no_are_told() {
+    let person = Person::new();
+    let hook = "    rolloutWebhooks: [{name: ask, type: initialize-rollout, url: \"http://example.com/ask\", expectedStatus: [204]}]\n";
+    let files = files(&person, &rollout(BETWEEN, &format!("{PLAN}    batchPartition: 1\n{hook}")));
+    let said = simulate(&person, &files, &[]).fails(1, &["waits for a person", "batch 2 is done"]);
+    assert!(
+        said.out.contains("hook \"ask\" (initialize-rollout) would be called: POST http://example.com/ask"),
+        "{}",
+        said.out
+    );
+    assert!(said.out.contains("vela rollout promote release"), "{}", said.out);
+    let said = simulate(&person, &files, &["--hook", "ask=fail", "--until", "2m"]);
+    said.fails(1, &["has not ended after 2m00.0s", "hook \"ask\""]);
+    simulate(&person, &files, &["--hook", "aks=fail"]).fails(1, &["--hook aks", "the hooks ask"]);
+    // Each rollout follows the one before it: what waits is let go on.
+    let more = person.write("more.yaml", rollout(BETWEEN, PLAN));
+    let back = "  sourceAppRevisionName: shop-v2\n  targetAppRevisionName: shop-v1\n";
+    let back = person.write("back.yaml", rollout(back, PLAN));
+    let said = simulate(&person, &[files, vec![more, back]].concat(), &[]).ok();
+    assert_eq!(said.out.matches("release succeeded").count(), 2, "{}", said.out);
+}
+
+#[test]
+fn a_controller_that_is_killed_goes_on_where_it_was() {
+    let person = Person::new();
+    let files = files(&person, &rollout(BETWEEN, PLAN));
+    let said = simulate(&person, &files, &["--kill-controller", "@batch2"]).ok();
+    let at = |words: &str| said.out.find(words).unwrap_or_else(|| panic!("{words}: {}", said.out));
+    assert!(at("the controller is killed") < at("another controller starts"));
+    assert!(at("another controller starts") < at("batch 3 of 3 begins"));
+    assert!(said.out.contains("at least 5 pods were ready"), "{}", said.out);
+}
+
+#[test]
+fn revisions_are_numbered_as_the_rollout_names_them() {
+    let person = Person::new();
+    let between = "  sourceAppRevisionName: shop-v7\n  targetAppRevisionName: shop-v8\n";
+    let files = files(&person, &rollout(between, PLAN));
+    let said = simulate(&person, &files, &[]).ok();
+    assert!(said.out.contains("from shop-v7 to shop-v8"), "{}", said.out);
+    simulate(&person, &files[1..], &[]).fails(
+        1,
+        &["rollout.yaml:5:", "there is no shop-v7", "taken for shop-v8", "give shop as it was in -v7"],
+    );
+}
+
+#[test]
+fn what_is_missing_or_wrong_is_told_with_its_place() {
+    let person = Person::new();
+    let files = files(&person, &rollout(BETWEEN, PLAN));
+    simulate(&person, &files[..2], &[]).fails(1, &["after.yaml", "no AppRollout", "-f rollout.yaml"]);
+    simulate(&person, &files[2..], &[]).fails(1, &["rollout.yaml:6:", "no Application \"shop\""]);
+    let same = [files[0].clone(), person.write("same.yaml", application("nginx:1")), files[2].clone()];
+    simulate(&person, &same, &[]).fails(1, &["same.yaml", "shop-v2 is not made", "differs"]);
+    let bare =
+        application("nginx:2").replace("  annotations: {app.oam.dev/rollout-template: \"true\"}\n", "");
+    let bare = [files[0].clone(), person.write("bare.yaml", bare), files[2].clone()];
+    simulate(&person, &bare, &[])
+        .fails(1, &["bare.yaml:3:", "applies its workloads itself", "rollout-template"]);
+    for (options, words) in [
+        (["--fail", "pod=3@batch2"], "batch 2 has 2 pods"),
+        (["--fail", "pod=1@batch4"], "the plan has 3 batches"),
+    ] {
+        simulate(&person, &files, &options).fails(1, &[words]);
+    }
+    for (options, words) in [
+        (["--fail", "pod=3"], "expected pod=N@batchM"),
+        (["--fail", "pod=3@batch1:rust"], "expected crash, image or unschedulable"),
+        (["--latency", "9s..1s"], "write the shorter time first"),
+        (["--until", "2y"], "write it like 90s"),
+        (["--hook", "ask"], "expected NAME=fail"),
+        (["--kill-controller", "2"], "expected @batchM"),
+    ] {
+        simulate(&person, &files, &options).fails(2, &[words]);
+    }
+    person
+        .write("rollout.yaml", rollout(BETWEEN, "    rolloutBatches: [{replicas: 50%}, {replicas: 50%}]\n"));
+    simulate(&person, &files, &[]).fails(1, &["rollout.yaml:8:", "how many pods", "--size"]);
+    simulate(&person, &files, &["--size", "4"]).ok();
+}
+
+#[test]
+fn the_examples_run_as_they_lie_there() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/examples/rollout");
+    if !examples.is_dir() {
+        eprintln!("skipped: {} is not there", examples.display());
+        return;
+    }
+    let person = Person::new();
+    let of = |folder: &str, names: &[&str]| -> Vec<String> {
+        names.iter().map(|name| examples.join(folder).join(name).to_string_lossy().into_owned()).collect()
+    };
+    let deployment = of(
+        "deployment-rollout",
+        &["webservice-definition.yaml", "app-source.yaml", "app-target.yaml", "app-rollout-finish.yaml"],
+    );
+    let said = simulate(&person, &deployment, &[]).ok();
+    assert!(said.out.contains("at least 5 pods were ready (the plan promises 5), at most 7"), "{}", said.out);
+    let names = ["clonesetDefinition.yaml", "app-source.yaml", "app-target.yaml", "appRollout-pause.yaml"];
+    let mut clone_set = of("cloneset-rollout", &names);
+    let said = simulate(&person, &clone_set, &[]).fails(1, &["batch 2 is done"]);
+    assert!(said.out.contains("2/3"), "{}", said.out);
+    clone_set.extend(of("cloneset-rollout", &["appRollout-finish.yaml", "appRollout-revert.yaml"]));
+    let said = simulate(&person, &clone_set, &[]).ok();
+    assert_eq!(said.out.matches("rolling-example succeeded").count(), 2, "{}", said.out);
+}
