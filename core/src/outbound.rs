@@ -15,6 +15,12 @@ const TOTAL_TIMEOUT: Duration = Duration::from_secs(10);
 pub trait Elsewhere: std::fmt::Debug + Send + Sync {
     /// Status and body of the answer, or why there is none.
     fn answer(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), String>;
+
+    /// What a metric of a rollout is measured as, by the field of the plan where it stands; nothing asks its server.
+    fn measure(&self, path: &str) -> Option<Result<f64, String>> {
+        let _ = path;
+        None
+    }
 }
 
 /// Asks within the reach that the operator chose. The authorities that the system trusts are read when something is first
@@ -35,6 +41,11 @@ impl Outbound {
     /// Asks nobody but this one.
     pub(crate) fn answered_by(elsewhere: Arc<dyn Elsewhere>) -> Self {
         Self { instead: Some(elsewhere), ..Self::new(Reach::Services) }
+    }
+
+    /// What somebody who stands in for elsewhere says of a metric.
+    pub(crate) fn measured(&self, path: &str) -> Option<Result<f64, String>> {
+        self.instead.as_ref()?.measure(path)
     }
 
     fn outside(&self) -> Result<&Outside, String> {
@@ -118,6 +129,7 @@ mod tests {
         let ask = |body: &[u8]| outbound.send("PUT", "http://localhost/", &BTreeMap::new(), body.to_vec(), 9);
         assert_eq!(ask(b"!").await, Ok((204, b"PUThttp://localhost/!".to_vec())));
         assert_eq!(ask(b"").await, Err("nothing was told".to_owned()));
+        assert_eq!(outbound.measured("canaryMetric[0]"), None);
     }
 
     #[test]

@@ -254,6 +254,9 @@ pub(crate) struct RolloutSimulate {
     /// What the hook of this name answers, instead of yes; may be given many times
     #[arg(long = "hook", value_name = "NAME=fail")]
     pub(crate) hooks: Vec<Verdict>,
+    /// What the metric of this name says, instead of a value in its range; may be given many times
+    #[arg(long = "metric", value_name = "NAME=fail")]
+    pub(crate) metrics: Vec<Verdict>,
     /// Kill the controller when this batch begins, as SIGKILL would, and start it again after 20 seconds
     #[arg(long, value_name = "@batchM")]
     pub(crate) kill_controller: Option<AtBatch>,

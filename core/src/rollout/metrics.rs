@@ -25,6 +25,9 @@ pub(super) async fn measure(
 
 async fn one(context: &Context, acting: &Acting, namespace: &str, measurement: &Measurement) -> Reading {
     let failed = |why: String| Reading { query: None, value: Err(why) };
+    if let Some(value) = hands.context.outbound.measured(&measurement.path) {
+        return Reading { query: None, value };
+    }
     let question = match &measurement.origin {
         Origin::Inline(question) => Ok(question.clone()),
         Origin::Nowhere(why) => Err(why.clone()),

@@ -71,7 +71,7 @@ fn a_pod_that_fails_stops_the_rollout_with_its_own_reason() {
         ("pod=2@batch3:unschedulable", "Unschedulable"),
     ] {
         let said = simulate(&person, &files, &["--fail", fail, "-o", "json"]);
-        let said = said.fails(1, &["rollout release failed", reason]);
+        let said = said.fails(1, &["rollout release failed"]);
         let (told, events) = events(&said);
         let rollout = &told["rollouts"][0];
         assert_eq!(
@@ -99,7 +99,8 @@ fn what_a_rollout_waits_for_and_who_answers_no_are_told() {
     let person = Person::new();
     let hook = "    rolloutWebhooks: [{name: ask, type: initialize-rollout, url: \"http://example.com/ask\", expectedStatus: [204]}]\n";
     let files = files(&person, &rollout(BETWEEN, &format!("{PLAN}    batchPartition: 1\n{hook}")));
-    let said = simulate(&person, &files, &[]).fails(1, &["waits for a person", "batch 2 is done"]);
+    let said = simulate(&person, &files, &[]).fails(1, &["rollout release waits for a person"]);
+    assert!(said.out.contains("batch 2 is done"), "{}", said.out);
     assert!(
         said.out.contains("hook \"ask\" (initialize-rollout) would be called: POST http://example.com/ask"),
         "{}",
@@ -107,7 +108,9 @@ fn what_a_rollout_waits_for_and_who_answers_no_are_told() {
     );
     assert!(said.out.contains("vela rollout promote release"), "{}", said.out);
     let said = simulate(&person, &files, &["--hook", "ask=fail", "--until", "2m"]);
-    said.fails(1, &["has not ended after 2m00.0s", "hook \"ask\""]);
+    let said = said.fails(1, &["rollout release has not ended"]);
+    assert!(said.out.contains("release has not ended after 2m00.0s (--until): "), "{}", said.out);
+    assert!(said.out.contains("it is taken to answer 400"), "{}", said.out);
     simulate(&person, &files, &["--hook", "aks=fail"]).fails(1, &["--hook aks", "the hooks ask"]);
     // Each rollout follows the one before it: what waits is let go on.
     let more = person.write("more.yaml", rollout(BETWEEN, PLAN));
@@ -115,6 +118,28 @@ fn what_a_rollout_waits_for_and_who_answers_no_are_told() {
     let back = person.write("back.yaml", rollout(back, PLAN));
     let said = simulate(&person, &[files, vec![more, back]].concat(), &[]).ok();
     assert_eq!(said.out.matches("release succeeded").count(), 2, "{}", said.out);
+}
+
+#[test]
+fn metrics_are_taken_to_pass_unless_they_are_to_fail() {
+    let person = Person::new();
+    let metric = |more: &str| {
+        format!(
+            "    canaryMetric: [{{name: errors, interval: 30s, metricsRange: {{max: \"5%\"}}, provider: {{address: \"http://prometheus:9090\"}}, query: \"up\"{more}}}]\n"
+        )
+    };
+    let files = files(&person, &rollout(BETWEEN, &format!("{PLAN}{}", metric(""))));
+    let said = simulate(&person, &files, &[]).ok();
+    let words = "metric \"errors\" (canaryMetric[0]) would be measured: it is taken to be 0.05, inside its metricsRange";
+    assert_eq!(said.out.matches(words).count(), 3, "once a batch: {}", said.out);
+    let said = simulate(&person, &files, &["--metric", "errors=fail"])
+        .fails(1, &["rollout release waits for a person"]);
+    assert!(said.out.contains("is above metricsRange.max 0.05"), "{}", said.out);
+    simulate(&person, &files, &["--metric", "error=fail"])
+        .fails(1, &["--metric error", "the metrics errors"]);
+    person.write("rollout.yaml", rollout(BETWEEN, &format!("{PLAN}{}", metric(", onFailure: Revert"))));
+    let said = simulate(&person, &files, &["--metric", "errors=fail"]).fails(1, &["rollout release failed"]);
+    assert!(said.out.contains("Rollout Reverted"), "{}", said.out);
 }
 
 #[test]
@@ -126,6 +151,25 @@ fn a_controller_that_is_killed_goes_on_where_it_was() {
     assert!(at("the controller is killed") < at("another controller starts"));
     assert!(at("another controller starts") < at("batch 3 of 3 begins"));
     assert!(said.out.contains("at least 5 pods were ready"), "{}", said.out);
+}
+
+#[test]
+fn the_plan_of_an_application_is_played_by_its_own_rollout() {
+    let person = Person::new();
+    let of = |name: &str, image: &str| {
+        let text =
+            application(image).replace("  annotations: {app.oam.dev/rollout-template: \"true\"}\n", "");
+        person.write(name, format!("{text}  rolloutPlan:\n    rolloutStrategy: IncreaseFirst\n    rolloutBatches: [{{replicas: 1}}]\n"))
+    };
+    let files = [of("before.yaml", "nginx:1"), of("after.yaml", "nginx:2")];
+    let said = simulate(&person, &files, &[]).ok();
+    assert!(said.out.contains("rollout shop is applied: from shop-v1 to shop-v2"), "{}", said.out);
+    assert!(
+        said.out.contains("shop succeeded") && said.out.contains("at least 1 pods were ready"),
+        "{}",
+        said.out
+    );
+    simulate(&person, &files[1..], &[]).fails(1, &["after.yaml:", "spec.rolloutPlan", "-f before.yaml"]);
 }
 
 #[test]
@@ -195,8 +239,8 @@ fn the_examples_run_as_they_lie_there() {
     assert!(said.out.contains("at least 5 pods were ready (the plan promises 5), at most 7"), "{}", said.out);
     let names = ["clonesetDefinition.yaml", "app-source.yaml", "app-target.yaml", "appRollout-pause.yaml"];
     let mut clone_set = of("cloneset-rollout", &names);
-    let said = simulate(&person, &clone_set, &[]).fails(1, &["batch 2 is done"]);
-    assert!(said.out.contains("2/3"), "{}", said.out);
+    let said = simulate(&person, &clone_set, &[]).fails(1, &["waits for a person"]);
+    assert!(said.out.contains("2/3") && said.out.contains("batch 2 is done"), "{}", said.out);
     clone_set.extend(of("cloneset-rollout", &["appRollout-finish.yaml", "appRollout-revert.yaml"]));
     let said = simulate(&person, &clone_set, &[]).ok();
     assert_eq!(said.out.matches("rolling-example succeeded").count(), 2, "{}", said.out);

@@ -19,7 +19,7 @@ use self::elsewhere::Outside;
 use self::play::Play;
 use self::script::Script;
 use self::world::{World, in_virtual_time};
-use crate::args::{Format, Global, RolloutSimulate as Args};
+use crate::args::{Format, Global, RolloutSimulate as Args, Verdict};
 use crate::error::{Error, Failure, Result};
 use crate::input;
 use crate::screen::{Screen, data};
@@ -27,9 +27,8 @@ use crate::screen::{Screen, data};
 pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<()> {
     let namespace = global.namespace.as_deref().unwrap_or("default");
     let script = Script::read(input::read(&args.files)?, namespace)?;
-    let plans = script.rollouts.iter().map(|rollout| &rollout.plan);
-    let outside = Arc::new(Outside::new(plans, &args.hooks));
-    known_hooks(args, &outside)?;
+    known_names(args, &script)?;
+    let outside = Arc::new(Outside::new(&args.hooks, &args.metrics));
     let told = in_virtual_time(play(args, &script, namespace, outside, screen))?;
     match args.output {
         Format::Table => screen.print(&told.text())?,
@@ -38,16 +37,23 @@ pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<(
     told.verdict()
 }
 
-/// A misspelt hook would be one that never fails.
-fn known_hooks(args: &Args, outside: &Outside) -> Result<()> {
-    let names = outside.names();
-    let unknown = args.hooks.iter().filter(|each| !names.contains(each.name.as_str()));
-    let failures = unknown.map(|each| {
-        let names = names.iter().copied().collect::<Vec<_>>().join(", ");
-        let there = if names.is_empty() { "no hooks".to_owned() } else { format!("the hooks {names}") };
-        Error::user(format!("--hook {}: the plan has no hook of that name; it has {there}", each.name)).into()
-    });
-    Failure::all(failures.collect()).map_or(Ok(()), Err)
+/// A misspelt hook or metric would be one that never fails.
+fn known_names(args: &Args, script: &Script) -> Result<()> {
+    let plans = || script.rollouts.iter().map(|rollout| &rollout.plan);
+    let hooks = plans().flat_map(elsewhere::hooks).map(|hook| hook.name.clone()).collect();
+    let metrics = plans().flat_map(elsewhere::metrics).map(|(_, metric)| metric.name).collect();
+    let of = |what: &'static str, given: &[Verdict], there: BTreeSet<String>| -> Vec<Failure> {
+        let unknown = given.iter().filter(|each| !there.contains(&each.name));
+        let names = there.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let has = if names.is_empty() { format!("no {what}s") } else { format!("the {what}s {names}") };
+        let told = |each: &Verdict| {
+            Error::user(format!("--{what} {}: the plan has no {what} of that name; it has {has}", each.name))
+                .into()
+        };
+        unknown.map(told).collect()
+    };
+    let failures = [of("hook", &args.hooks, hooks), of("metric", &args.metrics, metrics)].concat();
+    Failure::all(failures).map_or(Ok(()), Err)
 }
 
 async fn play(

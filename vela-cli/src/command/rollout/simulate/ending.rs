@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use vela_engine::rollout::rest::Rest;
 
 use super::timeline::{Timeline, time};
 use crate::error::{Error, Result};
-use crate::rolling::Rest;
 use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, styled};
 
 /// How a rollout ended.
@@ -78,6 +78,16 @@ impl Outcome {
             Self::Unfinished { why, after } => {
                 format!("has not ended after {} (--until){}", time(*after), because(why))
             }
+        }
+    }
+
+    /// The account above says why.
+    fn brief(&self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed { .. } => "failed",
+            Self::Waits { .. } => "waits for a person",
+            Self::Unfinished { .. } => "has not ended",
         }
     }
 
@@ -167,7 +177,7 @@ impl Told {
         };
         match &last.outcome {
             Outcome::Succeeded => Ok(()),
-            other => Err(Error::user(format!("rollout {} {}", last.rollout, other.words())).into()),
+            other => Err(Error::user(format!("rollout {} {}", last.rollout, other.brief())).into()),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use vela_crds::rollout_plan::RollingState as Rolling;
 use vela_crds::{AppRollout, AppRolloutStatus};
-use vela_engine::rollout::{State, progress};
+use vela_engine::rollout::{State, progress, rest};
 
 use super::elsewhere::Outside;
 use super::ending::{Ended, Outcome, Told};
@@ -19,7 +19,6 @@ use super::timeline::{Kind, Moment, Said, Timeline};
 use super::world::World;
 use crate::args::RolloutSimulate as Args;
 use crate::error::{Error, Result};
-use crate::rolling;
 
 /// A killed controller is back after this: what a Deployment needs to start another one.
 const DEAD_FOR: Duration = Duration::from_secs(20);
@@ -82,6 +81,7 @@ impl Play {
         let present = pods(self.world.store(), &beginning.subject);
         self.fates.leave(&present);
         self.fates.begin();
+        self.outside.begin(&rollout.plan);
         self.heard.extend(self.events(rollout).into_iter().map(|event| event.name));
         let picture = Picture::of(&present);
         let mut scene = Scene {
@@ -95,7 +95,7 @@ impl Play {
         };
         let from = rollout.source_name().map_or_else(String::new, |source| format!("from {source} "));
         let words = format!("rollout {} is applied: {from}to {}", rollout.name, rollout.target_name());
-        self.say(&scene, None, picture, Said::new(Kind::State, false, words));
+        self.say(None, picture, Said::new(Kind::State, false, words));
         self.world.cluster().apply(&rollout.object, true, false).await?;
         let (outcome, at) = self.play(&mut scene).await?;
         self.ended.push(Ended {
@@ -119,7 +119,8 @@ impl Play {
             let seen = pods(self.world.store(), &scene.beginning.subject);
             let picture = self.look(scene, &status, &seen).await?;
             let now = self.world.now();
-            let rests = live.as_ref().and_then(rolling::rest).map(Outcome::from);
+            let rests =
+                live.as_ref().and_then(|live| rest::rest(live).map(Outcome::from).or_else(|| held(live)));
             over = rests.map(|outcome| (outcome, over.map_or(now, |(_, since)| since)));
             if let Some((outcome, since)) = &over {
                 let rests =
@@ -129,7 +130,7 @@ impl Play {
                 }
             }
             if now >= self.until {
-                let why = live.as_ref().map_or_else(String::new, rolling::doing);
+                let why = live.as_ref().map_or_else(String::new, rest::doing);
                 let after = self.until - self.began;
                 return Ok((Outcome::Unfinished { why, after }, now));
             }
@@ -148,8 +149,7 @@ impl Play {
         Ok(Some(read).filter(|read| read.spec.target_app_revision_name == rollout.target_name()))
     }
 
-    fn say(&mut self, scene: &Scene<'_>, batch: Option<(usize, usize)>, picture: Picture, said: Said) {
-        let _ = scene;
+    fn say(&mut self, batch: Option<(usize, usize)>, picture: Picture, said: Said) {
         let at = self.world.now() - self.began;
         self.timeline.say(Moment { at, batch, picture }, said);
     }
@@ -172,8 +172,7 @@ impl Play {
         let namespace = scene.beginning.subject.namespace.clone();
         let decided =
             self.fates.decide(self.world.cluster(), &namespace, seen, if rolls { batch } else { 1 }).await?;
-        let calls = self.outside.take().into_iter();
-        let mut news: Vec<Said> = calls.map(|call| Said::new(Kind::Hook, call.refused, call.words)).collect();
+        let mut news = self.outside.take();
         let mut batch_at = None;
         for event in self.events(scene.rollout) {
             if self.heard.insert(event.name) {
@@ -191,16 +190,16 @@ impl Play {
             news.insert(batch_at.filter(|_| rolls).unwrap_or(news.len()), said);
         }
         for said in news {
-            self.say(scene, place, picture, said);
+            self.say(place, picture, said);
         }
         if is_turned {
-            self.maybe_kill(scene, rolls.then_some(batch), picture, place);
+            self.maybe_kill(rolls.then_some(batch), picture, place);
         }
         for words in decided {
-            self.say(scene, place, picture, Said::new(Kind::Asked, false, words));
+            self.say(place, picture, Said::new(Kind::Asked, false, words));
         }
         self.tell_waits(scene, status, state, picture, place);
-        self.maybe_start(scene, picture, place);
+        self.maybe_start(picture, place);
         let at = self.world.now() - self.began;
         self.timeline.look(Moment { at, batch: place, picture });
         Ok(picture)
@@ -215,38 +214,26 @@ impl Play {
         picture: Picture,
         place: Option<(usize, usize)>,
     ) {
-        let why = if state.is_terminal() { "" } else { rolling::problem(status, state) };
-        let is_starting = picture.ready() + picture.failing < picture.all();
-        if scene.waits.is_news(why, picture.failing > 0, is_starting, self.world.now()) {
-            self.say(scene, place, picture, Said::new(Kind::Waits, picture.failing > 0, why));
+        let why = if state.is_terminal() { "" } else { rest::problem(status, state) };
+        if scene.waits.is_news(why, picture, self.world.now()) {
+            self.say(place, picture, Said::new(Kind::Waits, picture.failing > 0, why));
         }
     }
 
-    fn maybe_kill(
-        &mut self,
-        scene: &Scene<'_>,
-        batch: Option<usize>,
-        picture: Picture,
-        place: Option<(usize, usize)>,
-    ) {
+    fn maybe_kill(&mut self, batch: Option<usize>, picture: Picture, place: Option<(usize, usize)>) {
         if batch.is_some() && batch == self.kill_at {
             self.kill_at = None;
             self.world.kill();
             self.back_at = Some(self.world.now() + DEAD_FOR);
-            self.say(
-                scene,
-                place,
-                picture,
-                Said::new(Kind::Asked, true, "the controller is killed, as asked"),
-            );
+            self.say(place, picture, Said::new(Kind::Asked, true, "the controller is killed, as asked"));
         }
     }
 
-    fn maybe_start(&mut self, scene: &Scene<'_>, picture: Picture, place: Option<(usize, usize)>) {
+    fn maybe_start(&mut self, picture: Picture, place: Option<(usize, usize)>) {
         if self.back_at.is_some_and(|back| self.world.now() >= back) {
             self.back_at = None;
             self.world.start();
-            self.say(scene, place, picture, Said::new(Kind::Asked, false, "another controller starts"));
+            self.say(place, picture, Said::new(Kind::Asked, false, "another controller starts"));
         }
     }
 
@@ -281,10 +268,8 @@ impl Play {
 /// What holds a rollout up, as it was told last.
 #[derive(Default)]
 struct Waits {
-    /// Since when it is held up by these words, numbers left out.
-    now: Option<(String, Duration)>,
-    /// Were pods on their way at the last look?
-    was_starting: bool,
+    /// Since when it is held up by these words, numbers left out, with these pods.
+    now: Option<(String, Picture, Duration)>,
     told: String,
     /// When it will be worth telling, if nothing changes.
     due: Option<Duration>,
@@ -292,15 +277,16 @@ struct Waits {
 
 impl Waits {
     /// Is it worth telling? Waiting for pods that are on their way, or for a moment, is what rollouts do.
-    fn is_news(&mut self, why: &str, is_failing: bool, is_starting: bool, at: Duration) -> bool {
+    fn is_news(&mut self, why: &str, picture: Picture, at: Duration) -> bool {
         let words: String = why.chars().filter(|c| !c.is_ascii_digit()).collect();
-        let was_starting = std::mem::replace(&mut self.was_starting, is_starting);
         let since = match self.now.take() {
-            Some((before, since)) if before == words && (is_failing || !was_starting) => since,
+            Some((before, then, since)) if before == words && then == picture => since,
             _ => at,
         };
-        self.now = Some((words.clone(), since));
+        self.now = Some((words.clone(), picture, since));
         self.due = None;
+        let (is_failing, is_starting) =
+            (picture.failing > 0, picture.ready() + picture.failing < picture.all());
         if words.is_empty() || words == self.told || is_starting && !is_failing {
             return false;
         }
@@ -312,6 +298,18 @@ impl Waits {
         self.told = words;
         true
     }
+}
+
+/// A metric that failed holds a rollout until somebody changes it.
+fn held(live: &AppRollout) -> Option<Outcome> {
+    let status = &live.status.as_ref()?.rollout;
+    let analysis = status.canary_analysis.as_ref()?;
+    let is_held = State::of(status).rolling == Rolling::RollingInBatches
+        && analysis.batch == status.current_batch
+        && analysis.failed_generation.is_some()
+        && analysis.failed_generation == live.metadata.generation;
+    let why = analysis.message.clone().unwrap_or_else(|| "a metric failed".to_owned());
+    is_held.then_some(Outcome::Waits { why })
 }
 
 struct Event {

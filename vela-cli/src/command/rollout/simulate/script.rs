@@ -239,14 +239,26 @@ fn inline(applications: &mut Vec<Document>) -> Result<Vec<Rollout>> {
         std::mem::take(applications).into_iter().partition(is_it);
     *applications = rest;
     applications.extend(all.first().cloned());
+    // A content that was there before is rolled out under the name it had then.
+    let mut contents: Vec<&Value> = Vec::new();
+    let mut numbers = Vec::new();
+    for document in &all {
+        let content = &document.value()["spec"]["components"];
+        let known = contents.iter().position(|known| *known == content);
+        let at = known.unwrap_or_else(|| {
+            contents.push(content);
+            contents.len() - 1
+        });
+        numbers.push(at as u64 + 1);
+    }
     let later = all.iter().enumerate().skip(1).map(|(at, document)| {
         Ok(Rollout {
             object: document.value().clone(),
             name: name.clone(),
             namespace: namespace.clone(),
             application: name.clone(),
-            target: at as u64 + 1,
-            source: Some(at as u64),
+            target: numbers[at],
+            source: Some(numbers[at - 1]),
             components: Vec::new(),
             plan: planned(document, true)?,
             is_inline: true,

@@ -26,6 +26,8 @@ pub(super) enum Kind {
     Waits,
     /// A call of a hook.
     Hook,
+    /// A measurement of a metric.
+    Metric,
     /// What was asked for on the command line.
     Asked,
 }
@@ -38,6 +40,7 @@ impl Kind {
             Self::Event => "event",
             Self::Waits => "waits",
             Self::Hook => "hook",
+            Self::Metric => "metric",
             Self::Asked => "asked",
         }
     }
@@ -62,7 +65,7 @@ impl Said {
             (_, true) => BAD,
             (Kind::State, false) => BOLD,
             (Kind::Waits | Kind::Asked, false) => BUSY,
-            (Kind::Hook, false) => GOOD,
+            (Kind::Hook | Kind::Metric, false) => GOOD,
             (Kind::Pods | Kind::Event, false) => DIM,
         }
     }
