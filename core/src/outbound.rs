@@ -126,7 +126,8 @@ mod tests {
     #[tokio::test]
     async fn who_stands_in_for_elsewhere_answers_everything() {
         let outbound = Outbound::answered_by(Arc::new(Echo));
-        let ask = |body: &[u8]| outbound.send("PUT", "http://localhost/", &BTreeMap::new(), body.to_vec(), 9);
+        let none = BTreeMap::new();
+        let ask = |body: &'static [u8]| outbound.send("PUT", "http://localhost/", &none, body.to_vec(), 9);
         assert_eq!(ask(b"!").await, Ok((204, b"PUThttp://localhost/!".to_vec())));
         assert_eq!(ask(b"").await, Err("nothing was told".to_owned()));
         assert_eq!(outbound.measured("canaryMetric[0]"), None);
