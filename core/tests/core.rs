@@ -27,6 +27,7 @@ mod scenarios {
     pub(crate) mod pruning;
     mod revision_hook;
     pub(crate) mod rights;
+    mod rollout_counts;
     pub(crate) mod rollout_gates;
     mod rollout_reverts;
     pub(crate) mod rollout_traits;

@@ -61,6 +61,11 @@ impl Cluster {
         &self.client
     }
 
+    /// The door to the objects of a kind, for a watch of them.
+    pub async fn of_kind(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
+        self.api(api_version, kind).await
+    }
+
     pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Result<Api<DynamicObject>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let gvk = GroupVersionKind::gvk(group, version, kind);

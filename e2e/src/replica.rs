@@ -69,6 +69,11 @@ impl Replica {
         Ok(self.child.try_wait()?.is_none())
     }
 
+    /// Its number among the processes of this machine.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for its end: the exit code, and when it was seen.
     pub async fn ended(&mut self) -> Result<(i32, Instant)> {
         let child = &mut self.child;

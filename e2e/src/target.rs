@@ -193,6 +193,14 @@ impl Target {
         self.home.path()
     }
 
+    /// The process of a sandbox, in which everything runs; nothing on a real cluster.
+    pub fn process(&self) -> Option<u32> {
+        match &self.backing {
+            Backing::Sandbox(slot) => slot.lock().ok()?.as_ref().map(Child::id),
+            Backing::Real(_) | Backing::Alone => None,
+        }
+    }
+
     /// Kills what reconciles, at once and without a chance to tidy up.
     pub fn kill(&self) -> Result<()> {
         match &self.backing {

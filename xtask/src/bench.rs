@@ -10,6 +10,7 @@ use crate::command;
 
 mod cluster;
 mod manager;
+mod rollouts;
 
 /// Runs of one command; the minimum is the steady figure, the median what a person meets.
 const RUNS: usize = 30;
@@ -19,6 +20,11 @@ const RUNS_UP: usize = 5;
 /// Prints the figures of the manager and its webhooks.
 pub(crate) fn of_the_manager() -> Result<(), String> {
     manager::run()
+}
+
+/// Prints the figures of rollouts.
+pub(crate) fn of_rollouts() -> Result<(), String> {
+    rollouts::run()
 }
 
 /// Prints every figure.
@@ -72,7 +78,8 @@ pub(crate) fn run() -> Result<(), String> {
         command::cargo(&[&["test", "--quiet"], arguments].concat())?;
     }
     command::cargo(&["bench", "--quiet", "--package", "vela-engine"])?;
-    manager::run()
+    manager::run()?;
+    rollouts::run()
 }
 
 fn time(name: &str, program: &Path, arguments: &[&str], home: &Path, runs: usize) -> Result<(), String> {

@@ -30,8 +30,8 @@ usage: cargo xtask <chore>
                               seeded schedules of the controllers with faults, kills and meddling; every promise checked
   batch                       the same for many cases: one JSON object a line in, one out
   e2e [--real]                the scenarios on the sandbox, or on a real control plane
-  bench [--manager]           figures of the release binaries, as recorded in docs/benchmarks.md; or only those of the
-                              manager and its webhooks, in a profile that builds fast
+  bench [--manager|--rollouts] figures of the release binaries, as recorded in docs/benchmarks.md; or only those of the
+                              manager and its webhooks, or of rollouts, in a profile that builds fast
   codegen                     rewrites generated files (a test proves them current)
 ";
 
@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         ["e2e", "--real"] => e2e::on_a_control_plane(),
         ["bench"] => bench::run(),
         ["bench", "--manager"] => bench::of_the_manager(),
+        ["bench", "--rollouts"] => bench::of_rollouts(),
         ["codegen"] => command::cargo_with(&["test", "--package", "vela-crds"], &[("UPDATE", "1")]),
         _ => {
             eprint!("{USAGE}");

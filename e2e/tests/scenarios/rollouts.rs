@@ -17,6 +17,8 @@ mod clone_sets;
 mod deployments;
 #[path = "rollouts/faults.rs"]
 mod faults;
+#[path = "rollouts/figures.rs"]
+mod figures;
 #[path = "rollouts/person.rs"]
 mod person;
 

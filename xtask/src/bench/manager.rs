@@ -5,9 +5,9 @@ use std::fs::read_to_string;
 use crate::command;
 
 /// Optimised, and no minutes of linking: ratios are those of a release build.
-const PROFILE: &str = "simulate";
+pub(super) const PROFILE: &str = "simulate";
 /// What `with.sh` ends with where there is no Go.
-const SKIPPED: i32 = 77;
+pub(super) const SKIPPED: i32 = 77;
 
 /// Package, test binary and filter of everything that is measured in one process.
 const MEASURED: [[&str; 3]; 2] =
@@ -43,7 +43,7 @@ fn hand_over() -> Result<(), String> {
 }
 
 /// Others take their part of a machine: a figure without this says little.
-fn machine(when: &str) {
+pub(super) fn machine(when: &str) {
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     let load = read_to_string("/proc/loadavg").unwrap_or_else(|_| "unknown".to_owned());
     let load: Vec<&str> = load.split_whitespace().take(3).collect();
