@@ -150,6 +150,28 @@ fn of_pod(pod: &Json) -> Option<Trouble> {
             return trouble(true, &reason, message, advice);
         }
     }
+    let says = |type_: &str, status: &str| {
+        conditions().find(|each| each["type"] == type_ && each["status"] == status)
+    };
+    if let (Some(ready), Some(_)) = (says("Ready", "False"), says("ContainersReady", "True")) {
+        let gate = ready["reason"] == "ReadinessGatesNotReady";
+        let node = pod["spec"]["nodeName"].as_str().unwrap_or("?");
+        return match gate {
+            true => {
+                let advice = format!("look at the conditions of `kubectl describe pod {name}`");
+                trouble(false, "ReadinessGatesNotReady", text(&ready["message"]), advice)
+            }
+            // This is how a cluster writes that it has not heard of a node for a while.
+            false => {
+                let message = format!("its containers are ready, and node {node} does not answer for them");
+                let advice = format!(
+                    "look at `kubectl get node {node}`; where it is lost, `kubectl delete pod {name} --force` makes way for \
+                     another pod"
+                );
+                trouble(false, "NodeNotReady", message, advice)
+            }
+        };
+    }
     if status["phase"] == "Running" {
         let advice = "its readiness probe says no so far".to_owned();
         return trouble(false, "NotReady", "it runs".to_owned(), advice);
@@ -248,6 +270,25 @@ mod tests {
             [("ImagePullBackOff", 2), ("Evicted", 1), ("Unschedulable", 1), ("NotReady", 1), ("Starting", 1)];
         assert_eq!(reasons, expected.map(|(reason, pods)| (reason.to_owned(), pods)));
         assert!(explain(&troubles(&pods, &[])).ends_with("and 2 more"));
+    }
+
+    #[test]
+    fn a_pod_whose_containers_are_ready_waits_for_its_node_or_a_gate() {
+        let told = |reason: &str, message: &str| {
+            let mut pod = pod(
+                "a",
+                json!({"phase": "Running", "conditions": [
+                    {"type": "ContainersReady", "status": "True"},
+                    {"type": "Ready", "status": "False", "reason": reason, "message": message},
+                ]}),
+            );
+            pod["spec"]["nodeName"] = json!("n1");
+            explain(&troubles(&[pod], &[]))
+        };
+        let lost = told("", "");
+        assert!(lost.contains("NodeNotReady") && lost.contains("kubectl get node n1"), "{lost}");
+        let gated = told("ReadinessGatesNotReady", "gate balancer is missing");
+        assert!(gated.contains("gate balancer is missing"), "{gated}");
     }
 
     #[test]

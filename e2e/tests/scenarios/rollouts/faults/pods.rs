@@ -63,10 +63,11 @@ pub(super) async fn node_lost(target: &Target) -> Result<()> {
     moments.must(bound(3, 4 + 2));
     cluster.delete("v1", "Node", text(&nodes[0], "/metadata/name")).await?;
     // The cluster notices a silent node after 40 seconds, and then says this.
-    let ready = json!({"type": "Ready", "status": "False", "reason": "NodeNotReady"});
-    let lost = says(&cluster, &json!({"conditions": [ready]})).await?;
+    let conditions = [("ContainersReady", "True"), ("Ready", "False"), ("PodScheduled", "True")]
+        .map(|(of, status)| json!({"type": of, "status": status}));
+    let lost = says(&cluster, &json!({"conditions": conditions})).await?;
     goes_on(&cluster).await?;
-    told(&cluster, "a lost node", &["pods ready", "front-v2"]).await?;
+    told(&cluster, "a lost node", &["NodeNotReady", "kubectl get node", &lost]).await?;
     cluster.create(&nodes[1]).await?;
     let pods: Api<Pod> = Api::namespaced(cluster.client().clone(), cluster.namespace());
     pods.delete(&lost, &DeleteParams::default().grace_period(0)).await?;
