@@ -16,7 +16,7 @@ use super::{
     recorded, rollout, succeeds,
 };
 use crate::foreign::{accepted, install};
-use crate::{nothing_is_left, repository, scenario};
+use crate::{GONE_DEADLINE, nothing_is_left, repository, scenario};
 
 const KRUISE: &str = "apps.kruise.io/v1alpha1";
 const SET: &str = "metrics-provider";
@@ -59,9 +59,16 @@ async fn story(target: &Target, folder: &std::path::Path) -> Result<()> {
     has(cluster, KRUISE, "CloneSet", SET, 5).await?;
     cluster.delete(OAM, "Application", "test-rolling").await?;
     deleted(cluster, NAME).await?;
-    until("the first part is gone", STEP_DEADLINE, async || {
-        let left = cluster.get(KRUISE, "CloneSet", SET).await.map_err(|error| error.to_string())?;
-        left.is_none().then_some(()).ok_or_else(|| "the CloneSet is still there".to_owned())
+    // The revision too: the next application has the same name, and would be taken for the one that is going.
+    until("the first part is gone", GONE_DEADLINE, async || {
+        let of = [(KRUISE, "CloneSet", SET), (OAM, "ApplicationRevision", "test-rolling-v1")];
+        for (api_version, kind, name) in of {
+            let left = cluster.get(api_version, kind, name).await.map_err(|error| error.to_string())?;
+            if left.is_some() {
+                return Err(format!("{kind} {name} is still there"));
+            }
+        }
+        Ok(())
     })
     .await?;
     // Source: it says its size, so that its first rollout has nothing to add.
