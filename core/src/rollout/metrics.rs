@@ -25,7 +25,7 @@ pub(super) async fn measure(
 
 async fn one(context: &Context, acting: &Acting, namespace: &str, measurement: &Measurement) -> Reading {
     let failed = |why: String| Reading { query: None, value: Err(why) };
-    if let Some(value) = hands.context.outbound.measured(&measurement.path) {
+    if let Some(value) = context.outbound.measured(&measurement.path) {
         return Reading { query: None, value };
     }
     let question = match &measurement.origin {
