@@ -10,6 +10,7 @@ use vela_apiserver::store::{Entry, Event, EventKind};
 
 use super::gate::{Performed, Process};
 use super::model::{self, NAMESPACE, Place};
+use super::rollout::Books;
 use super::world::identity;
 
 /// Events taken from one resource at once; a step makes a handful.
@@ -59,6 +60,8 @@ pub(crate) struct Checker {
     pub(crate) writes: u64,
     /// The last of them, for messages.
     pub(crate) last_write: String,
+    /// Books of rollouts, where there are any.
+    pub(crate) rollouts: Option<Books>,
 }
 
 impl Checker {
@@ -73,7 +76,21 @@ impl Checker {
             confirmed: BTreeMap::new(),
             writes: 0,
             last_write: String::new(),
+            rollouts: None,
         }
+    }
+
+    /// The same for a world in which an application is there already, whose workloads are rolled out.
+    pub(crate) fn of_rollouts(server: &ApiServer, elected: bool, books: Books) -> Self {
+        let mut checker = Self::new(server, elected);
+        for resource in [APPLICATIONS, TRACKERS] {
+            for entry in server.store().list(resource, None).0 {
+                let name = entry["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+                checker.enter(resource, name, &entry, (false, checker.seen));
+            }
+        }
+        checker.rollouts = Some(books);
+        checker
     }
 
     /// An object that a user made and nobody else may touch.
@@ -87,12 +104,13 @@ impl Checker {
         for request in performed {
             // What happened before it was the user's or the cluster's doing.
             while let Some(event) = events.next_if(|event| event.revision <= request.revisions.0) {
-                self.keep(&event);
+                self.keep(&event)?;
             }
             if request.method == Method::GET {
                 if let Some(name) = application_of_path(&request.path) {
                     self.confirmed.insert((request.process, name.to_owned()), request.revisions.0);
                 }
+                self.rollouts.iter_mut().for_each(|books| books.looked(request));
                 continue;
             }
             // One that changes nothing counts, too: it would be sent again at every look.
@@ -102,11 +120,14 @@ impl Checker {
             }
             while let Some(event) = events.next_if(|event| event.revision <= request.revisions.1) {
                 self.judge(request, &event)?;
-                self.keep(&event);
+                self.keep(&event)?;
             }
+            self.rollouts.iter_mut().for_each(|books| books.looked(request));
         }
-        events.for_each(|event| self.keep(&event));
-        Ok(())
+        for event in events {
+            self.keep(&event)?;
+        }
+        self.rollouts.as_mut().map_or(Ok(()), Books::judge_pods)
     }
 
     fn news(&mut self, server: &ApiServer) -> Vec<Event> {
@@ -128,24 +149,29 @@ impl Checker {
     }
 
     /// Enter what is true from this event on.
-    fn keep(&mut self, event: &Event) {
+    fn keep(&mut self, event: &Event) -> Result<(), Violation> {
         let gone = event.kind == EventKind::Deleted;
-        let name = event.key.name.clone();
-        match event.key.resource.as_ref() {
+        let (resource, name) = (event.key.resource.as_ref(), event.key.name.clone());
+        self.enter(resource, name, &event.entry, (gone, event.revision));
+        self.rollouts.as_mut().map_or(Ok(()), |books| books.keep(event))
+    }
+
+    fn enter(&mut self, resource: &str, name: String, entry: &Arc<Entry>, (gone, revision): (bool, u64)) {
+        match resource {
             APPLICATIONS | model::CONFIGURATIONS => {
-                let now = (!gone).then(|| event.entry.clone());
-                self.applications.entry(name).or_default().push((event.revision, now));
+                let now = (!gone).then(|| entry.clone());
+                self.applications.entry(name).or_default().push((revision, now));
             }
             TRACKERS if gone => {
                 self.trackers.remove(&name);
             }
             TRACKERS => {
-                self.trackers.insert(name, recorded(&event.entry));
+                self.trackers.insert(name, recorded(entry));
             }
             LEASES if !gone => {
-                let holder = event.entry["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned();
+                let holder = entry["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned();
                 if self.holders.last().is_none_or(|(_, last)| *last != holder) {
-                    self.holders.push((event.revision, holder));
+                    self.holders.push((revision, holder));
                 }
             }
             _ => {}
@@ -159,6 +185,7 @@ impl Checker {
             return Ok(());
         }
         self.single_writer(request, event)?;
+        self.rollouts.as_ref().map_or(Ok(()), |books| books.judge(request, event))?;
         if !OWNED.contains(&resource) {
             if resource == TRACKERS {
                 self.confirmed.retain(|(process, _), _| *process != request.process);
@@ -218,6 +245,9 @@ impl Checker {
         let history = self.applications.get(name).map(Vec::as_slice).unwrap_or_default();
         if !history.last().is_some_and(|(_, now)| lives(now)) {
             return Ok(());
+        }
+        if self.rollouts.is_some() {
+            return Err(Violation::new("wrongful delete", format!("{what} is deleted, and nobody asked for that")));
         }
         let Some(read) = self.confirmed.get(&(request.process, name.to_owned())) else {
             let what = format!("{what} is deleted without a look at application {name} past the caches");

@@ -10,6 +10,7 @@ mod draws;
 mod gate;
 mod known;
 mod model;
+mod rollout;
 mod sabotage;
 mod schedule;
 mod settle;
@@ -43,7 +44,7 @@ struct Arguments {
     /// Begin no schedule after this time.
     seconds: u64,
     sabotage: Option<Sabotage>,
-    /// Only schedules in which people write this form.
+    /// Only schedules in which people write this form; rollouts have schedules of their own.
     form: Option<Form>,
 }
 
@@ -83,9 +84,9 @@ fn parse(words: &[&str]) -> Result<Arguments, String> {
             "--seeds" => arguments.seeds = number()?,
             "--seed" => (arguments.first, arguments.seeds) = (number()?, 1),
             "--form" => {
-                let forms = [("application", Form::Application), ("configuration", Form::Configuration)];
+                let forms = [("application", Form::Application), ("configuration", Form::Configuration), ("rollout", Form::Rollout)];
                 let found = forms.into_iter().find(|(name, _)| name == value).map(|(_, form)| form);
-                arguments.form = Some(found.ok_or("--form knows application and configuration")?);
+                arguments.form = Some(found.ok_or("--form knows application, configuration and rollout")?);
             }
             "--seconds" => arguments.seconds = number()?,
             "--first" => arguments.first = number()?,
@@ -110,7 +111,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
         log.without_time().with_writer(std::io::stderr).init();
     }
     let began = Instant::now();
-    let beginnings = world::beginnings()?;
+    let beginnings = world::beginnings(arguments.form)?;
     let total = search(&arguments, &beginnings)?;
     let seconds = began.elapsed().as_secs_f64();
     println!(
@@ -173,7 +174,7 @@ fn search(arguments: &Arguments, beginnings: &Beginnings) -> Result<Total, Strin
         let worker = || -> Result<(), String> {
             let mut expected = settle::Expected::default();
             let options =
-                Options { sabotage: arguments.sabotage, trace: arguments.verbose && arguments.seeds == 1 };
+                Options { form: arguments.form, sabotage: arguments.sabotage, trace: arguments.verbose && arguments.seeds == 1 };
             loop {
                 let seed = next.fetch_add(1, Ordering::SeqCst);
                 let late = began.elapsed().as_secs() >= arguments.seconds;
@@ -181,7 +182,7 @@ fn search(arguments: &Arguments, beginnings: &Beginnings) -> Result<Total, Strin
                     return Ok(());
                 }
                 let draws = Draws::new(seed);
-                if arguments.form.is_some_and(|form| User::new(&mut draws.clone()).form != form) {
+                if arguments.form.is_some_and(|form| form != Form::Rollout && User::new(&mut draws.clone()).form != form) {
                     continue;
                 }
                 let outcome = schedule::run(beginnings, draws, &options, &mut expected);
@@ -217,7 +218,7 @@ fn search(arguments: &Arguments, beginnings: &Beginnings) -> Result<Total, Strin
 /// The smallest schedule that fails the same way, step by step.
 fn explain(seed: u64, arguments: &Arguments, beginnings: &Beginnings) -> String {
     let mut expected = settle::Expected::default();
-    let options = Options { sabotage: arguments.sabotage, trace: true };
+    let options = Options { form: arguments.form, sabotage: arguments.sabotage, trace: true };
     let mut again = |calm: &BTreeSet<usize>, from: usize| {
         let draws = Draws::new(seed).calmed(calm.clone(), from);
         schedule::run(beginnings, draws, &options, &mut expected)
@@ -233,12 +234,13 @@ fn explain(seed: u64, arguments: &Arguments, beginnings: &Beginnings) -> String 
     let violation = shown.violation.clone().unwrap_or(violation);
     format!(
         "seed {seed} breaks the promise {:?}: {}\n{} steps, {} after {runs} runs of shrinking:\n{}\n\
-         replay: cargo xtask simulate --seed {seed}",
+         replay: cargo xtask simulate --seed {seed}{}",
         violation.promise,
         violation.what,
         first.steps,
         smallest.steps,
         shown.trace.join("\n"),
+        if arguments.form == Some(Form::Rollout) { " --form rollout" } else { "" },
     )
 }
 

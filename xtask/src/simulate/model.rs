@@ -22,13 +22,15 @@ pub(crate) enum Form {
     Application,
     /// An ApplicationConfiguration with Components.
     Configuration,
+    /// An Application that leaves its workloads to AppRollouts, and such rollouts.
+    Rollout,
 }
 
 impl Form {
     /// Store resource of the owner.
     pub(crate) fn resource(self) -> &'static str {
         match self {
-            Self::Application => "applications.core.oam.dev",
+            Self::Application | Self::Rollout => "applications.core.oam.dev",
             Self::Configuration => CONFIGURATIONS,
         }
     }

@@ -6,7 +6,9 @@ use http::StatusCode;
 
 use super::check::{Checker, Violation};
 use super::draws::Draws;
+use super::model::Form;
 use super::gate::{Lost, Pending, Performed, Watch, is_read_of_many};
+use super::rollout::{self, Books, People};
 use super::sabotage::Sabotage;
 use super::settle;
 use super::user::User;
@@ -14,10 +16,16 @@ use super::world::{Beginnings, World};
 
 /// Steps before peace is made, at most.
 const STEPS_AT_MOST: usize = 400;
+/// Rounds of a rollout in which everything goes on, at most.
+const STRETCH_AT_MOST: usize = 8;
+/// How heavy that weighs against a single request.
+const STRETCHES: u32 = 16;
 
 /// What to run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
+    /// Rollouts, or else what the seed says.
+    pub(crate) form: Option<Form>,
     pub(crate) sabotage: Option<Sabotage>,
     /// Keep what happened, for people.
     pub(crate) trace: bool,
@@ -42,6 +50,8 @@ pub(crate) struct Schedule {
     pub(crate) world: World,
     pub(crate) checker: Checker,
     pub(crate) user: User,
+    /// Who rolls out, where that is what it is about; and the scene in which they begin.
+    people: Option<(People, usize)>,
     draws: Draws,
     /// Most schedules are: little happens, in every order. The others try what takes long.
     pub(crate) brief: bool,
@@ -74,7 +84,7 @@ pub(crate) fn run(
         let stepped = schedule.steps().await;
         lap(1);
         let violation = match stepped {
-            Ok(()) => settle::end(&mut schedule, &beginnings.known, expected).await.err(),
+            Ok(()) => schedule.end(beginnings, expected).await.err(),
             Err(violation) => Some(violation),
         };
         lap(2);
@@ -97,7 +107,48 @@ fn is_told(request: &Performed) -> bool {
 }
 
 impl Schedule {
-    fn new(beginnings: &Beginnings, mut draws: Draws, options: &Options) -> Self {
+    fn new(beginnings: &Beginnings, draws: Draws, options: &Options) -> Self {
+        match options.form {
+            Some(Form::Rollout) => Self::of_rollouts(beginnings, draws, options),
+            _ => Self::of_applications(beginnings, draws, options),
+        }
+    }
+
+    /// Most begin where pods run or a rollout is under way, and are about a few acts from there.
+    fn of_rollouts(beginnings: &Beginnings, mut draws: Draws, options: &Options) -> Self {
+        let at = match draws.weighted(&[8, 3, 1]) {
+            0 => draws.below(beginnings.scenes.len()),
+            other => {
+                let fresh: Vec<usize> = (0..beginnings.scenes.len()).filter(|at| !beginnings.scenes[*at].rolls).collect();
+                let which = draws.below(fresh.len() / 2) * 2 + usize::from(other == 2);
+                fresh[which]
+            }
+        };
+        let scene = &beginnings.scenes[at];
+        let people = People::new(&mut draws, scene.kind);
+        let replicas =
+            if draws.once_in(4) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
+        let world = World::new(&scene.beginning, Form::Rollout, replicas, options.sabotage);
+        let books = Books::new(&world.server, scene.kind);
+        let checker = Checker::of_rollouts(&world.server, replicas > 1, books);
+        let brief = !draws.once_in(8);
+        let actions_left = if brief { draws.below(4) } else { 2 + draws.below(6) };
+        Self {
+            world,
+            checker,
+            user: User::of_rollouts(),
+            people: Some((people, at)),
+            draws,
+            brief,
+            actions_left,
+            steps: 0,
+            fingerprint: 0,
+            keep_trace: options.trace,
+            trace: Vec::new(),
+        }
+    }
+
+    fn of_applications(beginnings: &Beginnings, mut draws: Draws, options: &Options) -> Self {
         let user = User::new(&mut draws);
         let brief = !draws.once_in(8);
         let replicas =
@@ -111,6 +162,7 @@ impl Schedule {
             world,
             checker,
             user,
+            people: None,
             draws,
             brief,
             actions_left,
@@ -126,8 +178,10 @@ impl Schedule {
         self.world.gate.reads_open(reads_open);
         self.world.start_all();
         self.world.settle_step().await;
-        let first = self.user.create(&self.world);
-        self.note(|| first);
+        if self.people.is_none() {
+            let first = self.user.create(&self.world);
+            self.note(|| first);
+        }
         while self.steps < STEPS_AT_MOST {
             self.steps += 1;
             self.world.settle_step().await;
@@ -137,9 +191,43 @@ impl Schedule {
             {
                 break;
             }
-            self.step().await;
+            self.step().await?;
         }
         Ok(())
+    }
+
+    async fn end(&mut self, beginnings: &Beginnings, expected: &mut settle::Expected) -> Result<(), Violation> {
+        let Some((people, at)) = self.people.clone() else {
+            return settle::end(self, &beginnings.known, expected).await;
+        };
+        let beginning = &beginnings.scenes[at].beginning;
+        rollout::end(self, &people, (at, beginning), &mut expected.rollouts).await
+    }
+
+    /// Everything goes on for a while: rollouts have many steps, and what is rare must be able to happen late.
+    async fn stretch(&mut self) -> Result<(), Violation> {
+        let rounds = 1 + self.draws.below(STRETCH_AT_MOST);
+        self.note(|| format!("{rounds} rounds in which everything goes on"));
+        for round in 0..rounds {
+            let asked: Vec<u64> = self.world.gate.lock().pending.keys().copied().collect();
+            asked.into_iter().for_each(|id| self.world.gate.pass(id));
+            self.world.deliver_all();
+            if round % 2 == 1 {
+                self.world.turn();
+            }
+            self.world.settle_step().await;
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    fn act(&mut self) {
+        self.actions_left -= 1;
+        let done = match (&mut self.people, &mut self.checker.rollouts) {
+            (Some((people, _)), Some(books)) => people.act(&mut self.draws, &self.world, books),
+            _ => self.user.act(&mut self.draws, &self.world, &mut self.checker),
+        };
+        self.note(|| done);
     }
 
     /// Judge what happened since the last time.
@@ -159,7 +247,7 @@ impl Schedule {
         self.checker.check(&self.world.server, &performed)
     }
 
-    async fn step(&mut self) {
+    async fn step(&mut self) -> Result<(), Violation> {
         let (asked, answered, ready) = {
             let state = self.world.gate.lock();
             let of = |asked: bool| {
@@ -181,6 +269,7 @@ impl Schedule {
             2,
             2,
             3,
+            some(self.people.is_some(), STRETCHES),
         ];
         match self.draws.weighted(&weights) {
             // The calm decision: whatever waits longest goes on.
@@ -198,11 +287,7 @@ impl Schedule {
                 self.note(|| format!("answered: {name}"));
                 self.world.gate.answer(id);
             }
-            4 => {
-                self.actions_left -= 1;
-                let done = self.user.act(&mut self.draws, &self.world, &mut self.checker);
-                self.note(|| done);
-            }
+            4 => self.act(),
             5 => {
                 let id = asked[self.draws.below(asked.len())];
                 self.request_unusual(id);
@@ -216,6 +301,7 @@ impl Schedule {
             }
             7 => self.lose_a_watch(),
             8 => self.kill_or_start(),
+            10 => return self.stretch().await,
             _ => {
                 let times = [20, 100, 1000, 2500, 12_000];
                 let time = Duration::from_millis(times[self.draws.below(times.len())]);
@@ -223,6 +309,7 @@ impl Schedule {
                 self.world.pass(time).await;
             }
         }
+        Ok(())
     }
 
     fn request(&mut self, id: u64) {

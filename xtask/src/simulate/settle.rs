@@ -34,6 +34,8 @@ const BOOKS: [&str; 6] = [
 #[derive(Default)]
 pub(crate) struct Expected {
     known: BTreeMap<(Form, Component), BTreeMap<Place, Value>>,
+    /// The same of rollouts.
+    pub(crate) rollouts: super::rollout::Ends,
 }
 
 /// Heal, settle, compare, wait, delete, compare.
@@ -191,7 +193,7 @@ fn is_the_clusters(name: &str) -> bool {
     name.split('/').next().is_some_and(|domain| domain.ends_with("kubernetes.io"))
 }
 
-fn normal(object: &Value) -> Value {
+pub(super) fn normal(object: &Value) -> Value {
     let mut object = object.clone();
     let mut metadata = Map::new();
     for field in ["name", "labels", "annotations", "finalizers", "deletionTimestamp"] {
@@ -235,7 +237,7 @@ fn show(objects: &BTreeMap<Place, Value>) -> Vec<Value> {
 }
 
 /// What is left of the application anywhere.
-fn left(world: &World) -> Vec<String> {
+pub(super) fn left(world: &World) -> Vec<String> {
     let store = world.server.store();
     let mut left = Vec::new();
     for resource in OWNED.into_iter().chain(BOOKS) {

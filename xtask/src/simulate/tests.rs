@@ -12,14 +12,14 @@ use super::{Arguments, judge, parse, search, settle, world};
 const SEEDS: u64 = 24;
 
 /// Made once: in code that is not optimized it costs as much as several schedules.
-static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| world::beginnings().unwrap());
+static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| world::beginnings(None).unwrap());
 
 fn arguments(seeds: u64) -> Arguments {
     Arguments { seeds, keep_going: true, ..parse(&[]).unwrap() }
 }
 
 fn run(seed: u64, sabotage: Option<Sabotage>) -> Outcome {
-    let options = Options { sabotage, trace: true };
+    let options = Options { form: None, sabotage, trace: true };
     schedule::run(&BEGINNINGS, Draws::new(seed), &options, &mut settle::Expected::default())
 }
 

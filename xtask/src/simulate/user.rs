@@ -31,10 +31,16 @@ impl User {
         let spec = Spec::draw(draws);
         let before = spec.changed(draws);
         let (spec, before) = match form {
-            Form::Application => (spec, before),
+            Form::Application | Form::Rollout => (spec, before),
             Form::Configuration => (spec.with_fixed_types(), before.with_fixed_types()),
         };
         Self { form, spec, before, wants: false, paused: false, touched: 0, foreign: Vec::new() }
+    }
+
+    /// Nobody: in worlds of rollouts other people act.
+    pub(crate) fn of_rollouts() -> Self {
+        let (spec, before) = (Spec::default(), Spec::default());
+        Self { form: Form::Rollout, spec, before, wants: false, paused: false, touched: 0, foreign: Vec::new() }
     }
 
     /// Do one thing; tells what it was.
@@ -194,7 +200,7 @@ fn delete_by_hand(draws: &mut Draws, world: &World) -> String {
 /// What people write into the `spec`.
 fn said(form: Form, spec: &Spec) -> Value {
     match form {
-        Form::Application => spec.modern(),
+        Form::Application | Form::Rollout => spec.modern(),
         Form::Configuration => spec.configuration(),
     }
 }
@@ -202,7 +208,7 @@ fn said(form: Form, spec: &Spec) -> Value {
 /// Create the application and what it needs.
 pub(crate) fn write(world: &World, form: Form, spec: &Spec) -> (Value, StatusCode) {
     let (version, kind) = match form {
-        Form::Application => ("core.oam.dev/v1beta1", "Application"),
+        Form::Application | Form::Rollout => ("core.oam.dev/v1beta1", "Application"),
         Form::Configuration => ("core.oam.dev/v1alpha2", "ApplicationConfiguration"),
     };
     if form == Form::Configuration {

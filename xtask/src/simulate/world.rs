@@ -13,8 +13,9 @@ use vela_apiserver::{ApiServer, ByHand, Clock};
 use vela_core::options::{Capability, Generations, Options};
 use vela_core::{Controllers, LeaseConfig, Stop};
 
-use super::gate::{Gate, Process};
+use super::gate::{Gate, Process, Watch};
 use super::model::{self, Form, NAMESPACE};
+use super::rollout::{self, Scene};
 use super::sabotage::Sabotage;
 
 /// Time that passes with every step, so that all that can run by itself does.
@@ -35,9 +36,12 @@ pub(crate) struct World {
     started: Process,
     elected: bool,
     form: Form,
+    now: Now,
     /// The controllers on this thread have the same time as the server.
     _clock: vela_runtime::clock::Set,
 }
+
+type Now = Box<dyn Fn() -> jiff::Timestamp>;
 
 struct Running {
     process: Process,
@@ -49,22 +53,27 @@ struct Running {
 pub(crate) struct Beginning {
     server: ApiServer,
     cluster: ByHand,
+    /// When it was made, in the simulated time.
+    at_milliseconds: i64,
 }
 
-/// The two beginnings.
+/// All beginnings.
 pub(crate) struct Beginnings {
     /// Kinds, namespace and definitions, never seen by our controllers.
     pub(crate) fresh: Beginning,
     /// The same after our controllers have recorded the definitions, so that a schedule is about its application.
     pub(crate) known: Beginning,
+    /// Those of rollouts, where they are asked for.
+    pub(crate) scenes: Vec<Scene>,
 }
 
-/// Make both.
-pub(crate) fn beginnings() -> Result<Beginnings, String> {
+/// Make them.
+pub(crate) fn beginnings(form: Option<Form>) -> Result<Beginnings, String> {
     let fresh = fresh()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let known = runtime.map_err(|error| error.to_string())?.block_on(known(&fresh))?;
-    Ok(Beginnings { fresh, known })
+    let scenes = if form == Some(Form::Rollout) { rollout::scenes(&known)? } else { Vec::new() };
+    Ok(Beginnings { fresh, known, scenes })
 }
 
 /// Let the controllers of both forms look at the fresh server until they have nothing to do.
@@ -87,7 +96,7 @@ async fn known(fresh: &Beginning) -> Result<Beginning, String> {
         return Err("cannot prepare the world: the definitions have no revisions".to_owned());
     }
     let (server, cluster) = (world.server.clone(), world.cluster.fork(&world.server));
-    Ok(Beginning { server, cluster })
+    Ok(Beginning { server, cluster, at_milliseconds: EPOCH_MILLISECONDS })
 }
 
 /// Kinds, namespace, definitions.
@@ -115,7 +124,7 @@ fn fresh() -> Result<Beginning, String> {
     for _ in 0..10 {
         cluster.turn();
     }
-    Ok(Beginning { server, cluster })
+    Ok(Beginning { server, cluster, at_milliseconds: EPOCH_MILLISECONDS })
 }
 
 /// Where objects like this are created.
@@ -126,6 +135,7 @@ fn collection(object: &Value) -> Result<String, String> {
         "Namespace" => "namespaces",
         "ComponentDefinition" => "componentdefinitions",
         "TraitDefinition" => "traitdefinitions",
+        "Application" => "applications",
         other => return Err(format!("no place known for kind {other}")),
     };
     let version = object["apiVersion"].as_str().unwrap_or_default();
@@ -166,7 +176,32 @@ impl World {
         replicas: usize,
         sabotage: Option<Sabotage>,
     ) -> Self {
-        Self::at(beginning, form, replicas, sabotage, EPOCH_MILLISECONDS)
+        Self::at(beginning, form, replicas, sabotage, beginning.at_milliseconds)
+    }
+
+    /// This world as it is now, for others to begin with.
+    pub(crate) fn beginning(&self) -> Beginning {
+        let now = (self.now)();
+        let server = self.server.fork(Clock::from_fn(move || now));
+        let cluster = self.cluster.fork(&server);
+        Beginning { server, cluster, at_milliseconds: now.as_millisecond() }
+    }
+
+    /// Create an object as a user does.
+    pub(crate) fn make(&self, object: &Value) -> Result<(), String> {
+        let (code, told) = self.user(Method::POST, &collection(object)?, Some(object));
+        if code.is_success() { Ok(()) } else { Err(told.to_string()) }
+    }
+
+    /// Let every line that waits through; says whether there was one.
+    pub(crate) fn deliver_all(&self) -> bool {
+        let waiting = |watch: &Watch| (!watch.lines.is_empty()).then_some(watch.lines.len());
+        let ready: Vec<(u64, usize)> = {
+            let state = self.gate.lock();
+            state.watches.iter().filter_map(|(id, watch)| Some((*id, waiting(watch)?))).collect()
+        };
+        ready.iter().for_each(|(id, lines)| self.gate.deliver(*id, *lines));
+        !ready.is_empty()
     }
 
     fn at(
@@ -193,6 +228,7 @@ impl World {
             started: 0,
             elected: replicas > 1,
             form,
+            now: Box::new(now),
             _clock: vela_runtime::clock::set(now),
         }
     }
@@ -248,7 +284,7 @@ impl World {
             disabled: Capability::ALL.into_iter().collect(),
             generations: Generations {
                 application_configurations: self.form == Form::Configuration,
-                applications: self.form == Form::Application,
+                applications: self.form != Form::Configuration,
             },
             ..Options::default()
         };
