@@ -41,6 +41,9 @@ pub(super) async fn carry(
             // What it holds is found by the hold itself.
             release::sweep(&hands.context, work.key, work.live).await.map_err(Failure::retry)?;
             happens(&mut status.rollout, Event::Finalized, &mut told);
+            if let Some(wanted) = work.wanted {
+                remember(&mut status, wanted);
+            }
             return hands.store(work.live, &status, told).await;
         }
         Err(Missing::Revision(why)) if work.between.is_back => {
@@ -74,6 +77,9 @@ pub(super) async fn carry(
         parts: &located.parts,
     });
     if let (RollingState::LocatingTargetApp, Some(stage)) = (State::of(&status.rollout).rolling, &stage) {
+        if let Err(why) = locate::differ(work.between) {
+            return wait(hands, work, status, told, why).await;
+        }
         match stage::prepare(hands, &look, stage).await {
             Ok(()) => {}
             Err(Unready::Behind) => return Ok(Step::LookAgain),

@@ -15,7 +15,7 @@ use vela_runtime::owner::controller_of;
 
 use super::carry::Work;
 use super::revision::Rendered;
-use super::{Hands, stage};
+use super::{Between, Hands, stage};
 use crate::application::fetch::json;
 use crate::application::owned::application_of;
 
@@ -91,6 +91,18 @@ pub(super) async fn locate(
         parts.push(Part { target, source, leftovers, component });
     }
     Ok(Located { target, source, parts })
+}
+
+/// A workload cannot make room for itself: its pods would go and come back for ever.
+pub(super) fn differ(between: &Between) -> Result<(), String> {
+    let Between { target, source, .. } = between;
+    if source.as_ref() != Some(target) {
+        return Ok(());
+    }
+    Err(format!(
+        "spec.sourceAppRevisionName: source and target are both {target}, so there is nothing to replace; name another \
+         revision, or leave sourceAppRevisionName out to change the number of pods"
+    ))
 }
 
 async fn revision(hands: &Hands, namespace: &str, name: &str, field: &str) -> Result<Rendered, Missing> {

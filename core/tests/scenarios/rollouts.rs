@@ -214,6 +214,51 @@ async fn a_target_changed_in_flight_is_reached_from_where_it_stands() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_revision_does_not_replace_itself() {
+    let world = World::new().await;
+    first(&world).await;
+    world.create(rollout("shop-v1", Some("shop-v1"), batches(&[1, 3]))).await;
+    let told = until_or(
+        "it says so",
+        || world.get(OAM, "AppRollout", "release"),
+        |found| found.as_ref().unwrap()["status"]["conditions"].to_string().contains("are both shop-v1"),
+    )
+    .await
+    .unwrap();
+    assert_eq!(told["status"]["rollingState"], "locatingTargetApp");
+    world.quiet().await;
+    let live = world.deployment("front-v1").await.unwrap();
+    assert_eq!((&live["spec"]["replicas"], &live["spec"]["paused"]), (&json!(4), &Value::Null), "{live:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollout_whose_target_revision_is_gone_can_be_turned_round() {
+    let world = World::new().await;
+    first(&world).await;
+    second(&world).await;
+    let mut plan = batches(&[1, 3]);
+    plan["batchPartition"] = json!(0);
+    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&world, 0, "batchReady").await;
+    change(&world, "nginx:3").await;
+    recorded(&world, "shop-v3").await;
+    world.delete(OAM, "ApplicationRevision", "shop-v2").await;
+    let plan = json!({"batchPartition": null, "rolloutBatches": [{"replicas": "50%"}, {"replicas": "50%"}]});
+    let to = json!({"spec": {"targetAppRevisionName": "shop-v3", "rolloutPlan": plan}});
+    world.patch(OAM, "AppRollout", "release", to).await;
+    until_or(
+        "the third revision is reached",
+        || world.get(OAM, "AppRollout", "release"),
+        |found| {
+            let status = &found.as_ref().unwrap()["status"];
+            status["rollingState"] == "rolloutSucceed" && status["lastTargetAppRevision"] == "shop-v3"
+        },
+    )
+    .await;
+    assert!(has_no_owner(&world.deployment("front-v2").await.unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_is_told_with_its_place() {
     let world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1")])).await;
