@@ -139,6 +139,8 @@ pub(crate) struct Driver {
     terminating: BTreeSet<String>,
     garbage: Garbage,
     next_sweep: Instant,
+    /// Whether Events tell people what was done.
+    tells: bool,
 }
 
 impl Driver {
@@ -150,7 +152,13 @@ impl Driver {
             terminating: BTreeSet::new(),
             garbage: Garbage::Everywhere,
             next_sweep: Instant::now(),
+            tells: true,
         }
+    }
+
+    /// Make no Events from now on.
+    pub(crate) fn be_silent(&mut self) {
+        self.tells = false;
     }
 
     /// The same for a copy of the objects with a clock of its own: what waits here is due there at once.
@@ -163,7 +171,7 @@ impl Driver {
             Garbage::At(entries) => Garbage::At(entries.clone()),
         };
         let (seen, terminating) = (self.seen.clone(), self.terminating.clone());
-        Self { core, seen, due, terminating, garbage, next_sweep: now + EVENTS_SWEEP }
+        Self { core, seen, due, terminating, garbage, next_sweep: now + EVENTS_SWEEP, tells: self.tells }
     }
 
     /// Reads all news, does what is due, and says when to come back.
@@ -396,6 +404,7 @@ impl Driver {
             }
             Action::UpdateStatus { resource, object } => self.change(&resource, "status", object),
             Action::Update { resource, object } => self.change(&resource, "", object),
+            Action::Event { .. } if !self.tells => Ok(()),
             Action::Event { object } => {
                 let resource = self.resource("events")?;
                 let namespace = object::namespace(&object).to_owned();

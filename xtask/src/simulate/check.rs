@@ -247,7 +247,10 @@ impl Checker {
             return Ok(());
         }
         if self.rollouts.is_some() {
-            return Err(Violation::new("wrongful delete", format!("{what} is deleted, and nobody asked for that")));
+            return Err(Violation::new(
+                "wrongful delete",
+                format!("{what} is deleted, and nobody asked for that"),
+            ));
         }
         let Some(read) = self.confirmed.get(&(request.process, name.to_owned())) else {
             let what = format!("{what} is deleted without a look at application {name} past the caches");

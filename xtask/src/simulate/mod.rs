@@ -84,7 +84,11 @@ fn parse(words: &[&str]) -> Result<Arguments, String> {
             "--seeds" => arguments.seeds = number()?,
             "--seed" => (arguments.first, arguments.seeds) = (number()?, 1),
             "--form" => {
-                let forms = [("application", Form::Application), ("configuration", Form::Configuration), ("rollout", Form::Rollout)];
+                let forms = [
+                    ("application", Form::Application),
+                    ("configuration", Form::Configuration),
+                    ("rollout", Form::Rollout),
+                ];
                 let found = forms.into_iter().find(|(name, _)| name == value).map(|(_, form)| form);
                 arguments.form = Some(found.ok_or("--form knows application, configuration and rollout")?);
             }
@@ -173,8 +177,11 @@ fn search(arguments: &Arguments, beginnings: &Beginnings) -> Result<Total, Strin
     let outcome: Result<Vec<()>, String> = std::thread::scope(|scope| {
         let worker = || -> Result<(), String> {
             let mut expected = settle::Expected::default();
-            let options =
-                Options { form: arguments.form, sabotage: arguments.sabotage, trace: arguments.verbose && arguments.seeds == 1 };
+            let options = Options {
+                form: arguments.form,
+                sabotage: arguments.sabotage,
+                trace: arguments.verbose && arguments.seeds == 1,
+            };
             loop {
                 let seed = next.fetch_add(1, Ordering::SeqCst);
                 let late = began.elapsed().as_secs() >= arguments.seconds;
@@ -182,7 +189,10 @@ fn search(arguments: &Arguments, beginnings: &Beginnings) -> Result<Total, Strin
                     return Ok(());
                 }
                 let draws = Draws::new(seed);
-                if arguments.form.is_some_and(|form| form != Form::Rollout && User::new(&mut draws.clone()).form != form) {
+                if arguments
+                    .form
+                    .is_some_and(|form| form != Form::Rollout && User::new(&mut draws.clone()).form != form)
+                {
                     continue;
                 }
                 let outcome = schedule::run(beginnings, draws, &options, &mut expected);

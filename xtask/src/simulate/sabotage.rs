@@ -29,10 +29,20 @@ pub(crate) enum Sabotage {
     NoDeletion,
     /// Objects are written whoever made them.
     TakesAll,
+    /// The status of a rollout is stored over whatever is there.
+    BlindStatus,
+    /// The sizes of workloads are written over whatever is there.
+    BlindSizes,
+    /// Pods are taken for ready as soon as they are asked for.
+    Hasty,
+    /// Workloads are only said to be let go.
+    KeepsClaims,
+    /// Nobody hears that a rollout is paused, or held by its partition.
+    IgnoresPause,
 }
 
 impl Sabotage {
-    pub(crate) const ALL: [(&'static str, Self); 8] = [
+    pub(crate) const ALL: [(&'static str, Self); 13] = [
         ("unproved", Self::Unproved),
         ("stale-look", Self::StaleLook),
         ("no-precondition", Self::NoPrecondition),
@@ -41,6 +51,11 @@ impl Sabotage {
         ("restless-status", Self::RestlessStatus),
         ("no-deletion", Self::NoDeletion),
         ("takes-all", Self::TakesAll),
+        ("blind-status", Self::BlindStatus),
+        ("blind-sizes", Self::BlindSizes),
+        ("hasty", Self::Hasty),
+        ("keeps-claims", Self::KeepsClaims),
+        ("ignores-pause", Self::IgnoresPause),
     ];
 
     pub(crate) fn named(name: &str) -> Option<Self> {
@@ -142,6 +157,62 @@ impl Sabotage {
                 let (code, mut body) = answer(server, request);
                 if code.is_success() {
                     body["metadata"]["labels"]["app.oam.dev/name"] = json!("shop");
+                }
+                Err(reply(code, body))
+            }
+            Self::BlindStatus | Self::BlindSizes | Self::Hasty | Self::KeepsClaims | Self::IgnoresPause => {
+                self.change_rollout(server, request)
+            }
+            _ => Ok(request),
+        }
+    }
+
+    /// A line of a watch as the broken controller reads it.
+    pub(crate) fn line(self, path: &str, line: &Bytes) -> Bytes {
+        let rolled = ["/deployments?", "/statefulsets?"].iter().any(|rolled| path.contains(rolled));
+        if self != Self::Hasty || !rolled {
+            return line.clone();
+        }
+        let Ok(mut event) = serde_json::from_slice::<Value>(line) else { return line.clone() };
+        let wanted = event["object"]["spec"]["replicas"].clone();
+        for counted in ["replicas", "readyReplicas", "updatedReplicas"] {
+            event["object"]["status"][counted] = wanted.clone();
+        }
+        Bytes::from(format!("{event}\n"))
+    }
+
+    /// The same for those that are about rollouts.
+    fn change_rollout(
+        self,
+        server: &ApiServer,
+        request: Request<Bytes>,
+    ) -> Result<Request<Bytes>, Response<Bytes>> {
+        let path = request.uri().path().to_owned();
+        let writes = request.method() == Method::PATCH;
+        let rolled = ["/deployments/", "/statefulsets/"].iter().any(|rolled| path.contains(rolled));
+        let said = believed(&request);
+        let forget = |request| {
+            edited(request, |body| {
+                body["metadata"].as_object_mut().map(|metadata| metadata.remove("resourceVersion"));
+            })
+        };
+        match self {
+            Self::BlindStatus if writes && path.contains("/approllouts/") && path.ends_with("/status") => {
+                Ok(forget(request))
+            }
+            Self::BlindSizes if writes && rolled && said["spec"]["replicas"].is_i64() => Ok(forget(request)),
+            Self::KeepsClaims if writes && rolled && said["metadata"]["ownerReferences"] == json!([]) => {
+                let mut request = request;
+                *request.method_mut() = Method::GET;
+                let (code, mut body) = answer(server, request);
+                body["metadata"]["ownerReferences"] = json!([]);
+                Err(reply(code, body))
+            }
+            Self::IgnoresPause if path.contains("/approllouts/") => {
+                let (code, mut body) = answer(server, request);
+                if let Some(plan) = body.pointer_mut("/spec/rolloutPlan").and_then(Value::as_object_mut) {
+                    plan.remove("paused");
+                    plan.remove("batchPartition");
                 }
                 Err(reply(code, body))
             }

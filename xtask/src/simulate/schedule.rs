@@ -6,8 +6,8 @@ use http::StatusCode;
 
 use super::check::{Checker, Violation};
 use super::draws::Draws;
-use super::model::Form;
 use super::gate::{Lost, Pending, Performed, Watch, is_read_of_many};
+use super::model::Form;
 use super::rollout::{self, Books, People};
 use super::sabotage::Sabotage;
 use super::settle;
@@ -119,7 +119,8 @@ impl Schedule {
         let at = match draws.weighted(&[8, 3, 1]) {
             0 => draws.below(beginnings.scenes.len()),
             other => {
-                let fresh: Vec<usize> = (0..beginnings.scenes.len()).filter(|at| !beginnings.scenes[*at].rolls).collect();
+                let fresh: Vec<usize> =
+                    (0..beginnings.scenes.len()).filter(|at| !beginnings.scenes[*at].rolls).collect();
                 let which = draws.below(fresh.len() / 2) * 2 + usize::from(other == 2);
                 fresh[which]
             }
@@ -127,7 +128,7 @@ impl Schedule {
         let scene = &beginnings.scenes[at];
         let people = People::new(&mut draws, scene.kind);
         let replicas =
-            if draws.once_in(4) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
+            if draws.once_in(8) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
         let world = World::new(&scene.beginning, Form::Rollout, replicas, options.sabotage);
         let books = Books::new(&world.server, scene.kind);
         let checker = Checker::of_rollouts(&world.server, replicas > 1, books);
@@ -196,7 +197,11 @@ impl Schedule {
         Ok(())
     }
 
-    async fn end(&mut self, beginnings: &Beginnings, expected: &mut settle::Expected) -> Result<(), Violation> {
+    async fn end(
+        &mut self,
+        beginnings: &Beginnings,
+        expected: &mut settle::Expected,
+    ) -> Result<(), Violation> {
         let Some((people, at)) = self.people.clone() else {
             return settle::end(self, &beginnings.known, expected).await;
         };
@@ -244,7 +249,12 @@ impl Schedule {
                 )
             });
         }
-        self.checker.check(&self.world.server, &performed)
+        self.checker.check(&self.world.server, &performed)?;
+        if self.world.gate.is_overrun() {
+            let last = &self.checker.last_write;
+            return Err(Violation::new("quiet", format!("requests without end in one moment; last: {last}")));
+        }
+        Ok(())
     }
 
     async fn step(&mut self) -> Result<(), Violation> {

@@ -216,7 +216,7 @@ pub(super) fn normal(object: &Value) -> Value {
 }
 
 /// What two sets of objects do not share.
-fn difference(found: &BTreeMap<Place, Value>, wanted: &BTreeMap<Place, Value>) -> String {
+pub(super) fn difference(found: &BTreeMap<Place, Value>, wanted: &BTreeMap<Place, Value>) -> String {
     let places: BTreeSet<&Place> = found.keys().chain(wanted.keys()).collect();
     let differ = places.into_iter().filter(|place| found.get(*place) != wanted.get(*place));
     let show = |object: Option<&Value>| object.map_or_else(|| "nothing".to_owned(), Value::to_string);

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::draws::Draws;
+use super::model::Form;
 use super::sabotage::Sabotage;
 use super::schedule::{self, Options, Outcome};
 use super::world::Beginnings;
@@ -13,6 +14,11 @@ const SEEDS: u64 = 24;
 
 /// Made once: in code that is not optimized it costs as much as several schedules.
 static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| world::beginnings(None).unwrap());
+
+/// The same with the scenes of rollouts.
+static SCENES: LazyLock<Beginnings> = LazyLock::new(|| world::beginnings(Some(Form::Rollout)).unwrap());
+/// Seeds of rollouts of an ordinary test run.
+const ROLLOUT_SEEDS: u64 = 12;
 
 fn arguments(seeds: u64) -> Arguments {
     Arguments { seeds, keep_going: true, ..parse(&[]).unwrap() }
@@ -29,6 +35,45 @@ fn the_controllers_keep_their_promises() {
     let total = search(&arguments, &BEGINNINGS).unwrap();
     assert_eq!(total.schedules, SEEDS);
     judge(&total, &arguments, &BEGINNINGS).unwrap();
+}
+
+#[test]
+fn the_controllers_keep_their_promises_to_rollouts() {
+    let arguments = Arguments { form: Some(Form::Rollout), ..arguments(ROLLOUT_SEEDS) };
+    let total = search(&arguments, &SCENES).unwrap();
+    assert_eq!(total.schedules, ROLLOUT_SEEDS);
+    judge(&total, &arguments, &SCENES).unwrap();
+}
+
+#[test]
+fn a_seed_of_rollouts_repeats_exactly_in_another_world() {
+    let run = |seed| {
+        let options = Options { form: Some(Form::Rollout), sabotage: None, trace: true };
+        schedule::run(&SCENES, Draws::new(seed), &options, &mut settle::Expected::default())
+    };
+    for seed in [3, 7, 8] {
+        let again = std::thread::spawn(move || run(seed));
+        let (once, again) = (run(seed), again.join().unwrap());
+        let differs = once.trace.iter().zip(&again.trace).find(|(once, again)| once != again);
+        assert_eq!(differs, None, "seed {seed}");
+        assert_eq!(once.fingerprint, again.fingerprint, "seed {seed}");
+    }
+}
+
+#[test]
+fn rollouts_that_are_broken_on_purpose_are_found() {
+    let found = [
+        (Sabotage::BlindStatus, "states", 36, 1),
+        (Sabotage::Hasty, "bounds", 2, 4),
+        (Sabotage::KeepsClaims, "claim", 2, 3),
+        (Sabotage::IgnoresPause, "states", 3, 5),
+    ];
+    for (sabotage, promise, first, seeds) in found {
+        let form = Some(Form::Rollout);
+        let arguments = Arguments { sabotage: Some(sabotage), form, first, ..arguments(seeds) };
+        let total = search(&arguments, &SCENES).unwrap();
+        assert!(total.broken.contains_key(promise), "{sabotage:?} breaks only {:?}", total.broken);
+    }
 }
 
 #[test]

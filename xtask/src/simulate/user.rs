@@ -40,7 +40,15 @@ impl User {
     /// Nobody: in worlds of rollouts other people act.
     pub(crate) fn of_rollouts() -> Self {
         let (spec, before) = (Spec::default(), Spec::default());
-        Self { form: Form::Rollout, spec, before, wants: false, paused: false, touched: 0, foreign: Vec::new() }
+        Self {
+            form: Form::Rollout,
+            spec,
+            before,
+            wants: false,
+            paused: false,
+            touched: 0,
+            foreign: Vec::new(),
+        }
     }
 
     /// Do one thing; tells what it was.

@@ -120,7 +120,7 @@ fn fresh() -> Result<Beginning, String> {
             return Err(format!("cannot prepare the world: {}", answer.1));
         }
     }
-    let mut cluster = server.controllers_by_hand();
+    let mut cluster = server.controllers_by_hand().silent();
     for _ in 0..10 {
         cluster.turn();
     }

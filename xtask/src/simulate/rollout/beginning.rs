@@ -81,10 +81,8 @@ async fn of_kind(known: &Beginning, kind: Kind) -> Result<Vec<Scene>, String> {
 /// What is taken apart.
 fn plans(kind: Kind) -> Vec<Plan> {
     let batches = |unavailable: i64| {
-        let batch = |percent: i64| Batch {
-            pods: Number::Percent(percent),
-            unavailable: Number::Pods(unavailable),
-        };
+        let batch =
+            |percent: i64| Batch { pods: Number::Percent(percent), unavailable: Number::Pods(unavailable) };
         [25, 25, 50].into_iter().map(batch).collect()
     };
     let increase = Plan { size: Some(SIZE), batches: batches(0), ..Plan::default() };

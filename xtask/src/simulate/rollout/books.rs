@@ -12,7 +12,6 @@ use vela_apiserver::store::{Entry, Event, EventKind};
 
 use super::super::check::Violation;
 use super::super::gate::{Performed, Process};
-use super::plan::Plan;
 use super::{APPLICATIONS, FAIL, Kind, REVISIONS, ROLLOUTS};
 
 /// Looks remembered of each process: a write is sent soon after the look that decided it.
@@ -20,61 +19,69 @@ const LOOKS_AT_MOST: usize = 64;
 
 /// A pod, as far as a promise is about it.
 #[derive(Clone, Debug, Default)]
-struct Pod {
-    workload: String,
+pub(super) struct Pod {
+    pub(super) workload: String,
+    /// The uid of what made it.
+    owner: String,
     /// Was ready, and is so or failed by itself.
-    serves: bool,
+    pub(super) serves: bool,
     /// Failed by itself.
-    lost: bool,
+    pub(super) lost: bool,
     /// Made from which template.
-    template: String,
+    pub(super) template: String,
 }
 
 /// One rollout as a process read it.
 #[derive(Clone, Debug)]
-struct Look {
-    at: u64,
-    rollout: Arc<Entry>,
+pub(super) struct Look {
+    pub(super) at: u64,
+    pub(super) rollout: Arc<Entry>,
 }
 
 /// The books of one schedule.
 pub(crate) struct Books {
-    kind: Kind,
+    pub(super) kind: Kind,
     rollouts: BTreeMap<String, Arc<Entry>>,
     application: Option<Arc<Entry>>,
-    looks: BTreeMap<(Process, String), Vec<Look>>,
-    workloads: BTreeMap<String, Arc<Entry>>,
-    pods: BTreeMap<String, Pod>,
+    pub(super) looks: BTreeMap<(Process, String), Vec<Look>>,
+    pub(super) workloads: BTreeMap<String, Arc<Entry>>,
+    pub(super) pods: BTreeMap<String, Pod>,
     /// Pods of each workload that serve, at the last look.
     serving: BTreeMap<String, i64>,
     /// Revisions and workloads that people deleted themselves.
     deleted: BTreeSet<String>,
+    /// Pods that served in a workload when people deleted it: whoever has not heard of it counts with them.
+    pub(super) taken: BTreeMap<String, i64>,
 }
 
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn number(value: &Value, pointer: &str) -> i64 {
+pub(super) fn number(value: &Value, pointer: &str) -> i64 {
     value.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
 }
 
 /// Wanted pods of a workload.
-fn size(workload: &Value) -> i64 {
+pub(super) fn size(workload: &Value) -> i64 {
     workload["spec"]["replicas"].as_i64().unwrap_or(1)
 }
 
-fn partition(workload: &Value) -> i64 {
+pub(super) fn partition(workload: &Value) -> i64 {
     number(workload, "/spec/updateStrategy/rollingUpdate/partition")
 }
 
 /// Uids of the rollouts that a workload names as owners.
 fn claims(workload: &Value) -> impl Iterator<Item = &str> {
     let owners = workload["metadata"]["ownerReferences"].as_array();
-    owners.into_iter().flatten().filter(|owner| owner["kind"] == "AppRollout").map(|owner| text(owner, "/uid"))
+    owners
+        .into_iter()
+        .flatten()
+        .filter(|owner| owner["kind"] == "AppRollout")
+        .map(|owner| text(owner, "/uid"))
 }
 
-fn is_leaving(object: &Value) -> bool {
+pub(super) fn is_leaving(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
@@ -83,14 +90,15 @@ pub(super) fn is_over(rollout: &Value) -> bool {
 }
 
 /// Between which revisions a rollout says that it goes, and between which it went last.
-fn between(rollout: &Value) -> [(&str, &str); 2] {
+pub(super) fn between(rollout: &Value) -> [(&str, &str); 2] {
     let says = (text(rollout, "/spec/targetAppRevisionName"), text(rollout, "/spec/sourceAppRevisionName"));
-    let last = (text(rollout, "/status/lastTargetAppRevision"), text(rollout, "/status/LastSourceAppRevision"));
+    let last =
+        (text(rollout, "/status/lastTargetAppRevision"), text(rollout, "/status/LastSourceAppRevision"));
     [says, last]
 }
 
 /// Does the rollout say something else than what it works on?
-fn is_changed(rollout: &Value) -> bool {
+pub(super) fn is_changed(rollout: &Value) -> bool {
     let [says, last] = between(rollout);
     !last.0.is_empty() && (last.0 != says.0 || !last.1.is_empty() && last.1 != says.1)
 }
@@ -110,6 +118,7 @@ impl Books {
             pods: BTreeMap::new(),
             serving: BTreeMap::new(),
             deleted: BTreeSet::new(),
+            taken: BTreeMap::new(),
         };
         for resource in KEPT {
             for entry in server.store().list(resource, Some(super::super::model::NAMESPACE)).0 {
@@ -123,6 +132,9 @@ impl Books {
     /// People deleted this themselves.
     pub(crate) fn deleted_by_people(&mut self, name: &str) {
         self.deleted.insert(name.to_owned());
+        if let Some(serving) = self.serving.get(name) {
+            self.taken.insert(name.to_owned(), *serving);
+        }
     }
 
     /// A process has read, or was told as the answer to its write, how a rollout is.
@@ -226,7 +238,9 @@ impl Books {
     fn replaced(&self, name: &str, event: &Event) -> Result<(), Violation> {
         let was_leaving = event.previous.as_ref().is_some_and(|before| is_leaving(before));
         let goes = event.kind == EventKind::Deleted || is_leaving(&event.entry);
-        let Some(set) = self.pods.get(name).and_then(|pod| self.workloads.get(&pod.workload)) else {
+        let pod = self.pods.get(name);
+        let set = pod.and_then(|pod| Some((pod, self.workloads.get(&pod.workload)?)));
+        let Some((_, set)) = set.filter(|(pod, set)| text(set, "/metadata/uid") == pod.owner) else {
             return Ok(());
         };
         let ordinal = name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(i64::MAX);
@@ -275,203 +289,10 @@ impl Books {
         }
         serving
     }
-
-    fn pods_of(&self, workload: &str, is: impl Fn(&Pod) -> bool) -> i64 {
-        let count = self.pods.values().filter(|pod| pod.workload == workload && is(pod)).count();
-        i64::try_from(count).unwrap_or(i64::MAX)
-    }
-
-    /// The rollout as this process had read it when it sent the request, of those that may write this workload.
-    fn look(&self, request: &Performed, workload: Option<&str>, name: Option<&str>) -> Option<&Look> {
-        let of = |look: &&Look| {
-            workload.is_none_or(|workload| {
-                let names = between(&look.rollout).into_iter().flat_map(|(target, source)| [target, source]);
-                names.filter(|name| !name.is_empty()).any(|name| self.kind.workload(name) == workload)
-            })
-        };
-        let looks = self.looks.iter().filter(|((process, rollout), _)| {
-            *process == request.process && name.is_none_or(|name| name == rollout)
-        });
-        let last = looks.filter_map(|(_, looks)| looks.iter().rev().find(|look| look.at <= request.sent));
-        last.filter(of).max_by_key(|look| look.at)
-    }
-
-    /// One change that a controller made.
-    pub(crate) fn judge(&self, request: &Performed, event: &Event) -> Result<(), Violation> {
-        let name = event.key.name.as_str();
-        match event.key.resource.as_ref() {
-            ROLLOUTS if event.kind == EventKind::Modified => self.judge_state(request, event),
-            resource if resource == self.kind.resource() && event.kind == EventKind::Modified => {
-                let Some(before) = &event.previous else { return Ok(()) };
-                let judged = match self.kind {
-                    Kind::Deployment => self.judge_size(request, name, size(before), size(&event.entry)),
-                    Kind::StatefulSet => self.judge_set(request, name, before, &event.entry),
-                };
-                judged.map_err(|why| Violation::new("bounds", format!("{name}: {why}")))
-            }
-            resource if resource == self.kind.resource() && event.kind == EventKind::Added => {
-                let held = match self.kind {
-                    Kind::Deployment => event.entry["spec"]["paused"] == true,
-                    Kind::StatefulSet => partition(&event.entry) >= size(&event.entry),
-                };
-                if held {
-                    return Ok(());
-                }
-                Err(Violation::new("bounds", format!("{name} is made and does not wait for its rollout")))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// A Deployment goes from one size to another.
-    fn judge_size(&self, request: &Performed, name: &str, from: i64, to: i64) -> Result<(), String> {
-        if from == to {
-            return Ok(());
-        }
-        let look = self.look(request, Some(name), None).ok_or("nobody looked at a rollout")?;
-        let rollout = &look.rollout;
-        let plan = Plan::read(&rollout["spec"]["rolloutPlan"]);
-        let (state, batch) = (text(rollout, "/status/rollingState"), number(rollout, "/status/currentBatch"));
-        let told = format!("it goes from {from} to {to} pods in {state}, batch {batch}, by {plan:?}");
-        let [(target, source), _] = between(rollout);
-        let (target, total) = (self.kind.workload(target), number(rollout, "/status/rolloutTargetSize"));
-        let running = self.pods_of(&target, |_| true);
-        if is_changed(rollout) || is_leaving(rollout) {
-            return Err(format!("what is let go keeps its size, and {told}"));
-        }
-        if source.is_empty() {
-            let original = number(rollout, "/status/rolloutOriginalSize");
-            let goal = plan.goal(original, total, batch);
-            let may = state == "rollingInBatches" && !plan.paused && to == goal;
-            return if may { Ok(()) } else { Err(format!("the batch leads to {goal}, and {told}")) };
-        }
-        let source = self.kind.workload(source);
-        let source_size = self.workloads.get(&source).map_or(0, |source| size(source));
-        if state == "initializing" && name == target {
-            // Pods that run already stay, and what the target is larger by comes at once.
-            let fits = to >= running.min(from) && to <= (total - source_size).max(running).max(0);
-            return if fits { Ok(()) } else { Err(format!("{running} of its pods run, and {told}")) };
-        }
-        if state != "rollingInBatches" || plan.paused {
-            return Err(format!("nothing rolls, and {told}"));
-        }
-        let goal = plan.goal(0, total, batch);
-        let (rest, unavailable) = (total - goal, plan.unavailable(0, total, batch));
-        let told = format!("{told}, of {total} shall be {goal} new");
-        if name == target {
-            return self.judge_target(&plan, (from, to), (goal, rest), batch, &source).map_err(|why| format!("{why}: {told}"));
-        }
-        let there = self.pods_of(&target, |pod| pod.serves);
-        if to != rest || to > from {
-            return Err(format!("the source shall keep {rest}: {told}"));
-        }
-        if !plan.decreases_first && there + unavailable < goal {
-            return Err(format!("{there} pods of the target serve, {unavailable} may be missing: {told}"));
-        }
-        Ok(())
-    }
-
-    fn judge_target(
-        &self,
-        plan: &Plan,
-        (from, to): (i64, i64),
-        (goal, rest): (i64, i64),
-        batch: i64,
-        source: &str,
-    ) -> Result<(), String> {
-        let source_pods = self.pods_of(source, |_| true);
-        let source_size = self.workloads.get(source).map_or(0, |source| size(source));
-        if to != goal {
-            return Err("the target shall have its goal".to_owned());
-        }
-        if to < from && !(plan.is_last(batch) && source_size <= rest) {
-            return Err("pods of the target go".to_owned());
-        }
-        if to > from && plan.decreases_first && source_pods > rest {
-            return Err(format!("the source has still {source_pods} pods, and {rest} shall stay"));
-        }
-        Ok(())
-    }
-
-    /// A set changes its partition, its size or its template.
-    fn judge_set(&self, request: &Performed, name: &str, before: &Value, after: &Value) -> Result<(), String> {
-        if before["spec"] == after["spec"] {
-            return Ok(());
-        }
-        let look = self.look(request, Some(name), None).ok_or("nobody looked at a rollout")?;
-        let rollout = &look.rollout;
-        let plan = Plan::read(&rollout["spec"]["rolloutPlan"]);
-        let (state, batch) = (text(rollout, "/status/rollingState"), number(rollout, "/status/currentBatch"));
-        let rolls = state == "rollingInBatches" && !plan.paused && !is_changed(rollout) && !is_leaving(rollout);
-        let told = format!("in {state}, batch {batch}, by {plan:?}");
-        if before["spec"]["template"] != after["spec"]["template"]
-            && !(state == "locatingTargetApp" && partition(after) >= size(after))
-        {
-            return Err(format!("another template, and the set is not held, {told}"));
-        }
-        let total = number(rollout, "/status/rolloutTargetSize");
-        if size(before) != size(after) {
-            let goal = plan.goal(number(rollout, "/status/rolloutOriginalSize"), total, batch);
-            let scales = between(rollout)[0].1.is_empty();
-            if !(rolls && scales && size(after) == goal) {
-                return Err(format!("it goes from {} to {} pods {told}", size(before), size(after)));
-            }
-        }
-        if partition(after) < partition(before) && partition(after) < size(after) {
-            let keep = size(after) - plan.goal(0, size(after), batch);
-            if !(rolls && partition(after) >= keep) {
-                return Err(format!("its partition goes to {}, not to {keep} {told}", partition(after)));
-            }
-        }
-        Ok(())
-    }
-
-    /// A rollout goes from one state to another.
-    fn judge_state(&self, request: &Performed, event: &Event) -> Result<(), Violation> {
-        let Some(before) = event.previous.as_ref().filter(|before| before["status"] != event.entry["status"])
-        else {
-            return Ok(());
-        };
-        let wrong = |why: String| Err(Violation::new("states", format!("{}: {why}", event.key.name)));
-        let Some(look) = self.look(request, None, Some(&event.key.name)) else {
-            return wrong("its status is stored, and nobody looked at it".to_owned());
-        };
-        let (from, to) = (State::of(before), State::of(&event.entry));
-        if from == to {
-            return Ok(());
-        }
-        let plan = Plan::read(&look.rollout["spec"]["rolloutPlan"]);
-        if !from.may_become(&to, before, &plan) {
-            return wrong(format!("from {from:?} to {to:?} by {plan:?}"));
-        }
-        if to.batch_state != "batchFinalizing" || from.batch_state == to.batch_state {
-            return Ok(());
-        }
-        match self.missing(&look.rollout, &plan, to.batch) {
-            None => Ok(()),
-            Some(why) => wrong(format!("batch {} is told to be there, and {why}", to.batch)),
-        }
-    }
-
-    /// What a batch that is told to be there lacks.
-    fn missing(&self, rollout: &Value, plan: &Plan, batch: i64) -> Option<String> {
-        let (target, source) = between(rollout)[0];
-        let name = self.kind.workload(target);
-        let total = number(rollout, "/status/rolloutTargetSize");
-        let scales = source.is_empty();
-        let original = if scales { number(rollout, "/status/rolloutOriginalSize") } else { 0 };
-        let (goal, unavailable) = (plan.goal(original, total, batch), plan.unavailable(original, total, batch));
-        let newest = self.workloads.get(&name).map(|set| template_of(set)).unwrap_or_default();
-        let there = self.pods_of(&name, |pod| {
-            pod.serves && (scales || self.kind == Kind::Deployment || pod.template == newest)
-        });
-        let short = if scales && total < original { there > goal } else { there + unavailable < goal };
-        short.then(|| format!("{there} of {goal} pods of {name} serve, {unavailable} may be missing"))
-    }
 }
 
 /// What tells the templates of pods apart.
-fn template_of(object: &Value) -> String {
+pub(super) fn template_of(object: &Value) -> String {
     let spec = if object["kind"] == "Pod" { "/spec" } else { "/spec/template/spec" };
     text(object, &format!("{spec}/containers/0/image")).to_owned()
 }
@@ -487,74 +308,7 @@ fn pod(kind: Kind, pod: &Value, before: &Pod) -> Pod {
     let ready =
         conditions.into_iter().flatten().any(|each| each["type"] == "Ready" && each["status"] == "True");
     let fails = !pod["metadata"]["annotations"][FAIL].is_null();
-    let lost = (before.lost || before.serves && fails) && !(ready && !fails);
-    Pod { workload: workload.to_owned(), serves: ready || lost, lost, template: template_of(pod) }
-}
-
-/// Where a rollout stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct State {
-    rolling: String,
-    batch_state: String,
-    batch: i64,
-}
-
-impl State {
-    fn of(rollout: &Value) -> Self {
-        let rolling = text(rollout, "/status/rollingState").to_owned();
-        let rolls = rolling == "rollingInBatches";
-        let batch_state = if rolls { text(rollout, "/status/batchRollingState") } else { "" };
-        let batch = if rolls { number(rollout, "/status/currentBatch") } else { 0 };
-        Self { rolling, batch_state: batch_state.to_owned(), batch }
-    }
-
-    /// The table of the specification, and what a lap does at once: it lets go in the lap that hears of a change.
-    fn may_become(&self, next: &Self, before: &Value, plan: &Plan) -> bool {
-        let over = matches!(self.rolling.as_str(), "rolloutSucceed" | "rolloutFailed");
-        let to = next.rolling.as_str();
-        if is_leaving(before) && !over {
-            return matches!(to, "RolloutDeletingState" | "rolloutFailed");
-        }
-        if self.rolling == "RolloutDeletingState" {
-            return to == "rolloutFailed";
-        }
-        if self.rolling == "rolloutAbandoning" {
-            return to == "locatingTargetApp";
-        }
-        if is_changed(before) {
-            return matches!(to, "rolloutAbandoning" | "locatingTargetApp") || over && to == "verifyingSpec";
-        }
-        match self.rolling.as_str() {
-            "" => to == "locatingTargetApp",
-            "locatingTargetApp" => to == "verifyingSpec",
-            "verifyingSpec" => matches!(to, "initializing" | "rolloutFailed"),
-            "initializing" => {
-                to == "rolloutFailing"
-                    || (to == "rollingInBatches" && next.batch == 0 && next.batch_state == "batchInitializing")
-            }
-            "finalising" => to == "rolloutSucceed",
-            "rolloutFailing" => to == "rolloutFailed",
-            "rollingInBatches" if to == "rolloutFailing" => true,
-            "rollingInBatches" => !plan.paused && self.batch_may_become(next, plan),
-            _ => false,
-        }
-    }
-
-    fn batch_may_become(&self, next: &Self, plan: &Plan) -> bool {
-        let (to, rolling) = (next.batch_state.as_str(), next.rolling.as_str());
-        let same = next.batch == self.batch;
-        match self.batch_state.as_str() {
-            "batchInitializing" => same && to == "batchInRolling",
-            "batchInRolling" => same && to == "batchVerifying",
-            "batchVerifying" => same && to == "batchFinalizing",
-            "batchFinalizing" if plan.is_last(self.batch) => rolling == "finalising",
-            "batchFinalizing" => same && to == "batchReady",
-            "batchReady" => {
-                next.batch == self.batch + 1
-                    && to == "batchInitializing"
-                    && plan.partition.is_none_or(|partition| partition > self.batch)
-            }
-            _ => false,
-        }
-    }
+    let lost = (before.lost || before.serves && fails) && (fails || !ready);
+    let owner = text(pod, "/metadata/ownerReferences/0/uid").to_owned();
+    Pod { workload: workload.to_owned(), owner, serves: ready || lost, lost, template: template_of(pod) }
 }

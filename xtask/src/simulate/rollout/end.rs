@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::super::check::{OWNED, Violation};
 use super::super::model::{Form, NAMESPACE, Place};
 use super::super::schedule::Schedule;
-use super::super::settle::{left, normal};
+use super::super::settle::{difference, left, normal};
 use super::super::user::path;
-use super::super::world::{Beginning, World};
+use super::super::world::{Beginning, STEP, World};
 use super::books::is_over;
 use super::people::{ROLLOUT, change, delete, find};
 use super::plan::{Batch, Number, Plan};
@@ -19,9 +19,11 @@ use super::{APPLICATIONS, Kind, People, REVISIONS, ROLLOUTS, SIZE};
 
 /// Time between two looks: first a part of the time after which a rollout that waits looks again, and later so much that
 /// the deadline of a batch passes.
-const LOOKS: [(usize, Duration); 2] = [(90, Duration::from_secs(1)), (60, Duration::from_secs(20))];
+const LOOKS: [(usize, Duration); 2] = [(30, Duration::from_secs(2)), (30, Duration::from_secs(40))];
 /// Looks without any change after which nothing more is expected: longer than a rollout that waits sleeps.
-const STILL_LOOKS: usize = 7;
+const STILL_LOOKS: usize = 3;
+/// Turns of the cluster in one look: pods come and are counted in several.
+const TURNS: usize = 3;
 /// Time in which an unchanged world must cost no write.
 const STILL: Duration = Duration::from_secs(30);
 
@@ -35,7 +37,7 @@ pub(crate) struct Left {
 /// The ends of runs without faults, made once: by scene and by what people began.
 pub(crate) type Ends = BTreeMap<(usize, String), Left>;
 
-/// Heal, rest, resume, rest, compare, go somewhere else, delete, rest.
+/// Heal, rest, resume, rest, compare, go somewhere else, delete, rest. Half of them only give the rollout up where it is.
 pub(crate) async fn end(
     schedule: &mut Schedule,
     people: &People,
@@ -46,6 +48,11 @@ pub(crate) async fn end(
     schedule.world.start_all();
     schedule.world.gate.open();
     People::heal(&schedule.world);
+    if schedule.draws_once_in(2) {
+        let deleted = delete(&schedule.world, ROLLOUTS, ROLLOUT);
+        schedule.note(|| deleted);
+        return rest(schedule, people.kind, "at rest, after the rollout was deleted").await;
+    }
     rest(schedule, people.kind, "at rest, as it is held").await?;
     if find(&schedule.world, ROLLOUTS, ROLLOUT).is_some_and(|rollout| is_held(&rollout)) {
         let resumed = change(&schedule.world, "lets go on", &go_on());
@@ -55,8 +62,10 @@ pub(crate) async fn end(
     if people.steady {
         compare(schedule, people, (at, beginning), ends)?;
     }
-    still(schedule).await?;
-    match schedule.draws_once_in(4) {
+    if schedule.draws_once_in(3) {
+        still(schedule).await?;
+    }
+    match schedule.draws_once_in(8) {
         true => forward(schedule, people).await,
         false => Ok(()),
     }
@@ -72,8 +81,11 @@ fn is_held(rollout: &Value) -> bool {
 }
 
 async fn look(schedule: &mut Schedule, time: Duration) -> Result<(), Violation> {
-    schedule.world.pass(time).await;
-    schedule.world.turn();
+    for turn in (1..=TURNS).rev() {
+        let part = if turn == 1 { time } else { STEP };
+        schedule.world.pass(part).await;
+        schedule.world.turn();
+    }
     schedule.world.restart_ended();
     schedule.check()
 }
@@ -148,6 +160,9 @@ fn reason(world: &World, kind: Kind, rollout: &Value) -> Option<Reason> {
             return Some(Reason::Missing(name.to_owned()));
         }
     }
+    if names[0] == names[1] {
+        return Some(Reason::Missing("source and target are both".to_owned()));
+    }
     if find(world, APPLICATIONS, "shop").is_none() {
         return Some(Reason::Missing("Application".to_owned()));
     }
@@ -158,6 +173,9 @@ fn reason(world: &World, kind: Kind, rollout: &Value) -> Option<Reason> {
     let ready = status["batchRollingState"] == "batchReady";
     if rolls && ready && plan.partition.is_some_and(|partition| partition <= batch) {
         return Some(Reason::Partition);
+    }
+    if status["rollingState"] == "verifyingSpec" && People::pods_fail(world) {
+        return Some(Reason::Missing("still being".to_owned()));
     }
     let workloads = names.into_iter().filter(|name| !name.is_empty()).map(|name| kind.workload(name));
     let mut missing = workloads.filter(|name| find(world, kind.resource(), name).is_none());
@@ -173,7 +191,8 @@ fn told(rollout: &Value, reason: &Reason) -> bool {
         Reason::Paused => conditions.any(|each| each["type"] == "BatchPaused" && each["status"] == "True"),
         Reason::Missing(what) => conditions.any(|each| {
             let message = each["message"].as_str().unwrap_or_default();
-            each["status"] == "False" && (message.contains(what.as_str()) || message.contains("must both be there"))
+            each["status"] == "False"
+                && (message.contains(what.as_str()) || message.contains("must both be there"))
         }),
     }
 }
@@ -193,13 +212,14 @@ fn wrong_end(world: &World, kind: Kind, rollout: &Value) -> Option<String> {
     let wanted = status["rolloutTargetSize"].as_i64();
     let differs = target.is_some() && target != wanted
         || kind == Kind::Deployment && source.is_some_and(|left| left != 0);
-    differs.then(|| format!("it succeeded, and target and source have {target:?} and {source:?} pods: {status}"))
+    differs
+        .then(|| format!("it succeeded, and target and source have {target:?} and {source:?} pods: {status}"))
 }
 
 /// An unchanged world costs no write, also for a process with empty caches.
 async fn still(schedule: &mut Schedule) -> Result<(), Violation> {
     let before = schedule.checker.writes;
-    if schedule.draws_once_in(4) {
+    if schedule.draws_once_in(3) {
         schedule.world.kill(0);
         schedule.world.start(0);
     }
@@ -238,16 +258,21 @@ fn compare(
     (at, beginning): (usize, &Beginning),
     ends: &mut Ends,
 ) -> Result<(), Violation> {
-    let key = (at, people.began.as_ref().map(Value::to_string).unwrap_or_default());
+    // Whether it was held on the way must not show in the end.
+    let mut began = people.began.clone().unwrap_or_default();
+    began["spec"]["rolloutPlan"]["batchPartition"].take();
+    let key = (at, began.to_string());
     if !ends.contains_key(&key) {
         let made = in_its_own_time(people, beginning)?;
         ends.insert(key.clone(), made);
     }
-    let (found, wanted) = (remains(&schedule.world), ends.get(&key));
-    if wanted == Some(&found) {
+    let Some(wanted) = ends.get(&key) else { return Ok(()) };
+    let found = remains(&schedule.world);
+    if *wanted == found {
         return Ok(());
     }
-    let what = format!("found {found:?}\nwanted {wanted:?}");
+    let objects = difference(&found.objects, &wanted.objects);
+    let what = format!("found {}, wanted {}\n{objects}", found.status, wanted.status);
     Err(Violation::new("convergence", what))
 }
 
@@ -270,9 +295,11 @@ async fn alone(people: &People, beginning: &Beginning) -> Left {
     }
     change(&world, "lets go on", &go_on());
     let (mut still, mut before) = (0, 0);
-    for _ in 0..LOOKS[0].0 {
-        world.pass(LOOKS[0].1).await;
-        world.turn();
+    for _ in 0..LOOKS[0].0 * 3 {
+        for turn in (1..=TURNS).rev() {
+            world.pass(if turn == 1 { LOOKS[0].1 } else { STEP }).await;
+            world.turn();
+        }
         let now = changes(&world);
         still = if now == before { still + 1 } else { 0 };
         before = now;
@@ -330,6 +357,9 @@ fn way(world: &World, people: &People) -> (String, Option<Value>) {
     let wells = ["shop-v1", "shop-v2", "shop-v3"];
     let target = wells.into_iter().find(|name| there(name) && source.as_deref() != Some(*name));
     match (source, target) {
+        // A set that makes its pods in order waits for the first one, also if it never gets ready: only whoever deletes
+        // the set gets any further.
+        _ if people.kind == Kind::StatefulSet && People::pods_fail(world) => (String::new(), None),
         (Some(source), Some(target)) => {
             let size = people.size(world, &source).max(people.size(world, target));
             let size = (people.kind == Kind::Deployment).then_some(size);

@@ -3,8 +3,10 @@
 mod beginning;
 mod books;
 mod end;
+mod judge;
 mod people;
 mod plan;
+mod state;
 
 pub(crate) use beginning::{Scene, scenes};
 pub(crate) use books::Books;

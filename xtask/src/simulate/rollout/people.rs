@@ -55,7 +55,11 @@ impl People {
             4 => {
                 let now = rollout["spec"]["rolloutPlan"]["batchPartition"].as_i64();
                 let next = now.filter(|now| *now == 0).map(|now| now + 1);
-                change(world, "raises the partition of", &json!({"spec": {"rolloutPlan": {"batchPartition": next}}}))
+                change(
+                    world,
+                    "raises the partition of",
+                    &json!({"spec": {"rolloutPlan": {"batchPartition": next}}}),
+                )
             }
             5 => delete(world, ROLLOUTS, ROLLOUT),
             6 => {
@@ -142,6 +146,13 @@ impl People {
             "sourceAppRevisionName": spec["targetAppRevisionName"],
         }});
         change(world, "goes back in", &body)
+    }
+
+    /// Is there a pod that is never ready?
+    pub(super) fn pods_fail(world: &World) -> bool {
+        let pods = world.server.store().list("pods", Some(NAMESPACE)).0;
+        let image = |pod: &Value| pod["spec"]["containers"][0]["image"].to_string();
+        pods.iter().any(|pod| image(pod).contains("simulate-fail"))
     }
 
     /// Pods are well again.

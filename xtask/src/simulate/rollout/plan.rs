@@ -75,9 +75,7 @@ impl Plan {
 
     /// As it stands in an object. What is not said is told, so that a patch takes it away.
     pub(crate) fn write(&self) -> Value {
-        let batch = |batch: &Batch| {
-            json!({"replicas": batch.pods.write(), "maxUnavailable": batch.unavailable.write()})
-        };
+        let batch = |batch: &Batch| json!({"replicas": batch.pods.write(), "maxUnavailable": batch.unavailable.write()});
         json!({
             "rolloutStrategy": if self.decreases_first { "DecreaseFirst" } else { "IncreaseFirst" },
             "paused": self.paused, "batchPartition": self.partition, "targetSize": self.size,
@@ -89,20 +87,21 @@ impl Plan {
     pub(crate) fn draw(draws: &mut Draws, size: i64) -> Self {
         let parts: &[i64] = [&[50, 50][..], &[25, 75], &[25, 25, 50], &[100]][draws.below(4)];
         let numbers = draws.once_in(6);
-        let batch = |draws: &mut Draws, percent: &i64| Batch {
+        let unavailable = match draws.below(6) {
+            0..4 => Number::Pods(0),
+            4 => Number::Pods(1),
+            _ => Number::Percent(50),
+        };
+        let batch = |percent: &i64| Batch {
             pods: if numbers { Number::Pods(percent * size / 100) } else { Number::Percent(*percent) },
-            unavailable: match draws.below(6) {
-                0..4 => Number::Pods(0),
-                4 => Number::Pods(1),
-                _ => Number::Percent(50),
-            },
+            unavailable,
         };
         Self {
             decreases_first: draws.once_in(3),
             paused: false,
             partition: draws.once_in(4).then_some(0),
             size: (draws.below(4) < 3).then_some(size),
-            batches: parts.iter().map(|percent| batch(draws, percent)).collect(),
+            batches: parts.iter().map(batch).collect(),
         }
     }
 

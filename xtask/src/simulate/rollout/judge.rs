@@ -1,0 +1,229 @@
+//! One write of a controller and the books → whether the plan that its process had last read allows it.
+
+use serde_json::Value;
+use vela_apiserver::store::{Event, EventKind};
+
+use super::super::check::Violation;
+use super::super::gate::Performed;
+use super::books::{
+    Books, Look, Pod, between, is_changed, is_leaving, is_over, number, partition, size, template_of, text,
+};
+use super::plan::Plan;
+use super::state::State;
+use super::{Kind, ROLLOUTS};
+
+/// Does the next lap look for the target's workload? One that was turned round after its end does so at once.
+fn begins(rollout: &Value) -> bool {
+    text(rollout, "/status/rollingState") == "locatingTargetApp" || is_over(rollout) && is_changed(rollout)
+}
+
+impl Books {
+    fn pods_of(&self, workload: &str, is: impl Fn(&Pod) -> bool) -> i64 {
+        // Those of a workload that is gone go with it.
+        let there = self.workloads.contains_key(workload);
+        let count = self.pods.values().filter(|pod| there && pod.workload == workload && is(pod)).count();
+        i64::try_from(count).unwrap_or(i64::MAX)
+    }
+
+    /// The rollout as this process had read it when it sent the request, of those that may write this workload.
+    fn look(&self, request: &Performed, workload: Option<&str>, name: Option<&str>) -> Option<&Look> {
+        let of = |look: &&Look| {
+            workload.is_none_or(|workload| {
+                let names = between(&look.rollout).into_iter().flat_map(|(target, source)| [target, source]);
+                names.filter(|name| !name.is_empty()).any(|name| self.kind.workload(name) == workload)
+            })
+        };
+        let looks = self.looks.iter().filter(|((process, rollout), _)| {
+            *process == request.process && name.is_none_or(|name| name == rollout)
+        });
+        let last = looks.filter_map(|(_, looks)| looks.iter().rev().find(|look| look.at <= request.sent));
+        last.filter(of).max_by_key(|look| look.at)
+    }
+
+    /// One change that a controller made.
+    pub(crate) fn judge(&self, request: &Performed, event: &Event) -> Result<(), Violation> {
+        let name = event.key.name.as_str();
+        match event.key.resource.as_ref() {
+            ROLLOUTS if event.kind == EventKind::Modified => self.judge_state(request, event),
+            resource if resource == self.kind.resource() && event.kind == EventKind::Modified => {
+                let Some(before) = &event.previous else { return Ok(()) };
+                let judged = match self.kind {
+                    Kind::Deployment => self.judge_size(request, name, size(before), size(&event.entry)),
+                    Kind::StatefulSet => self.judge_set(request, name, before, &event.entry),
+                };
+                judged.map_err(|why| Violation::new("bounds", format!("{name}: {why}")))
+            }
+            resource if resource == self.kind.resource() && event.kind == EventKind::Added => {
+                let held = match self.kind {
+                    Kind::Deployment => event.entry["spec"]["paused"] == true,
+                    Kind::StatefulSet => partition(&event.entry) >= size(&event.entry),
+                };
+                if held {
+                    return Ok(());
+                }
+                Err(Violation::new("bounds", format!("{name} is made and does not wait for its rollout")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A Deployment goes from one size to another.
+    fn judge_size(&self, request: &Performed, name: &str, from: i64, to: i64) -> Result<(), String> {
+        if from == to {
+            return Ok(());
+        }
+        let look = self.look(request, Some(name), None).ok_or("nobody looked at a rollout")?;
+        let rollout = &look.rollout;
+        let plan = Plan::read(&rollout["spec"]["rolloutPlan"]);
+        let (state, batch) = (text(rollout, "/status/rollingState"), number(rollout, "/status/currentBatch"));
+        let told = format!("it goes from {from} to {to} pods in {state}, batch {batch}, by {plan:?}");
+        let [(target, source), _] = between(rollout);
+        let (target, total) = (self.kind.workload(target), number(rollout, "/status/rolloutTargetSize"));
+        let running = self.pods_of(&target, |_| true);
+        if is_changed(rollout) || is_leaving(rollout) {
+            return Err(format!("what is let go keeps its size, and {told}"));
+        }
+        if source.is_empty() {
+            let original = number(rollout, "/status/rolloutOriginalSize");
+            let goal = plan.goal(original, total, batch);
+            let may = state == "rollingInBatches" && !plan.paused && to == goal;
+            return if may { Ok(()) } else { Err(format!("the batch leads to {goal}, and {told}")) };
+        }
+        let source = self.kind.workload(source);
+        let source_size = self.workloads.get(&source).map_or(0, |source| size(source));
+        if state == "initializing" && name == target {
+            // Pods that run already stay, and what the target is larger by comes at once.
+            let fits = to >= running.min(from) && to <= (total - source_size).max(running).max(0);
+            return if fits { Ok(()) } else { Err(format!("{running} of its pods run, and {told}")) };
+        }
+        if state != "rollingInBatches" || plan.paused {
+            return Err(format!("nothing rolls, and {told}"));
+        }
+        let goal = plan.goal(0, total, batch);
+        let (rest, unavailable) = (total - goal, plan.unavailable(0, total, batch));
+        let told = format!("{told}, of {total} shall be {goal} new");
+        if name == target {
+            return self
+                .judge_target(&plan, (from, to), (goal, rest), batch, &source)
+                .map_err(|why| format!("{why}: {told}"));
+        }
+        let there = self.pods_of(&target, |pod| pod.serves) + self.taken.get(&target).unwrap_or(&0);
+        if to != rest || to > from {
+            return Err(format!("the source shall keep {rest}: {told}"));
+        }
+        if !plan.decreases_first && there + unavailable < goal {
+            return Err(format!("{there} pods of the target serve, {unavailable} may be missing: {told}"));
+        }
+        Ok(())
+    }
+
+    fn judge_target(
+        &self,
+        plan: &Plan,
+        (from, to): (i64, i64),
+        (goal, rest): (i64, i64),
+        batch: i64,
+        source: &str,
+    ) -> Result<(), String> {
+        let source_pods = self.pods_of(source, |_| true);
+        let source_size = self.workloads.get(source).map_or(0, |source| size(source));
+        if to != goal {
+            return Err("the target shall have its goal".to_owned());
+        }
+        if to < from && !(plan.is_last(batch) && source_size <= rest) {
+            return Err("pods of the target go".to_owned());
+        }
+        if to > from && plan.decreases_first && source_pods > rest {
+            return Err(format!("the source has still {source_pods} pods, and {rest} shall stay"));
+        }
+        Ok(())
+    }
+
+    /// A set changes its partition, its size or its template.
+    fn judge_set(
+        &self,
+        request: &Performed,
+        name: &str,
+        before: &Value,
+        after: &Value,
+    ) -> Result<(), String> {
+        if before["spec"] == after["spec"] {
+            return Ok(());
+        }
+        let look = self.look(request, Some(name), None).ok_or("nobody looked at a rollout")?;
+        let rollout = &look.rollout;
+        let plan = Plan::read(&rollout["spec"]["rolloutPlan"]);
+        let (state, batch) = (text(rollout, "/status/rollingState"), number(rollout, "/status/currentBatch"));
+        let rolls =
+            state == "rollingInBatches" && !plan.paused && !is_changed(rollout) && !is_leaving(rollout);
+        let told = format!("in {state}, batch {batch}, by {plan:?}");
+        if before["spec"]["template"] != after["spec"]["template"]
+            && !(begins(rollout) && partition(after) >= size(after))
+        {
+            return Err(format!("another template, and the set is not held, {told}"));
+        }
+        let total = number(rollout, "/status/rolloutTargetSize");
+        if size(before) != size(after) {
+            let goal = plan.goal(number(rollout, "/status/rolloutOriginalSize"), total, batch);
+            let scales = between(rollout)[0].1.is_empty();
+            if !(rolls && scales && size(after) == goal) {
+                return Err(format!("it goes from {} to {} pods {told}", size(before), size(after)));
+            }
+        }
+        if partition(after) < partition(before) && partition(after) < size(after) {
+            let keep = size(after) - plan.goal(0, size(after), batch);
+            if !(rolls && partition(after) >= keep) {
+                return Err(format!("its partition goes to {}, not to {keep} {told}", partition(after)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A rollout goes from one state to another.
+    fn judge_state(&self, request: &Performed, event: &Event) -> Result<(), Violation> {
+        let Some(before) = event.previous.as_ref().filter(|before| before["status"] != event.entry["status"])
+        else {
+            return Ok(());
+        };
+        let wrong = |why: String| Err(Violation::new("states", format!("{}: {why}", event.key.name)));
+        let Some(look) = self.look(request, None, Some(&event.key.name)) else {
+            return wrong("its status is stored, and nobody looked at it".to_owned());
+        };
+        let (from, to) = (State::of(before), State::of(&event.entry));
+        if from == to {
+            return Ok(());
+        }
+        let plan = Plan::read(&look.rollout["spec"]["rolloutPlan"]);
+        if !from.may_become(&to, before, &plan) {
+            return wrong(format!("from {from:?} to {to:?} by {plan:?}"));
+        }
+        if to.batch_state != "batchFinalizing" || from.batch_state == to.batch_state {
+            return Ok(());
+        }
+        match self.missing(&look.rollout, &plan, to.batch) {
+            None => Ok(()),
+            Some(why) => wrong(format!("batch {} is told to be there, and {why}", to.batch)),
+        }
+    }
+
+    /// What a batch that is told to be there lacks.
+    fn missing(&self, rollout: &Value, plan: &Plan, batch: i64) -> Option<String> {
+        let (target, source) = between(rollout)[0];
+        let name = self.kind.workload(target);
+        let total = number(rollout, "/status/rolloutTargetSize");
+        let scales = source.is_empty();
+        let original = if scales { number(rollout, "/status/rolloutOriginalSize") } else { 0 };
+        let (goal, unavailable) =
+            (plan.goal(original, total, batch), plan.unavailable(original, total, batch));
+        let newest = self.workloads.get(&name).map(|set| template_of(set)).unwrap_or_default();
+        let there = self.pods_of(&name, |pod| {
+            pod.serves && (scales || self.kind == Kind::Deployment || pod.template == newest)
+        });
+        let taken = self.taken.get(&name).unwrap_or(&0);
+        let short = match scales && total < original {
+            true => self.pods_of(&name, |pod| pod.serves && !pod.lost) > goal,
+            false => there + taken + unavailable < goal,
+        };
+        short.then(|| format!("{there} of {goal} pods of {name} serve, {unavailable} may be missing"))
+    }
+}
