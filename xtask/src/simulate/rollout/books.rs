@@ -72,7 +72,7 @@ pub(super) fn partition(workload: &Value) -> i64 {
 }
 
 /// Uids of the rollouts that a workload names as owners.
-fn claims(workload: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn claims(workload: &Value) -> impl Iterator<Item = &str> {
     let owners = workload["metadata"]["ownerReferences"].as_array();
     owners
         .into_iter()

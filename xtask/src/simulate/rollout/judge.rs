@@ -6,11 +6,18 @@ use vela_apiserver::store::{Event, EventKind};
 use super::super::check::Violation;
 use super::super::gate::Performed;
 use super::books::{
-    Books, Look, Pod, between, is_changed, is_leaving, is_over, number, partition, size, template_of, text,
+    Books, Look, Pod, between, claims, is_changed, is_leaving, is_over, number, partition, size, template_of,
+    text,
 };
 use super::plan::Plan;
 use super::state::State;
 use super::{Kind, ROLLOUTS};
+
+/// Is it the workload of a revision that the rollout went to before, and gave up?
+fn given_up(kind: Kind, rollout: &Value, workload: &str) -> bool {
+    let revisions = rollout["status"]["givenUpRevisions"].as_array();
+    revisions.into_iter().flatten().filter_map(Value::as_str).any(|name| kind.workload(name) == workload)
+}
 
 /// Does the next lap look for the target's workload? One that was turned round after its end does so at once.
 fn begins(rollout: &Value) -> bool {
@@ -31,6 +38,7 @@ impl Books {
             workload.is_none_or(|workload| {
                 let names = between(&look.rollout).into_iter().flat_map(|(target, source)| [target, source]);
                 names.filter(|name| !name.is_empty()).any(|name| self.kind.workload(name) == workload)
+                    || given_up(self.kind, &look.rollout, workload)
             })
         };
         let looks = self.looks.iter().filter(|((process, rollout), _)| {
@@ -79,7 +87,6 @@ impl Books {
         let told = format!("it goes from {from} to {to} pods in {state}, batch {batch}, by {plan:?}");
         let [(target, source), _] = between(rollout);
         let (target, total) = (self.kind.workload(target), number(rollout, "/status/rolloutTargetSize"));
-        let running = self.pods_of(&target, |_| true);
         if is_changed(rollout) || is_leaving(rollout) {
             return Err(format!("what is let go keeps its size, and {told}"));
         }
@@ -89,12 +96,11 @@ impl Books {
             let may = state == "rollingInBatches" && !plan.paused && to == goal;
             return if may { Ok(()) } else { Err(format!("the batch leads to {goal}, and {told}")) };
         }
-        let source = self.kind.workload(source);
-        let source_size = self.workloads.get(&source).map_or(0, |source| size(source));
-        if state == "initializing" && name == target {
-            // Pods that run already stay, and what the target is larger by comes at once.
-            let fits = to >= running.min(from) && to <= (total - source_size).max(running).max(0);
-            return if fits { Ok(()) } else { Err(format!("{running} of its pods run, and {told}")) };
+        let sources = self.sources(rollout);
+        let left: i64 =
+            sources.iter().filter_map(|name| self.workloads.get(*name)).map(|each| size(each)).sum();
+        if state == "initializing" {
+            return self.judge_beginning((name, from, to), (&target, total), (&sources, left), &told);
         }
         if state != "rollingInBatches" || plan.paused {
             return Err(format!("nothing rolls, and {told}"));
@@ -103,12 +109,19 @@ impl Books {
         let (rest, unavailable) = (total - goal, plan.unavailable(0, total, batch));
         let told = format!("{told}, of {total} shall be {goal} new");
         if name == target {
-            return self
-                .judge_target(&plan, (from, to), (goal, rest), batch, &source)
-                .map_err(|why| format!("{why}: {told}"));
+            let last = plan.is_last(batch) && left <= rest;
+            let stands: i64 = sources.iter().map(|source| self.pods_of(source, |_| true)).sum();
+            return match () {
+                () if to != goal => Err(format!("the target shall have its goal: {told}")),
+                () if to < from && !last => Err(format!("pods of the target go: {told}")),
+                () if to > from && plan.decreases_first && stands > rest => {
+                    Err(format!("the source has still {stands} pods, and {rest} shall stay: {told}"))
+                }
+                () => Ok(()),
+            };
         }
         let there = self.pods_of(&target, |pod| pod.serves) + self.taken.get(&target).unwrap_or(&0);
-        if to != rest || to > from {
+        if to > from || left - from + to < rest {
             return Err(format!("the source shall keep {rest}: {told}"));
         }
         if !plan.decreases_first && there + unavailable < goal {
@@ -117,26 +130,34 @@ impl Books {
         Ok(())
     }
 
-    fn judge_target(
+    /// Where pods come from: the source, and what earlier targets left and this rollout holds.
+    fn sources(&self, rollout: &Value) -> Vec<&str> {
+        let [(target, source), _] = between(rollout);
+        let (target, source) = (self.kind.workload(target), self.kind.workload(source));
+        let uid = text(rollout, "/metadata/uid");
+        let held = |workload: &Value| claims(workload).any(|claim| claim == uid);
+        let all = self.workloads.iter().filter(|(name, workload)| {
+            **name == source || **name != target && given_up(self.kind, rollout, name) && held(workload)
+        });
+        all.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Before the first batch: pods that run stay, but for those beyond what is wanted, and the target gets what is missing.
+    fn judge_beginning(
         &self,
-        plan: &Plan,
-        (from, to): (i64, i64),
-        (goal, rest): (i64, i64),
-        batch: i64,
-        source: &str,
+        (name, from, to): (&str, i64, i64),
+        (target, total): (&str, i64),
+        (sources, left): (&[&str], i64),
+        told: &str,
     ) -> Result<(), String> {
-        let source_pods = self.pods_of(source, |_| true);
-        let source_size = self.workloads.get(source).map_or(0, |source| size(source));
-        if to != goal {
-            return Err("the target shall have its goal".to_owned());
+        let running = self.pods_of(name, |_| true).min(from);
+        let others = if sources.contains(&name) { left - from } else { left };
+        let most = if name == target { (total - left).max(running).max(0) } else { from };
+        let spare = name != target && others + to >= total;
+        if to <= most && (to >= running || spare) {
+            return Ok(());
         }
-        if to < from && !(plan.is_last(batch) && source_size <= rest) {
-            return Err("pods of the target go".to_owned());
-        }
-        if to > from && plan.decreases_first && source_pods > rest {
-            return Err(format!("the source has still {source_pods} pods, and {rest} shall stay"));
-        }
-        Ok(())
+        Err(format!("{running} of its pods run, the others are {others} of {total}, and {told}"))
     }
 
     /// A set changes its partition, its size or its template.
