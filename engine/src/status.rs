@@ -220,8 +220,9 @@ impl Status {
         }
     }
 
-    /// The status of an application whose plan is carried out by an AppRollout, or was by one that is gone.
-    pub fn rolled(graph: &Graph, rollout: &AppRollout) -> Self {
+    /// The status of an application whose plan is carried out by an AppRollout, or was by one that is gone; `applied` is
+    /// what its rollouts made.
+    pub fn rolled(graph: &Graph, rollout: &AppRollout, applied: Vec<ObjectKey>) -> Self {
         let status = rollout.status.clone().unwrap_or_default();
         let (phase, workflow) = match rest::rest(rollout) {
             Some(Rest::Succeeded) => (Phase::Running, Condition::good(ConditionType::Workflow)),
@@ -254,6 +255,7 @@ impl Status {
             phase,
             conditions,
             services,
+            applied,
             finished: done,
             rollout: serde_json::to_value(&status).ok(),
             ..Self::recorded(graph)

@@ -256,6 +256,7 @@ async fn prune(
         .entries
         .iter()
         .filter(|(_, entry)| entry.unwanted)
+        .filter(|(owned, entry)| !is_relied_on(owned, entry, proof.desired, applied))
         .map(|(owned, entry)| (owned.clone(), entry.clone()))
         .collect();
     let application = Seen { resource: &hands.applications.watch().resource, object: owner.object };
@@ -303,6 +304,23 @@ async fn prune(
         }
     }
     Ok(())
+}
+
+/// Does the application still live by this Deployment? A rollout made it for a revision, and the one that the application made
+/// in its place, without a plan any more, has no pods yet; they wake it.
+fn is_relied_on(owned: &Owned, entry: &Entry, desired: &Desired, applied: &Applied) -> bool {
+    let node = desired.nodes.iter().find(|node| Some(&node.component) == entry.component.as_ref());
+    let Some(piece) = node.and_then(|node| node.pieces.first()) else { return false };
+    let number = owned.key.name.strip_prefix(&piece.name.name).and_then(|rest| rest.strip_prefix("-v"));
+    let is_of_rollout = owned.kind == "Deployment"
+        && piece.name.kind == owned.kind
+        && number.is_some_and(|number| number.parse::<u64>().is_ok());
+    is_of_rollout
+        && applied.live.get(&piece.name).is_none_or(|live| {
+            let number = |pointer: &str| live.data.pointer(pointer).and_then(serde_json::Value::as_i64);
+            let seen = number("/status/observedGeneration") >= live.metadata.generation;
+            !seen || number("/status/readyReplicas").unwrap_or(0) < number("/spec/replicas").unwrap_or(1)
+        })
 }
 
 /// On whose behalf an object of the record is deleted.

@@ -10,7 +10,7 @@ use vela_crds::{AppRollout, AppRolloutStatus};
 use vela_engine::rollout::inline::{Ask, Known, Way, ask, way};
 use vela_engine::rollout::template;
 use vela_engine::status::{ConditionType, Status};
-use vela_engine::{Code, Diagnostic, Graph};
+use vela_engine::{Code, Diagnostic, Graph, ObjectKey};
 use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
 
@@ -67,6 +67,8 @@ pub(super) async fn roll_out(
         rollout: rollout.as_ref(),
         remembered: remembered.as_ref(),
     };
+    let made = made(hands, &key)?;
+    let rolled = |rollout: &AppRollout| Status::rolled(graph, rollout, made.clone());
     let spec = match way(&known) {
         Way::Itself => return Ok(None),
         Way::Reached => {
@@ -75,13 +77,13 @@ pub(super) async fn roll_out(
             gone.spec.target_app_revision_name = revision;
             gone.spec.source_app_revision_name =
                 gone.status.as_ref().and_then(|status| status.last_source_app_revision.clone());
-            return Ok(Some(Status::rolled(graph, &gone)));
+            return Ok(Some(rolled(&gone)));
         }
         Way::Rollout(spec) => spec,
     };
     let written = match (own, &rollout) {
         (Some(own), Some(rollout)) => match ask(rollout, &own.data["spec"], &spec) {
-            Ask::Nothing => return Ok(Some(Status::rolled(graph, rollout))),
+            Ask::Nothing => return Ok(Some(rolled(rollout))),
             Ask::Write => write(hands, own, &spec).await?,
             Ask::Again => return Err(delete(hands, own).await),
         },
@@ -89,7 +91,7 @@ pub(super) async fn roll_out(
     };
     hands.rollouts.observe(written.clone());
     let rollout: AppRollout = typed(&written).map_err(|error| trouble(&error))?;
-    Ok(Some(Status::rolled(graph, &rollout)))
+    Ok(Some(rolled(&rollout)))
 }
 
 /// The name under which the revision is rolled out. Whoever goes back to a former content gets a new revision of it; what
@@ -129,6 +131,18 @@ fn applied(hands: &Hands, key: &Key, graph: &Graph) -> Result<Option<String>, St
         }),
         None => Ok(None),
     }
+}
+
+/// Everything that the application has in the cluster, by its record.
+fn made(hands: &Hands, key: &Key) -> Result<Vec<ObjectKey>, Stopped> {
+    let (record, _) = hands.records.read(key).map_err(|error| trouble(&error))?;
+    let made = record.entries.keys().map(|owned| ObjectKey {
+        api_version: owned.api_version.clone(),
+        kind: owned.kind.clone(),
+        namespace: owned.key.namespace.clone(),
+        name: owned.key.name.clone(),
+    });
+    Ok(made.collect())
 }
 
 async fn create(hands: &Hands, application: &DynamicObject, spec: Value) -> Result<DynamicObject, Stopped> {

@@ -81,11 +81,11 @@ pub(super) async fn locate(
     let mut parts = Vec::new();
     for component in components.map_err(Missing::Trouble)? {
         let source = match &source {
-            Some(source) => Some(side(look, source, &component).await?),
+            Some(source) => Some(side(hands, look, source, &component).await?),
             None => None,
         };
         let application = &target.application;
-        let target = side(look, &target, &component).await?;
+        let target = side(hands, look, &target, &component).await?;
         let leftovers = leftovers(look, work, application, [Some(&target), source.as_ref()], given_up).await;
         let leftovers = leftovers.map_err(Missing::Trouble)?;
         parts.push(Part { target, source, leftovers, component });
@@ -115,24 +115,35 @@ async fn revision(hands: &Hands, namespace: &str, name: &str, field: &str) -> Re
     })
 }
 
-async fn side(look: &Look, rendered: &Rendered, component: &str) -> Result<Side, Missing> {
+async fn side(hands: &Hands, look: &Look, rendered: &Rendered, component: &str) -> Result<Side, Missing> {
     let mut template = template::template(&rendered.graph, component).map_err(Missing::Trouble)?;
     let mut live = stage::read(look, &template.key()).await.map_err(Missing::Trouble)?;
-    let revision = rendered.graph.identity().name();
     if live.is_none() && template.key().name != template.base {
         // Its application made it, before it left its workloads to rollouts.
         let former = ObjectKey { name: template.base.clone(), ..template.key() };
         let found = stage::read(look, &former).await.map_err(Missing::Trouble)?;
-        let of = |object: &DynamicObject| {
-            let label = object.metadata.labels.as_ref()?.get(labels::APP_REVISION)?;
-            (label == revision && application_of(object)? == rendered.application).then_some(())
-        };
-        live = found.filter(|found| of(found).is_some());
+        live = found.filter(|found| stands_for(hands, rendered, found));
         if live.is_some() {
             template = template.named(&former.name);
         }
     }
     Ok(Side { template, live: live.map(|live| json(&live)) })
+}
+
+/// Is what the application made itself this revision's? It says so, or the application applied the whole revision last: a
+/// component that a revision did not change keeps the name of an older one.
+fn stands_for(hands: &Hands, rendered: &Rendered, made: &DynamicObject) -> bool {
+    if application_of(made).as_ref() != Some(&rendered.application) {
+        return false;
+    }
+    let revision = rendered.graph.identity().name();
+    let label = made.metadata.labels.as_ref().and_then(|labels| labels.get(labels::APP_REVISION));
+    let applied = || hands.records.read(&rendered.application).ok()?.0.identity;
+    label.is_some_and(|label| label == revision)
+        || applied().is_some_and(|applied| {
+            let key = Key::new(rendered.application.namespace.clone(), revision);
+            hands.revisions.content(&key) == Some(applied)
+        })
 }
 
 /// Deployments of the component that this rollout gave pods, and that are neither its source nor its target now.

@@ -72,6 +72,11 @@ impl Revisions {
         &self.stored
     }
 
+    /// The content hash that the revision carries.
+    pub(super) fn content(&self, key: &Key) -> Option<String> {
+        self.stored.get(key)?.metadata.labels.as_ref()?.get(labels::APP_REVISION_HASH).cloned()
+    }
+
     /// The revision of that name; nothing when it is not there.
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Rendered>, Trouble> {
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);

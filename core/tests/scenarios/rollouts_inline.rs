@@ -68,6 +68,8 @@ async fn an_application_with_a_plan_reaches_its_revisions_in_batches() {
     world.quiet().await;
     plan(&world, json!({"batchPartition": null})).await;
     let done = reached(&world, "shop-v2", "running", "Available").await;
+    let made = done["appliedResources"].as_array().unwrap();
+    assert!(made.iter().any(|each| each["name"] == "front-v2" && each["kind"] == "Deployment"), "{done:#}");
     assert_eq!(done["services"][0]["message"], "4 of 4 pods are new and ready", "{done:#}");
     for name in ["front-v2", "back-v2"] {
         has(&world, name, 4).await;
@@ -121,7 +123,8 @@ pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
     for name in ["front", "front-v2", "back", "back-v2"] {
         has(&world, name, 0).await;
     }
-    // Without a plan it applies its workloads itself again.
+    // Without a plan it applies its workloads itself again, and loses no pod by that.
+    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
     world.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": null}})).await;
     has(&world, "front", 4).await;
     until("the rollout is gone", || async { world.get(OAM, "AppRollout", "shop").await.is_none() }).await;
@@ -129,6 +132,34 @@ pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
         world.list("apps/v1", "Deployment").await.len() == 2
     })
     .await;
+    watched.task.abort();
+    let fewest = watched.fewest.load(Ordering::SeqCst);
+    assert!(fewest >= 8, "{fewest} pods were ready");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_component_that_older_revisions_made_is_a_source_too() {
+    let world = World::new().await;
+    let components = |front: &str, back: &str| json!([sized("front", front), sized("back", back)]);
+    let set = async |components: Value, plan: Value| {
+        let spec = json!({"spec": {"components": components, "rolloutPlan": plan}});
+        world.patch(OAM, "Application", "shop", spec).await;
+    };
+    world.create(application("shop", &[sized("front", "nginx:1"), sized("back", "nginx:1")])).await;
+    reached(&world, "shop-v1", "running", "Available").await;
+    // Nothing of the front changes, so it stays as the first revision made it.
+    set(components("nginx:1", "nginx:2"), Value::Null).await;
+    reached(&world, "shop-v2", "running", "Available").await;
+    assert_eq!(
+        world.deployment("front").await.unwrap()["metadata"]["labels"]["app.oam.dev/appRevision"],
+        "shop-v1"
+    );
+    let plan = json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "100%"}]});
+    set(components("nginx:3", "nginx:3"), plan).await;
+    reached(&world, "shop-v3", "running", "Available").await;
+    for name in ["front-v3", "back-v3"] {
+        has(&world, name, 4).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
