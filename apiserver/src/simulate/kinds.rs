@@ -5,7 +5,10 @@ use super::clone_set;
 
 /// CustomResourceDefinitions that take whatever is written: who wants fields checked installs the projects' own.
 pub fn definitions() -> Vec<Value> {
-    vec![definition(clone_set::GROUP, &["v1alpha1"], "CloneSet", "clonesets")]
+    vec![
+        definition(clone_set::GROUP, &["v1alpha1"], "CloneSet", "clonesets"),
+        definition(clone_set::GROUP, &["v1beta1", "v1alpha1"], "StatefulSet", "statefulsets"),
+    ]
 }
 
 fn definition(group: &str, versions: &[&str], kind: &str, plural: &str) -> Value {

@@ -13,6 +13,7 @@
 mod clone_set;
 mod daemon_set;
 mod deployment;
+mod in_place;
 mod job;
 mod kinds;
 mod object;
@@ -124,6 +125,7 @@ pub const RESOURCES: &[&str] = &[
     "statefulsets.apps",
     "daemonsets.apps",
     clone_set::RESOURCE,
+    stateful_set::ADVANCED,
     "jobs.batch",
     "pods",
     "nodes",
@@ -150,6 +152,7 @@ pub fn affected(view: &dyn View, resource: &str, object: &Value) -> Vec<Key> {
             ("apps", "StatefulSet") => "statefulsets.apps",
             ("apps", "DaemonSet") => "daemonsets.apps",
             (clone_set::GROUP, "CloneSet") => clone_set::RESOURCE,
+            (clone_set::GROUP, "StatefulSet") => stateful_set::ADVANCED,
             ("batch", "Job") => "jobs.batch",
             _ => "",
         };
@@ -201,7 +204,7 @@ pub fn reconcile(view: &dyn View, resource: &str, namespace: &str, name: &str, n
         _ if object::is_deleted(&found) => {}
         "deployments.apps" => deployment::reconcile(view, &found, now, &mut out),
         "replicasets.apps" => replica_set::reconcile(view, &found, now, &mut out),
-        "statefulsets.apps" => stateful_set::reconcile(view, &found, now, &mut out),
+        "statefulsets.apps" | stateful_set::ADVANCED => stateful_set::reconcile(view, &found, now, &mut out),
         "daemonsets.apps" => daemon_set::reconcile(view, &found, now, &mut out),
         clone_set::RESOURCE => clone_set::reconcile(view, &found, now, &mut out),
         "jobs.batch" => job::reconcile(view, &found, now, &mut out),

@@ -1,14 +1,19 @@
-//! StatefulSet → pods in order, their volume claims, its revisions and status.
+//! StatefulSet → pods in order, their volume claims, its revisions and status; that of OpenKruise too.
+//!
+//! What OpenKruise's has more and is played: `paused`, `maxUnavailable` and changes in place.
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::object::{self, number, set, text};
-use super::{Action, Outcome, View, replica_set, revision, template};
+use super::{Action, Outcome, View, in_place, pod, replica_set, revision, template};
 
 const REVISION: &str = "controller-revision-hash";
+/// The set of Kubernetes.
 const RESOURCE: &str = "statefulsets.apps";
+/// The set of OpenKruise.
+pub(super) const ADVANCED: &str = "statefulsets.apps.kruise.io";
 
 pub(super) fn reconcile(view: &dyn View, owner: &Value, now: Timestamp, out: &mut Outcome) {
     let pattern = owner.pointer("/spec/template").cloned().unwrap_or(Value::Null);
@@ -55,24 +60,87 @@ pub(super) fn reconcile(view: &dyn View, owner: &Value, now: Timestamp, out: &mu
         }
     }
     if surplus.is_empty() && text(owner, "/spec/updateStrategy/type") != "OnDelete" {
-        let partition = number(owner, "/spec/updateStrategy/rollingUpdate/partition");
-        let outdated = ordinals
-            .iter()
-            .rev()
-            .filter(|o| **o >= partition)
-            .find_map(|o| find(*o).filter(|p| label(p) != revision));
-        if let Some(pod) = outdated {
-            // One at a time, and a sick one of the old kind does not block its own replacement.
-            let others_ready = ordinals
-                .iter()
-                .filter_map(|o| find(*o))
-                .all(|p| object::is_ready(p) || object::uid(p) == object::uid(pod));
-            if others_ready && !object::is_deleted(pod) {
-                out.actions.push(object::delete("pods", pod));
-            }
+        let present: Vec<Option<&Arc<Value>>> = ordinals.iter().map(|o| find(*o)).collect();
+        match is_advanced(owner) {
+            true => update_advanced(view, owner, &present, start, &revision, now, out),
+            false => update(owner, &present, start, &revision, out),
         }
     }
     status(owner, &pods, &revision, now, out);
+}
+
+fn is_advanced(owner: &Value) -> bool {
+    text(owner, "/apiVersion").starts_with("apps.kruise.io/")
+}
+
+/// The outdated pods that may change, highest ordinal first.
+fn outdated<'a>(
+    present: &'a [Option<&'a Arc<Value>>],
+    start: i64,
+    partition: i64,
+    revision: &'a str,
+) -> impl Iterator<Item = &'a Arc<Value>> {
+    let numbered = (start..).zip(present).collect::<Vec<_>>().into_iter().rev();
+    numbered
+        .filter(move |(o, _)| *o >= partition)
+        .filter_map(|(_, p)| *p)
+        .filter(move |p| label(p) != revision)
+}
+
+/// One at a time, and a sick one of the old kind does not block its own replacement.
+fn update(owner: &Value, present: &[Option<&Arc<Value>>], start: i64, revision: &str, out: &mut Outcome) {
+    let partition = number(owner, "/spec/updateStrategy/rollingUpdate/partition");
+    let Some(pod) = outdated(present, start, partition, revision).next() else { return };
+    let others_ready =
+        present.iter().flatten().all(|p| object::is_ready(p) || object::uid(p) == object::uid(pod));
+    if others_ready && !object::is_deleted(pod) {
+        out.actions.push(object::delete("pods", pod));
+    }
+}
+
+/// As many at a time as may be missing, in place where that is wanted and possible.
+fn update_advanced(
+    view: &dyn View,
+    owner: &Value,
+    present: &[Option<&Arc<Value>>],
+    start: i64,
+    revision: &str,
+    now: Timestamp,
+    out: &mut Outcome,
+) {
+    let rolling = |field: &str| owner.pointer(&format!("/spec/updateStrategy/rollingUpdate/{field}"));
+    if rolling("paused") == Some(&Value::Bool(true)) {
+        return;
+    }
+    let size = i64::try_from(present.len()).unwrap_or(i64::MAX);
+    let partition = template::share(rolling("partition"), size, true);
+    // Pods that come one after the other also change one after the other.
+    let limit = match text(owner, "/spec/podManagementPolicy") {
+        "Parallel" => template::share(rolling("maxUnavailable"), size, true).max(1),
+        _ => 1,
+    };
+    let unready = present.iter().filter(|p| p.is_none_or(|p| !object::is_ready(p))).count();
+    let mut room = limit - i64::try_from(unready).unwrap_or(i64::MAX);
+    let policy = rolling("podUpdatePolicy").and_then(Value::as_str).unwrap_or("ReCreate");
+    for pod in outdated(present, start, partition, revision) {
+        let costs = i64::from(object::is_ready(pod));
+        if room < costs {
+            return;
+        }
+        room -= costs;
+        let changed = match policy {
+            "InPlaceIfPossible" | "InPlaceOnly" => in_place::changed(view, owner, pod, revision, now),
+            _ => None,
+        };
+        match changed {
+            Some(changed) => {
+                pod::stop_serving(pod, now, out);
+                out.actions.push(changed);
+            }
+            None if policy == "InPlaceOnly" || object::is_deleted(pod) => {}
+            None => out.actions.push(object::delete("pods", pod)),
+        }
+    }
 }
 
 fn label(pod: &Value) -> &str {
@@ -85,7 +153,7 @@ fn ordinal_of(owner: &Value, pod: &Value) -> Option<i64> {
 
 fn create(view: &dyn View, owner: &Value, pattern: &Value, ordinal: i64, revision: &str, out: &mut Outcome) {
     let name = format!("{}-{ordinal}", object::name(owner));
-    let mut pod = template::pod(owner, "apps/v1", "StatefulSet", pattern);
+    let mut pod = template::pod(owner, text(owner, "/apiVersion"), "StatefulSet", pattern);
     set(&mut pod, &["metadata", "name"], name.clone().into());
     if let Some(metadata) = pod.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("generateName");
@@ -153,5 +221,18 @@ fn status(owner: &Value, pods: &[Arc<Value>], revision: &str, now: Timestamp, ou
     status.insert("currentRevision".to_owned(), current.into());
     status.insert("updateRevision".to_owned(), revision.into());
     status.insert("collisionCount".to_owned(), 0.into());
-    object::put_status(RESOURCE, owner, status, out);
+    if !is_advanced(owner) {
+        return object::put_status(RESOURCE, owner, status, out);
+    }
+    let available = |p: &Value| object::is_available(p, min_ready, now).is_ok();
+    for (name, count) in [
+        ("readyReplicas", ready),
+        ("updatedReplicas", updated),
+        ("currentReplicas", count(&|p| label(p) == text(owner, "/status/currentRevision"))),
+        ("updatedReadyReplicas", count(&|p| label(p) == revision && object::is_ready(p))),
+        ("updatedAvailableReplicas", count(&|p| label(p) == revision && available(p))),
+    ] {
+        status.insert(name.to_owned(), count.into());
+    }
+    object::put_status(ADVANCED, owner, status, out);
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::gc;
 
+mod advanced_stateful_sets;
 mod clone_sets;
 
 /// A store that does what the real one does for the controllers: names, uids, generations, finalizers.

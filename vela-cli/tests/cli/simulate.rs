@@ -172,6 +172,47 @@ fn the_plan_of_an_application_is_played_by_its_own_rollout() {
     simulate(&person, &files[1..], &[]).fails(1, &["after.yaml:", "spec.rolloutPlan", "-f before.yaml"]);
 }
 
+/// A component type of a kind whose pods stay in one object.
+const SET: &str = r#"apiVersion: core.oam.dev/v1beta1
+kind: ComponentDefinition
+metadata: {name: set}
+spec:
+  workload: {definition: {apiVersion: "VERSION", kind: StatefulSet}}
+  schematic:
+    handlebars:
+      template: |
+        apiVersion: VERSION
+        kind: StatefulSet
+        spec:
+          replicas: 4
+          podManagementPolicy: Parallel
+          selector: {matchLabels: {app: front}}
+          template:
+            metadata: {labels: {app: front}}
+            spec: {containers: [{name: front, image: "{{parameter.image}}"}]}
+"#;
+
+#[test]
+fn sets_of_numbered_pods_roll_out_by_their_partition() {
+    for version in ["apps/v1", "apps.kruise.io/v1beta1"] {
+        let person = Person::new();
+        let plan = "    rolloutBatches: [{replicas: 1}, {replicas: 3}]\n";
+        let mut files = files(&person, &rollout(BETWEEN, plan));
+        for file in &files[..2] {
+            let text = std::fs::read_to_string(file).unwrap();
+            std::fs::write(file, text.replace("webservice", "set").replace(", port: 80", "")).unwrap();
+        }
+        files.insert(0, person.write("set.yaml", SET.replace("VERSION", version)));
+        let said = simulate(&person, &files, &["-o", "json"]).ok();
+        let rollout = &events(&said).0["rollouts"][0];
+        assert_eq!(
+            (&rollout["leastReady"], &rollout["mostPods"]),
+            (&3.into(), &4.into()),
+            "{version}: {rollout}"
+        );
+    }
+}
+
 #[test]
 fn revisions_are_numbered_as_the_rollout_names_them() {
     let person = Person::new();
