@@ -91,8 +91,9 @@ fn outdated<'a>(
 fn update(owner: &Value, present: &[Option<&Arc<Value>>], start: i64, revision: &str, out: &mut Outcome) {
     let partition = number(owner, "/spec/updateStrategy/rollingUpdate/partition");
     let Some(pod) = outdated(present, start, partition, revision).next() else { return };
+    // One that is being made again is not ready either.
     let others_ready =
-        present.iter().flatten().all(|p| object::is_ready(p) || object::uid(p) == object::uid(pod));
+        present.iter().all(|p| p.is_some_and(|p| object::is_ready(p) || object::uid(p) == object::uid(pod)));
     if others_ready && !object::is_deleted(pod) {
         out.actions.push(object::delete("pods", pod));
     }

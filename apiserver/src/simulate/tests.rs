@@ -293,6 +293,37 @@ fn a_stateful_set_starts_in_order_with_its_claims() {
 }
 
 #[test]
+fn a_stateful_set_replaces_one_pod_at_a_time() {
+    let mut world = World::default();
+    let slow = json!({"simulate.vela.dev/start-seconds": "5"});
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s", "namespace": "n"},
+        "spec": {
+            "replicas": 3, "selector": {"matchLabels": {"app": "a"}}, "podManagementPolicy": "Parallel",
+            "template": {"metadata": {"labels": {"app": "a"}, "annotations": slow},
+                "spec": {"containers": [{"name": "c", "image": "i:1"}]}},
+        },
+    });
+    world.create("statefulsets.apps", set, start());
+    world.settle(start());
+    world.settle(start() + SignedDuration::from_secs(5));
+    let mut set = world.one("statefulsets.apps", "s");
+    object::set(
+        &mut set,
+        &["spec", "template", "spec", "containers"],
+        json!([{"name": "c", "image": "i:2"}]),
+    );
+    world.put("statefulsets.apps", set);
+    for second in 5..20 {
+        world.settle(start() + SignedDuration::from_secs(second));
+        let ready = world.one("statefulsets.apps", "s")["status"]["readyReplicas"].clone();
+        assert_eq!(ready, 2, "at second {second}");
+    }
+    world.settle(start() + SignedDuration::from_secs(20));
+    assert_eq!(world.one("statefulsets.apps", "s")["status"]["updatedReplicas"], 3);
+}
+
+#[test]
 fn a_job_completes_after_its_time_and_a_failing_one_gives_up() {
     let mut world = World::default();
     let job = |name: &str, image: &str| {
