@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use vela_engine::successor::{VersionKind, version};
+use vela_engine::{Diagnostics, Graph};
 use vela_runtime::discovery::Error;
 use vela_runtime::{Discovery, Kind};
 
@@ -39,6 +40,27 @@ pub(crate) async fn not_served(
         }
     }
     Ok(not_served)
+}
+
+/// Why a graph could not be written in the versions that the cluster serves.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unsucceeded {
+    /// The cluster does not tell what it serves.
+    #[error(transparent)]
+    Discovery(#[from] Error),
+    /// An object cannot be written in the version that followed.
+    #[error("{0}")]
+    Object(Diagnostics),
+}
+
+/// The graph with its objects of versions that the cluster does not serve any more in the versions that followed.
+pub(crate) async fn succeeded(discovery: &Discovery, graph: Graph) -> Result<Graph, Unsucceeded> {
+    let withdrawn = graph.rendered().withdrawn();
+    if withdrawn.is_empty() {
+        return Ok(graph);
+    }
+    let not_served = not_served(discovery, withdrawn).await?;
+    graph.with_successors(&not_served).map_err(Unsucceeded::Object)
 }
 
 /// The version in which a recorded object is found today. What the cluster cannot tell is told by the next request.

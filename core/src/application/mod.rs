@@ -39,7 +39,7 @@ use crate::apart::apart;
 use crate::author::Acting;
 use crate::context::Context;
 use crate::prune::Quiet;
-use crate::successors;
+use crate::successors::{self, Unsucceeded};
 use apply::{Applied, Desired, Node, Piece};
 use fetch::{World, json as to_json};
 use observe::observe;
@@ -362,13 +362,13 @@ impl Hands {
     /// Objects of versions that the cluster does not serve any more, in the versions that followed. What is written in the
     /// v1alpha2 form keeps its versions on the way to its configuration, which has a lap of its own.
     async fn succeeded(&self, graph: Graph) -> Result<Graph, Stopped> {
-        let withdrawn = graph.rendered().withdrawn();
-        if withdrawn.is_empty() || graph.app_file().era() == Era::V1alpha2 {
+        if graph.app_file().era() == Era::V1alpha2 {
             return Ok(graph);
         }
-        let not_served = successors::not_served(&self.context.discovery, withdrawn).await;
-        let not_served = not_served.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
-        graph.with_successors(&not_served).map_err(|error| Stopped::wrong(ConditionType::Render, error))
+        successors::succeeded(&self.context.discovery, graph).await.map_err(|error| match error {
+            Unsucceeded::Discovery(error) => Stopped::trouble(ConditionType::Render, &error),
+            Unsucceeded::Object(error) => Stopped::wrong(ConditionType::Render, error),
+        })
     }
 
     /// The pure middle; a template may compute for a while.

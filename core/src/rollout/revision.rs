@@ -17,6 +17,7 @@ use vela_runtime::cache::{Informer, Watch};
 use crate::apart::apart;
 use crate::application::fetch::World;
 use crate::context::Context;
+use crate::successors;
 
 /// Rendered revisions that are remembered: a rollout looks at two of them in every lap.
 const REMEMBERED_AT_MOST: usize = 64;
@@ -122,9 +123,11 @@ impl Revisions {
         let mut secrets = Secrets::default();
         secrets.add(document.value());
         let snapshot = self.snapshot(object, &document).await?;
-        let graph = self.mean(document, snapshot, number).await;
-        let graph = graph
-            .map_err(|error| secrets.hide(&format!("ApplicationRevision {key}: {error}")).into_owned())?;
+        let told = |error: Trouble| secrets.hide(&format!("ApplicationRevision {key}: {error}")).into_owned();
+        let graph = self.mean(document, snapshot, number).await.map_err(told)?;
+        // A revision may be older than the cluster's release.
+        let graph = successors::succeeded(&self.context.discovery, graph).await;
+        let graph = graph.map_err(|error| told(error.to_string()))?;
         graph.objects().for_each(|each| secrets.add(&each.object));
         Ok(Rendered { application, graph: Arc::new(graph), secrets: Arc::new(secrets) })
     }

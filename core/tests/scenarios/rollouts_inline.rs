@@ -180,3 +180,23 @@ async fn a_namesake_of_somebody_else_is_left_alone() {
     let kept = world.get(OAM, "AppRollout", "shop").await.unwrap();
     assert_eq!(kept["spec"]["targetAppRevisionName"], "other-v1");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_stands_beside_a_rollout_is_written_in_versions_of_today() {
+    let world = World::new().await;
+    let ingress = super::versions::ingress("networking.k8s.io/v1beta1").to_string();
+    world.create(super::versions::kind("entry", &ingress)).await;
+    let mut shop = application(
+        "shop",
+        &[sized("front", "nginx:1"), json!({"name": "web", "type": "entry", "properties": {}})],
+    );
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
+    world.create(shop).await;
+    let plan = json!({"targetSize": 5, "rolloutBatches": [{"replicas": 1}]});
+    let mut first = super::rollouts::rollout("shop-v1", None, plan);
+    first["spec"]["componentList"] = json!(["front"]);
+    world.create(first).await;
+    super::rollouts::state(&world, "rolloutSucceed").await;
+    has(&world, "front-v1", 5).await;
+    assert!(world.get("networking.k8s.io/v1", "Ingress", "web").await.is_some());
+}

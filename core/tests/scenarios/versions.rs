@@ -7,7 +7,7 @@ use super::world::{World, application, until_or};
 const OAM: &str = "core.oam.dev/v1beta1";
 const INGRESS: &str = "networking.k8s.io/v1";
 
-fn kind(name: &str, template: &str) -> Value {
+pub(super) fn kind(name: &str, template: &str) -> Value {
     json!({
         "apiVersion": OAM,
         "kind": "ComponentDefinition",
@@ -19,7 +19,7 @@ fn kind(name: &str, template: &str) -> Value {
     })
 }
 
-fn ingress(api_version: &str) -> Value {
+pub(super) fn ingress(api_version: &str) -> Value {
     json!({
         "apiVersion": api_version,
         "kind": "Ingress",
