@@ -166,7 +166,7 @@ fn in_batches(world: &World<'_>, parts: &Parts<'_>, state: State, still: Lap) ->
         return paused(still, status, is_told);
     }
     if state.batch == B::BatchVerifying
-        && let Some(why) = metrics::held(&seen(world))
+        && let Some(why) = metrics::held(status, world.generation)
     {
         return Lap { waits_for: Some(why.to_owned()), ..still };
     }

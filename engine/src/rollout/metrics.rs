@@ -127,10 +127,10 @@ pub fn of_batch(plan: &RolloutPlan, batch: i32) -> Vec<(String, CanaryMetric)> {
         .collect()
 }
 
-/// Why the batch is held, if it is: a metric failed, and the object is as it was then.
-pub fn held<'a>(seen: &Seen<'a>) -> Option<&'a str> {
-    let analysis = current(seen.status)?;
-    let is_held = analysis.failed_generation? == seen.generation;
+/// Why the batch is held, if it is: a metric failed, and the object is of the generation that it was then.
+pub fn held(status: &RolloutStatus, generation: i64) -> Option<&str> {
+    let analysis = current(status)?;
+    let is_held = analysis.failed_generation? == generation;
     is_held.then(|| analysis.message.as_deref().unwrap_or("a metric failed"))
 }
 
@@ -151,7 +151,7 @@ pub fn gate(seen: &Seen<'_>, words: &BTreeMap<&'static str, String>) -> Gate {
     if metrics.is_empty() {
         return Gate::Open;
     }
-    if let Some(why) = held(seen) {
+    if let Some(why) = held(seen.status, seen.generation) {
         return Gate::Held(why.to_owned());
     }
     // What failed once is measured from the beginning once somebody changed the object.

@@ -3,7 +3,8 @@
 use vela_crds::rollout_plan::{BatchRollingState, RollingState};
 use vela_crds::{AppRollout, AppRolloutStatus, Conditioned as _, condition};
 
-use super::state::{self, BATCH_PAUSED, State};
+use super::metrics;
+use super::state::{self, BATCH_PAUSED, ROLLOUT_REVERTED, State};
 
 /// What conditions say of a turn that somebody asked for.
 const MODIFIED: &str = "Rollout Spec is modified";
@@ -48,6 +49,9 @@ pub fn rest(rollout: &AppRollout) -> Option<Rest> {
     if spec.rollout_plan.paused && status.condition_status(BATCH_PAUSED) == condition::status::TRUE {
         return Some(Rest::Waits(format!("it is paused: `vela rollout resume {name}` lets it go on")));
     }
+    if let Some(why) = held(rollout) {
+        return Some(Rest::Waits(why.to_owned()));
+    }
     let done = status.rollout.current_batch;
     match spec.rollout_plan.batch_partition {
         Some(partition) if partition <= done && now.batch == BatchRollingState::BatchReady => {
@@ -58,6 +62,14 @@ pub fn rest(rollout: &AppRollout) -> Option<Rest> {
         }
         _ => None,
     }
+}
+
+/// Why a metric holds it, if one does.
+pub fn held(rollout: &AppRollout) -> Option<&str> {
+    let status = &rollout.status.as_ref()?.rollout;
+    let is_measured = State::of(status)
+        == State { rolling: RollingState::RollingInBatches, batch: BatchRollingState::BatchVerifying };
+    metrics::held(status, rollout.metadata.generation?).filter(|_| is_measured)
 }
 
 /// What it does at the moment, in a line.
@@ -83,6 +95,11 @@ pub fn problem(status: &AppRolloutStatus, now: State) -> &str {
         let found = status.condition(type_).filter(|found| found.status == condition::status::FALSE);
         found.and_then(|found| found.message.as_deref())
     };
+    // A way back that came to its end has failed on purpose, and its condition says why.
+    let back = status.condition(ROLLOUT_REVERTED).filter(|back| back.status == condition::status::TRUE);
+    if let (Some(back), Some(_)) = (back, &status.rollout.revert) {
+        return back.message.as_deref().unwrap_or_default();
+    }
     let paused = [state::BATCH_PAUSED];
     // A rollout that ended says why in the condition of the state it was in; the newest word counts.
     let newest = || {

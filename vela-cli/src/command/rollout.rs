@@ -71,11 +71,7 @@ async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> R
             screen.say(&format!("Rollout {name} is paused: `vela rollout resume {name}` lets it go on."));
             Ok(())
         }
-        Rollout::Resume { name } => {
-            change(cluster, name, plan_of(json!({"paused": null}))).await?;
-            screen.say(&format!("Rollout {name} goes on: {}", follow(name)));
-            Ok(())
-        }
+        Rollout::Resume { name } => resume(cluster, name, screen).await,
         Rollout::Promote { name, full } => promote(cluster, name, *full, screen).await,
     }
 }
@@ -84,9 +80,29 @@ fn follow(name: &str) -> String {
     format!("`vela rollout status {name} --watch` follows it.")
 }
 
+/// Lets a rollout go on that is paused, and measures one anew that a metric holds.
+async fn resume(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> {
+    let rollout = find(cluster, name).await?;
+    if rest::held(&rollout).is_some() && !rollout.spec.rollout_plan.paused {
+        // A metric holds its rollout until the object changes, and in the end the plan is what it was.
+        for paused in [json!(true), Value::Null] {
+            patch(cluster, KIND, name, plan_of(json!({ "paused": paused }))).await?;
+        }
+        screen.say(&format!("Rollout {name} measures its batch anew: {}", follow(name)));
+        return Ok(());
+    }
+    change(cluster, name, plan_of(json!({"paused": null}))).await?;
+    screen.say(&format!("Rollout {name} goes on: {}", follow(name)));
+    Ok(())
+}
+
 /// Lets a rollout go on behind the batch it waits for, by one batch or to the end.
 async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen) -> Result<()> {
     let rollout = find(cluster, name).await?;
+    if let Some(why) = rest::held(&rollout) {
+        screen.say(&format!("Rollout {name} waits for a metric: {why}"));
+        return Ok(());
+    }
     let plan = &rollout.spec.rollout_plan;
     let Some(partition) = plan.batch_partition else {
         screen.say(&format!("Rollout {name} waits for nobody: it has no batchPartition."));
@@ -195,6 +211,10 @@ async fn change(cluster: &Cluster, name: &str, spec: Value) -> Result<()> {
         Some(application) => (APPLICATION, application),
         None => (KIND, name),
     };
+    patch(cluster, kind, name, spec).await
+}
+
+async fn patch(cluster: &Cluster, kind: &str, name: &str, spec: Value) -> Result<()> {
     let api = cluster.api(API_VERSION, kind, None).await?;
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     let patch = json!({ "spec": spec });

@@ -135,4 +135,17 @@ fn a_rollout_is_followed_to_where_it_waits_and_to_its_end() {
     );
     person.types(&["up", "-f", &wrong]).fails(1, &["AppRollout", "failed", "batch size mismatch"]);
     person.types(&["rollout", "status", "release", "-w"]).fails(1, &["rollout release failed"]);
+    // A metric that cannot be measured holds its batch until somebody resumes the rollout.
+    let gated = rollout(
+        "targetAppRevisionName: shop-v2",
+        "targetSize: 4, canaryMetric: [{name: errors, interval: 1s, metricsRange: {max: 1}, query: up, \
+         provider: {address: \"http://127.0.0.1:1\"}}], rolloutBatches: [{replicas: 1}]",
+    );
+    person.types(&["up", "-f", &gated, "--no-wait"]).ok();
+    let said = person.types(&["rollout", "status", "release", "--watch"]).ok();
+    assert!(said.out.contains("canaryMetric[0]") && said.out.contains("Waits"), "{said:?}");
+    let said = person.types(&["rollout", "promote", "release"]).ok();
+    assert!(said.err.contains("waits for a metric"), "{said:?}");
+    let said = person.types(&["rollout", "resume", "release"]).ok();
+    assert!(said.err.contains("measures its batch anew"), "{said:?}");
 }
