@@ -14,6 +14,8 @@ const WRITES: &str = "a generation counts writes, and vela writes only what chan
 const WOKEN: &str =
     "a changed Component wakes the configurations that name it, where 1.0.7 waited for its timer";
 const WORDS: &str = "messages name the object and the place, and what to do";
+const GIVEN_UP: &str =
+    "an AppRollout remembers the targets it left before they were reached, so that nothing of them stays";
 /// Reasons whose places differ only now and then: how many writes led to a state depends on who was faster.
 pub(crate) const BY_CHANCE: [&str; 2] = [WRITES, WOKEN];
 /// The runs with v1beta1 Applications begin with these letters.
@@ -48,6 +50,12 @@ pub(crate) static TABLE: &[Rule] = &[
     direct("Deployment", &["metadata", "annotations", "app.oam.dev/generation"]),
     direct("Deployment", &["metadata", "annotations", "app.oam.dev/last-applied-configuration"]),
     direct("Deployment", &["metadata", "labels", "app.oam.dev/revision"]),
+    Rule {
+        runs: "approllout-full",
+        kind: "AppRollout",
+        path: &["status", "givenUpRevisions"],
+        reason: GIVEN_UP,
+    },
     // On the workload of a rollout there is no other annotation.
     Rule { runs: "approllout", kind: "Deployment", path: &["metadata", "annotations"], reason: DIRECT },
     today("Deployment", &["metadata", "labels", "app.oam.dev/app-revision-hash"]),
