@@ -7,6 +7,7 @@
 mod back;
 mod carry;
 mod hooks;
+mod laps;
 mod locate;
 mod metrics;
 pub(crate) mod named;
@@ -23,12 +24,12 @@ use kube::api::{ApiResource, DynamicObject};
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus, Application, RolloutStatus};
 use vela_engine::Secrets;
-use vela_engine::rollout::state;
-use vela_engine::rollout::{Effect, Event, Input, Note, State};
+use vela_engine::rollout::{Effect, Event, Input, Note, State, state};
 use vela_runtime::cache::{Change, Informer, Watch};
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
+use self::laps::{Begin, Roller};
 use self::revision::Revisions;
 use self::stored::Stored;
 use crate::application::record::Records;
@@ -133,41 +134,22 @@ fn waiting(change: &Change, among: &Informer, names: impl Fn(&str, &str) -> bool
 
 impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(mut live) = self.stored.read(&key).await? else {
-            self.interests.forget(&key);
-            return Ok(Action::Done);
-        };
-        for _ in 0..STEPS_AT_MOST {
-            match self.step(&key, &live).await? {
-                Step::Next(written) => live = written,
-                Step::Rest(again) => return Ok(again.map_or(Action::Done, Action::RequeueAfter)),
-                Step::LookAgain => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
-            }
-        }
-        Ok(Action::RequeueAfter(CONFLICT_WAIT))
+        laps::laps(self, &self.stored, &self.interests, &key).await
     }
 }
 
-impl Hands {
+impl Roller for Hands {
     async fn step(&self, key: &Key, live: &DynamicObject) -> Result<Step, Failure> {
         let rollout: AppRollout = typed(live)?;
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
-        let held = self.stored.is_held(live);
-        let began = !status.rollout.rolling_state.is_empty();
-        if is_leaving && (!held || !began || State::of(&status.rollout).is_terminal()) {
-            // A claim that no copy showed when the workloads were let go would be the end of them.
-            if held && began {
-                release::sweep(&self.context, key, live).await.map_err(Failure::retry)?;
+        match laps::begin(&self.stored, key, live, &status.rollout).await? {
+            Begin::Over(step) => return Ok(step),
+            Begin::First(first) => {
+                status.rollout = first;
+                return self.store(live, &status, Told::default()).await;
             }
-            return if held { self.stored.hold(live, false).await } else { Ok(Step::Rest(None)) };
-        }
-        if !held {
-            return self.stored.hold(live, true).await;
-        }
-        if !began {
-            status.rollout = state::reset(&status.rollout);
-            return self.store(live, &status, Told::default()).await;
+            Begin::Lap => {}
         }
         let wanted = Between {
             target: rollout.spec.target_app_revision_name.clone(),
@@ -184,7 +166,9 @@ impl Hands {
         let work = carry::Work { key, live, rollout: &rollout, between: &between, wanted: next };
         carry::carry(self, &work, status, told).await
     }
+}
 
+impl Hands {
     async fn store(
         &self,
         live: &DynamicObject,

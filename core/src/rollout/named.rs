@@ -7,17 +7,15 @@ use serde_json::Value;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{RolloutPlan, RolloutTrait, RolloutTraitStatus, TypedReference};
 use vela_engine::rollout::lap::{World, lap};
-use vela_engine::rollout::{Event, Input, Lap, Part, State, named, state};
+use vela_engine::rollout::{Event, Input, Lap, Part, State, named};
 use vela_runtime::cache::Watch;
 use vela_runtime::interest::{self, Interests, Look};
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, clock};
 
+use super::laps::{Begin, Roller};
 use super::stored::Stored;
-use super::{
-    CONFLICT_WAIT, LOOK_AGAIN, STEPS_AT_MOST, Step, Told, back, deleted, happens, locate, release, restarted,
-    step, take,
-};
+use super::{LOOK_AGAIN, Step, Told, back, deleted, happens, laps, locate, release, restarted, step, take};
 use crate::application::fetch::json;
 use crate::author::Acting;
 use crate::context::Context;
@@ -76,41 +74,22 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
 
 impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(mut live) = self.stored.read(&key).await? else {
-            self.interests.forget(&key);
-            return Ok(Action::Done);
-        };
-        for _ in 0..STEPS_AT_MOST {
-            match self.step(&key, &live).await? {
-                Step::Next(written) => live = written,
-                Step::Rest(again) => return Ok(again.map_or(Action::Done, Action::RequeueAfter)),
-                Step::LookAgain => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
-            }
-        }
-        Ok(Action::RequeueAfter(CONFLICT_WAIT))
+        laps::laps(self, &self.stored, &self.interests, &key).await
     }
 }
 
-impl Hands {
+impl Roller for Hands {
     async fn step(&self, key: &Key, live: &DynamicObject) -> Result<Step, Failure> {
         let rollout: RolloutTrait = typed(live)?;
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
-        let held = self.stored.is_held(live);
-        let began = !status.rollout.rolling_state.is_empty();
-        if is_leaving && (!held || !began || State::of(&status.rollout).is_terminal()) {
-            // A claim that no copy showed when the workloads were let go would be the end of them.
-            if held && began {
-                release::sweep(&self.context, key, live).await.map_err(Failure::retry)?;
+        match laps::begin(&self.stored, key, live, &status.rollout).await? {
+            Begin::Over(step) => return Ok(step),
+            Begin::First(first) => {
+                status.rollout = first;
+                return self.stored.store(live, status, Told::default()).await;
             }
-            return if held { self.stored.hold(live, false).await } else { Ok(Step::Rest(None)) };
-        }
-        if !held {
-            return self.stored.hold(live, true).await;
-        }
-        if !began {
-            status.rollout = state::reset(&status.rollout);
-            return self.stored.store(live, status, Told::default()).await;
+            Begin::Lap => {}
         }
         let wanted =
             Between { target: rollout.spec.target_ref, sources: rollout.spec.source_ref, is_back: false };
@@ -124,7 +103,9 @@ impl Hands {
         let work = Work { key, live, between: &between, plan, is_leaving };
         self.carry(&work, status, told).await
     }
+}
 
+impl Hands {
     /// Make at most one step.
     async fn carry(
         &self,

@@ -1,0 +1,70 @@
+//! An object that asks for rollouts → lap after lap, from the moment it is held to the moment it may go.
+
+use kube::api::DynamicObject;
+use vela_crds::RolloutStatus;
+use vela_engine::rollout::{State, state};
+use vela_runtime::interest::Interests;
+use vela_runtime::{Action, Failure, Key};
+
+use super::stored::Stored;
+use super::{CONFLICT_WAIT, STEPS_AT_MOST, Step, release};
+
+/// A controller of such objects.
+pub(super) trait Roller: Sync {
+    /// Make at most one step.
+    fn step(&self, key: &Key, live: &DynamicObject) -> impl Future<Output = Result<Step, Failure>> + Send;
+}
+
+/// Steps of one object as long as there is one to make.
+pub(super) async fn laps(
+    roller: &impl Roller,
+    stored: &Stored,
+    interests: &Interests,
+    key: &Key,
+) -> Result<Action, Failure> {
+    let Some(mut live) = stored.read(key).await? else {
+        interests.forget(key);
+        return Ok(Action::Done);
+    };
+    for _ in 0..STEPS_AT_MOST {
+        match roller.step(key, &live).await? {
+            Step::Next(written) => live = written,
+            Step::Rest(again) => return Ok(again.map_or(Action::Done, Action::RequeueAfter)),
+            Step::LookAgain => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
+        }
+    }
+    Ok(Action::RequeueAfter(CONFLICT_WAIT))
+}
+
+/// What comes before any lap.
+pub(super) enum Begin {
+    /// All that there was to do.
+    Over(Step),
+    /// The first status, to be stored.
+    First(RolloutStatus),
+    /// Nothing: a lap may be made.
+    Lap,
+}
+
+/// Hold the object before anything is claimed for it, and let it go when nothing is claimed any more.
+pub(super) async fn begin(
+    stored: &Stored,
+    key: &Key,
+    live: &DynamicObject,
+    status: &RolloutStatus,
+) -> Result<Begin, Failure> {
+    let held = stored.is_held(live);
+    let began = !status.rolling_state.is_empty();
+    if live.metadata.deletion_timestamp.is_some() && (!held || !began || State::of(status).is_terminal()) {
+        // A claim that no copy showed when the workloads were let go would be the end of them.
+        if held && began {
+            release::sweep(&stored.context, key, live).await.map_err(Failure::retry)?;
+        }
+        return Ok(Begin::Over(if held { stored.hold(live, false).await? } else { Step::Rest(None) }));
+    }
+    Ok(match (held, began) {
+        (false, _) => Begin::Over(stored.hold(live, true).await?),
+        (true, false) => Begin::First(state::reset(status)),
+        (true, true) => Begin::Lap,
+    })
+}
