@@ -146,7 +146,9 @@ impl Replace {
         let all = || [source, target].into_iter().chain(look.leftovers);
         for side in all() {
             let (wanted, pods) = (size(side), number(side, "/status/replicas"));
-            if side["spec"]["paused"] != true && (wanted != pods || !is_observed(side)) {
+            // One that waits makes no pods, but until those that go are gone, its status counts them as ready ones.
+            let is_settled = wanted == pods || side["spec"]["paused"] == true && pods < wanted;
+            if !is_settled || !is_observed(side) {
                 let message =
                     format!("{} is still being reconciled: it has {pods} of {wanted} pods", named(side));
                 return Err(Turn::wait(message));

@@ -490,3 +490,26 @@ fn a_workload_that_is_lent_keeps_its_controller_and_has_one_rollout() {
     let Some(Write::Patch { patch, .. }) = release(&lent, &ours, json!({})) else { panic!() };
     assert_eq!(patch["metadata"]["ownerReferences"], json!([lender]));
 }
+
+#[test]
+fn pods_that_go_are_not_taken_for_those_of_a_target_that_waits() {
+    // It was the source a moment ago: two of its pods are about to go, and its status still calls them ready.
+    let mut target = deployment("back", 0, 2, 2);
+    target["spec"]["paused"] = json!(true);
+    let mut case = Case {
+        plan: batches(json!([2, 2])),
+        status: RolloutStatus::default(),
+        source: Some(deployment("old", 4, 4, 4)),
+        leftovers: Vec::new(),
+        target: Some(target.clone()),
+    };
+    let verify = |case: &Case| case.turn(true, |workload, look| workload.verify(look));
+    assert!(why(&verify(&case)).contains("back is still being reconciled: it has 2 of 0 pods"));
+    target["status"] = json!({});
+    case.target = Some(target.clone());
+    assert_eq!(verify(&case).outcome, Outcome::Done);
+    // Wanted pods that it does not make while it waits are no reason.
+    target["spec"]["replicas"] = json!(3);
+    case.target = Some(target);
+    assert_eq!(verify(&case).outcome, Outcome::Done);
+}
