@@ -64,7 +64,7 @@ fn a_seed_of_rollouts_repeats_exactly_in_another_world() {
 fn rollouts_that_are_broken_on_purpose_are_found() {
     let found = [
         (Sabotage::BlindStatus, "states", 5),
-        (Sabotage::Hasty, "bounds", 2),
+        (Sabotage::Hasty, "bounds", 10),
         (Sabotage::KeepsClaims, "claim", 3),
         (Sabotage::IgnoresPause, "states", 35),
     ];
