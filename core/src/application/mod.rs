@@ -136,6 +136,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
     let (interests, stored) =
         (hands.interests.clone(), [&hands.configurations, &hands.rollouts].map(Arc::clone));
+    let records = hands.records.clone();
     let mut controller = Controller::new("application", hands).for_kind(&applications).workers(workers);
     owned.wake(controller.queue());
     interests.wake(controller.queue());
@@ -149,6 +150,9 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
             }
         });
     }
+    let trackers = records.stored().clone();
+    controller =
+        controller.watches(&trackers, move |change| records.overwritten(change).into_iter().collect());
     let users = applications.index_of_spec(|application| {
         let references = parse::references(&Document::from_object(to_json(application)));
         references.definitions.into_iter().map(|(_, name)| name).collect()

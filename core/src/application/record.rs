@@ -4,19 +4,22 @@
 //! ever forgets an object after the object is gone.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::{Api, ResourceExt as _};
 use vela_crds::{ManagedResource, ResourceTracker, ResourceTrackerSpec, labels};
 use vela_engine::application_configuration::{API_VERSION, KIND};
 use vela_runtime::Key;
-use vela_runtime::cache::{Informer, Watch};
+use vela_runtime::cache::{Change, Informer, Watch};
 
 use crate::context::Context;
 
 /// Longest name the API accepts.
 const NAME_BYTES_AT_MOST: usize = 253;
+
+/// Records whose last version is remembered.
+const REMEMBERED_AT_MOST: usize = 50_000;
 
 /// Identity of an owned object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,13 +114,46 @@ impl Books {
 pub(crate) struct Records {
     context: Context,
     trackers: Arc<Informer>,
+    /// The version of each record that was written here last.
+    written: Arc<Mutex<BTreeMap<Key, String>>>,
 }
 
 impl Records {
     /// The records of the cluster; starts their watch.
     pub(crate) fn new(context: &Context) -> Self {
         let resource = ApiResource::erase::<ResourceTracker>(&());
-        Self { context: context.clone(), trackers: context.cache.informer(Watch::full(resource)) }
+        Self {
+            context: context.clone(),
+            trackers: context.cache.informer(Watch::full(resource)),
+            written: Arc::default(),
+        }
+    }
+
+    /// The watch of all records.
+    pub(crate) fn stored(&self) -> &Arc<Informer> {
+        &self.trackers
+    }
+
+    /// The application whose record somebody else wrote: a rollout, or a process that was leading before, whose request was
+    /// on its way for long. What it says may not be so any more.
+    pub(crate) fn overwritten(&self, change: &Change) -> Option<Key> {
+        let tracker = change.new.as_deref().filter(|_| !change.initial)?;
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if tracker.metadata.resource_version.as_ref() == written.get(&Key::of(tracker)) {
+            return None;
+        }
+        let label = |name: &str| tracker.metadata.labels.as_ref()?.get(name).cloned();
+        Some(Key::new(label(labels::APP_NAMESPACE)?, label(labels::APP_NAME)?))
+    }
+
+    fn note(&self, tracker: &ResourceTracker) {
+        let Some(version) = tracker.metadata.resource_version.clone() else { return };
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.len() >= REMEMBERED_AT_MOST {
+            // The price is a lap that finds nothing to do.
+            written.clear();
+        }
+        written.insert(Key::new("", tracker.name_any()), version);
     }
 
     /// The record of an application, as the cache has it, with the version to write against.
@@ -173,6 +209,7 @@ impl Records {
                 api.create(&params, &tracker).await?
             }
         };
+        self.note(&written);
         if let Ok(object) = serde_json::to_value(&written).and_then(serde_json::from_value) {
             self.trackers.observe(object);
         }

@@ -134,6 +134,10 @@ async fn write(
         }
         let uid = known.iter().find(|(known, _)| *known == owned).and_then(|(_, uid)| uid.clone());
         let guard = |live: &DynamicObject| may_change(stage.application, uid.as_deref(), &object, live);
+        // The application may have gone meanwhile with all that its record named: what is made now nobody would delete.
+        if !is_recorded(hands, stage, &owned)? {
+            return Err(Unready::Behind);
+        }
         let applied = stage.acting.applier().apply(&object, live, false, Conflicts::Force, &guard).await;
         let applied = applied.map_err(|error| match &error {
             runtime_apply::Error::Client { source, .. } if is_behind(source) => Unready::Behind,
@@ -181,6 +185,13 @@ fn unwritten(error: &kube::Error) -> Unready {
         return Unready::Behind;
     }
     Unready::Wrong(format!("cannot write the record of owned objects: {}", runtime_apply::explain(error)))
+}
+
+/// Does the record name this object (still)?
+fn is_recorded(hands: &Hands, stage: &Stage<'_>, owned: &Owned) -> Result<bool, Unready> {
+    let record = hands.records.read(&stage.application.key);
+    let (record, _) = record.map_err(|error| Unready::Wrong(error.to_string()))?;
+    Ok(record.entries.get(owned).is_some_and(|entry| !entry.unwanted))
 }
 
 /// Write down which objects they are.
