@@ -8,10 +8,11 @@ use kube::api::{
 };
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, ResourceExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use vela_engine::successor::{self, VersionKind};
 
 use crate::error::{Error, Failure, Kind, Result};
+use crate::ownership::{self, Path};
 use crate::target;
 
 /// Owner of the fields that this program applies.
@@ -22,6 +23,8 @@ const CONTROLLER_CONFLICT: &str = "conflict with \"vela-core\"";
 const PAGE: u32 = 500;
 /// Pages of one list: beyond this the list is cut and says so by an error.
 const MOST_PAGES: usize = 200;
+/// How often a change is tried again when somebody else (mostly a controller that reports) wrote the object meanwhile.
+const MOST_TRIES: usize = 10;
 
 /// What applying did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +197,11 @@ impl Cluster {
         let current = (resource.api_version != api_version).then(|| successor::object(object)).flatten();
         let object = current.as_ref().unwrap_or(object);
         let cannot = |error: kube::Error| self.failure(&format!("take {kind} {name}"), &error);
-        let before = api.get_opt(name).await.map_err(cannot)?;
+        let mut before = api.get_opt(name).await.map_err(cannot)?;
+        if let Some(found) = before.take() {
+            let is_ours = if check { Ok(found) } else { self.claim(&api, found, &[]).await };
+            before = Some(is_ours.map_err(cannot)?);
+        }
         let params = PatchParams { dry_run: check, force, ..PatchParams::apply(FIELD_MANAGER) };
         let after = match api.patch(name, &params, &Patch::Apply(object)).await {
             Err(error) => match without_filled_in(object, &error) {
@@ -209,6 +216,42 @@ impl Cluster {
             Some(_) => Applied::Changed,
         };
         Ok((applied, after))
+    }
+
+    /// Changes a few fields of an object that exists: gives each its value, or takes it away from whoever wrote it.
+    /// It is written as [`Cluster::apply`] writes, so that both can follow each other in any order.
+    pub(crate) async fn change(
+        &self,
+        (api_version, kind): (&str, &str),
+        name: &str,
+        fields: &[(Path<'_>, Option<Value>)],
+    ) -> Result<()> {
+        let api = self.api(api_version, kind, None).await?;
+        let taken: Vec<Path> = fields.iter().map(|(path, _)| *path).collect();
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match write_fields(self, &api, name, fields, &taken).await {
+                // Force leaves only one kind of conflict: the object was written between our look and our write.
+                Err(kube::Error::Api(status)) if status.code == 409 && tries < MOST_TRIES => {}
+                Err(error) => return Err(self.failure(&format!("change {kind} {name}"), &error)),
+                Ok(()) => return Ok(()),
+            }
+        }
+    }
+
+    /// The object with every field that we wrote, and those at `taken`, recorded as applied by us.
+    async fn claim(
+        &self,
+        api: &Api<DynamicObject>,
+        object: DynamicObject,
+        taken: &[Path<'_>],
+    ) -> std::result::Result<DynamicObject, kube::Error> {
+        let Some(entries) = ownership::claim(&entries(&object), taken) else { return Ok(object) };
+        let patch =
+            json!({"metadata": {"resourceVersion": object.resource_version(), "managedFields": entries}});
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        api.patch(&object.name_any(), &params, &Patch::Merge(&patch)).await
     }
 
     /// Asks for an object's deletion and gives its uid if there was one. What an ApplicationConfiguration owns is
@@ -258,6 +301,29 @@ impl Cluster {
     }
 }
 
+/// One try to give fields their values, or to take them away; refused when the object is written meanwhile.
+async fn write_fields(
+    cluster: &Cluster,
+    api: &Api<DynamicObject>,
+    name: &str,
+    fields: &[(Path<'_>, Option<Value>)],
+    taken: &[Path<'_>],
+) -> std::result::Result<(), kube::Error> {
+    let object = cluster.claim(api, api.get(name).await?, taken).await?;
+    let mut owned = ownership::owned(&json!(object), &entries(&object));
+    for (path, value) in fields {
+        ownership::set(&mut owned, path, value.clone());
+    }
+    ownership::set(&mut owned, &["metadata", "resourceVersion"], object.resource_version().map(Value::from));
+    let params = PatchParams { force: true, ..PatchParams::apply(FIELD_MANAGER) };
+    api.patch(name, &params, &Patch::Apply(&owned)).await.map(drop)
+}
+
+/// Who wrote which fields of an object.
+fn entries(object: &DynamicObject) -> Vec<Value> {
+    object.metadata.managed_fields.iter().flatten().map(|entry| json!(entry)).collect()
+}
+
 /// The object without the fields that only our own controller disputes: it fills in, for example, which workloads a scope
 /// has, and a file that is applied again does not take that back. Only of our own kinds; nothing where another program
 /// takes part.
@@ -298,6 +364,56 @@ mod tests {
         });
         let status: Status = serde_json::from_value(status).unwrap();
         kube::Error::Api(Box::new(status))
+    }
+
+    /// A cluster in this process, with a ConfigMap that `writes` wrote: a manager, and data to merge into it.
+    async fn written_by(writes: &[(&str, Value)]) -> Cluster {
+        let server = vela_apiserver::ApiServer::builder().build().unwrap();
+        let client = Client::new(server.service(), "default");
+        let cluster = Cluster::new(client, "test".to_owned(), "default".to_owned());
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "b": "1"}});
+        cluster.apply(&object, false, false).await.unwrap();
+        let api = cluster.api("v1", "ConfigMap", None).await.unwrap();
+        for (manager, data) in writes {
+            let params = PatchParams { field_manager: Some((*manager).to_owned()), ..PatchParams::default() };
+            api.patch("a", &params, &Patch::Merge(json!({ "data": data }))).await.unwrap();
+        }
+        cluster
+    }
+
+    async fn data(cluster: &Cluster) -> Value {
+        cluster.get("v1", "ConfigMap", None, "a").await.unwrap().unwrap().data["data"].clone()
+    }
+
+    #[tokio::test]
+    async fn what_an_older_release_updated_is_applied_over_without_a_conflict() {
+        let cluster = written_by(&[(FIELD_MANAGER, json!({"a": "2", "c": "2"}))]).await;
+        let object =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "3"}});
+        let (applied, _) = cluster.apply(&object, false, false).await.unwrap();
+        assert_eq!((applied, data(&cluster).await), (Applied::Changed, json!({"a": "3"})));
+        assert_eq!(cluster.apply(&object, false, false).await.unwrap().0, Applied::Unchanged);
+        // What somebody else wrote is still theirs.
+        let cluster = written_by(&[("kubectl", json!({"a": "2"}))]).await;
+        let failure = cluster.apply(&object, false, false).await.unwrap_err();
+        assert!(failure.texts()[0].contains("conflict with \"kubectl\""), "{:?}", failure.texts());
+    }
+
+    #[tokio::test]
+    async fn one_field_is_changed_and_the_others_stay_whoever_wrote_them() {
+        let cluster = written_by(&[("kubectl", json!({"c": "1", "d": "1"}))]).await;
+        let what = ("v1", "ConfigMap");
+        cluster
+            .change(what, "a", &[(&["data", "b"], Some(json!("2"))), (&["data", "c"], None)])
+            .await
+            .unwrap();
+        assert_eq!(data(&cluster).await, json!({"a": "1", "b": "2", "d": "1"}));
+        cluster.change(what, "a", &[(&["data", "d"], Some(json!("2")))]).await.unwrap();
+        assert_eq!(data(&cluster).await, json!({"a": "1", "b": "2", "d": "2"}));
+        let object =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "3"}});
+        cluster.apply(&object, false, false).await.unwrap();
+        assert_eq!(data(&cluster).await, json!({"a": "3"}), "the file says all that this program wrote");
     }
 
     #[test]

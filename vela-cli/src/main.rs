@@ -13,6 +13,7 @@ mod input;
 mod installation;
 mod offline;
 mod order;
+mod ownership;
 mod sandbox;
 mod screen;
 mod session;

@@ -5,7 +5,7 @@ mod plan;
 mod simulate;
 mod watch;
 
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_crds::{AppRollout, AppRolloutStatus};
 use vela_engine::rollout::progress::{At, Progress};
@@ -13,8 +13,9 @@ use vela_engine::rollout::state::{State, batch_name};
 use vela_engine::rollout::{progress, rest, state};
 
 use crate::args::{Format, Global, Rollout};
-use crate::cluster::{Cluster, FIELD_MANAGER};
+use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+use crate::ownership::Path;
 use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, Screen, data, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
@@ -22,6 +23,10 @@ use crate::table::Table;
 const API_VERSION: &str = "core.oam.dev/v1beta1";
 const KIND: &str = "AppRollout";
 const APPLICATION: &str = "Application";
+/// Holds a rollout where it is.
+const PAUSED: Path = &["spec", "rolloutPlan", "paused"];
+/// The last batch that a rollout goes to by itself.
+const PARTITION: Path = &["spec", "rolloutPlan", "batchPartition"];
 /// Columns of a bar.
 const BAR: i64 = 20;
 
@@ -67,7 +72,7 @@ async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> R
         }
         Rollout::Undo { name } => undo(cluster, name, screen).await,
         Rollout::Pause { name } => {
-            change(cluster, name, plan_of(json!({"paused": true}))).await?;
+            change(cluster, name, &[(PAUSED, Some(json!(true)))]).await?;
             screen.say(&format!("Rollout {name} is paused: `vela rollout resume {name}` lets it go on."));
             Ok(())
         }
@@ -85,13 +90,13 @@ async fn resume(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()
     let rollout = find(cluster, name).await?;
     if rest::held(&rollout).is_some() && !rollout.spec.rollout_plan.paused {
         // A metric holds its rollout until the object changes, and in the end the plan is what it was.
-        for paused in [json!(true), Value::Null] {
-            patch(cluster, KIND, name, plan_of(json!({ "paused": paused }))).await?;
+        for paused in [Some(json!(true)), None] {
+            cluster.change((API_VERSION, KIND), name, &[(PAUSED, paused)]).await?;
         }
         screen.say(&format!("Rollout {name} measures its batch anew: {}", follow(name)));
         return Ok(());
     }
-    change(cluster, name, plan_of(json!({"paused": null}))).await?;
+    change(cluster, name, &[(PAUSED, None)]).await?;
     screen.say(&format!("Rollout {name} goes on: {}", follow(name)));
     Ok(())
 }
@@ -111,13 +116,13 @@ async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen)
     let last = plan.rollout_batches.as_ref().map_or(0, Vec::len).saturating_sub(1);
     let next = partition.saturating_add(1);
     let is_last = usize::try_from(next).is_ok_and(|next| next >= last);
-    let partition = if full || is_last { Value::Null } else { json!(next) };
-    change(cluster, name, plan_of(json!({ "batchPartition": partition }))).await?;
+    let partition = (!full && !is_last).then_some(next);
+    change(cluster, name, &[(PARTITION, partition.map(Value::from))]).await?;
     let then = match plan.paused {
         true => format!("once `vela rollout resume {name}` lets it."),
         false => follow(name),
     };
-    screen.say(&match partition.as_i64() {
+    screen.say(&match partition {
         None => format!("Rollout {name} goes on to the end: {then}"),
         Some(next) => format!("Rollout {name} goes on to batch {} of {}: {then}", next + 1, last + 1),
     });
@@ -156,12 +161,13 @@ async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> 
     match application {
         Some(application) => restore(cluster, &application, &source).await?,
         None => {
-            let back = json!({
-                "targetAppRevisionName": source,
-                "sourceAppRevisionName": target,
-                "rolloutPlan": {"paused": null, "batchPartition": null},
-            });
-            change(cluster, name, back).await?;
+            let back: [(Path, _); 4] = [
+                (&["spec", "targetAppRevisionName"], Some(json!(source))),
+                (&["spec", "sourceAppRevisionName"], Some(json!(target))),
+                (PAUSED, None),
+                (PARTITION, None),
+            ];
+            change(cluster, name, &back).await?;
         }
     }
     screen.say(&format!("Rollout {name} goes back from {target} to {source}: {}", follow(name)));
@@ -184,7 +190,7 @@ async fn restore(cluster: &Cluster, name: &str, revision: &str) -> Result<()> {
             format!("ApplicationRevision {revision} is not there any more, so its content is not known");
         return Err(Error::user(message).hint("apply the former manifest of the application").into());
     };
-    let Some(mut live) = cluster.get(API_VERSION, APPLICATION, None, name).await? else {
+    let Some(live) = cluster.get(API_VERSION, APPLICATION, None, name).await? else {
         return Err(Error::user(format!("Application {name} is not there any more")).into());
     };
     spec["rolloutPlan"] = live.data["spec"]["rolloutPlan"].clone();
@@ -193,33 +199,17 @@ async fn restore(cluster: &Cluster, name: &str, revision: &str) -> Result<()> {
             plan.remove(held);
         }
     }
-    live.data["spec"] = spec;
-    let api = cluster.api(API_VERSION, APPLICATION, None).await?;
-    let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
-    let replaced = api.replace(name, &params, &live).await;
-    replaced.map(drop).map_err(|error| cluster.failure(&format!("change {APPLICATION} {name}"), &error))
+    cluster.change((API_VERSION, APPLICATION), name, &[(&["spec"], Some(spec))]).await
 }
 
-fn plan_of(plan: Value) -> Value {
-    json!({ "rolloutPlan": plan })
-}
-
-async fn change(cluster: &Cluster, name: &str, spec: Value) -> Result<()> {
+async fn change(cluster: &Cluster, name: &str, fields: &[(Path<'_>, Option<Value>)]) -> Result<()> {
     // A namesake that does not exist is told as such, and not as a failed patch.
     let rollout = find(cluster, name).await?;
     let (kind, name) = match application_of(&rollout) {
         Some(application) => (APPLICATION, application),
         None => (KIND, name),
     };
-    patch(cluster, kind, name, spec).await
-}
-
-async fn patch(cluster: &Cluster, kind: &str, name: &str, spec: Value) -> Result<()> {
-    let api = cluster.api(API_VERSION, kind, None).await?;
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    let patch = json!({ "spec": spec });
-    let patched = api.patch(name, &params, &Patch::Merge(&patch)).await;
-    patched.map(drop).map_err(|error| cluster.failure(&format!("change {kind} {name}"), &error))
+    cluster.change((API_VERSION, kind), name, fields).await
 }
 
 fn source(rollout: &AppRollout) -> Option<&str> {

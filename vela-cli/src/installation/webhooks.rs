@@ -1,6 +1,5 @@
 //! Where the controller's webhooks are reached → the Service, the flags and the configurations that make it so.
 
-use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
 use vela_webhooks::registration::{self, Server};
@@ -8,6 +7,7 @@ use vela_webhooks::registration::{self, Server};
 use super::SYSTEM_NAMESPACE;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+use crate::ownership::Path;
 use crate::tree::text;
 
 /// The Service that API servers call.
@@ -74,12 +74,11 @@ pub(crate) async fn convert_no_more(cluster: &Cluster, object: &Value) -> Result
     if !ours || live.data.pointer("/spec/conversion/strategy").is_none_or(|strategy| strategy != "Webhook") {
         return Ok(());
     }
-    let patch = json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}});
-    let api = cluster.api(api_version, kind, None).await?;
-    let patched = api.patch(registration::CONVERTED, &PatchParams::default(), &Patch::Merge(&patch)).await;
-    patched.map(drop).map_err(|error| {
-        Error::cluster(format!("cannot end the conversion of {}: {error}", registration::CONVERTED)).into()
-    })
+    let none = [
+        (&["spec", "conversion", "strategy"] as Path, Some(json!("None"))),
+        (&["spec", "conversion", "webhook"], None),
+    ];
+    cluster.change((api_version, kind), registration::CONVERTED, &none).await
 }
 
 /// The objects in the order they are applied. A first installation registers webhooks last: until then nothing asks for a

@@ -149,3 +149,24 @@ fn a_rollout_is_followed_to_where_it_waits_and_to_its_end() {
     let said = person.types(&["rollout", "resume", "release"]).ok();
     assert!(said.err.contains("measures its batch anew"), "{said:?}");
 }
+
+#[test]
+fn what_was_undone_or_paused_is_applied_again_without_a_conflict() {
+    let person = Person::new();
+    let plan = "  rolloutPlan: {targetSize: 1, rolloutBatches: [{replicas: 1}]}\n";
+    let shop = SHOP.replace("  annotations: {app.oam.dev/rollout-template: \"true\"}\n", "") + plan;
+    let up = |image: &str| {
+        let app = person.write("app.yaml", shop.replace("nginx:1", image));
+        person.types(&["up", "-f", &app, "--timeout", "60s"]).ok()
+    };
+    up("nginx:1");
+    up("nginx:2");
+    person.types(&["rollout", "undo", "shop"]).ok();
+    let said = up("nginx:2");
+    assert!(said.err.contains("Application default/shop changed"), "{said:?}");
+    person.types(&["rollout", "pause", "shop"]).ok();
+    let said = up("nginx:2");
+    assert!(said.err.contains("Application default/shop changed"), "the manifest says no pause: {said:?}");
+    let again = up("nginx:2");
+    assert!(again.err.contains("Application default/shop unchanged"), "{again:?}");
+}
