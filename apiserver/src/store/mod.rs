@@ -7,6 +7,7 @@ mod bell;
 pub mod file;
 mod marks;
 mod memory;
+pub mod private;
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,7 @@
 //! The file store: what was acknowledged is there after a restart, and old versions are told to be gone.
 
+mod damage;
+
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use kube::{Client, ResourceExt};
