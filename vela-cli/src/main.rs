@@ -35,6 +35,13 @@ fn main() -> ExitCode {
         let filter = tracing_subscriber::EnvFilter::new(filter);
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     }
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // A damaged store is told as an error, which names what to do.
+        if std::thread::current().name() != Some(vela_apiserver::store::file::CHECK_THREAD) {
+            usual(panic);
+        }
+    }));
     let mut screen = screen::Screen::new();
     match command::run(args, &mut screen) {
         Ok(()) => ExitCode::SUCCESS,

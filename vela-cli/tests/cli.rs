@@ -13,6 +13,8 @@ mod rollout;
 mod sandbox;
 #[path = "cli/simulate.rs"]
 mod simulate;
+#[path = "cli/store.rs"]
+mod store;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -83,15 +83,20 @@ async fn stop_asked() -> Result<()> {
 /// Stops a serving sandbox and says whether there was one.
 fn stop(home: &Home) -> Result<bool> {
     let Some(holder) = home.holder()? else { return Ok(false) };
+    let Some(pid) = holder.pid else {
+        let message =
+            "the sandbox is held by a process that is not seen to be a vela of this machine and user";
+        return Err(Error::config(message).hint("end that process where it runs").into());
+    };
     if !holder.serves {
-        let message = format!("another vela (process {}) works in the sandbox", holder.pid);
+        let message = format!("another vela (process {pid}) works in the sandbox");
         return Err(Error::config(message).hint("wait until it is done, or stop it with Ctrl-C").into());
     }
-    stop_process(holder.pid)?;
+    stop_process(pid)?;
     let deadline = Instant::now() + LONGEST_STOP;
-    while home.holder()?.is_some_and(|now| now.pid == holder.pid) {
+    while home.holder()?.is_some_and(|now| now.pid == Some(pid)) {
         if Instant::now() > deadline {
-            let message = format!("the sandbox (process {}) does not stop", holder.pid);
+            let message = format!("the sandbox (process {pid}) does not stop");
             return Err(Error::config(message).hint("end that process by hand").into());
         }
         std::thread::sleep(LOOK_EVERY);
@@ -108,9 +113,15 @@ fn reset(screen: &mut Screen) -> Result<()> {
             return Err(Error::config("another vela has just taken the sandbox").hint("try again").into());
         }
     };
-    home.clear().map_err(|error| home.trouble("cleared", &error))?;
+    let kept = home.clear().map_err(|error| home.trouble("cleared", &error))?;
     drop(lock);
     screen.say(&format!("The sandbox is empty; its data were in {}.", home.path().display()));
+    for path in kept {
+        screen.say(&format!(
+            "Data that were found damaged stay in {}; remove them when you do not need them.",
+            path.display()
+        ));
+    }
     Ok(())
 }
 
@@ -118,8 +129,8 @@ fn status(output: Format, screen: &mut Screen) -> Result<()> {
     let home = Home::find()?;
     let holder = home.holder()?;
     let (state, pid) = match holder {
-        Some(holder) if holder.serves => ("serving", Some(holder.pid)),
-        Some(holder) => ("in use by one command", Some(holder.pid)),
+        Some(holder) if holder.serves => ("serving", holder.pid),
+        Some(holder) => ("in use by one command", holder.pid),
         None => ("at rest", None),
     };
     let bytes = home.stored_bytes();

@@ -1,12 +1,23 @@
 //! The folder of the sandbox: where it is, who holds it, how the holder can be reached.
 
-use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::fs::{DirBuilder, File, Permissions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use vela_apiserver::store::private;
+
 use crate::error::{Error, Result};
 use crate::screen::Screen;
+
+/// The owner reads, writes and enters the folder.
+const OWNER: u32 = 0o700;
+/// Anybody else.
+const OTHERS: u32 = 0o077;
+/// Damaged stores are kept under names that end in a number, up to this many.
+const QUARANTINED_AT_MOST: u32 = 9;
+const QUARANTINED: &str = "store.damaged-";
 
 /// How long a command waits for another that works in the sandbox.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
@@ -34,13 +45,21 @@ pub(crate) enum Taken {
     Serving(PathBuf),
 }
 
-/// Who holds the lock, as the holder wrote it.
+/// Who holds the lock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Holder {
-    /// Process id.
-    pub(crate) pid: u32,
+    /// The process that the lock names, when it is seen to have the lock open: anybody may have written a number, and
+    /// the process of that number may be somebody else's by now.
+    pub(crate) pid: Option<u32>,
     /// Does it serve, so that others can work through it?
     pub(crate) serves: bool,
+}
+
+impl Holder {
+    /// ` (process 12)`, or nothing.
+    fn process(self) -> String {
+        self.pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
+    }
 }
 
 impl Home {
@@ -71,25 +90,61 @@ impl Home {
         self.path.join("kubeconfig")
     }
 
-    /// An error of the folder as the person sees it.
+    /// What is remembered of the store: what was installed into it, and how far it came.
+    pub(crate) fn mark(&self) -> PathBuf {
+        self.path.join("installed")
+    }
+
+    /// An error of the folder as the person sees it, with the advice that fits it.
     pub(crate) fn trouble(&self, doing: &str, error: &std::io::Error) -> Error {
         Error::config(format!("the sandbox's folder {} cannot be {doing}: {error}", self.path.display()))
-            .hint("free some space or set VELA_HOME to a folder that can be written")
+            .hint(advice(error.kind()))
+    }
+
+    /// Makes the folder, for its owner only: Secrets lie in it.
+    fn prepare(&self) -> Result<()> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(OWNER)
+            .create(&self.path)
+            .map_err(|error| self.trouble("made", &error))?;
+        let found = std::fs::symlink_metadata(&self.path).map_err(|error| self.trouble("read", &error))?;
+        let refused = |why: &str| {
+            Error::config(format!("the sandbox's folder {} {why}", self.path.display()))
+                .hint("set VELA_HOME to a folder of your own")
+        };
+        if found.is_symlink() {
+            return Err(refused("is a symbolic link, which is not followed").into());
+        }
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            return Err(refused("belongs to another user").into());
+        }
+        if found.mode() & OTHERS != 0 {
+            self.close_to_others().map_err(|error| self.trouble("closed to others", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Corrects the modes of a folder that others could enter, as earlier builds left it.
+    fn close_to_others(&self) -> std::io::Result<()> {
+        std::fs::set_permissions(&self.path, Permissions::from_mode(OWNER))?;
+        for entry in std::fs::read_dir(&self.path)? {
+            let path = entry?.path();
+            let found = std::fs::symlink_metadata(&path)?;
+            if found.is_file() && found.mode() & OTHERS != 0 {
+                std::fs::set_permissions(&path, Permissions::from_mode(found.mode() & !OTHERS))?;
+            }
+        }
+        Ok(())
     }
 
     fn lock_file(&self) -> Result<File> {
-        std::fs::create_dir_all(&self.path).map_err(|error| self.trouble("made", &error))?;
-        File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(self.path.join("lock"))
-            .map_err(|error| self.trouble("locked", &error).into())
+        self.prepare()?;
+        private::open(&self.path.join("lock")).map_err(|error| self.trouble("locked", &error).into())
     }
 
     /// The lock, if nobody holds it; else who does, as far as it can be read.
-    pub(crate) fn try_lock(&self) -> Result<std::result::Result<Lock, Option<Holder>>> {
+    pub(crate) fn try_lock(&self) -> Result<std::result::Result<Lock, Holder>> {
         let mut file = self.lock_file()?;
         match file.try_lock() {
             Ok(()) => {
@@ -111,21 +166,48 @@ impl Home {
         match file.try_lock() {
             // What a killed holder has left is not true any more.
             Ok(()) => file.set_len(0).map(|()| None).map_err(|error| self.trouble("written", &error).into()),
-            Err(TryLockError::WouldBlock) => Ok(read_holder(&mut file)),
+            Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
             Err(TryLockError::Error(error)) => Err(self.trouble("locked", &error).into()),
         }
     }
 
-    /// Empties the folder except for the lock file, whose holder the caller is.
-    pub(crate) fn clear(&self) -> std::io::Result<()> {
+    /// Writes a file of the folder that only its owner may read.
+    pub(crate) fn write_private(&self, path: &Path, text: &str) -> Result<()> {
+        let write = || {
+            let mut file = private::open(path)?;
+            file.set_len(0)?;
+            file.write_all(text.as_bytes())
+        };
+        write().map_err(|error| self.trouble("written", &error).into())
+    }
+
+    /// Puts a damaged store aside, where it stays until somebody removes it. Gives its new place; nothing where it
+    /// stays in its old one, because there is no name left or the disk refuses.
+    pub(crate) fn quarantine(&self) -> Option<PathBuf> {
+        let free = (1..=QUARANTINED_AT_MOST)
+            .map(|n| self.path.join(format!("{QUARANTINED}{n}")))
+            .find(|path| !path.exists())?;
+        std::fs::rename(self.store(), &free).ok().map(|()| free)
+    }
+
+    /// Empties the folder except for the lock file, whose holder the caller is, and damaged stores put aside, which
+    /// somebody may still want to look into; gives these.
+    pub(crate) fn clear(&self) -> std::io::Result<Vec<PathBuf>> {
+        let mut kept = Vec::new();
         for entry in std::fs::read_dir(&self.path)? {
             let path = entry?.path();
             if path.file_name().is_some_and(|name| name == "lock") {
                 continue;
             }
-            if path.is_dir() { std::fs::remove_dir_all(&path)? } else { std::fs::remove_file(&path)? }
+            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(QUARANTINED)) {
+                kept.push(path);
+                continue;
+            }
+            let folder = std::fs::symlink_metadata(&path)?.is_dir();
+            if folder { std::fs::remove_dir_all(&path)? } else { std::fs::remove_file(&path)? }
         }
-        Ok(())
+        kept.sort();
+        Ok(kept)
     }
 
     /// How much the objects take on the disk; what cannot be read counts as nothing.
@@ -149,10 +231,10 @@ impl Home {
                 Ok(lock) => return Ok(Taken::Ours(lock)),
                 Err(holder) => holder,
             };
-            if holder.is_some_and(|holder| holder.serves) {
+            if holder.serves {
                 return Ok(Taken::Serving(self.kubeconfig()));
             }
-            let who = holder.map_or_else(String::new, |holder| format!(" (process {})", holder.pid));
+            let who = holder.process();
             if Instant::now() > deadline {
                 let message = format!("another vela{who} has been working in the sandbox for too long");
                 return Err(Error::config(message)
@@ -187,12 +269,43 @@ impl Lock {
     }
 }
 
-fn read_holder(file: &mut File) -> Option<Holder> {
+/// What the lock says; a text that is none of ours says nothing.
+fn read_holder(file: &mut File) -> Holder {
+    let (pid, serves) = read_signature(file).unwrap_or((0, false));
+    Holder { pid: (pid != 0 && has_open(pid, file)).then_some(pid), serves }
+}
+
+fn read_signature(file: &mut File) -> Option<(u32, bool)> {
     /// `4294967295 serves` and a line end fit well.
     const LONGEST: u64 = 64;
     let mut text = String::new();
     file.rewind().ok()?;
     file.take(LONGEST).read_to_string(&mut text).ok()?;
     let (pid, word) = text.trim().split_once(' ')?;
-    Some(Holder { pid: pid.parse().ok()?, serves: word == "serves" })
+    Some((pid.parse().ok()?, word == "serves"))
+}
+
+/// Whether that process is seen to have this very file open. Systems without `/proc` show no files of others: there
+/// the number is believed, because only its owner can write into the folder.
+fn has_open(pid: u32, file: &File) -> bool {
+    if !cfg!(target_os = "linux") {
+        return true;
+    }
+    let Ok(wanted) = file.metadata() else { return false };
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.filter_map(|entry| std::fs::metadata(entry.path()).ok())
+        .any(|found| (found.dev(), found.ino()) == (wanted.dev(), wanted.ino()))
+}
+
+/// What a person can do about an error of the file system.
+pub(crate) fn advice(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "free some space on that disk, or set VELA_HOME to a folder on another one"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem | ErrorKind::NotADirectory => {
+            "set VELA_HOME to a folder of your own that can be written"
+        }
+        _ => "look after that disk, or set VELA_HOME to a folder on another one",
+    }
 }

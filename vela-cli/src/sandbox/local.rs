@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use kube::Client;
 use tokio::task::JoinHandle;
-use vela_apiserver::store::Store;
+use vela_apiserver::store::{self, Store};
 use vela_apiserver::{ApiServer, Served};
 use vela_core::options::Reach;
 use vela_core::{Controllers, Options, Process, Stop};
@@ -14,6 +14,7 @@ use vela_core::{Controllers, Options, Process, Stop};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation;
+use crate::sandbox::home::advice;
 use crate::sandbox::{Home, Lock};
 use crate::session::Purpose;
 use crate::target::causes;
@@ -37,7 +38,8 @@ pub(crate) struct Local {
 impl Local {
     /// Opens the store and starts what `purpose` needs; on a new store the kinds and built-in types are installed.
     pub(crate) async fn open(home: Home, lock: Lock, purpose: Purpose) -> Result<Self> {
-        let store = open_store(&home).await?;
+        let mark = Mark::read(&home);
+        let store = open_store(&home, mark.as_ref()).await?;
         let server = ApiServer::builder().store(store).build().map_err(|error| broken(&home, &error))?;
         let stop = Stop::new();
         let mut local =
@@ -45,7 +47,7 @@ impl Local {
         if purpose == Purpose::Change {
             local.server.run_controllers().detach();
         }
-        local.install().await?;
+        local.install(mark).await?;
         if purpose == Purpose::Change {
             // Who types here is at home on this machine.
             let options = Options { reach: Reach::ServicesAndLoopback, ..Options::default() };
@@ -61,17 +63,16 @@ impl Local {
     }
 
     /// Installs once per version of what is installed; a mark beside the store remembers which.
-    async fn install(&self) -> Result<()> {
+    async fn install(&self, mark: Option<Mark>) -> Result<()> {
         let objects = installation::objects()?;
-        let mark = installation::identity(&objects);
-        let path = self.home.path().join("installed");
-        if std::fs::read_to_string(&path).is_ok_and(|found| found == mark) {
+        let identity = installation::identity(&objects);
+        if mark.is_some_and(|found| found.identity == identity) {
             return Ok(());
         }
         let cluster =
             Cluster::new(self.client("default"), "the local sandbox".to_owned(), "default".to_owned());
         installation::apply(&cluster, &objects, |_| ()).await?;
-        std::fs::write(&path, mark).map_err(|error| self.home.trouble("written", &error).into())
+        Mark { identity, revision: self.server.store().revision() }.write(&self.home)
     }
 
     /// Opens the loopback port, leaves the kubeconfig in the folder and tells others that they can use it.
@@ -82,9 +83,8 @@ impl Local {
                 .hint("choose another with --port, or leave it to vela")
         })?;
         let address = served.address();
-        write_private(&self.home.kubeconfig(), &served.kubeconfig())
-            .and_then(|()| self.lock.sign(true))
-            .map_err(|error| self.home.trouble("written", &error))?;
+        self.home.write_private(&self.home.kubeconfig(), &served.kubeconfig())?;
+        self.lock.sign(true).map_err(|error| self.home.trouble("written", &error))?;
         if let Ok(mut slot) = self.served.lock() {
             *slot = Some(served);
         }
@@ -111,37 +111,102 @@ impl Local {
             let _ = std::fs::remove_file(home.kubeconfig());
         }
         server.shutdown().await;
+        let marked = Mark::advance(&home, server.store().revision());
         drop(server);
         // Tasks that are still being torn down may hold the store until the process ends, so the lock must last as
         // long: it is never given back by us, but by the kernel at exit.
         std::mem::forget(lock);
-        ended
+        ended.and(marked)
     }
 }
 
 /// Opens the store. A process that has just ended gives the folder's lock and the store's own back one after the
-/// other, so a store that is still held is tried again for a moment.
-async fn open_store(home: &Home) -> Result<Store> {
+/// other, so a store that is still held is tried again for a moment. What is less than the mark remembers is told, not
+/// taken for a new beginning.
+async fn open_store(home: &Home, mark: Option<&Mark>) -> Result<Store> {
+    let reached = mark.map_or(0, |mark| mark.revision);
+    if mark.is_some() && std::fs::symlink_metadata(home.store()).map_or(0, |found| found.len()) == 0 {
+        return Err(lost(home, "the sandbox's data are missing, although it has been used"));
+    }
     let deadline = Instant::now() + HELD_FOR;
     loop {
         match Store::file(&home.store()) {
+            Ok(store) if store.revision() < reached => {
+                return Err(lost(home, "the sandbox's data are older than when it was closed"));
+            }
             Ok(store) => return Ok(store),
-            Err(error) if Instant::now() > deadline => return Err(broken(home, &error)),
-            Err(_) => tokio::time::sleep(TRY_EVERY).await,
+            Err(store::Error::File(store::file::Error::Held)) if Instant::now() < deadline => {
+                tokio::time::sleep(TRY_EVERY).await;
+            }
+            Err(store::Error::File(store::file::Error::Damaged(why))) => return Err(damaged(home, &why)),
+            Err(error) => return Err(broken(home, &error)),
         }
     }
 }
 
-fn broken(home: &Home, error: &dyn std::error::Error) -> Failure {
-    Error::config(format!("the sandbox in {} cannot be opened: {}", home.path().display(), causes(error)))
-        .hint("free some space on that disk; `vela sandbox reset` deletes what is in it and starts anew")
+fn lost(home: &Home, what: &str) -> Failure {
+    Error::config(format!("{what}: {}", home.store().display()))
+        .hint("put the file back from a copy, or start anew with `vela sandbox reset`")
         .into()
 }
 
-/// Writes a file that only its owner may read: it holds a token.
-fn write_private(path: &std::path::Path, text: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut file = std::fs::File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
+fn damaged(home: &Home, why: &str) -> Failure {
+    let store = home.store();
+    let message = format!("the sandbox's data in {} are damaged: {why}", store.display());
+    let aside = match home.quarantine() {
+        Some(place) => format!("they were put aside as {}; ", place.display()),
+        None => String::new(),
+    };
+    Error::config(message).hint(format!("{aside}start anew with `vela sandbox reset`")).into()
+}
+
+fn broken(home: &Home, error: &(dyn std::error::Error + 'static)) -> Failure {
+    let hint = match io_kind(error) {
+        Some(kind) => advice(kind),
+        None => "wait until the other command has ended; `vela sandbox status` tells who works there",
+    };
+    Error::config(format!("the sandbox in {} cannot be opened: {}", home.path().display(), causes(error)))
+        .hint(hint)
+        .into()
+}
+
+/// The kind of the first error of the file system in a chain of causes.
+fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<std::io::ErrorKind> {
+    /// Deeper chains say nothing new.
+    const DEEPEST: usize = 8;
+    std::iter::successors(Some(error), |error| error.source())
+        .take(DEEPEST)
+        .find_map(|error| error.downcast_ref::<std::io::Error>())
+        .map(std::io::Error::kind)
+}
+
+/// What the folder remembers beside its store.
+#[derive(Debug)]
+struct Mark {
+    /// Which kinds and built-in types are installed.
+    identity: String,
+    /// The store's revision when it was last closed; a store never goes back.
+    revision: u64,
+}
+
+impl Mark {
+    /// The mark as it was left. One without a revision was written before revisions were remembered.
+    fn read(home: &Home) -> Option<Self> {
+        let text = std::fs::read_to_string(home.mark()).ok()?;
+        let mut words = text.split_whitespace();
+        let identity = words.next()?.to_owned();
+        Some(Self { identity, revision: words.next().and_then(|word| word.parse().ok()).unwrap_or_default() })
+    }
+
+    fn write(&self, home: &Home) -> Result<()> {
+        home.write_private(&home.mark(), &format!("{} {}\n", self.identity, self.revision))
+    }
+
+    /// Remembers how far the store came.
+    fn advance(home: &Home, revision: u64) -> Result<()> {
+        match Self::read(home) {
+            Some(mark) if mark.revision < revision => Self { revision, ..mark }.write(home),
+            _ => Ok(()),
+        }
+    }
 }
