@@ -260,6 +260,17 @@ impl Value {
         elements.into_iter().map(|e| self.below(Some(e))).collect()
     }
 
+    /// What every further element of a list must be (any value after a mere `...`); nothing for a list of fixed length.
+    pub fn further_elements(&self) -> Option<Self> {
+        let own = self.own()?;
+        let mut evaluation = self.evaluation.borrow_mut();
+        let list = evaluation.v(own).list.as_deref().filter(|list| list.closed.is_none())?;
+        let types: Vec<Conjunct> = list.rest.iter().map(|(_, conjunct)| *conjunct).collect();
+        let made = evaluation.inline_all(&types, own);
+        drop(evaluation);
+        Some(self.below(Some(made)))
+    }
+
     /// The text of a string.
     pub fn as_str(&self) -> Option<String> {
         match self.atom()? {

@@ -499,8 +499,13 @@ impl Evaluation {
 
     /// A vertex beside the tree, for a value in the middle of an expression.
     pub(crate) fn inline(&mut self, conjunct: Conjunct, parent: VertexId) -> VertexId {
+        self.inline_all(&[conjunct], parent)
+    }
+
+    /// The same for several conjuncts at once; any value when there are none.
+    pub(crate) fn inline_all(&mut self, conjuncts: &[Conjunct], parent: VertexId) -> VertexId {
         let vertex = self.new_vertex(parent, Label::NONE);
-        self.vertices[vertex.0 as usize].conjuncts.push(conjunct);
+        self.vertices[vertex.0 as usize].conjuncts.extend_from_slice(conjuncts);
         vertex
     }
 

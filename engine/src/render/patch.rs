@@ -31,8 +31,8 @@ pub enum Tree {
     Struct(Vec<Field>),
     /// A list.
     List(Vec<Tree>),
-    /// A list with `...`: further elements are welcome, and must meet the constraint, which is the list itself.
-    OpenList(Vec<Tree>, Rc<dyn Constraint>),
+    /// A list with `...`: further elements are welcome, and must meet each of the constraints.
+    OpenList(Vec<Tree>, Vec<Rc<dyn Constraint>>),
     /// Not a plain value yet.
     Open(Rc<dyn Constraint>),
 }
@@ -223,13 +223,11 @@ fn merge(
     }
     match (&mut *base, patch) {
         (Tree::Open(constraint), other) => {
-            let constraint = Rc::clone(constraint);
-            meet(base, &*constraint, &other.to_json(), path)
+            let met = meet(&**constraint, &other.to_json(), path)?;
+            *base = Tree::from(&met);
+            Ok(())
         }
-        (_, Tree::Open(constraint)) => {
-            let value = base.to_json();
-            meet(base, &**constraint, &value, path)
-        }
+        (_, Tree::Open(constraint)) => constrain(base, &**constraint, path),
         (Tree::Scalar(old), Tree::Scalar(new)) if same(old, new) => Ok(()),
         (Tree::Struct(old), Tree::Struct(new)) => {
             let length = path.len();
@@ -245,19 +243,9 @@ fn merge(
             }
             Ok(())
         }
-        (Tree::List(old) | Tree::OpenList(old, _), Tree::List(new) | Tree::OpenList(new, _)) => {
+        (Tree::List(_) | Tree::OpenList(..), Tree::List(_) | Tree::OpenList(..)) => {
             let retain = markers.strategy.as_deref() == Some("retainKeys");
-            // A list that only says what all elements are has no element to line up.
-            let only_type = matches!(patch, Tree::OpenList(elements, _) if elements.is_empty());
-            let keys = key.filter(|_| !only_type);
-            match (keys.and_then(|keys| line_up(old, new, keys)), patch) {
-                (Some(line), _) => by_key(old, new, &line, key, retain, path),
-                (None, Tree::OpenList(_, constraint)) if new.len() < old.len() => {
-                    let value = base.to_json();
-                    meet(base, &**constraint, &value, path)
-                }
-                (None, _) => by_position(old, new, key, path),
-            }
+            merge_lists(base, patch, key, retain, path)
         }
         (old, new) => Err(Conflict {
             path: path.clone(),
@@ -267,9 +255,65 @@ fn merge(
 }
 
 /// What is left of a constraint once there is a value.
-fn meet(base: &mut Tree, constraint: &dyn Constraint, value: &Json, path: &str) -> Result<(), Conflict> {
-    let value = constraint.meet(value).map_err(|message| Conflict { path: path.to_owned(), message })?;
-    *base = Tree::from(&value);
+fn meet(constraint: &dyn Constraint, value: &Json, path: &str) -> Result<Json, Conflict> {
+    constraint.meet(value).map_err(|message| Conflict { path: path.to_owned(), message })
+}
+
+/// Adds to `base` what a constraint says of it; what is still open in `base` stays so.
+fn constrain(base: &mut Tree, constraint: &dyn Constraint, path: &mut String) -> Result<(), Conflict> {
+    let met = meet(constraint, &base.to_json(), path)?;
+    merge(base, &Tree::from(&met), &Markers::default(), None, path)
+}
+
+/// Unifies two lists: by key where the patch names one, else by position. A base list may grow; a patch list
+/// only where it ends in `...`. What either says of its further elements holds for those of the other.
+fn merge_lists(
+    base: &mut Tree,
+    patch: &Tree,
+    key: Option<&str>,
+    retain: bool,
+    path: &mut String,
+) -> Result<(), Conflict> {
+    let (mut old, of_old) = match std::mem::replace(base, Tree::List(Vec::new())) {
+        Tree::List(old) => (old, Vec::new()),
+        Tree::OpenList(old, rest) => (old, rest),
+        _ => return Ok(()),
+    };
+    let (new, of_new) = match patch {
+        Tree::List(new) => (new, None),
+        Tree::OpenList(new, rest) => (new, Some(rest.as_slice())),
+        _ => return Ok(()),
+    };
+    let before = old.len();
+    // A list that only says what all elements are has no element to line up.
+    let only_type = of_new.is_some() && new.is_empty();
+    let line = key.filter(|_| !only_type).and_then(|keys| line_up(&old, new, keys));
+    // As upstream does: what a list says of further elements is lost when it is matched by key.
+    let of_new = match line {
+        Some(_) => &[][..],
+        None if of_new.is_none() && new.len() < before => {
+            let message = format!("the patch list has {} elements, the object's has {before}", new.len());
+            return Err(Conflict { path: path.clone(), message });
+        }
+        None => of_new.unwrap_or_default(),
+    };
+    match &line {
+        Some(line) => by_key(&mut old, new, line, key, retain, path)?,
+        None => by_position(&mut old, new, key, path)?,
+    }
+    let further = |(index, element): (usize, &mut Tree)| {
+        let of_old = of_old.iter().filter(|_| index >= before);
+        for constraint in of_old.chain(of_new.iter().filter(|_| index >= new.len())) {
+            let length = path.len();
+            field_path::push_index(path, index);
+            constrain(element, &**constraint, path)?;
+            path.truncate(length);
+        }
+        Ok(())
+    };
+    old.iter_mut().enumerate().try_for_each(further)?;
+    let rest: Vec<_> = of_old.into_iter().chain(of_new.iter().cloned()).collect();
+    *base = if rest.is_empty() { Tree::List(old) } else { Tree::OpenList(old, rest) };
     Ok(())
 }
 
@@ -357,17 +401,12 @@ fn by_key(
     Ok(())
 }
 
-/// The base list is open, the patch list is not: it may be longer, but not shorter.
 fn by_position(
     base: &mut Vec<Tree>,
     patch: &[Tree],
     key: Option<&str>,
     path: &mut String,
 ) -> Result<(), Conflict> {
-    if patch.len() < base.len() {
-        let message = format!("the patch list has {} elements, the object's has {}", patch.len(), base.len());
-        return Err(Conflict { path: path.clone(), message });
-    }
     let length = path.len();
     for (index, element) in patch.iter().enumerate() {
         match base.get_mut(index) {

@@ -44,13 +44,21 @@ pub fn trait_(
 
 /// The `patch` field of one CUE text on the value of another.
 pub fn patch(base: &str, patch: &str) -> Result<Json, Diagnostics> {
-    let base = Template::compile("base", base, DEFAULT_ERA)?.whole()?;
-    let (made, _) =
-        Template::compile("patch", patch, DEFAULT_ERA)?.trait_(&(&json!({})).into(), &json!({}), None)?;
-    let Some(patch) = made.patch else {
-        return Err(Diagnostic::error(Code::MissingField, "the text has no field `patch`").into());
-    };
-    finish(&patch.apply(&base)?)
+    patches(base, &[patch])
+}
+
+/// The `patch` fields of several CUE texts, one after the other, on the value of another.
+pub fn patches(base: &str, patches: &[&str]) -> Result<Json, Diagnostics> {
+    let mut patched = Template::compile("base", base, DEFAULT_ERA)?.whole()?;
+    for text in patches {
+        let template = Template::compile("patch", text, DEFAULT_ERA)?;
+        let (made, _) = template.trait_(&(&json!({})).into(), &json!({}), None)?;
+        let Some(patch) = made.patch else {
+            return Err(Diagnostic::error(Code::MissingField, "the text has no field `patch`").into());
+        };
+        patched = patch.apply(&patched)?;
+    }
+    finish(&patched)
 }
 
 fn result<'a>(

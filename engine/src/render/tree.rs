@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use serde_json::Value as Json;
-use vela_cue::{FieldOptions, Kind, Value, ast};
+use vela_cue::{FieldOptions, Kind, Value};
 
 use super::patch::{Constraint, Field, Markers, Tree};
 
@@ -61,9 +61,10 @@ pub(crate) fn tree(value: &Value, use_: Use, depth: usize) -> Option<Tree> {
             let elements = value.elements();
             let elements: Vec<Tree> =
                 elements.iter().map(|element| tree(element, use_, depth + 1)).collect::<Option<_>>()?;
-            Some(match use_ == Use::Patch && is_open_list(value) {
-                true => Tree::OpenList(elements, Rc::new(Open(value.clone()))),
-                false => Tree::List(elements),
+            Some(match value.further_elements() {
+                Some(rest) if rest.kind() != Kind::Any => Tree::OpenList(elements, vec![Rc::new(Open(rest))]),
+                Some(_) if use_ == Use::Patch => Tree::OpenList(elements, Vec::new()),
+                _ => Tree::List(elements),
             })
         }
         Shape::Plain(value) => Some(Tree::Scalar(value)),
@@ -86,16 +87,6 @@ pub(super) fn shape(value: &Value) -> Shape {
         Kind::List if value.is_concrete() => Shape::List,
         _ if !value.is_concrete() || value.is_choice() => Shape::Open,
         _ => value.to_json().map_or(Shape::Open, Shape::Plain),
-    }
-}
-
-/// Does it end in `...`?
-fn is_open_list(value: &Value) -> bool {
-    match value.syntax().kind {
-        ast::ExprKind::List(list) => {
-            matches!(list.elements.last().map(|last| &last.kind), Some(ast::ExprKind::Ellipsis(_)))
-        }
-        _ => false,
     }
 }
 

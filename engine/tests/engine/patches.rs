@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use vela_engine::render::single;
 
 fn patched(base: &str, patch: &str) -> Option<Json> {
-    single::patch(base, patch).ok()
+    single::patches(base, &[patch]).ok()
 }
 
 const TWO: &str = r#"c: [{name: "b", x: 1}, {name: "a", y: 1}]"#;
@@ -44,6 +44,49 @@ fn a_list_of_a_type_changes_every_element() {
         assert_eq!(patched(TWO, &change), Some(expected.clone()), "{marker}");
     }
     assert_eq!(patched(TWO, "patch: c: [...{x: 2}]"), None);
+}
+
+#[test]
+fn keys_inside_an_element_count_where_the_object_has_further_elements() {
+    let base = r#"c: [{name: "a", env: [{name: "A", value: "1"}]}, {name: "b"}]"#;
+    let change = "patch: c: [{\n// +patchKey=name\nenv: [{name: \"B\", value: \"2\"}]\n}, ...]";
+    let both = json!([{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]);
+    assert_eq!(patched(base, change), Some(json!({"c": [{"name": "a", "env": both}, {"name": "b"}]})));
+    let nothing = "patch: c: [{\n// +patchKey=name\nenv: []\n}, ...]";
+    let same = json!({"c": [{"name": "a", "env": [{"name": "A", "value": "1"}]}, {"name": "b"}]});
+    assert_eq!(patched(base, nothing), Some(same));
+    // Without `...` a list of another length is another list.
+    assert_eq!(patched(base, "patch: c: [{x: 1}]"), None);
+    // What the patch says of further elements holds for those it does not name.
+    let typed = "patch: c: [{x: 1}, ...{y: 2}]";
+    assert_eq!(
+        patched(r#"c: [{name: "a"}, {name: "b"}]"#, typed),
+        Some(json!({"c": [{"name": "a", "x": 1}, {"name": "b", "y": 2}]}))
+    );
+    assert_eq!(patched(r#"c: [{name: "a"}, {y: 1}]"#, typed), None);
+}
+
+#[test]
+fn what_a_patch_says_of_all_elements_holds_for_those_that_later_patches_add() {
+    let every = "patch: c: [...{z: 2}]";
+    let add = "patch: {\n// +patchKey=name\nc: [{name: \"n\"}]\n}";
+    let expected =
+        json!({"c": [{"name": "b", "x": 1, "z": 2}, {"name": "a", "y": 1, "z": 2}, {"name": "n", "z": 2}]});
+    assert_eq!(single::patches(TWO, &[every, add]).ok(), Some(expected));
+    let other = "patch: {\n// +patchKey=name\nc: [{name: \"n\", z: 3}]\n}";
+    assert!(single::patches(TWO, &[every, other]).is_err());
+    // An object may say so itself.
+    let base = "c: [{name: \"a\"}, ...{z: 2}]";
+    assert_eq!(patched(base, add), Some(json!({"c": [{"name": "a"}, {"name": "n", "z": 2}]})));
+}
+
+#[test]
+fn what_is_open_stays_open_beside_a_type_of_all_elements() {
+    let base = "c: [{name: \"a\", size: int}]";
+    let (every, close) = ("patch: c: [...{z: 2}]", "patch: c: [{size: 3}]");
+    let expected = json!({"c": [{"name": "a", "size": 3, "z": 2}]});
+    assert_eq!(single::patches(base, &[every, close]).ok(), Some(expected));
+    assert!(single::patches(base, &[every]).is_err());
 }
 
 #[test]

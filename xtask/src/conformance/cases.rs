@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::json::Json;
 use super::process::{self, Finished};
 use super::session::Session;
-use super::{calls, crd, definition, tree};
+use super::{calls, crd, definition, trait_pairs, tree};
 use crate::command;
 
 /// Digits of the digest of a text that name it in the lists; enough to tell a few thousand texts apart.
@@ -42,7 +42,7 @@ impl Doors {
 /// One case.
 pub(crate) struct Case {
     /// Which door and comparison: `cue-export`, `cue-tree`, `cue-parse`, `cue-fmt`, `component`, `trait`, `patch`,
-    /// `health`, `step`, `component-calls`, `openapi`, `application`, `crd`.
+    /// `health`, `step`, `component-calls`, `openapi`, `application`, `trait-pairs`, `crd`.
     pub(crate) kind: &'static str,
     /// The peers' own word for how widely used the features are.
     pub(crate) scope: String,
@@ -64,6 +64,8 @@ enum Input {
     Definition { folder: PathBuf },
     /// A folder with `app.yaml`, perhaps definitions, and `output.yaml`.
     Application { folder: PathBuf },
+    /// Traits on one component.
+    TraitPairs(trait_pairs::Input),
     /// Objects against the reference CRDs and ours.
     Crd(crd::Input),
 }
@@ -77,6 +79,12 @@ pub(crate) fn find(directory: &Path) -> Result<Vec<Case>, String> {
     }
     definitions(&directory.join("definitions"), &mut cases)?;
     applications(&directory.join("applications"), &mut cases);
+    for found in trait_pairs::find(&directory.join("trait-pairs"))? {
+        let trait_pairs::Found { scope, name, input } = found;
+        let (id, must_fail) = (format!("trait-pairs {name}"), input.must_fail());
+        let input = Input::TraitPairs(input);
+        cases.push(Case { kind: "trait-pairs", scope, name, id, must_fail, input });
+    }
     for found in crd::find(directory)? {
         let crd::Found { scope, name, input } = found;
         let (id, input) = (format!("crd {scope} {name}"), Input::Crd(input));
@@ -191,6 +199,7 @@ impl Case {
             Input::Text { source, formatted } => self.read(doors, source, formatted.as_deref()),
             Input::Definition { folder } => self.render(doors, folder),
             Input::Application { folder } => self.dry_run(doors, folder),
+            Input::TraitPairs(input) => self.patched(doors, input),
             Input::Crd(input) => input.run(),
         }
     }
@@ -218,9 +227,7 @@ impl Case {
     }
 
     fn read(&self, doors: &mut Opened<'_>, source: &str, formatted: Option<&str>) -> Result<(), String> {
-        let folder =
-            command::root().join("target/conformance").join(format!("{:?}", std::thread::current().id()));
-        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let folder = scratch()?;
         std::fs::write(folder.join("in.cue"), source).map_err(|e| e.to_string())?;
         let verb = if formatted.is_some() { "fmt" } else { "parse" };
         let finished = doors.cue_eval.run(&[verb, "in.cue"], &folder)?;
@@ -261,6 +268,20 @@ impl Case {
         if same { Ok(()) } else { Err("another value".to_owned()) }
     }
 
+    fn patched(&self, doors: &mut Opened<'_>, input: &trait_pairs::Input) -> Result<(), String> {
+        let folder = scratch()?;
+        let path = input.write(&folder)?;
+        let words = ["dry-run", "--offline", "-o", "json", "-f", &path.to_string_lossy()];
+        let finished = process::run(doors.vela, &words, &folder)?;
+        if self.must_fail {
+            return refused(&finished);
+        }
+        if finished.code != Some(0) {
+            return Err(format!("exit {:?}: {}", finished.code, finished.stderr));
+        }
+        input.compare(&finished.stdout)
+    }
+
     fn dry_run(&self, doors: &mut Opened<'_>, folder: &Path) -> Result<(), String> {
         let mut words = vec!["dry-run", "--offline", "-f", "app.yaml"];
         if folder.join("defs").is_dir() {
@@ -281,6 +302,14 @@ impl Case {
         let first = actual.iter().zip(&expected).find(|(a, e)| a != e);
         Err(format!("{} objects, {} expected; first difference {first:?}", actual.len(), expected.len()))
     }
+}
+
+/// A folder of this worker's own for what it writes.
+fn scratch() -> Result<PathBuf, String> {
+    let folder =
+        command::root().join("target/conformance").join(format!("{:?}", std::thread::current().id()));
+    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    Ok(folder)
 }
 
 fn refused(finished: &Finished) -> Result<(), String> {
