@@ -63,6 +63,15 @@ pub enum Segment {
     Index(usize),
 }
 
+/// A part of an input that nobody but the inputs declares: most likely a slip.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undeclared {
+    /// Where it stands in the input.
+    pub path: Vec<Segment>,
+    /// The names that are declared beside it.
+    pub known: Vec<String>,
+}
+
 /// A place in a text that somebody else has read.
 #[derive(Debug, Clone)]
 pub struct Place {

@@ -119,7 +119,7 @@ pub use data_file::Format;
 pub use diagnostic::{Class, Code, Diagnostic, Diagnostics, Label};
 pub use era::{Era, UnknownEra};
 pub use evaluate::{Budget, Origin, OriginKind, Shown};
-pub use input::{Input, Place, Positions, Segment};
+pub use input::{Input, Place, Positions, Segment, Undeclared};
 pub use provider::{ImportedPackage, Provider};
 pub use source::{FileId, Source, Sources, Span};
 pub use template::{Instance, Template};

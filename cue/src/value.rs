@@ -8,7 +8,7 @@ use crate::{
     compile::expr::markers,
     diagnostic::{Code, Diagnostics},
     evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mark, Mode, Origin, OriginKind, VertexId},
-    input::{Input, Positions},
+    input::{Input, Positions, Undeclared},
     ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds},
     source::{Source, Sources, Span},
@@ -251,6 +251,24 @@ impl Value {
             }
         }
         out
+    }
+
+    /// The parts of `given`, an input of this value, that nobody but the inputs declares. Where nothing is said about
+    /// fields (`_`, `{}`, `{...}`), any may be given; a field that one of the alternatives left declares is declared.
+    ///
+    /// ```
+    /// use vela_cue::{Input, Source, Template};
+    ///
+    /// let template = Template::compile(&[Source::new("t.cue", "parameter: env?: [...{name: string, value?: string}]")])?;
+    /// let given = serde_json::json!({"env": [{"name": "A", "valeu": "b"}]});
+    /// let root = template.instantiate(&[Input::new("parameter", &given)]).root();
+    /// let found = root.lookup("parameter").undeclared(&given);
+    /// assert_eq!(found[0].known, ["name", "value"]);
+    /// # Ok::<(), vela_cue::Diagnostics>(())
+    /// ```
+    pub fn undeclared(&self, given: &serde_json::Value) -> Vec<Undeclared> {
+        let Some(vertex) = self.vertex else { return Vec::new() };
+        self.evaluation.borrow_mut().undeclared(vertex, given)
     }
 
     /// The elements of a list.

@@ -37,3 +37,5 @@ mod reading_back;
 mod sharing;
 #[path = "cue/speed.rs"]
 mod speed;
+#[path = "cue/undeclared.rs"]
+mod undeclared;

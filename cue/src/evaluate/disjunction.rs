@@ -191,6 +191,7 @@ impl Evaluation {
             });
             match same {
                 Some(at) => {
+                    self.note_same(kept[at].0, vertex);
                     let known = &mut kept[at].1;
                     for way in ways {
                         if !known.contains(&way) && known.len() < MAX_WAYS {
@@ -205,6 +206,15 @@ impl Evaluation {
             }
         }
         *results = kept;
+    }
+
+    /// Notes an alternative that is dropped for an equal one: it may declare fields that the other does not.
+    fn note_same(&mut self, kept: VertexId, dropped: VertexId) {
+        let dropped = self.deref(dropped);
+        if !self.v(dropped).arcs.is_empty() {
+            let kept = self.deref(kept);
+            self.same_as.entry(kept).or_default().push(dropped);
+        }
     }
 
     /// The default of a disjunction, when there is exactly one.
@@ -272,6 +282,9 @@ impl Evaluation {
         };
         let arcs = v.arcs.to_list();
         *self.vm(made) = copy;
+        if let Some(same) = self.same_as.get(&base).cloned() {
+            self.same_as.insert(made, same);
+        }
         let mut map: FxHashMap<EnvId, EnvId> = FxHashMap::default();
         for arc in arcs {
             let child = self.new_vertex(made, arc.label);

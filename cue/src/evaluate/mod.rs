@@ -15,6 +15,7 @@ mod calls;
 mod closedness;
 mod comprehension;
 mod cycle;
+mod declared;
 mod disjunction;
 mod equality;
 mod export;
@@ -357,6 +358,8 @@ pub(crate) struct Evaluation {
     packages: FxHashMap<u32, VertexId>,
     grafts: FxHashMap<(ScopeId, ScopeId), ScopeId>,
     matchers: FxHashMap<String, Rc<Result<crate::regexp::Regexp, String>>>,
+    /// Alternatives that came to the same value as the one that was kept.
+    same_as: FxHashMap<VertexId, Vec<VertexId>>,
     pub(crate) budget: Budget,
     steps: u64,
     depth: u32,
@@ -397,6 +400,7 @@ impl Evaluation {
             packages: FxHashMap::default(),
             grafts: FxHashMap::default(),
             matchers: FxHashMap::default(),
+            same_as: FxHashMap::default(),
             budget,
             steps: 0,
             depth: 0,
