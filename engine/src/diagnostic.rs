@@ -93,6 +93,8 @@ pub enum Code {
     Incomplete,
     /// Two rendered objects have one identity.
     Collision,
+    /// A rendered object that API servers do not take, or take only in part.
+    Refusable,
 }
 
 /// One finding.
@@ -175,6 +177,17 @@ impl Diagnostic {
         self
     }
 
+    /// The same as an error, where it tells of something written that would come to nothing.
+    #[must_use]
+    fn strictly(self) -> Self {
+        match self.code {
+            Code::UnknownField | Code::UnknownParameter | Code::Refusable => {
+                Self { severity: Severity::Error, ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// Does it stop the lap?
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -222,6 +235,12 @@ impl Diagnostics {
     /// The findings of another phase or part as well.
     pub fn extend(&mut self, other: Diagnostics) {
         self.0.extend(other.0);
+    }
+
+    /// The same where nothing may be dropped in silence: whatever is written and would come to nothing is an error.
+    #[must_use]
+    pub fn strictly(self) -> Self {
+        self.0.into_iter().map(Diagnostic::strictly).collect()
     }
 
     /// Is there an error among them?

@@ -262,6 +262,7 @@ pub(crate) fn resolve(
 ) -> Result<(AppFile, Diagnostics), Diagnostics> {
     let era = era(application)?;
     let mut parser = Parser { document: application, snapshot, era, found: Diagnostics::new() };
+    parser.whole();
     parser.metadata();
     let spec = parser.object("spec", application.value().get("spec"));
     parser.known_fields("spec", spec, fields::SPEC);
@@ -328,6 +329,7 @@ impl<'a> Parser<'a> {
 
     /// The plan must be right, and complete: nobody else fills it in.
     fn rollout_plan(&mut self, plan: &Json) {
+        self.known_below("rolloutPlan", plan);
         let mut found = crate::rollout::plan::check(plan);
         let has = |field: &str| !plan[field].is_null();
         if plan.is_object() && !has("rolloutBatches") && !(has("targetSize") && has("numBatches")) {
@@ -351,6 +353,15 @@ impl<'a> Parser<'a> {
             );
             self.found.push(warning.at(self.document, "spec.rolloutPlan"));
         }
+    }
+
+    /// The object around `spec`.
+    fn whole(&mut self) {
+        let document = self.document.value();
+        let fields = self.object("", Some(document));
+        self.known_fields("", fields, fields::TOP);
+        let metadata = self.object("metadata", document.get("metadata"));
+        self.known_fields("metadata", metadata, fields::METADATA);
     }
 
     fn metadata(&mut self) {
@@ -567,7 +578,7 @@ impl<'a> Parser<'a> {
 
     fn workflow(&mut self, spec: &'a Map<String, Json>) -> Option<Workflow> {
         let workflow = self.object("spec.workflow", Some(spec.get("workflow")?));
-        self.known_fields("spec.workflow", workflow, &["ref", "mode", "steps"]);
+        self.known_below("workflow", spec.get("workflow")?);
         if workflow.contains_key("ref") {
             self.not_supported("spec.workflow.ref", "a reference to a Workflow object");
         }
@@ -575,7 +586,6 @@ impl<'a> Parser<'a> {
         for (index, value) in self.list("spec.workflow.steps", workflow.get("steps")).iter().enumerate() {
             let path = format!("spec.workflow.steps[{index}]");
             let fields = self.object(&path, Some(value));
-            self.known_fields(&path, fields, fields::STEP);
             let Some(type_) = self.required_text(&path, fields, "type", "a workflow step") else { continue };
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             let properties = self.properties(&path, fields, "properties");

@@ -145,6 +145,12 @@ impl Rendered {
         &self.warnings
     }
 
+    /// The same, unless something that is written would come to nothing.
+    pub fn strictly(self) -> Result<Self, Diagnostics> {
+        let warnings = self.warnings.clone().strictly();
+        if warnings.has_errors() { Err(warnings) } else { Ok(self) }
+    }
+
     /// The kinds of versions that Kubernetes has withdrawn: the cluster may not serve them any more.
     pub fn withdrawn(&self) -> BTreeSet<VersionKind> {
         let states = self.components.iter().map(|component| &component.state);

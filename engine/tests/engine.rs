@@ -25,3 +25,5 @@ mod speed;
 mod status;
 #[path = "engine/steps.rs"]
 mod steps;
+#[path = "engine/undeclared.rs"]
+mod undeclared;

@@ -96,6 +96,10 @@ pub(crate) struct Up {
     /// Take over fields that another program manages
     #[arg(long)]
     pub(crate) force_conflicts: bool,
+    /// Refuse what would come to nothing, such as a misspelt parameter; with =false it is only warned of
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, Args)]
@@ -144,6 +148,10 @@ pub(crate) struct DryRun {
     /// Ask no cluster: use the built-in definitions and those given
     #[arg(long, conflicts_with_all = ["sandbox", "kubeconfig", "context"])]
     pub(crate) offline: bool,
+    /// Refuse what would come to nothing, such as a misspelt parameter; with =false it is only warned of
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) strict: bool,
     /// How to print the objects: yaml with comments on their origin, or a JSON list
     #[arg(long, short, value_enum, default_value = "yaml")]
     pub(crate) output: Format,

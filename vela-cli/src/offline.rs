@@ -120,15 +120,20 @@ pub(crate) fn in_namespace(document: &Document, namespace: &str) -> Document {
     document.with_value(value)
 }
 
-/// Renders every application; all errors of all of them come together.
-pub(crate) fn render(applications: &[Document], snapshot: &Snapshot) -> Result<Vec<Rendered>> {
+/// Renders every application; all errors of all of them come together. When `strict`, what is written and would come to
+/// nothing is an error, too.
+pub(crate) fn render(applications: &[Document], snapshot: &Snapshot, strict: bool) -> Result<Vec<Rendered>> {
     let templates = Templates::default();
     let mut rendered = Vec::new();
     let mut failures = Vec::new();
     for application in applications {
-        match dry_run::render(application, snapshot, &templates) {
+        let one = dry_run::render(application, snapshot, &templates);
+        match one.and_then(|one| if strict { one.strictly() } else { Ok(one) }) {
             Ok(one) => rendered.push(one),
-            Err(diagnostics) => failures.push(Failure::from(everything(application, snapshot, diagnostics))),
+            Err(first) => {
+                let all = everything(application, snapshot, first);
+                failures.push(Failure::from(if strict { all.strictly() } else { all }));
+            }
         }
     }
     Failure::all(failures).map_or(Ok(rendered), Err)
@@ -156,7 +161,7 @@ fn everything(application: &Document, snapshot: &Snapshot, first: Diagnostics) -
 }
 
 /// Looks for everything that can be known to be wrong before the first write; gives warnings.
-pub(crate) async fn check(cluster: &Cluster, documents: &[Document]) -> Result<Vec<String>> {
+pub(crate) async fn check(cluster: &Cluster, documents: &[Document], strict: bool) -> Result<Vec<String>> {
     let mut failures = Vec::new();
     failures.extend(collisions(documents, cluster.namespace()).map(Failure::from));
     let definitions: Vec<&Document> = documents.iter().filter(|document| is_definition(document)).collect();
@@ -171,7 +176,7 @@ pub(crate) async fn check(cluster: &Cluster, documents: &[Document]) -> Result<V
         namespaces.sort_unstable();
         namespaces.dedup();
         let snapshot = cluster_snapshot(cluster, &definitions, &namespaces).await?;
-        let rendered = match render(&applications, &snapshot) {
+        let rendered = match render(&applications, &snapshot, strict) {
             Ok(rendered) => succeeded(cluster, rendered).await,
             Err(failure) => Err(failure),
         };

@@ -9,19 +9,41 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::field_path::type_name;
 use crate::nearest;
 
-pub(super) const STEP: &[&str] = &[
+/// What every object has, and what an Application has beside it.
+pub(super) const TOP: &[&str] = &["apiVersion", "kind", "metadata", "spec", "status"];
+
+/// The metadata of any object, of present and past releases of Kubernetes.
+pub(super) const METADATA: &[&str] = &[
     "name",
-    "type",
-    "properties",
-    "dependsOn",
-    "inputs",
-    "outputs",
-    "if",
-    "timeout",
-    "subSteps",
-    "meta",
-    "mode",
+    "namespace",
+    "labels",
+    "annotations",
+    "generateName",
+    "finalizers",
+    "ownerReferences",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "selfLink",
+    "clusterName",
 ];
+
+/// Fields deeper than this are not looked at.
+const SCHEMA_DEPTH: usize = 16;
+
+/// The schema of `spec` in the kind as it is registered; `null` where it cannot be made.
+static SPEC_SCHEMA: LazyLock<Json> = LazyLock::new(|| {
+    let all = vela_crds::crds().unwrap_or_default();
+    let found = all.into_iter().find(|crd| crd.spec.names.kind == "Application");
+    let versions = found.map(|crd| crd.spec.versions).unwrap_or_default();
+    let stored = versions.into_iter().find(|version| version.storage);
+    let schema = stored.and_then(|version| serde_json::to_value(version.schema).ok()).unwrap_or_default();
+    schema.pointer("/openAPIV3Schema/properties/spec/properties").cloned().unwrap_or_default()
+});
 
 pub(super) const SPEC: &[&str] = &["components", "policies", "workflow", "rolloutPlan"];
 
@@ -147,9 +169,37 @@ impl<'a> Parser<'a> {
             };
             let mut field = path.to_owned();
             crate::field_path::push_field(&mut field, name);
-            let warning =
-                Diagnostic::warning(Code::UnknownField, format!("unknown field {name:?} is ignored"));
+            let warning = Diagnostic::warning(Code::UnknownField, format!("unknown field {name:?}"));
             self.found.push(warning.at_key(self.document, field).hint_opt(hint));
+        }
+    }
+    /// The same for everything below a field of `spec`, by the schema of the kind.
+    pub(super) fn known_below(&mut self, field: &str, value: &Json) {
+        self.known_by_schema(&format!("spec.{field}"), value, &SPEC_SCHEMA[field], 0);
+    }
+
+    fn known_by_schema(&mut self, path: &str, value: &Json, schema: &Json, depth: usize) {
+        if depth > SCHEMA_DEPTH || schema["x-kubernetes-preserve-unknown-fields"] == true {
+            return;
+        }
+        match (value, &schema["properties"]) {
+            (Json::Array(items), _) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.known_by_schema(&format!("{path}[{index}]"), item, &schema["items"], depth + 1);
+                }
+            }
+            (Json::Object(fields), Json::Object(known)) => {
+                let names: Vec<&str> = known.keys().map(String::as_str).collect();
+                self.known_fields(path, fields, &names);
+                for (name, inner) in
+                    fields.iter().filter_map(|(name, value)| Some((name, (value, known.get(name)?))))
+                {
+                    let mut path = path.to_owned();
+                    crate::field_path::push_field(&mut path, name);
+                    self.known_by_schema(&path, inner.0, inner.1, depth + 1);
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -13,14 +13,8 @@ impl Asked {
     /// Looks at every `context` in the text. Comments and strings are looked at too: at worst too much is made.
     pub(super) fn of(text: &str) -> Self {
         const WORD: &str = "context";
-        let in_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '#' | '$');
         let mut fields: Vec<(String, String)> = Vec::new();
-        for (at, _) in text.match_indices(WORD) {
-            let (before, after) = (text[..at].chars().next_back(), &text[at + WORD.len()..]);
-            // `a.context` is a field of something else, `contextual` another word.
-            if before.is_some_and(|c| in_word(c) || c == '.') || after.starts_with(in_word) {
-                continue;
-            }
+        for after in behind(text, WORD) {
             let name = after.strip_prefix('.').map(|rest| {
                 let end = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
                 &rest[..end]
@@ -46,9 +40,37 @@ impl Asked {
     }
 }
 
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '#' | '$')
+}
+
+/// What stands behind each use of a word. `a.word` is a field of something else, `words` another word.
+fn behind<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(word).filter_map(move |(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), &text[at + word.len()..]);
+        let other = before.is_some_and(|c| in_word(c) || c == '.') || after.starts_with(in_word);
+        (!other).then_some(after)
+    })
+}
+
+/// Whether the text may read the field of that name at all, and not only declare it.
+pub(super) fn reads(text: &str, field: &str) -> bool {
+    behind(text, field).any(|after| !after.trim_start().trim_start_matches(['?', '!']).starts_with(':'))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Asked;
+    use super::{Asked, reads};
+
+    #[test]
+    fn a_declaration_alone_reads_nothing() {
+        for text in ["parameter: {}", "a: 1\nparameter?: {x: int}", "a: b.parameter, parameters: 1"] {
+            assert!(!reads(text, "parameter"), "{text}");
+        }
+        for text in ["parameter: {}\noutput: parameter", "a: parameter.b", "if parameter[\"x\"] != _|_ {}"] {
+            assert!(reads(text, "parameter"), "{text}");
+        }
+    }
 
     fn fields(text: &str) -> Option<Vec<String>> {
         match Asked::of(text) {

@@ -72,7 +72,10 @@ impl Site<'_> {
             Some(rest) => format!("{}.{}.{rest}", self.path, self.field),
             None => self.path.to_owned(),
         };
-        let mut finding = finding.at(self.document, path);
+        let mut finding = match finding.code {
+            Code::UnknownParameter => finding.at_key(self.document, path),
+            _ => finding.at(self.document, path),
+        };
         // The evaluator knows the place of a value that was given; the path alone leads to the nearest one.
         finding.manifest = written.or(finding.manifest);
         finding

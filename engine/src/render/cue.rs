@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use vela_cue::{Era, FieldKind, FieldOptions, Input, Instance, Kind, Progress, Provider, Run, Source, Value};
 
-use super::asked::Asked;
-use super::declared::{self, Declared};
+use super::asked::{self, Asked};
+use super::declared;
 use super::parameters::Parameters;
 use super::patch::{self, Field, Markers, Tree};
 use super::processing::{Answers, Request};
@@ -20,12 +20,16 @@ use crate::steps;
 /// What every template may name without declaring it.
 const SURROUNDINGS: &str = "\ncontext: _\nparameter: _\n";
 
+/// What is declared deeper than this is not looked at for parameters that are missing.
+const MISSING_DEPTH: usize = 16;
+
 /// A compiled CUE template.
 #[derive(Clone)]
 pub struct Template {
     title: Arc<str>,
     template: vela_cue::Template,
-    declared: Arc<Declared>,
+    /// Whether it neither declares nor reads any parameter.
+    ignores_parameters: bool,
     asked: Arc<Asked>,
     /// Whether it may import a package with calls.
     asks: bool,
@@ -111,10 +115,11 @@ impl Template {
             let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
             findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
         })?;
-        let declared = Declared::of(&template.instantiate(&[]).root().lookup("parameter"));
+        let ignores_parameters = !asked::reads(text, "parameter")
+            && declared::nothing(&template.instantiate(&[]).root().lookup("parameter"));
         let asked = Arc::new(Asked::of(text));
         let asks = text.contains("\"vela/");
-        Ok(Self { title: Arc::from(title), template, declared: Arc::new(declared), asked, asks })
+        Ok(Self { title: Arc::from(title), template, ignores_parameters, asked, asks })
     }
 
     /// Evaluates a component template; the findings are warnings.
@@ -123,16 +128,18 @@ impl Template {
         parameter: &Parameters<'_>,
         context: &Json,
     ) -> Result<(Component, Diagnostics), Diagnostics> {
-        self.with_undeclared(parameter.value(), self.make_component(parameter, context))
+        let opened = self.opened(parameter, context, None);
+        let made = opened.as_ref().map_err(Clone::clone).and_then(|root| self.make_component(root));
+        self.with_undeclared(opened.ok(), parameter, made)
     }
 
-    fn make_component(&self, parameter: &Parameters<'_>, context: &Json) -> Result<Component, Diagnostics> {
-        let root = self.root(parameter, context, None)?;
+    fn make_component(&self, root: &Value) -> Result<Component, Diagnostics> {
+        self.sound(root)?;
         let output = root.lookup("output");
         if !output.exists() {
             return Err(self.error(Code::BadDefinition, "the template has no `output`").into());
         }
-        Ok(Component { output: self.tree(&root, &output, Use::Object)?, outputs: self.objects(&root)? })
+        Ok(Component { output: self.tree(root, &output, Use::Object)?, outputs: self.objects(root)? })
     }
 
     /// Evaluates a trait template; the findings are warnings.
@@ -142,16 +149,20 @@ impl Template {
         context: &Json,
         answers: Option<&Answers>,
     ) -> Result<(Trait, Diagnostics), Diagnostics> {
-        self.with_undeclared(parameter.value(), self.make_trait(parameter, context, answers))
+        let opened = self.opened(parameter, context, None);
+        let root = opened.as_ref().map_err(Clone::clone);
+        let made = root.and_then(|root| self.make_trait(root.clone(), parameter, context, answers));
+        self.with_undeclared(opened.ok(), parameter, made)
     }
 
     fn make_trait(
         &self,
+        mut root: Value,
         parameter: &Parameters<'_>,
         context: &Json,
         answers: Option<&Answers>,
     ) -> Result<Trait, Diagnostics> {
-        let mut root = self.root(parameter, context, None)?;
+        self.sound(&root)?;
         if root.lookup("processing.http").exists() {
             let request = self.request(&root)?;
             let Some(answers) = answers else {
@@ -160,7 +171,10 @@ impl Template {
                 return Err(self.error(Code::NotSupported, message).into());
             };
             match answers.get(&request) {
-                Some(answer) => root = self.root(parameter, context, Some(answer))?,
+                Some(answer) => {
+                    root = self.opened(parameter, context, Some(answer))?;
+                    self.sound(&root)?;
+                }
                 None => return Ok(Trait { request: Some(request), ..Trait::default() }),
             }
         }
@@ -196,10 +210,13 @@ impl Template {
     /// A parameter nobody declared is told even when something else fails: it may be the reason.
     fn with_undeclared<T>(
         &self,
-        parameter: &Json,
+        root: Option<Value>,
+        parameter: &Parameters<'_>,
         made: Result<T, Diagnostics>,
     ) -> Result<(T, Diagnostics), Diagnostics> {
-        let undeclared = self.undeclared(parameter);
+        let declared = root.map(|root| root.lookup("parameter"));
+        let undeclared =
+            declared::undeclared(&self.title, declared.as_ref(), parameter.value(), self.ignores_parameters);
         match made {
             Ok(made) => Ok((made, undeclared)),
             Err(mut errors) => {
@@ -248,17 +265,21 @@ impl Template {
         self.template.instantiate(&inputs)
     }
 
-    /// The evaluated template, with everything that is wrong with it found first.
-    fn root(
+    /// The template with all that is given; what is wrong with it is another matter.
+    fn opened(
         &self,
         parameter: &Parameters<'_>,
         context: &Json,
         answer: Option<&Json>,
     ) -> Result<Value, Diagnostics> {
-        let root = match self.asks {
-            true => self.answered(parameter, context, answer)?,
-            false => self.instance(parameter.input(), context, answer).root(),
-        };
+        match self.asks {
+            true => self.answered(parameter, context, answer),
+            false => Ok(self.instance(parameter.input(), context, answer).root()),
+        }
+    }
+
+    /// Everything that is wrong with the evaluated template.
+    fn sound(&self, root: &Value) -> Result<(), Diagnostics> {
         let refused: Diagnostics = root
             .lookup("errs")
             .elements()
@@ -272,11 +293,10 @@ impl Template {
         // Parameters first: a template may ask `parameter.x != _|_`, which hides a wrong value inside x.
         if let Err(errors) = root.lookup("parameter").validate(false) {
             let mut found = findings(&self.title, &errors);
-            found.extend(self.missing(&root));
+            found.extend(self.missing(root));
             return Err(found);
         }
-        root.validate(false).map_err(|errors| findings(&self.title, &errors))?;
-        Ok(root)
+        root.validate(false).map_err(|errors| findings(&self.title, &errors))
     }
 
     /// The template with the calls answered that need nobody outside.
@@ -372,23 +392,11 @@ impl Template {
         }
         Ok(Tree::Struct(kept))
     }
-
-    /// Parameters nobody declared do nothing: most likely a slip.
-    fn undeclared(&self, parameter: &Json) -> Diagnostics {
-        let warning = |undeclared: declared::Undeclared| {
-            let declared::Undeclared { path, name, hint } = undeclared;
-            let message = format!("{} declares no parameter {name:?}; it is ignored", self.title);
-            let mut warning = Diagnostic::warning(Code::UnknownParameter, message).hint_opt(hint);
-            warning.path = path;
-            warning
-        };
-        self.declared.undeclared(parameter).into_iter().map(warning).collect()
-    }
 }
 
 /// Tells every parameter that must be given and was not.
 fn missing(value: &Value, depth: usize, tell: &mut dyn FnMut(&Value)) {
-    if depth > declared::DEPTH_LIMIT {
+    if depth > MISSING_DEPTH {
         return;
     }
     for field in value.fields(FieldOptions::default()) {

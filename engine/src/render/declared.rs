@@ -1,85 +1,63 @@
-//! The parameters a template declares → which given ones nobody declared, with the nearest known name.
-
-use std::collections::BTreeMap;
+//! The value of `parameter` and what was given for it → the given parts that nobody declares, with the nearest name.
 
 use serde_json::Value as Json;
-use vela_cue::{FieldOptions, Kind, Value};
+use vela_cue::{FieldOptions, Segment, Undeclared, Value};
 
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::nearest;
 
-/// Declarations nested deeper than this are not looked at: what is given there is taken as declared.
-pub(super) const DEPTH_LIMIT: usize = 16;
-
-/// What may be given at one place.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Declared {
-    /// Anything: a scalar, an open struct, alternatives, or too deep to look.
-    #[default]
-    Anything,
-    /// A struct of these fields.
-    Fields(BTreeMap<String, Declared>),
+/// Does a `parameter` declare no parameter at all?
+pub(super) fn nothing(parameter: &Value) -> bool {
+    let all = FieldOptions { optional: true, ..FieldOptions::default() };
+    parameter.fields(all).is_empty() && !parameter.is_extensible() && !parameter.is_choice()
 }
 
-/// A given parameter that nobody declared.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Undeclared {
-    /// Its path from `parameter` on.
-    pub(super) path: String,
-    /// Its name.
-    pub(super) name: String,
-    /// What may have been meant.
-    pub(super) hint: Option<String>,
+/// A warning for every given part that nobody declares. Where there is no value, nothing is known but whether the template
+/// ignores its parameters.
+pub(super) fn undeclared(
+    title: &str,
+    parameter: Option<&Value>,
+    given: &Json,
+    ignores_parameters: bool,
+) -> Diagnostics {
+    let found = match given.as_object().filter(|_| ignores_parameters) {
+        Some(fields) => fields
+            .keys()
+            .map(|name| Undeclared { path: vec![Segment::Field(name.clone())], known: Vec::new() })
+            .collect(),
+        None => parameter.map(|parameter| parameter.undeclared(given)).unwrap_or_default(),
+    };
+    found.iter().map(|one| warning(title, one)).collect()
 }
 
-/// More declarations are not looked at: definitions may contain each other.
-const COUNT_LIMIT: usize = 2000;
-
-impl Declared {
-    /// What a `parameter` value declares.
-    pub(super) fn of(parameter: &Value) -> Self {
-        Self::look(parameter, 0, &mut 0)
-    }
-
-    fn look(value: &Value, depth: usize, count: &mut usize) -> Self {
-        *count += 1;
-        if depth > DEPTH_LIMIT || *count > COUNT_LIMIT || value.kind() != Kind::Struct || !value.is_concrete()
-        {
-            return Self::Anything;
+fn warning(title: &str, undeclared: &Undeclared) -> Diagnostic {
+    let segments: Vec<field_path::Segment> = undeclared.path.iter().map(segment).collect();
+    let (name, around) = match segments.split_last() {
+        Some((field_path::Segment::Field(name), around)) => (name.as_str(), around),
+        _ => ("", &segments[..]),
+    };
+    let (message, what) = match around {
+        [] => (format!("{title} declares no parameter {name:?}"), "parameters"),
+        around => {
+            let around = field_path::format(around);
+            (format!("{title} declares no field {name:?} in parameter {around}"), "fields")
         }
-        let fields = value.fields(FieldOptions { optional: true, ..FieldOptions::default() });
-        if fields.is_empty() || value.is_extensible() {
-            return Self::Anything;
-        }
-        Self::Fields(
-            fields
-                .into_iter()
-                .map(|field| (field.name, Self::look(&field.value, depth + 1, count)))
-                .collect(),
-        )
-    }
+    };
+    let known = undeclared.known.iter().map(String::as_str);
+    let mut warning =
+        Diagnostic::warning(Code::UnknownParameter, message).hint_opt(nearest::advice(name, what, known));
+    warning.path = field_path::format(&segments);
+    warning.path = match warning.path.starts_with('[') {
+        true => format!("parameter{}", warning.path),
+        false => format!("parameter.{}", warning.path),
+    };
+    warning
+}
 
-    /// The given parameters that are not declared.
-    pub(super) fn undeclared(&self, parameter: &Json) -> Vec<Undeclared> {
-        let mut found = Vec::new();
-        self.walk(parameter, &mut "parameter".to_owned(), &mut found);
-        found
-    }
-
-    fn walk(&self, given: &Json, path: &mut String, found: &mut Vec<Undeclared>) {
-        let (Self::Fields(declared), Json::Object(given)) = (self, given) else { return };
-        let length = path.len();
-        for (name, value) in given {
-            field_path::push_field(path, name);
-            match declared.get(name) {
-                Some(declared) => declared.walk(value, path, found),
-                None => found.push(Undeclared {
-                    path: path.clone(),
-                    name: name.clone(),
-                    hint: nearest::advice(name, "parameters", declared.keys().map(String::as_str)),
-                }),
-            }
-            path.truncate(length);
-        }
+fn segment(segment: &Segment) -> field_path::Segment {
+    match segment {
+        Segment::Field(name) => field_path::Segment::Field(name.clone()),
+        Segment::Index(index) => field_path::Segment::Index(*index),
     }
 }

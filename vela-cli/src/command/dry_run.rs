@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
         let snapshot = block_on(offline::built_in_snapshot(&definitions))?;
-        return show(&render(&applications, namespace, &snapshot)?, args.output, screen);
+        return show(&render(&applications, namespace, &snapshot, args.strict)?, args.output, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
@@ -51,19 +51,25 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         namespaces.sort_unstable();
         namespaces.dedup();
         let snapshot = offline::cluster_snapshot(&session.cluster, &definitions, &namespaces).await;
-        let rendered = match snapshot.and_then(|snapshot| render(&applications, &namespace, &snapshot)) {
-            Ok(rendered) => offline::succeeded(&session.cluster, rendered).await,
-            Err(failure) => Err(failure),
-        };
+        let rendered =
+            match snapshot.and_then(|snapshot| render(&applications, &namespace, &snapshot, args.strict)) {
+                Ok(rendered) => offline::succeeded(&session.cluster, rendered).await,
+                Err(failure) => Err(failure),
+            };
         session.close().await?;
         show(&rendered?, args.output, screen)
     })
 }
 
-fn render(applications: &[Document], namespace: &str, snapshot: &Snapshot) -> Result<Vec<Rendered>> {
+fn render(
+    applications: &[Document],
+    namespace: &str,
+    snapshot: &Snapshot,
+    strict: bool,
+) -> Result<Vec<Rendered>> {
     let applications: Vec<Document> =
         applications.iter().map(|document| offline::in_namespace(document, namespace)).collect();
-    offline::render(&applications, snapshot)
+    offline::render(&applications, snapshot, strict)
 }
 
 fn show(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()>
 
 async fn up(cluster: &Cluster, documents: &[Document], args: &Up, screen: &mut Screen) -> Result<()> {
     // Everything that can be known before the first write is told before it, for all files at once.
-    for warning in offline::check(cluster, documents).await? {
+    for warning in offline::check(cluster, documents, args.strict).await? {
         screen.say(&warning);
     }
     let awaited = apply_all(cluster, documents, args, screen).await?;

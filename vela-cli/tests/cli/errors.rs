@@ -53,6 +53,21 @@ fn a_wrong_parameter_is_told_beside_an_unknown_type() {
 }
 
 #[test]
+fn what_is_written_and_would_come_to_nothing_is_refused_unless_told_otherwise() {
+    let person = Person::new();
+    let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  \
+        - name: one\n    type: webservice\n    propertys: {}\n    properties: {image: nginx, env: [{name: A, valeu: b}]}\n";
+    let file = person.write("app.yaml", application);
+    let said = ["app.yaml:8:5", "\"properties\"", "app.yaml:9:48", "did you mean \"value\""];
+    person.types(&["dry-run", "--offline", "-f", &file]).fails(1, &said);
+    person.types(&["up", "-f", &file]).fails(1, &said);
+    let listed = person.types(&["ls", "-A"]).ok();
+    assert!(listed.err.contains("no application"), "nothing was applied: {listed:?}");
+    let warned = person.types(&["dry-run", "--offline", "--strict=false", "-f", &file]).ok();
+    assert!(said.iter().all(|part| warned.err.contains(part)), "{warned:?}");
+}
+
+#[test]
 fn one_object_described_twice() {
     let person = Person::new();
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";

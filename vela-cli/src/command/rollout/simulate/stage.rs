@@ -62,7 +62,7 @@ pub(super) async fn set(
         .chain(script.rollouts.iter().filter_map(Rollout::own_application));
     let mut warnings = BTreeSet::new();
     for application in all {
-        warnings.extend(offline::check(world.cluster(), &[application]).await?);
+        warnings.extend(offline::check(world.cluster(), &[application], false).await?);
     }
     warnings.iter().for_each(|warning| screen.say(warning));
     let mut beginnings = Vec::new();
@@ -217,7 +217,7 @@ async fn beginning(
 /// The workloads of the components that roll, as the target renders them.
 async fn workloads(world: &World, document: &Document, rollout: &Rollout) -> Result<Vec<Workload>> {
     let snapshot = offline::cluster_snapshot(world.cluster(), &[], &[document.namespace()]).await?;
-    let rendered = offline::render(std::slice::from_ref(document), &snapshot)?;
+    let rendered = offline::render(std::slice::from_ref(document), &snapshot, false)?;
     let mut found = Vec::new();
     for rendered in &rendered {
         let names = rendered.app_file().components();
