@@ -1,5 +1,7 @@
 //! What the person sees: results on standard output, everything said about the run on standard error.
 
+mod neutral;
+
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -72,8 +74,20 @@ impl Screen {
         }
     }
 
-    /// Prints a result.
+    /// Prints a result for people.
     pub(crate) fn print(&mut self, text: &str) -> Result<()> {
+        self.write(&neutral::text(text))
+    }
+
+    /// Prints a document for programs: as it is, unless a terminal would obey what stands in it.
+    pub(crate) fn document(&mut self, text: &str) -> Result<()> {
+        match std::io::stdout().is_terminal() {
+            true => self.print(text),
+            false => self.write(text),
+        }
+    }
+
+    fn write(&mut self, text: &str) -> Result<()> {
         match writeln!(self.out, "{}", text.trim_end_matches('\n')).and_then(|()| self.out.flush()) {
             Ok(()) => Ok(()),
             // The reader (`head`, a pager) has seen enough: that is no failure of ours.
@@ -85,12 +99,14 @@ impl Screen {
     /// Says something about the run. A lost message must not stop the run, so errors are dropped.
     pub(crate) fn say(&mut self, text: &str) {
         self.settle();
-        let _ = writeln!(self.err, "{text}");
+        let _ = writeln!(self.err, "{}", neutral::text(text));
     }
 
     /// Shows how far the run is: one line per thing. On a terminal the lines are rewritten, in a pipe only those
     /// that have changed are added.
     pub(crate) fn progress(&mut self, lines: Vec<String>) {
+        // A line end within a line would count as one line and stand on two.
+        let lines: Vec<String> = lines.iter().map(|line| neutral::text(line).replace('\n', " ")).collect();
         if self.live {
             let _ = match self.standing {
                 0 => Ok(()),
@@ -130,25 +146,22 @@ impl Screen {
     }
 }
 
-/// `value` as JSON or YAML; a table is the command's own business and falls back to YAML.
-pub(crate) fn data(format: Format, value: &serde_json::Value) -> Result<String> {
-    match format {
-        Format::Json => serde_json::to_string_pretty(value).map_err(|error| error.to_string()),
-        Format::Yaml | Format::Table => serde_saphyr::to_string(value).map_err(|error| error.to_string()),
-    }
-    .map_err(|error| Error::internal(format!("the result cannot be written: {error}")).into())
+/// The text as it will be shown, for those who count its columns.
+pub(crate) fn shown(text: &str) -> std::borrow::Cow<'_, str> {
+    neutral::text(text)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_line_keeps_its_codes_and_its_width() {
-        let line = format!("{} rest of it", styled(GOOD, "✓ fine"));
-        let short = cut(&line, 8);
-        assert_eq!(anstream::adapter::strip_str(&short).to_string(), "✓ fine …");
-        assert_eq!(short.matches('\u{1b}').count(), line.matches('\u{1b}').count());
-        assert_eq!(cut("short", 8), "short");
+/// `value` as JSON or YAML, with nothing in it that a terminal would obey; a table is the command's own business and
+/// falls back to YAML.
+pub(crate) fn data(format: Format, value: &serde_json::Value) -> Result<String> {
+    let json = || serde_json::to_string_pretty(value).map(neutral::json).map_err(|error| error.to_string());
+    match format {
+        Format::Json => json(),
+        Format::Yaml | Format::Table => match serde_saphyr::to_string(value) {
+            // YAML that a person may look at without harm; every JSON text is YAML, too.
+            Ok(text) if text.contains(neutral::commands) => json(),
+            text => text.map_err(|error| error.to_string()),
+        },
     }
+    .map_err(|error| Error::internal(format!("the result cannot be written: {error}")).into())
 }

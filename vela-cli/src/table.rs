@@ -1,5 +1,7 @@
 //! Rows of cells in, aligned columns out.
 
+use crate::screen::shown;
+
 /// Space between two columns.
 const GAP: usize = 3;
 
@@ -14,7 +16,8 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        // A cell is as wide as it is shown, and stands on one line.
+        self.rows.push(cells.iter().map(|cell| shown(cell).replace('\n', " ")).collect());
     }
 
     /// Only the heading?

@@ -15,6 +15,8 @@ mod sandbox;
 mod simulate;
 #[path = "cli/store.rs"]
 mod store;
+#[path = "cli/terminal.rs"]
+mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -9,5 +9,5 @@ use crate::screen::Screen;
 pub(crate) fn run(args: &Completion, screen: &mut Screen) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Vela::command(), "vela", &mut script);
-    screen.print(&String::from_utf8_lossy(&script))
+    screen.document(&String::from_utf8_lossy(&script))
 }

@@ -82,5 +82,5 @@ fn show(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()
             lists.filter_map(|list| list.get("items").and_then(Value::as_array).cloned()).flatten().collect();
         return screen.print(&data(format, &json!({"apiVersion": "v1", "kind": "List", "items": items}))?);
     }
-    screen.print(&rendered.iter().map(dry_run::text).collect::<String>())
+    screen.document(&rendered.iter().map(dry_run::text).collect::<String>())
 }

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Resul
     if args.print {
         let documents =
             objects.iter().map(|object| data(Format::Yaml, object)).collect::<Result<Vec<_>>>()?;
-        return screen.print(&documents.join("---\n"));
+        return screen.document(&documents.join("---\n"));
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
