@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 pub use places::{Places, Position};
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Larger texts are refused: an object larger than this cannot be stored in etcd by far.
 pub const TEXT_LIMIT: usize = 16 << 20;
@@ -30,17 +30,33 @@ pub const DEPTH_LIMIT: usize = 200;
 pub struct Document {
     value: Json,
     places: Arc<Places>,
+    /// Almost always none: no room is kept for them.
+    warnings: Option<Arc<Diagnostics>>,
 }
 
 impl Document {
     /// A document made from an object that did not come from a text (fetched from a cluster): no positions. An
     /// Application is read in the form its author wrote, also where the cluster converted it.
     pub fn from_object(value: Json) -> Self {
-        Self { value: vela_crds::application::as_written(value), places: Arc::new(Places::none()) }
+        Self::new(vela_crds::application::as_written(value), Places::none())
     }
 
     pub(crate) fn new(value: Json, places: Places) -> Self {
-        Self { value, places: Arc::new(places) }
+        Self { value, places: Arc::new(places), warnings: None }
+    }
+
+    /// The same with what is doubtful about its text.
+    pub(crate) fn with_warnings(mut self, warnings: Diagnostics) -> Self {
+        let title = self.title();
+        let named = |warning: Diagnostic| Diagnostic { object: title.clone(), ..warning };
+        let warnings: Diagnostics = warnings.into_iter().map(named).collect();
+        self.warnings = (!warnings.is_empty()).then(|| Arc::new(warnings));
+        self
+    }
+
+    /// What is doubtful about its text: fields that are written twice.
+    pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings.iter().flat_map(|warnings| warnings.iter())
     }
 
     /// The value as JSON.
@@ -66,7 +82,7 @@ impl Document {
     /// The same positions under another value (used after a conversion between API versions).
     #[must_use]
     pub fn with_value(&self, value: Json) -> Self {
-        Self { value, places: Arc::clone(&self.places) }
+        Self { value, places: Arc::clone(&self.places), warnings: self.warnings.clone() }
     }
 
     /// `apiVersion`, or "".
@@ -144,18 +160,20 @@ pub fn read(name: &str, text: &str) -> Result<Documents, Diagnostics> {
     Ok(Documents(documents))
 }
 
-/// A `List` is its items; anything else is itself.
+/// A `List` is its items, of which the first has what is doubtful about the list; anything else is itself.
 fn open_list(document: Document, into: &mut Vec<Document>) {
     let is_list = document.kind() == "List" && document.api_version() == "v1";
-    let Document { value, places } = document;
+    let Document { value, places, warnings } = document;
     match value {
         Json::Object(mut object) if is_list => {
+            let mut warnings = warnings;
             if let Some(Json::Array(items)) = object.remove("items") {
                 for (index, item) in items.into_iter().enumerate() {
-                    into.push(Document::new(item, places.under(&["items"], Some(index))));
+                    let item = Document::new(item, places.under(&["items"], Some(index)));
+                    into.push(Document { warnings: warnings.take(), ..item });
                 }
             }
         }
-        value => into.push(Document { value, places }),
+        value => into.push(Document { value, places, warnings }),
     }
 }

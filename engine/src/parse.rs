@@ -261,7 +261,8 @@ pub(crate) fn resolve(
     snapshot: &Snapshot,
 ) -> Result<(AppFile, Diagnostics), Diagnostics> {
     let era = era(application)?;
-    let mut parser = Parser { document: application, snapshot, era, found: Diagnostics::new() };
+    let found = application.warnings().cloned().collect();
+    let mut parser = Parser { document: application, snapshot, era, found };
     parser.whole();
     parser.metadata();
     let spec = parser.object("spec", application.value().get("spec"));
@@ -368,8 +369,8 @@ impl<'a> Parser<'a> {
         let name = self.document.name();
         if name.is_empty() {
             self.error(Code::MissingField, "metadata.name", "an Application needs a name", None);
-        } else if !fields::is_dns_label(name) {
-            let message = format!("{name:?} is not a name: lower-case letters, digits and `-`, at most 63");
+        } else if !fields::is_name(name) {
+            let message = format!("{name:?} is not a name: {}", fields::NAME_RULE);
             self.error(Code::WrongType, "metadata.name", message, None);
         }
     }
@@ -403,8 +404,8 @@ impl<'a> Parser<'a> {
     fn component(&mut self, path: String, fields: &'a Map<String, Json>) -> Option<Component> {
         self.known_fields(&path, fields, fields::component(self.era));
         let name = self.required_text(&path, fields, "name", "a component");
-        if let Some(name) = name.as_deref().filter(|name| !fields::is_dns_label(name)) {
-            let message = format!("{name:?} is not a name: lower-case letters, digits and `-`, at most 63");
+        if let Some(name) = name.as_deref().filter(|name| !fields::is_name(name)) {
+            let message = format!("{name:?} is not a name: {}", fields::NAME_RULE);
             self.error(Code::WrongType, &format!("{path}.name"), message, None);
         }
         let type_ = self.required_text(&path, fields, "type", "a component");
@@ -478,16 +479,14 @@ impl<'a> Parser<'a> {
             if let Some(component) = component
                 && !applies(&definition, component, component_type)
             {
+                // Upstream writes the list down and never asks for it; its own examples stand outside it.
                 let applies_to = definition.applies_to().join(", ");
                 let what = component.workload_type().unwrap_or(component_type);
-                let message = format!("trait {type_:?} does not apply to {component_type:?} ({what})");
-                self.error(
-                    Code::WrongWorkload,
-                    &type_path,
-                    message,
-                    Some(format!("it applies to: {applies_to}")),
+                let message = format!(
+                    "trait {type_:?} is not meant for {component_type:?} ({what}) by its definition; it is used all the same"
                 );
-                continue;
+                let warning = Diagnostic::warning(Code::WrongWorkload, message).at(self.document, &type_path);
+                self.found.push(warning.hint(format!("it is meant for: {applies_to}")));
             }
             let exact = self.snapshot.is_exact(DefinitionKind::Trait, &type_);
             traits.push(Trait { type_, definition, properties, path, exact });

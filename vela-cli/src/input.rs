@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use vela_engine::{Document, definition, manifest};
 
 use crate::error::{Error, Failure, Result};
+use crate::offline;
+use crate::screen::Screen;
 
 /// A manifest larger than this is no manifest: the API server itself refuses objects beyond a few megabytes.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -29,6 +31,12 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
 /// Reads the same, and the definitions in CUE (`.cue`) that folders hold.
 pub(crate) fn read_definitions(paths: &[PathBuf]) -> Result<Vec<Document>> {
     read_all(paths, Want::Definitions)
+}
+
+/// Says what is doubtful about the texts of objects. Applications tell it themselves, with all that is doubtful about them.
+pub(crate) fn tell_doubts(documents: &[Document], screen: &mut Screen) {
+    let others = documents.iter().filter(|document| !offline::is_application(document));
+    others.flat_map(Document::warnings).for_each(|warning| screen.say(&warning.to_string()));
 }
 
 fn read_all(paths: &[PathBuf], want: Want) -> Result<Vec<Document>> {

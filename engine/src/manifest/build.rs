@@ -9,15 +9,16 @@ use serde_json::{Map, Value as Json};
 
 use super::places::{Children, Node, Places, Position};
 use super::{DEPTH_LIMIT, DOCUMENT_LIMIT, Document, TEXT_LIMIT, VALUE_LIMIT, scalar};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
 
 /// More syntax errors of one text are not looked for.
 const ERROR_LIMIT: usize = 20;
 /// What the parser says of a line of a quoted text that stands no further in than the field it belongs to. YAML asks
 /// for that; the readers of Kubernetes do not, and published definitions rely on them.
 const OUTDENTED: &str = "invalid indentation in multiline quoted scalar";
-/// So often such a line is moved further in: each time the text is read again.
-const OUTDENTED_LINE_LIMIT: usize = 64;
+/// Such lines are moved further in one after the other, and each time the text is read again: until this many bytes
+/// were read. A definition of usual size may have thousands of them.
+const READ_AGAIN_LIMIT: usize = 64 << 20;
 
 /// Every document that is not empty, or every syntax error.
 pub(super) fn documents(file: &Arc<str>, text: &str) -> Result<Vec<Document>, Diagnostics> {
@@ -26,24 +27,31 @@ pub(super) fn documents(file: &Arc<str>, text: &str) -> Result<Vec<Document>, Di
         return Err(at(file, (1, 1), Code::Limit, message).into());
     }
     let mut text = Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text));
-    for _ in 0..OUTDENTED_LINE_LIMIT {
+    let mut bytes_read = 0;
+    loop {
+        bytes_read += text.len();
         match read(file, &text) {
             Ok(documents) => return Ok(documents),
-            Err((errors, None)) => return Err(errors),
-            Err((_, Some(line))) => text = Cow::Owned(indented(&text, line)),
+            Err((_, Some(line))) if bytes_read < READ_AGAIN_LIMIT => {
+                text = Cow::Owned(indented(&text, line));
+            }
+            Err((errors, _)) => return Err(errors),
         }
     }
-    read(file, &text).map_err(|(errors, _)| errors)
 }
 
-/// The text with one line further in. Between quotes that changes nothing: a break with the blanks around it is one
-/// blank.
+/// The text with one line further in than any line before it. Between quotes that changes nothing: a break with the blanks
+/// around it is one blank.
 fn indented(text: &str, line: usize) -> String {
     let mut result = String::with_capacity(text.len() + 2);
+    let mut deepest = 0;
     for (index, content) in text.split_inclusive('\n').enumerate() {
         if index + 1 == line {
-            let blanks = content.bytes().take_while(|byte| *byte == b' ').count();
-            result.extend(std::iter::repeat_n(' ', blanks.max(1)));
+            result.extend(std::iter::repeat_n(' ', deepest + 1));
+        } else if index < line {
+            // A list item's fields stand further in than its `-`.
+            let blanks = content.bytes().take_while(|byte| matches!(byte, b' ' | b'-')).count();
+            deepest = deepest.max(blanks);
         }
         result.push_str(content);
     }
@@ -135,6 +143,8 @@ struct Builder<'a> {
     file: &'a Arc<str>,
     documents: Vec<Document>,
     errors: Diagnostics,
+    /// Of the document that is being read.
+    warnings: Diagnostics,
     stack: Vec<Open>,
     anchors: HashMap<usize, Built>,
     root: Option<Built>,
@@ -150,6 +160,7 @@ impl<'a> Builder<'a> {
             file,
             documents: Vec::new(),
             errors: Diagnostics::new(),
+            warnings: Diagnostics::new(),
             stack: Vec::new(),
             anchors: HashMap::new(),
             root: None,
@@ -172,7 +183,19 @@ impl<'a> Builder<'a> {
         Err(Stop)
     }
 
+    /// As the readers of Kubernetes take it, the last one holds.
+    fn twice(&mut self, name: &str, first: (u32, u32), place: (u32, u32)) {
+        if self.warnings.len() >= ERROR_LIMIT {
+            return;
+        }
+        let message = format!("field {name:?} is written twice in one mapping; the last one holds");
+        let mut warning = at(self.file, place, Code::DuplicateName, message);
+        warning.severity = Severity::Warning;
+        self.warnings.push(warning.hint(format!("the other one is at {}:{}:{}", self.file, first.0, first.1)));
+    }
+
     fn forget_document(&mut self) {
+        self.warnings = Diagnostics::new();
         self.stack.clear();
         self.anchors.clear();
         self.root = None;
@@ -304,7 +327,7 @@ impl<'a> Builder<'a> {
         };
         open.size += built.size;
         open.depth = open.depth.max(built.depth + 1);
-        let mut error = None;
+        let (mut error, mut twice) = (None, None);
         match &mut open.frame {
             Frame::Sequence { items, nodes } => {
                 items.push(built.value);
@@ -314,8 +337,8 @@ impl<'a> Builder<'a> {
                 None => match key_name(&built.value) {
                     _ if is_merge => *key = Some((Key::Merge, place)),
                     Some(name) => {
-                        if object.contains_key(&name) {
-                            error = Some(format!("field {name:?} is written twice in one mapping"));
+                        if let Some(first) = nodes.get(&name) {
+                            twice = Some((name.clone(), first.at.key));
                         }
                         *key = Some((Key::Name(name), built.node.at.value));
                     }
@@ -336,6 +359,9 @@ impl<'a> Builder<'a> {
         if let Some(message) = error {
             self.error(place, Code::Syntax, message);
         }
+        if let Some((name, first)) = twice {
+            self.twice(&name, first, place);
+        }
         Ok(())
     }
 
@@ -349,7 +375,9 @@ impl<'a> Builder<'a> {
         if self.documents.len() >= DOCUMENT_LIMIT {
             return self.limit(place, format!("more than {DOCUMENT_LIMIT} documents"));
         }
-        self.documents.push(Document::new(built.value, Places::new(Arc::clone(self.file), built.node)));
+        let warnings = std::mem::take(&mut self.warnings);
+        let places = Places::new(Arc::clone(self.file), built.node);
+        self.documents.push(Document::new(built.value, places).with_warnings(warnings));
         Ok(())
     }
 }

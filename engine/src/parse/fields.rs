@@ -71,13 +71,18 @@ pub(super) fn trait_(era: Era) -> &'static [&'static str] {
     }
 }
 
-/// A DNS-1123 label.
-pub(super) fn is_dns_label(name: &str) -> bool {
-    let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    (1..=63).contains(&name.len())
-        && name.chars().all(inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
+/// What a name is, for messages.
+pub(super) const NAME_RULE: &str = "lower-case letters and digits, `-` and `.` between them, at most 63";
+
+/// A DNS-1123 subdomain that may stand in a label: objects and labels are named by it.
+pub(super) fn is_name(name: &str) -> bool {
+    let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let label = |part: &str| {
+        part.starts_with(alphanumeric)
+            && part.ends_with(alphanumeric)
+            && part.chars().all(|c| alphanumeric(c) || c == '-')
+    };
+    name.len() <= 63 && name.split('.').all(label)
 }
 
 static NO_FIELDS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);

@@ -9,8 +9,8 @@ use super::patch::{self, Tree};
 use super::processing::Request;
 use super::templates::Compiled;
 use super::{
-    Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, helm, kube, labels,
-    terraform,
+    Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, env, helm, joined, kube,
+    labels, terraform,
 };
 use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -114,7 +114,10 @@ pub(super) fn render(
         Outcome::Drafts(drafts) => {
             let revision = if inputs.unnamed_revision { "" } else { plan.identity().name() };
             let owner = labels::Owner { app, component, revision };
-            State::Ready(drafts.into_iter().filter_map(|draft| finish(draft, &owner, found)).collect())
+            let finished = drafts.into_iter().filter_map(|draft| finish(draft, &owner, found));
+            let mut objects = joined::join(finished.collect());
+            env::settle(&mut objects, &owner, found);
+            State::Ready(objects)
         }
         Outcome::Pending(missing) => State::Pending(missing),
         Outcome::Failed => State::Ready(Vec::new()),

@@ -58,6 +58,12 @@ impl Template {
                 })
                 .collect::<Diagnostics>()
         })?;
+        // Nobody reads that text again, so nobody would see which of both holds.
+        if let Some(twice) = documents.iter().flat_map(manifest::Document::warnings).next() {
+            let message = format!("the template made text in which {}", twice.message);
+            let place = DefinitionPlace { definition: self.definition.clone(), line: 0, column: 0 };
+            return Err(Diagnostic::error(Code::Template, message).definition(place).into());
+        }
         Ok(documents.into_iter().map(manifest::Document::into_value).collect())
     }
 }

@@ -36,14 +36,34 @@ fn quoted_texts_may_go_on_no_further_in_than_their_field() {
     assert_eq!(documents[0].value(), &json!({"m": {"a": {"one": "first second third\nfourth", "two": 2}}}));
     assert_eq!(documents[0].places().value("m.a.two").unwrap().to_string(), "m.yaml:8:10");
     assert_eq!(documents[1].value(), &json!({"b": "x y"}));
-    // Lines that follow each other without end are not mended without end.
-    let many = format!("a: \"x\n{}\"\n", "y\n".repeat(1000));
+    // However many there are, and however deep.
+    let texts: String =
+        (0..100).map(|number| format!("- deep:\n    t{number}: \"one\n  two\nthree\"\n")).collect();
+    let read = manifest::read("m.yaml", &texts).unwrap();
+    assert_eq!(read.as_slice()[0].value()[99], json!({"deep": {"t99": "one two three"}}));
+    // But not without end: what is read again and again is counted.
+    let many = format!("a: \"x\n{}\"\nb: \"{}\"\n", "y\n".repeat(100), "z".repeat(1 << 20));
     assert!(manifest::read("m.yaml", &many).unwrap_err().to_string().contains("m.yaml:"));
 }
 
 #[test]
+fn of_a_field_written_twice_the_last_one_holds_with_a_warning() {
+    let text = "kind: List\napiVersion: v1\nitems:\n- kind: X\n  metadata: {name: n}\n  a: {b: 1}\n  a:\n    b: 2\n";
+    let documents = manifest::read("m.yaml", text).unwrap();
+    let document = &documents.as_slice()[0];
+    assert_eq!(document.value()["a"], json!({"b": 2}));
+    assert_eq!(document.places().value("a.b").unwrap().to_string(), "m.yaml:8:8");
+    let warnings: Vec<String> = document.warnings().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        ["m.yaml:7:3: warning: field \"a\" is written twice in one mapping; the last one holds\n  \
+          help: the other one is at m.yaml:6:3"]
+    );
+}
+
+#[test]
 fn every_syntax_error_is_told_with_its_place() {
-    let errors = manifest::read("m.yaml", "a: [1\n---\nb: 1\nb: 2\n---\nc: \"x\n").unwrap_err();
+    let errors = manifest::read("m.yaml", "a: [1\n---\nb: 1\n- 2\n---\nc: \"x\n").unwrap_err();
     let places: Vec<String> =
         errors.iter().map(|error| error.manifest.clone().unwrap().to_string()).collect();
     assert!(errors.len() >= 2, "{errors}");

@@ -20,6 +20,8 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
             return Failure::all(failures).map_or(Ok(()), Err);
         }
     };
+    input::tell_doubts(&documents, screen);
+    input::tell_doubts(&definitions, screen);
     if let Some(stranger) = definitions.iter().find(|document| !offline::is_definition(document)) {
         let place =
             stranger.places().value("kind").map_or_else(|| stranger.title(), |place| place.to_string());

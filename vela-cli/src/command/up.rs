@@ -15,6 +15,7 @@ use crate::{crd, input, offline, order, tree};
 pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()> {
     let mut documents = input::read(&args.files)?;
     order::sort(&mut documents);
+    input::tell_doubts(&documents, screen);
     block_on(async {
         let session = Session::open(global, Purpose::Change, screen).await?;
         let outcome = up(&session.cluster, &documents, args, screen).await;
