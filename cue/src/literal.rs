@@ -106,7 +106,22 @@ pub fn unquote(text: &str) -> Result<(QuoteKind, Vec<u8>), LiteralError> {
     Ok((quotes.kind, parts.pop().unwrap_or_default()))
 }
 
-/// The values of all segments of a literal.
+/// Whether the closing quotes stand on a line of their own, which the newest release asks of multi-line literals.
+pub fn check_closing(quotes: Quotes, segments: &[&str]) -> Result<(), LiteralError> {
+    let closing = segments.last().copied().unwrap_or_default();
+    let content = closing.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
+    match quotes.multiline && !content.ends_with('\n') {
+        true => fail(
+            segments.len().saturating_sub(1),
+            content.len(),
+            "expected a newline before the closing quotes of a multi-line string",
+        ),
+        false => Ok(()),
+    }
+}
+
+/// The values of all segments of a literal. Quotes that close behind text are read as older releases read them; see
+/// [`check_closing`].
 pub fn unquote_segments(quotes: Quotes, segments: &[&str]) -> Result<Vec<Vec<u8>>, LiteralError> {
     let last = segments.len().saturating_sub(1);
     let mut indent = "";
@@ -118,17 +133,13 @@ pub fn unquote_segments(quotes: Quotes, segments: &[&str]) -> Result<Vec<Vec<u8>
         }
         let closing = segments.last().copied().unwrap_or_default();
         let content = closing.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
-        if !content.ends_with('\n') {
-            return fail(
-                last,
-                content.len(),
-                "expected a newline before the closing quotes of a multi-line string",
-            );
-        }
         indent = &closing[content.len()..];
-        end = content.len() - 1;
-        if content[..end].ends_with('\r') {
-            end -= 1;
+        // Closed behind text, as older releases read it, the last line belongs to the value as it is.
+        if content.ends_with('\n') {
+            end = content.len() - 1;
+            if content[..end].ends_with('\r') {
+                end -= 1;
+            }
         }
     }
     let mut values = Vec::with_capacity(segments.len());
@@ -614,6 +625,9 @@ mod tests {
         ] {
             assert!(unquote(text).is_err(), "{text}");
         }
+        // Closed behind text, the last line and all indentation belong to the value.
+        assert_eq!(unquote("\"\"\"\n\tx {\n\t}\"\"\"").map(|u| u.1), Ok(b"\tx {\n\t}".to_vec()));
+        assert!(unquote("\"\"\"\n\ty  \"\"\"").is_err());
     }
 
     #[test]

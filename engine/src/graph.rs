@@ -107,10 +107,12 @@ impl Graph {
             .map(|index| health::component(self, index, observed, templates).healthy)
             .collect();
         let nodes = self.rendered.plan().nodes();
+        let failing = self.rendered.plan().failing();
         self.waves
             .iter()
             .flatten()
             .copied()
+            .filter(|index| failing.is_none_or(|failing| !failing.blocked.contains(index)))
             .filter(|index| self.pending(*index).is_empty())
             .filter(|index| {
                 nodes[*index].waits_for.iter().all(|earlier| healthy.get(*earlier) == Some(&true))

@@ -1,6 +1,7 @@
 //! (Application, Snapshot) → AppFile with every type resolved, or all diagnostics at once; may not render.
 
 mod fields;
+mod not_built_in;
 mod references;
 mod scopes;
 mod user_config;
@@ -442,7 +443,8 @@ impl<'a> Parser<'a> {
         if found.is_none() {
             // A type may have a definition of either kind, or of both.
             let known: BTreeSet<&str> = kinds.iter().flat_map(|kind| self.snapshot.names(*kind)).collect();
-            let hint = nearest::advice(type_, "component types", known.iter().copied());
+            let hint = not_built_in::advice(type_)
+                .or_else(|| nearest::advice(type_, "component types", known.iter().copied()));
             self.error(
                 Code::UnknownDefinition,
                 &format!("{path}.type"),

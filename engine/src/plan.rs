@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use crate::definition::Language;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::nearest;
 use crate::parse::{AppFile, Component, Workflow};
 use crate::revision::{Identity, Revision};
 
@@ -21,6 +22,17 @@ pub struct Plan {
     revision: Revision,
     nodes: Vec<Node>,
     warnings: Diagnostics,
+    failing: Option<Failing>,
+}
+
+/// A step that cannot succeed: it names a component that is not there. As upstream, the application is taken, and its
+/// workflow fails at that step.
+#[derive(Debug, Clone)]
+pub struct Failing {
+    /// Why it fails.
+    pub message: String,
+    /// Components that only later steps apply.
+    pub blocked: BTreeSet<usize>,
 }
 
 /// One component in the plan.
@@ -57,6 +69,11 @@ impl Plan {
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
+
+    /// The first step that cannot succeed.
+    pub fn failing(&self) -> Option<&Failing> {
+        self.failing.as_ref()
+    }
 }
 
 /// Plans the default workflow: every component as soon as those it waits for are healthy.
@@ -73,7 +90,7 @@ pub fn preview(revision: Revision) -> Result<Plan, Diagnostics> {
 pub(crate) fn without_order(revision: Revision) -> Plan {
     let count = revision.app_file().components().len();
     let nodes = (0..count).map(|component| Node { component, waits_for: BTreeSet::new() }).collect();
-    Plan { revision, nodes, warnings: Diagnostics::new() }
+    Plan { revision, nodes, warnings: Diagnostics::new(), failing: None }
 }
 
 fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Result<Plan, Diagnostics> {
@@ -119,9 +136,8 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
         .enumerate()
         .map(|(component, _)| Node { component, waits_for: edges(&app, component) })
         .collect();
-    if let Some(workflow) = app.workflow() {
-        steps(&app, workflow, &mut nodes, not_supported, &mut found);
-    }
+    let failing =
+        app.workflow().and_then(|workflow| steps(&app, workflow, &mut nodes, not_supported, &mut found));
     if let Some(circle) = circle(&nodes) {
         let names: Vec<&str> = circle.iter().map(|index| app.components()[*index].name.as_str()).collect();
         let first = &app.components()[circle[0]];
@@ -131,7 +147,7 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
         );
     }
     let ((), warnings) = found.or(())?;
-    Ok(Plan { revision, nodes, warnings })
+    Ok(Plan { revision, nodes, warnings, failing })
 }
 
 /// Templates that want the content of a Secret beside the parameters cannot have it yet.
@@ -169,21 +185,30 @@ fn edges(app: &AppFile, index: usize) -> BTreeSet<usize> {
     named.chain(given).collect()
 }
 
-/// Steps that only apply components become edges; any other step is not supported yet.
+/// Steps that only apply components become edges; any other step is not supported yet. Gives the first that must fail.
 fn steps(
     app: &AppFile,
     workflow: &Workflow,
     nodes: &mut [Node],
     not_supported: fn(Code, String) -> Diagnostic,
     found: &mut Diagnostics,
-) {
+) -> Option<Failing> {
     let components = app.components();
     let mut applied: Vec<Option<usize>> = Vec::new();
+    let mut failing: Option<(Failing, BTreeSet<&str>)> = None;
     for step in &workflow.steps {
         let name = step.properties.get("component").and_then(Json::as_str).unwrap_or("");
         let node = components.iter().position(|component| component.name == name);
         match (step.type_.as_str(), node) {
             ("apply-component", Some(node)) => {
+                if let Some((failing, names)) = &mut failing {
+                    let is_later = workflow.mode != "DAG"
+                        || step.depends_on.iter().any(|name| names.contains(name.as_str()));
+                    if is_later && !applied.contains(&Some(node)) {
+                        failing.blocked.insert(node);
+                        names.insert(&step.name);
+                    }
+                }
                 let before = applied.iter().flatten().copied();
                 if workflow.mode == "DAG" {
                     let waited = step.depends_on.iter().filter_map(|name| {
@@ -201,7 +226,16 @@ fn steps(
                 let message =
                     format!("step {:?} applies component {name:?}, which does not exist", step.name);
                 let path = format!("{}.properties.component", step.path);
-                found.push(Diagnostic::error(Code::UnknownReference, message).at(app.document(), path));
+                let names = components.iter().map(|component| component.name.as_str());
+                let warning = Diagnostic::warning(
+                    Code::UnknownReference,
+                    format!("{message}: the workflow fails there"),
+                );
+                let hint = nearest::advice(name, "components", names);
+                found.push(warning.at(app.document(), path).hint_opt(hint));
+                failing.get_or_insert_with(|| {
+                    (Failing { message, blocked: BTreeSet::new() }, BTreeSet::from([step.name.as_str()]))
+                });
             }
             (type_, _) => {
                 let message = format!("workflow step type {type_:?} is not supported yet");
@@ -218,6 +252,7 @@ fn steps(
             found.push(not_supported(Code::NotSupported, message).at(app.document(), &component.path));
         }
     }
+    failing.map(|(failing, _)| failing)
 }
 
 /// Nodes that wait for each other in a circle: the first one again at the end.

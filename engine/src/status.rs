@@ -21,6 +21,8 @@ pub enum Phase {
     Rendering,
     /// Objects are being applied, or are not healthy for the first time.
     RunningWorkflow,
+    /// A step of its workflow cannot succeed.
+    WorkflowFailed,
     /// A rollout replaces the former revision.
     RollingOut,
     /// Everything is applied and healthy.
@@ -37,6 +39,7 @@ impl Phase {
         match self {
             Self::Rendering => "rendering",
             Self::RunningWorkflow => "runningWorkflow",
+            Self::WorkflowFailed => "workflowFailed",
             Self::RollingOut => "rollingOut",
             Self::Running => "running",
             Self::Unhealthy => "unhealthy",
@@ -435,28 +438,32 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
     let application = graph.app_file().document();
     let services: Vec<Service> =
         (0..graph.len()).map(|index| service(graph, index, observed, templates)).collect();
-    let healthy = services.iter().all(|service| service.health.healthy);
+    let failing = graph.rendered().plan().failing();
+    let healthy = services.iter().all(|service| service.health.healthy) && failing.is_none();
     let identity = graph.identity();
     let was_finished =
         application.value().get("status").and_then(|status| status.get("workflow")).is_some_and(|old| {
             old.get("finished") == Some(&Json::Bool(true))
                 && old.get("appRevision").and_then(Json::as_str) == Some(identity.name())
         });
-    let finished = healthy || was_finished;
+    let finished = healthy || (was_finished && failing.is_none());
     let phase = match (healthy, was_finished) {
         (true, _) => Phase::Running,
+        (false, _) if failing.is_some() => Phase::WorkflowFailed,
         (false, true) => Phase::Unhealthy,
         (false, false) => Phase::RunningWorkflow,
     };
     let mut conditions: Vec<Condition> =
         ConditionType::ORDER[..4].iter().copied().map(Condition::good).collect();
-    let waiting: Vec<String> = services
+    let unhealthy = services
         .iter()
         .filter(|service| !service.health.healthy)
-        .map(|service| format!("{}: {}", service.name, service.health.reason()))
-        .collect();
+        .map(|service| format!("{}: {}", service.name, service.health.reason()));
+    // What fails is told first: the rest only waits for it.
+    let waiting: Vec<String> =
+        failing.iter().map(|failing| failing.message.clone()).chain(unhealthy).collect();
     let errors = graph.objects().any(|object| observed.error(&object.key()).is_some());
-    conditions.push(match (finished, errors) {
+    conditions.push(match (finished, errors || failing.is_some()) {
         (true, _) => Condition::good(ConditionType::Workflow),
         (false, true) => Condition::bad(ConditionType::Workflow, "ReconcileError", waiting.join("; ")),
         (false, false) => Condition::bad(ConditionType::Workflow, "Creating", waiting.join("; ")),

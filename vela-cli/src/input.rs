@@ -119,7 +119,29 @@ fn read_file(path: &Path) -> Result<Vec<Document>> {
     if path.extension().is_some_and(|end| end == "cue") {
         return Ok(vec![Document::from_object(definition::cue_file::read(&name, &text)?)]);
     }
-    Ok(manifest::read(&name, &text)?.into_iter().collect())
+    let documents: Vec<Document> = manifest::read(&name, &text)?.into_iter().collect();
+    match documents.iter().find(|document| is_appfile(document)) {
+        Some(appfile) => Err(not_an_object(&name, appfile).into()),
+        None => Ok(documents),
+    }
+}
+
+/// The file that KubeVela's command took in its first releases: no object, but a name and services.
+fn is_appfile(document: &Document) -> bool {
+    let has = |field: &str| document.value().get(field).is_some();
+    document.value()["services"].is_object() && !has("kind") && !has("apiVersion")
+}
+
+fn not_an_object(name: &str, appfile: &Document) -> Error {
+    let place = appfile.places().key("services").map_or_else(|| name.to_owned(), |place| place.to_string());
+    let called = appfile.value()["name"].as_str().unwrap_or("NAME");
+    Error::user(format!("{place}: this is an Appfile (a name and services), not an object; Appfiles are not supported")).hint(
+        format!(
+            "write it as an Application: apiVersion core.oam.dev/v1beta1, kind Application, metadata.name {called}, and under \
+             spec.components one entry for each of the services, with its name, its type (webservice where none is written) and \
+             everything else under properties; what `vela show traits` lists, such as scaler, goes under the component's traits"
+        ),
+    )
 }
 
 fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {

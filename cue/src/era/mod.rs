@@ -7,6 +7,7 @@
 //! * `+` joins lists and `*` repeats them (refused since 0.11; now `list.Concat` and `list.Repeat`);
 //! * `div`, `mod`, `quo` and `rem` between their operands (now functions of two arguments);
 //! * bounds that leave a single number, `>=1 & <=1`, are that number;
+//! * a multi-line string may be closed behind text, `}"""`: then the last line and all indentation belong to it;
 //! * a guard `{if x < 1 {_|_}}` beside the type of a scalar field `x` is the bound `>=1`.
 //!
 //! Two faults of 0.2 are not brought back: a guard that still sees the default of a field which another guard sets, and

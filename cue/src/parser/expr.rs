@@ -219,12 +219,29 @@ impl Parser<'_> {
     }
 
     fn check_quoted(&mut self, text: &str, span: Span) {
-        if let Err(error) = literal::unquote(text)
-            && !error.is_unpaired_surrogate()
-        {
+        let error = match literal::unquote(text) {
+            Err(error) => error,
+            Ok(_) => match self.check_closing(text) {
+                Ok(()) => return,
+                Err(error) => error,
+            },
+        };
+        if !error.is_unpaired_surrogate() {
             let at = (span.start + error.offset as u32).min(span.end);
             self.error_at(error.message, Span { start: at, ..span });
         }
+    }
+
+    /// Older releases also read a multi-line literal that is closed behind text.
+    fn check_closing(&self, text: &str) -> Result<(), literal::LiteralError> {
+        let Some((quotes, start)) = literal::Quotes::opening(text).filter(|_| !self.era.is_old()) else {
+            return Ok(());
+        };
+        let body = text.get(start..text.len().saturating_sub(quotes.closing().len())).unwrap_or_default();
+        literal::check_closing(quotes, &[body]).map_err(|mut error| {
+            error.offset += start;
+            error
+        })
     }
 
     fn operand(&mut self) -> Result<Expr, Mistake> {
@@ -342,7 +359,12 @@ impl Parser<'_> {
                         })
                         .collect();
                     let segments: Vec<&str> = texts.iter().map(|t| t.1).collect();
-                    if let Err(error) = literal::unquote_segments(quotes, &segments)
+                    let read = literal::unquote_segments(quotes, &segments).map(drop);
+                    let closed = || match self.era.is_old() {
+                        true => Ok(()),
+                        false => literal::check_closing(quotes, &segments),
+                    };
+                    if let Err(error) = read.and_then(|()| closed())
                         && !error.is_unpaired_surrogate()
                     {
                         let base = texts.get(error.segment).map_or(start, |t| t.0);

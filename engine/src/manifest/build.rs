@@ -191,7 +191,8 @@ impl<'a> Builder<'a> {
         let message = format!("field {name:?} is written twice in one mapping; the last one holds");
         let mut warning = at(self.file, place, Code::DuplicateName, message);
         warning.severity = Severity::Warning;
-        self.warnings.push(warning.hint(format!("the other one is at {}:{}:{}", self.file, first.0, first.1)));
+        self.warnings
+            .push(warning.hint(format!("the other one is at {}:{}:{}", self.file, first.0, first.1)));
     }
 
     fn forget_document(&mut self) {

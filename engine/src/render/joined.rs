@@ -59,7 +59,8 @@ fn both(earlier: &Json, later: &Json) -> Option<Json> {
         }
     }
     object["spec"] = Json::Object(joined);
-    let annotations = |object: &Json| object.pointer("/metadata/annotations").and_then(Json::as_object).cloned();
+    let annotations =
+        |object: &Json| object.pointer("/metadata/annotations").and_then(Json::as_object).cloned();
     for (name, value) in annotations(later).unwrap_or(nothing) {
         match object.pointer(&format!("/metadata/annotations/{}", pointer(&name))) {
             None => object["metadata"]["annotations"][name] = value,

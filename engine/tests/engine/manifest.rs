@@ -48,7 +48,8 @@ fn quoted_texts_may_go_on_no_further_in_than_their_field() {
 
 #[test]
 fn of_a_field_written_twice_the_last_one_holds_with_a_warning() {
-    let text = "kind: List\napiVersion: v1\nitems:\n- kind: X\n  metadata: {name: n}\n  a: {b: 1}\n  a:\n    b: 2\n";
+    let text =
+        "kind: List\napiVersion: v1\nitems:\n- kind: X\n  metadata: {name: n}\n  a: {b: 1}\n  a:\n    b: 2\n";
     let documents = manifest::read("m.yaml", text).unwrap();
     let document = &documents.as_slice()[0];
     assert_eq!(document.value()["a"], json!({"b": 2}));

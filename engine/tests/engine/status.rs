@@ -118,6 +118,38 @@ fn phases_follow_what_is_seen_and_nothing_changes_when_nothing_changed() {
 }
 
 #[test]
+fn a_step_for_a_missing_component_fails_the_workflow_there() {
+    let templates = Templates::new();
+    let steps = "  workflow:\n    steps:\n    \
+        - {name: one, type: apply-component, properties: {component: back}}\n    \
+        - {name: two, type: apply-component, properties: {component: bakc}}\n    \
+        - {name: three, type: apply-component, properties: {component: front}}\n";
+    let text = APP.replace(", dependsOn: [back]", "") + steps;
+    let application = manifest::read("app.yaml", &text).unwrap().as_slice()[0].clone();
+    // It enters with a warning, as upstream lets it enter.
+    let graph = lap(&application, &templates).unwrap();
+    let warnings: Vec<String> = graph.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].contains("\"bakc\", which does not exist") && warnings[0].contains("\"back\""),
+        "{warnings:?}"
+    );
+    // What comes before the step is applied, what comes after it is not.
+    let mut observed = Observed::new();
+    observed.insert(live(&graph.objects_of(1)[0].object));
+    assert_eq!(graph.due(&observed, &templates), [1]);
+    let failed = status::status(&graph, &observed, &templates);
+    let told = failed.to_json(None, "2026-01-01T00:00:00Z");
+    assert_eq!(
+        (told["status"].as_str(), told["workflow"]["finished"].as_bool()),
+        (Some("workflowFailed"), Some(false))
+    );
+    let workflow =
+        told["conditions"].as_array().unwrap().iter().find(|one| one["type"] == "Workflow").unwrap();
+    assert!(workflow["message"].as_str().unwrap().starts_with("step \"two\""), "{workflow}");
+}
+
+#[test]
 fn details_are_shown_and_serve_policy_and_message() {
     let mut definition = manifest::read("d", DEFINITIONS).unwrap().as_slice()[0].value().clone();
     definition["spec"]["status"] = json!({

@@ -68,6 +68,43 @@ fn what_is_written_and_would_come_to_nothing_is_refused_unless_told_otherwise() 
 }
 
 #[test]
+fn an_appfile_is_told_to_be_one_and_what_to_write() {
+    let person = Person::new();
+    let file =
+        person.write("vela.yaml", "name: testapp\nservices:\n  web:\n    image: nginx\n    port: 80\n");
+    for words in [&["up", "-f", &file][..], &["dry-run", "--offline", "-f", &file][..]] {
+        person
+            .types(words)
+            .fails(1, &["vela.yaml:2:1", "Appfile", "metadata.name testapp", "spec.components"]);
+    }
+}
+
+#[test]
+fn a_type_that_is_only_upstream_built_in_says_what_to_do() {
+    let person = Person::new();
+    let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  \
+        - {name: one, type: ref-objects, properties: {objects: []}}\n";
+    let file = person.write("app.yaml", application);
+    person
+        .types(&["dry-run", "--offline", "-f", &file])
+        .fails(1, &["app.yaml:6:23", "ref-objects", "k8s-objects", "not supported"]);
+}
+
+#[test]
+fn a_field_written_twice_is_told_with_both_places_and_the_last_one_holds() {
+    let person = Person::new();
+    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: one\n  a: two\n";
+    let application = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  \
+        - name: one\n    type: webservice\n    properties:\n      image: one\n      image: two\n";
+    let (config, file) = (person.write("config.yaml", config), person.write("app.yaml", application));
+    let said = person.types(&["dry-run", "--offline", "-f", &file, "-f", &config]).ok();
+    for part in ["app.yaml:10:7", "app.yaml:9:7", "config.yaml:6:3", "config.yaml:5:3"] {
+        assert!(said.err.contains(part), "{part}: {said:?}");
+    }
+    assert!(said.out.contains("image: two"), "{said:?}");
+}
+
+#[test]
 fn one_object_described_twice() {
     let person = Person::new();
     let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";

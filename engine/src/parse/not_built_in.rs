@@ -1,0 +1,30 @@
+//! Component types of upstream that are not built in → what to write instead.
+
+/// Types that upstream's documentation uses as if they were always there.
+const INSTEAD: &[(&str, &str)] = &[
+    (
+        "ref-objects",
+        "referring to objects that are in the cluster already is not supported; write the objects themselves in a component of \
+         type \"k8s-objects\" (properties.objects), or leave them out: what is in the cluster stays there",
+    ),
+    (
+        "helm",
+        "it is a definition of upstream's addon fluxcd; give a ComponentDefinition with `schematic.helm`, or the objects of the \
+         chart in a component of type \"k8s-objects\"",
+    ),
+    (
+        "helmchart",
+        "charts are not rendered here; give a ComponentDefinition with `schematic.helm`, or the objects of the chart in a \
+         component of type \"k8s-objects\"",
+    ),
+    (
+        "kustomize",
+        "it is a definition of upstream's addon fluxcd; write what `kustomize build` prints in a component of type \"k8s-objects\"",
+    ),
+];
+
+/// What to do instead of using a component type of upstream that nobody defined here.
+pub(super) fn advice(type_: &str) -> Option<String> {
+    let found = INSTEAD.iter().find(|(name, _)| *name == type_);
+    found.map(|(_, instead)| (*instead).to_owned())
+}
