@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use vela_core::options::{ApplyOnce, Capability, Generations, Hook, Reach};
+use vela_core::options::{ApplyOnce, Bounds, Capability, Generations, Hook, Reach};
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
 
 use values::{Listen, boolean, duration};
@@ -128,6 +128,14 @@ struct BehaviourArgs {
     #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", value_name = "BOOL")]
     allow_loopback_requests: bool,
+    /// Let applications make objects outside their own namespace and such of the whole cluster, as releases of KubeVela do.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    allow_cross_namespace: bool,
+    /// Let applications make roles, webhook configurations, kinds and ServiceAccount tokens, as releases of KubeVela do.
+    #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", value_name = "BOOL")]
+    allow_granting_rights: bool,
     /// Standard controllers that do not run: all, or some of metrics,podspecworkload,route,autoscale.
     #[arg(long, default_value = "", value_name = "LIST")]
     disable_caps: String,
@@ -242,6 +250,10 @@ impl BehaviourArgs {
             first_namespace: Some(self.definition_namespace.clone()).filter(|name| !name.is_empty()),
             generations,
             authenticate_application,
+            bounds: Bounds {
+                own_namespace: !self.allow_cross_namespace,
+                no_rights: !self.allow_granting_rights,
+            },
             reach: if self.allow_loopback_requests { Reach::ServicesAndLoopback } else { Reach::Services },
         })
     }

@@ -21,6 +21,7 @@ pub mod options;
 mod order;
 mod outbound;
 mod prune;
+mod reach;
 mod rollout;
 mod standard;
 mod status;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
+pub use vela_engine::Bounds;
 pub use vela_engine::application_configuration::ApplyOnce;
 pub use vela_runtime::outside::Reach;
 
@@ -60,6 +61,8 @@ pub struct Options {
     pub authenticate_application: bool,
     /// Which addresses may be asked because a URL in an object of a user says so.
     pub reach: Reach,
+    /// How far applications reach that act for nobody.
+    pub bounds: Bounds,
 }
 
 impl Default for Options {
@@ -80,11 +83,17 @@ impl Default for Options {
             generations: Generations::default(),
             authenticate_application: false,
             reach: Reach::Services,
+            bounds: Bounds::SAFE,
         }
     }
 }
 
 impl Options {
+    /// How far applications may reach: where they act for authors, the authors' rights decide.
+    pub fn bounds(&self) -> Bounds {
+        if self.authenticate_application { Bounds::NONE } else { self.bounds }
+    }
+
     /// True when the standard controller of this capability runs.
     pub fn enabled(&self, capability: Capability) -> bool {
         !self.disabled.contains(&capability)

@@ -278,6 +278,8 @@ impl Controller {
             .arg(&self.kubeconfig)
             // Several runs may share this machine, and nobody asks the endpoints. Hooks of scenarios are on this machine.
             .args(["--metrics-addr=0", "--health-addr=0", "--allow-loopback-requests"])
+            // As the sandbox, and as releases of KubeVela, whose stories are told here.
+            .args(["--allow-cross-namespace", "--allow-granting-rights"])
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()?;

@@ -10,6 +10,7 @@ use crate::diagnostic::{Code, Diagnostics};
 use crate::graph::Graph;
 use crate::observed::{ObjectKey, Observed};
 use crate::render::{Role, Templates};
+use crate::secrets;
 
 /// Healthy or not, and what to tell people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -103,7 +104,7 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
     let mut outputs = Map::new();
     let mut output = None;
     for object in objects {
-        let live = observed.object(&object.key()).cloned();
+        let live = observed.object(&object.key()).map(secrets::shown_to_templates);
         match &object.role {
             Role::Workload => output = live,
             Role::Auxiliary { resource } | Role::Trait { resource, .. } => {

@@ -29,6 +29,7 @@
 //! `Rendered` and `Graph` as pending with what it waits for.
 
 pub mod application_configuration;
+pub mod bounds;
 pub mod check;
 pub mod containerized_workload;
 pub mod definition;
@@ -57,6 +58,7 @@ pub mod status;
 pub mod steps;
 pub mod successor;
 
+pub use bounds::Bounds;
 pub use check::check;
 pub use definition::{Definition, DefinitionKind};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};

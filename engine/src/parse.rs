@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 use vela_crds::annotations;
 
+use crate::bounds::Bounds;
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
@@ -64,6 +65,7 @@ pub struct AppFile {
     policies: Vec<Policy>,
     workflow: Option<Workflow>,
     cluster_version: ClusterVersion,
+    bounds: Bounds,
     warnings: Diagnostics,
 }
 
@@ -207,6 +209,11 @@ impl AppFile {
         &self.cluster_version
     }
 
+    /// How far its objects may reach.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
     /// What is doubtful.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
@@ -288,6 +295,7 @@ pub(crate) fn resolve(
         policies,
         workflow,
         cluster_version: snapshot.cluster_version().clone(),
+        bounds: snapshot.bounds(),
         warnings: found.iter().filter(|finding| !finding.is_error()).cloned().collect(),
     };
     Ok((app_file, found))

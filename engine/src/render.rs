@@ -190,6 +190,7 @@ pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Ren
         components.push(component::render(plan, node.component, templates, inputs, &mut found));
     }
     collisions(plan.app_file(), &components, &mut found);
+    out_of_bounds(plan.app_file(), &components, &mut found);
     let (components, warnings) = found.or(components)?;
     Ok(Rendered { plan: plan.clone(), components, warnings })
 }
@@ -215,6 +216,17 @@ fn collisions(app: &AppFile, components: &[RenderedComponent], found: &mut Diagn
             } else {
                 seen.insert(key, maker);
             }
+        }
+    }
+}
+
+/// Objects that nobody allowed this application to make.
+fn out_of_bounds(app: &AppFile, components: &[RenderedComponent], found: &mut Diagnostics) {
+    for component in components {
+        let State::Ready(objects) = &component.state else { continue };
+        for object in objects {
+            let (path, _) = maker(app, component.index, &object.role);
+            app.bounds().judge(&object.object, app.namespace(), (app.document(), &path), found);
         }
     }
 }

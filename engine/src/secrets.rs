@@ -20,6 +20,11 @@ const BYTES_AT_LEAST: usize = 5;
 const LINE_BYTES_AT_LEAST: usize = 8;
 /// So much of the beginning of a text is hidden where a message cuts it off.
 const BEGINNING_BYTES: usize = 8;
+/// So many letters and digits of a long text are hidden wherever they follow each other, whatever stands between them: a
+/// template may cut a value to pieces and join them by something else.
+const PIECE_CHARS: usize = 16;
+/// Pieces remembered of one application; a longer text than these cover is hidden as a whole, in lines and where it is cut.
+const PIECES_AT_MOST: usize = 1 << 17;
 /// Texts remembered of one application: more come from a mistake, and each is looked for in every message.
 const TEXTS_AT_MOST: usize = 4096;
 /// Documents are nested deeper only to do harm, and are refused elsewhere.
@@ -46,6 +51,8 @@ const CONFIDENTIAL: &[&str] = &[
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
     texts: BTreeSet<String>,
+    /// Hashes of every [`PIECE_CHARS`] letters and digits that follow each other in a text.
+    pieces: BTreeSet<u64>,
 }
 
 impl Secrets {
@@ -57,6 +64,7 @@ impl Secrets {
     /// Remember everything that another one knows.
     pub fn extend(&mut self, other: &Self) {
         self.texts.extend(other.texts.iter().cloned());
+        self.pieces.extend(other.pieces.iter().copied());
     }
 
     /// The message without them.
@@ -81,12 +89,36 @@ impl Secrets {
                 }
             }
         }
+        self.hide_pieces(&mut hidden);
         hidden
+    }
+
+    /// Hides what stands in pieces, or with something between its characters.
+    fn hide_pieces(&self, message: &mut Cow<'_, str>) {
+        if self.pieces.is_empty() {
+            return;
+        }
+        let plain: Vec<(usize, char)> = message.char_indices().filter(|(_, c)| c.is_alphanumeric()).collect();
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for window in plain.windows(PIECE_CHARS) {
+            if !self.pieces.contains(&hash(window.iter().map(|(_, c)| *c))) {
+                continue;
+            }
+            let [(from, _), .., (last, c)] = window else { continue };
+            let to = last + c.len_utf8();
+            match ranges.last_mut() {
+                Some((_, end)) if *from <= *end => *end = to,
+                _ => ranges.push((*from, to)),
+            }
+        }
+        for (from, to) in ranges.into_iter().rev() {
+            message.to_mut().replace_range(from..to, HIDDEN);
+        }
     }
 
     /// The same for every text of a value.
     pub fn hide_in(&self, value: &mut Value) {
-        if self.texts.is_empty() {
+        if self.texts.is_empty() && self.pieces.is_empty() {
             return;
         }
         match value {
@@ -167,6 +199,13 @@ impl Secrets {
 
     /// Remember a text, its lines, and both as messages quote them.
     fn text(&mut self, text: &str) {
+        let plain: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
+        for piece in plain.windows(PIECE_CHARS) {
+            if self.pieces.len() >= PIECES_AT_MOST {
+                break;
+            }
+            self.pieces.insert(hash(piece.iter().copied()));
+        }
         let trimmed = text.trim();
         let lines = trimmed.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES_AT_LEAST);
         for part in [text, trimmed].into_iter().chain(lines) {
@@ -179,6 +218,34 @@ impl Secrets {
             }
         }
     }
+}
+
+/// A hash that is the same in every process: what is hidden must not depend on the run.
+fn hash(chars: impl Iterator<Item = char>) -> u64 {
+    // FNV-1a.
+    chars.fold(0xcbf2_9ce4_8422_2325, |hash, c| {
+        (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The object as templates of a status see it: of a Secret they know which keys it has, and no value. A status is read by
+/// people who may not read Secrets, and a template can turn a value into anything.
+pub(crate) fn shown_to_templates(object: &Value) -> Value {
+    let mut object = object.clone();
+    if object.get("kind").and_then(Value::as_str) != Some("Secret") {
+        return object;
+    }
+    for (field, shown) in [("data", STANDARD.encode(HIDDEN)), ("stringData", HIDDEN.to_owned())] {
+        for (_, value) in object.get_mut(field).and_then(Value::as_object_mut).into_iter().flatten() {
+            *value = Value::String(shown.clone());
+        }
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        // Copies of the object stand there.
+        metadata.remove("annotations");
+        metadata.remove("managedFields");
+    }
+    object
 }
 
 /// Does the name say that its text is confidential? `secretName` and `tokenRef` name something else.
@@ -259,6 +326,35 @@ mod tests {
         for shown in ["shown-token", "shown-name", "shown-env", "shown-too"] {
             assert_eq!(all.hide(shown), shown);
         }
+    }
+
+    #[test]
+    fn pieces_and_what_is_joined_anew_are_hidden() {
+        let token = "eyJhbGciOiJSUzI1NiIsImtpZCI6Ik5vdE9uZSJ9.eyJzdWIiOiJ2ZWxhLWNvcmUifQ";
+        let all = secrets(json!({"kind": "Secret", "stringData": {"token": token}}));
+        let apart: Vec<String> = token.chars().map(String::from).collect();
+        let (first, last) = token.split_at(30);
+        for said in [apart.join("_"), apart.join(" - "), format!("{first} and {last}"), first.to_owned()] {
+            let hidden = all.hide(&said);
+            assert!(hidden.contains(HIDDEN), "{said}: {hidden}");
+            assert!(!hidden.contains(&said[4..20]) && !hidden.contains("dWIiOiJ2ZWxh"), "{hidden}");
+        }
+        assert_eq!(
+            all.hide("Deployment shop/front is not there yet"),
+            "Deployment shop/front is not there yet"
+        );
+    }
+
+    #[test]
+    fn templates_of_a_status_see_no_value_of_a_secret() {
+        let secret = json!({"kind": "Secret", "metadata": {"name": "keys", "annotations": {"copy": "swordfish"}},
+            "data": {"a": "c3dvcmRmaXNo"}, "stringData": {"b": "swordfish"}, "type": "Opaque"});
+        let shown = shown_to_templates(&secret);
+        assert_eq!(shown["type"], "Opaque");
+        assert!(shown["data"]["a"].is_string() && shown["stringData"]["b"].is_string());
+        assert!(!shown.to_string().contains("swordfish") && !shown.to_string().contains("c3dv"), "{shown}");
+        let map = json!({"kind": "ConfigMap", "data": {"a": "b"}});
+        assert_eq!(shown_to_templates(&map), map);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
+use crate::bounds::Bounds;
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::Diagnostic;
 use crate::observed::ObjectKey;
@@ -73,12 +74,24 @@ pub struct Snapshot {
     registered: BTreeMap<(String, String), (String, String)>,
     not_served: BTreeSet<VersionKind>,
     cluster_version: ClusterVersion,
+    bounds: Bounds,
 }
 
 impl Snapshot {
     /// An empty world of a given version.
     pub fn new(cluster_version: ClusterVersion) -> Self {
         Self { cluster_version, ..Self::default() }
+    }
+
+    /// The same where applications reach so far and no further.
+    #[must_use]
+    pub fn within(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
+    }
+
+    /// How far applications may reach.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
     }
 
     /// Adds a definition; a later one replaces an earlier one of the same kind and name, so add the system

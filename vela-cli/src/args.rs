@@ -152,6 +152,12 @@ pub(crate) struct DryRun {
     #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) strict: bool,
+    /// Show what a vela-core with this flag makes: objects outside the application's namespace, too
+    #[arg(long)]
+    pub(crate) allow_cross_namespace: bool,
+    /// Show what a vela-core with this flag makes: roles, kinds, webhook configurations and tokens, too
+    #[arg(long)]
+    pub(crate) allow_granting_rights: bool,
     /// How to print the objects: yaml with comments on their origin, or a JSON list
     #[arg(long, short, value_enum, default_value = "yaml")]
     pub(crate) output: Format,

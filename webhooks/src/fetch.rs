@@ -14,7 +14,7 @@ use vela_engine::application_configuration;
 use vela_engine::definition::DefinitionKind;
 use vela_engine::parse::{self, References};
 use vela_engine::snapshot::Resource;
-use vela_engine::{ClusterVersion, Definition, Document, ObjectKey, Snapshot};
+use vela_engine::{Bounds, ClusterVersion, Definition, Document, ObjectKey, Snapshot};
 use vela_runtime::cache::Cache;
 use vela_runtime::{Discovery, discovery};
 
@@ -60,12 +60,25 @@ pub struct Reader {
     copies: Option<Copies>,
     discovery: Discovery,
     version: Arc<OnceLock<ClusterVersion>>,
+    bounds: Bounds,
 }
 
 impl Reader {
     /// A reader that has read nothing yet.
     pub fn new(client: Client) -> Self {
-        Self { discovery: Discovery::new(client.clone()), client, copies: None, version: Arc::default() }
+        Self {
+            discovery: Discovery::new(client.clone()),
+            client,
+            copies: None,
+            version: Arc::default(),
+            bounds: Bounds::NONE,
+        }
+    }
+
+    /// The same where applications reach so far and no further.
+    #[must_use]
+    pub fn within(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
     }
 
     /// The same, with definitions from the watches of a cache where they have them.
@@ -122,7 +135,7 @@ impl Reader {
     /// Everything of these references that the cluster has: of definitions the namespace's own before the system
     /// namespace's.
     pub async fn snapshot(&self, namespace: &str, references: &References) -> Result<Snapshot, FetchError> {
-        let mut snapshot = Snapshot::new(self.version().await?);
+        let mut snapshot = Snapshot::new(self.version().await?).within(self.bounds);
         let reads: Vec<_> = references
             .definitions
             .iter()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use kube::Client;
 use vela_engine::parse::References;
-use vela_engine::{DefinitionKind, Document, Snapshot, Templates};
+use vela_engine::{Bounds, DefinitionKind, Document, Snapshot, Templates};
 use vela_runtime::cache::Cache;
 use vela_runtime::webhook::Handler;
 pub use vela_runtime::webhook::Reply;
@@ -40,6 +40,16 @@ impl Webhooks {
     #[must_use]
     pub fn with_copies(self, cache: &Cache) -> Self {
         Self { copied: Some(self.reader.clone().with_copies(cache)), ..self }
+    }
+
+    /// The same where applications reach so far and no further.
+    #[must_use]
+    pub fn within(self, bounds: Bounds) -> Self {
+        Self {
+            reader: self.reader.within(bounds),
+            copied: self.copied.map(|copied| copied.within(bounds)),
+            ..self
+        }
     }
 
     /// The same for a server that answers about ServiceBindings and nothing else.

@@ -78,7 +78,7 @@ impl World {
 
     /// The snapshot for an object in this namespace. What is absent is left out: the pure phases say so in their words.
     pub(crate) async fn snapshot(&self, namespace: &str, references: &References) -> Result<Snapshot, Error> {
-        let mut snapshot = Snapshot::new(self.version().await?);
+        let mut snapshot = Snapshot::new(self.version().await?).within(self.context.options.bounds());
         for (kind, name) in &references.definitions {
             // The application's own namespace wins over the shared one.
             if let Some(object) = self.find(*kind, namespace, name) {

@@ -39,6 +39,7 @@ use crate::apart::apart;
 use crate::author::Acting;
 use crate::context::Context;
 use crate::prune::Quiet;
+use crate::reach;
 use crate::successors::{self, Unsucceeded};
 use apply::{Applied, Desired, Node, Piece};
 use fetch::{World, json as to_json};
@@ -251,6 +252,9 @@ impl Hands {
         let snapshot = self.snapshot(key, document, &acting, &mut heard.secrets).await?;
         let previous = self.revisions.previous(document, key);
         let graph = self.answered(key, document, &snapshot, &previous).await?;
+        reach::check(&self.context, &graph)
+            .await
+            .map_err(|refused| Stopped::wrong(ConditionType::Render, refused))?;
         heard.warnings.extend(graph.warnings().clone());
         graph.objects().for_each(|rendered| heard.secrets.add(&rendered.object));
         let held = self.hold(key, application).await;

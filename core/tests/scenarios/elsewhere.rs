@@ -33,7 +33,7 @@ fn component(name: &str, properties: &Value) -> Value {
 
 /// A world, another namespace of it, and the name of the role that belongs to this test alone.
 async fn worlds() -> (World, World, String) {
-    let world = World::new().await;
+    let world = World::unbounded().await;
     let elsewhere = World::in_namespace(&world, &format!("{}-elsewhere", world.namespace));
     let namespace =
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": elsewhere.namespace}});

@@ -16,7 +16,9 @@ const DEADLINE: Duration = Duration::from_secs(120);
 
 async fn world(concurrent_writes: usize) -> World {
     let mut world = World::without_controllers().await;
-    let options = Options { concurrent_writes, ..Options::default() };
+    // A namespace of its own is made below.
+    let bounds = options::Bounds { own_namespace: false, ..options::Bounds::SAFE };
+    let options = Options { concurrent_writes, bounds, ..Options::default() };
     world.start_as(Process { options, ..Process::default() });
     // So that discovery and watches of its kinds are there already.
     world.create(application("warm", &[web("warm", "nginx:1")])).await;

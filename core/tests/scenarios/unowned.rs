@@ -32,7 +32,7 @@ fn entries(other: &str, with_trait: bool) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_elsewhere_goes_with_its_configuration() {
-    let mut world = World::new().await;
+    let mut world = World::unbounded().await;
     let other = a_second_namespace(&world).await;
     let third = a_second_namespace(&other).await;
     let rights =
@@ -70,7 +70,7 @@ async fn what_is_elsewhere_goes_with_its_configuration() {
     // Deleted while nobody is there: the next start collects it.
     world.stop().await;
     world.delete(OAM, AC, "shop").await;
-    world.start();
+    world.start_unbounded();
     world.gone(OAM, AC, "shop").await;
     other.gone("v1", "ConfigMap", "words").await;
     world.gone(RBAC, "ClusterRole", &role(&world)).await;
@@ -79,7 +79,7 @@ async fn what_is_elsewhere_goes_with_its_configuration() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_configurations_do_not_share_an_object_elsewhere() {
-    let world = World::new().await;
+    let world = World::unbounded().await;
     let rights =
         json!({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": role(&world)}, "rules": []});
     world.create(component_of("rights", rights)).await;

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tower::Layer;
 use vela_apiserver::ApiServer;
-use vela_core::{Controllers, Process, Stop};
+use vela_core::options::Bounds;
+use vela_core::{Controllers, Options, Process, Stop};
 use vela_runtime::discovery::Discovery;
 use vela_runtime::fault::{Entry, Faults};
 use vela_runtime::metrics::Metrics;
@@ -56,6 +57,13 @@ impl World {
     pub(crate) async fn new() -> Self {
         let mut world = Self::without_controllers().await;
         world.start();
+        world
+    }
+
+    /// The same where applications may make everything everywhere, as in releases of KubeVela.
+    pub(crate) async fn unbounded() -> Self {
+        let mut world = Self::without_controllers().await;
+        world.start_unbounded();
         world
     }
 
@@ -147,6 +155,12 @@ impl World {
     pub(crate) fn start(&mut self) {
         assert!(self.running.is_none());
         self.start_as(Process::default());
+    }
+
+    /// The same where applications may make everything everywhere.
+    pub(crate) fn start_unbounded(&mut self) {
+        let options = Options { bounds: Bounds::NONE, ..Options::default() };
+        self.start_as(Process { options, ..Process::default() });
     }
 
     /// The same with an operator's choices.

@@ -93,12 +93,16 @@ pub fn memberships(component: &RenderedComponent) -> Vec<ScopeChange> {
         .collect()
 }
 
-/// Checks that no object is wanted twice.
+/// Checks that no object is wanted twice, and that each may be made; what flows into an object may have sent it elsewhere.
 pub fn graph(rendered: Rendered) -> Result<Graph, Diagnostics> {
     let graph = Graph { rendered };
     let mut seen = BTreeSet::new();
     let mut found = Diagnostics::new();
     for (index, component) in graph.components().iter().enumerate() {
+        for object in component.objects() {
+            let Rendered { document, namespace, bounds, .. } = &graph.rendered;
+            bounds.judge(&object.object, namespace, (document, &object.path), &mut found);
+        }
         for key in component.objects().map(RenderedObject::key) {
             if !seen.insert(key.clone()) {
                 let path = format!("spec.components[{index}]");

@@ -9,6 +9,7 @@ use super::metadata::Source;
 use super::parse::{Component, Parsed, Scope};
 use super::rolling::Rolling;
 use super::{Release, naming, text};
+use crate::bounds::Bounds;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::manifest::Document;
@@ -24,6 +25,7 @@ pub struct Rendered {
     pub(super) warnings: Diagnostics,
     pub(super) unsatisfied: Vec<UnsatisfiedDependency>,
     pub(super) namespace: String,
+    pub(super) bounds: Bounds,
     /// Was the template of a rollout rendered?
     pub(super) templated: bool,
 }
@@ -163,7 +165,8 @@ pub fn render_as(parsed: &Parsed, snapshot: &Snapshot, release: Release) -> Resu
     let templated = parsed.components.iter().any(|component| rolling.templates(&component.name));
     let (components, warnings) = found.or(components)?;
     let (document, namespace) = (parsed.document.clone(), parsed.namespace.clone());
-    Ok(Rendered { document, components, warnings, unsatisfied: Vec::new(), namespace, templated })
+    let bounds = snapshot.bounds();
+    Ok(Rendered { document, components, warnings, unsatisfied: Vec::new(), namespace, bounds, templated })
 }
 
 type Failure = (String, String);

@@ -8,6 +8,7 @@ use vela_crds::labels;
 
 use super::naming::is_controlled_by_application;
 use super::parse::{Component, Parsed, component_key, definition_name, resolve};
+use super::render;
 use super::{items, text};
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -34,7 +35,16 @@ pub fn check(document: &Document, snapshot: &Snapshot) -> Diagnostics {
             rules.component(entry, component);
         }
     }
-    rules.found
+    let mut found = rules.found;
+    if !found.has_errors()
+        && let Ok(rendered) = render::render(&parsed, snapshot)
+    {
+        for object in rendered.components().iter().flat_map(render::RenderedComponent::objects) {
+            let place = (document, object.path.as_str());
+            snapshot.bounds().judge(&object.object, rendered.namespace(), place, &mut found);
+        }
+    }
+    found
 }
 
 struct Rules<'a> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vela_engine::render::Rendered;
-use vela_engine::{Document, Snapshot, dry_run};
+use vela_engine::{Bounds, Document, Snapshot, dry_run};
 
 use crate::args::{DryRun, Format, Global};
 use crate::error::{Error, Failure, Result};
@@ -39,9 +39,10 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         return Err(Error::user("there is no Application in what was given").into());
     }
     let definitions: Vec<&Document> = definitions.iter().collect();
+    let bounds = Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
-        let snapshot = block_on(offline::built_in_snapshot(&definitions))?;
+        let snapshot = block_on(offline::built_in_snapshot(&definitions))?.within(bounds);
         return show(&render(&applications, namespace, &snapshot, args.strict)?, args.output, screen);
     }
     block_on(async {
@@ -53,11 +54,12 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         namespaces.sort_unstable();
         namespaces.dedup();
         let snapshot = offline::cluster_snapshot(&session.cluster, &definitions, &namespaces).await;
-        let rendered =
-            match snapshot.and_then(|snapshot| render(&applications, &namespace, &snapshot, args.strict)) {
-                Ok(rendered) => offline::succeeded(&session.cluster, rendered).await,
-                Err(failure) => Err(failure),
-            };
+        let rendered = snapshot
+            .and_then(|snapshot| render(&applications, &namespace, &snapshot.within(bounds), args.strict));
+        let rendered = match rendered {
+            Ok(rendered) => offline::succeeded(&session.cluster, rendered).await,
+            Err(failure) => Err(failure),
+        };
         session.close().await?;
         show(&rendered?, args.output, screen)
     })

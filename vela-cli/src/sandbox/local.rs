@@ -8,7 +8,7 @@ use kube::Client;
 use tokio::task::JoinHandle;
 use vela_apiserver::store::{self, Store};
 use vela_apiserver::{ApiServer, Served};
-use vela_core::options::Reach;
+use vela_core::options::{Bounds, Reach};
 use vela_core::{Controllers, Options, Process, Stop};
 
 use crate::cluster::Cluster;
@@ -49,8 +49,9 @@ impl Local {
         }
         local.install(mark).await?;
         if purpose == Purpose::Change {
-            // Who types here is at home on this machine.
-            let options = Options { reach: Reach::ServicesAndLoopback, ..Options::default() };
+            // Who types here is at home on this machine, and the whole cluster is theirs.
+            let (reach, bounds) = (Reach::ServicesAndLoopback, Bounds::NONE);
+            let options = Options { reach, bounds, ..Options::default() };
             let process = Process { options, stop, ..Process::default() };
             local.controllers = Some(tokio::spawn(Controllers::run(local.client("default"), process)));
         }
