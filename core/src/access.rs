@@ -15,6 +15,7 @@ pub const ACCOUNT: &str = "vela-core";
 const GROUP: &str = "rbac.authorization.k8s.io";
 const READ: &[&str] = &["get", "list", "watch"];
 const READ_KEEP: &[&str] = &["get", "list", "watch", "create", "delete"];
+const WRITE: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 const READ_MAKE: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 
 /// One rule of a role.
@@ -86,6 +87,7 @@ pub const OWN: &[Rule] = &[
     rule("apps", &["controllerrevisions"], READ_KEEP),
     // What makes pods in a rollout, and why it does not.
     rule("apps", &["replicasets"], READ),
+    rule("", &["pods"], READ),
     rule("events.k8s.io", &["events"], &["create", "patch"]),
     rule("apiextensions.k8s.io", &["customresourcedefinitions"], READ),
     rule("", &["namespaces"], READ),
@@ -123,15 +125,18 @@ pub const OWN: &[Rule] = &[
 /// asks for it.
 pub const BEHALF: &[Rule] = &[rule("", &["users", "groups", "serviceaccounts"], &["impersonate"])];
 
+/// Name of the ClusterRole with the rights of [`WEBHOOKS`].
+const HOOKS: &str = "vela-core-webhooks";
+
 /// Name of the ClusterRole with those rights.
 pub const IMPERSONATE: &str = "vela-core-impersonate";
 
 /// What the controllers need in the namespace they run in: the lease that says who leads.
-pub const HOME: &[Rule] = &[
-    rule("coordination.k8s.io", &["leases"], &["get", "list", "watch", "create", "update"]),
-    // The certificate of the webhooks, where nobody else gives one.
-    rule("", &["secrets"], &["get", "create", "update"]),
-];
+pub const HOME: &[Rule] =
+    &[rule("coordination.k8s.io", &["leases"], &["get", "list", "watch", "create", "update"])];
+
+/// The same where they serve webhooks: the certificate, where nobody else gives one.
+pub const CERTIFICATE: &[Rule] = &[rule("", &["secrets"], &["get", "create", "update"])];
 
 /// What the webhooks need beyond [`OWN`]: to tell API servers their certificate authority, and to find bindings.
 pub const WEBHOOKS: &[Rule] = &[
@@ -155,11 +160,7 @@ pub const MADE: &[Rule] = &[
     ),
     rule("apps", &["deployments", "statefulsets", "daemonsets"], READ_MAKE),
     rule("batch", &["jobs", "cronjobs"], READ_MAKE),
-    rule(
-        "",
-        &["services", "configmaps", "secrets", "persistentvolumeclaims", "serviceaccounts", "pods"],
-        READ_MAKE,
-    ),
+    rule("", &["services", "configmaps", "persistentvolumeclaims", "serviceaccounts"], READ_MAKE),
     rule("networking.k8s.io", &["ingresses"], READ_MAKE),
     rule("autoscaling", &["horizontalpodautoscalers"], READ_MAKE),
     rule("policy", &["poddisruptionbudgets"], READ_MAKE),
@@ -173,6 +174,72 @@ pub const MADE: &[Rule] = &[
     ),
     rule("terraform.core.oam.dev", &["configurations"], READ_MAKE),
 ];
+
+/// What applications make only where the operator says so: whoever makes Secrets in every namespace reads them there.
+pub const SECRETS: &[Rule] = &[rule("", &["secrets"], READ_MAKE)];
+
+/// The same: a pod can be more than its author, and the workloads above make pods in a way that admission knows.
+pub const PODS: &[Rule] = &[rule("", &["pods"], READ_MAKE)];
+
+/// What an author of applications may do in a namespace of theirs; added to the ClusterRoles `edit` and `admin`.
+pub const AUTHOR: &[Rule] = &[
+    rule(
+        "core.oam.dev",
+        &[
+            "applications",
+            "approllouts",
+            "applicationconfigurations",
+            "components",
+            "componentdefinitions",
+            "containerizedworkloads",
+            "healthscopes",
+            "manualscalertraits",
+            "traitdefinitions",
+            "workloaddefinitions",
+            "scopedefinitions",
+        ],
+        WRITE,
+    ),
+    rule(
+        "standard.oam.dev",
+        &["autoscalers", "metricstraits", "podspecworkloads", "rollouttraits", "routes"],
+        WRITE,
+    ),
+];
+
+/// What somebody who looks may see in a namespace; added to the ClusterRoles `view`, `edit` and `admin`.
+pub const VIEWER: &[Rule] = &[rule("core.oam.dev", &["*"], READ), rule("standard.oam.dev", &["*"], READ)];
+
+/// What everybody who is known to the cluster may see in the system namespace: the definitions that everybody may use, and
+/// whether a controller runs. None of it is confidential.
+pub const EVERYBODY: &[Rule] = &[
+    rule(
+        "core.oam.dev",
+        &[
+            "componentdefinitions",
+            "definitionrevisions",
+            "scopedefinitions",
+            "traitdefinitions",
+            "workloaddefinitions",
+        ],
+        READ,
+    ),
+    rule("coordination.k8s.io", &["leases"], &["get"]),
+    rule("apps", &["deployments"], &["get"]),
+];
+
+/// What an installation needs beside the controllers' own work, by its flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// The controllers serve webhooks.
+    pub webhooks: bool,
+    /// They act for authors, so they make nothing under their own account.
+    pub behalf: bool,
+    /// Applications may make Secrets.
+    pub secrets: bool,
+    /// Applications may make Pods.
+    pub pods: bool,
+}
 
 /// What a refused request means for people: whom to ask for what. `user` is the author on whose behalf it was asked.
 pub(crate) fn hint(refusal: &str, user: Option<&str>) -> String {
@@ -191,36 +258,87 @@ pub(crate) fn hint(refusal: &str, user: Option<&str>) -> String {
     }
 }
 
-/// The account of the controllers, their roles and the bindings, as objects of a namespace.
-pub fn objects(namespace: &str) -> Vec<Value> {
+/// The account of the controllers, their roles and the bindings, as objects of a namespace; and the roles of people.
+pub fn objects(namespace: &str, needs: Needs) -> Vec<Value> {
     let at_home = json!({"name": ACCOUNT, "namespace": namespace});
     let (own, made, built_in) = ("vela-core-own", "vela-core-made", "vela-core-made-built-in");
-    let webhooks = "vela-core-webhooks";
     let of_cluster = |name: &str| binding(namespace, "ClusterRole", name, json!({"name": name}));
-    vec![
+    let mut home = HOME.to_vec();
+    if needs.webhooks {
+        home.extend(CERTIFICATE);
+    }
+    // Where the rights of authors count, the controllers only watch what is made.
+    let mut makes: Vec<Rule> = MADE.to_vec();
+    makes.extend(SECRETS.iter().filter(|_| needs.secrets));
+    makes.extend(PODS.iter().filter(|_| needs.pods));
+    if needs.behalf {
+        makes.iter_mut().for_each(|rule| rule.verbs = READ);
+        // Of a MetricsTrait that is gone nobody is left to act for.
+        makes.push(rule("monitoring.coreos.com", &["servicemonitors"], &["delete"]));
+    }
+    let mut objects = vec![
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": at_home}),
         role("ClusterRole", json!({"name": own}), OWN),
-        role("ClusterRole", json!({"name": webhooks}), WEBHOOKS),
-        role("ClusterRole", json!({"name": built_in, "labels": {AGGREGATE: "true"}}), MADE),
+        role("ClusterRole", json!({"name": built_in, "labels": {AGGREGATE: "true"}}), &makes),
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRole",
             "metadata": {"name": made},
             "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {AGGREGATE: "true"}}]},
         }),
-        role("Role", at_home.clone(), HOME),
+        role("Role", at_home.clone(), &home),
         of_cluster(own),
-        of_cluster(webhooks),
         of_cluster(made),
         binding(namespace, "Role", ACCOUNT, at_home),
-    ]
+    ];
+    if needs.webhooks {
+        objects.push(role("ClusterRole", json!({"name": HOOKS}), WEBHOOKS));
+        objects.push(of_cluster(HOOKS));
+    }
+    if needs.behalf {
+        objects.push(role("ClusterRole", json!({"name": IMPERSONATE}), BEHALF));
+        objects.push(of_cluster(IMPERSONATE));
+    }
+    objects.extend(people(namespace));
+    objects
 }
 
-/// What `--authenticate-application` needs beside [`objects`]: the right to act for anybody.
-pub fn on_behalf(namespace: &str) -> Vec<Value> {
+/// The bindings that an installation without these needs takes away again, where an earlier one made them.
+pub fn superseded(needs: Needs) -> Vec<&'static str> {
+    let unneeded = [(needs.webhooks, HOOKS), (needs.behalf, IMPERSONATE)];
+    unneeded.into_iter().filter(|(needed, _)| !needed).map(|(_, name)| name).collect()
+}
+
+/// What authors, viewers and everybody may do.
+fn people(namespace: &str) -> Vec<Value> {
+    let added = |to: &[&str]| {
+        to.iter()
+            .map(|to| (format!("rbac.authorization.k8s.io/aggregate-to-{to}"), json!("true")))
+            .collect::<serde_json::Map<String, Value>>()
+    };
+    let everybody = json!({"name": "vela-everybody", "namespace": namespace});
+    let mut seen = role("Role", everybody.clone(), EVERYBODY);
+    // Of leases and deployments only the controller's own.
+    for rule in
+        seen["rules"].as_array_mut().into_iter().flatten().filter(|rule| rule["verbs"] == json!(["get"]))
+    {
+        rule["resourceNames"] = json!([ACCOUNT]);
+    }
     vec![
-        role("ClusterRole", json!({"name": IMPERSONATE}), BEHALF),
-        binding(namespace, "ClusterRole", IMPERSONATE, json!({"name": IMPERSONATE})),
+        role("ClusterRole", json!({"name": "vela-author", "labels": added(&["edit", "admin"])}), AUTHOR),
+        role(
+            "ClusterRole",
+            json!({"name": "vela-viewer", "labels": added(&["view", "edit", "admin"])}),
+            VIEWER,
+        ),
+        seen,
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": everybody,
+            "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": "vela-everybody"},
+            "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": "system:authenticated"}],
+        }),
     ]
 }
 
@@ -251,5 +369,62 @@ impl Rule {
     /// Whether it allows the verb on the resource.
     pub fn allows(&self, verb: &str, group: &str, resource: &str) -> bool {
         self.group == group && self.resources.contains(&resource) && self.verbs.contains(&verb)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(needs: Needs, allows: (&str, &str, &str)) -> Vec<String> {
+        let (verb, group, resource) = allows;
+        let has = |list: &Value, item: &str| list.as_array().is_some_and(|all| all.contains(&json!(item)));
+        let objects = objects("vela-system", needs);
+        let allowing = objects.iter().filter(|object| {
+            object["rules"].as_array().is_some_and(|rules| {
+                rules.iter().any(|rule| {
+                    has(&rule["apiGroups"], group)
+                        && has(&rule["resources"], resource)
+                        && has(&rule["verbs"], verb)
+                })
+            })
+        });
+        allowing.map(|object| object["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    #[test]
+    fn what_no_flag_needs_is_not_bound() {
+        let none = Needs::default();
+        for (verb, group, resource) in [
+            ("get", "", "secrets"),
+            ("create", "", "pods"),
+            ("patch", "apiextensions.k8s.io", "customresourcedefinitions"),
+            ("patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+            ("impersonate", "", "users"),
+        ] {
+            assert_eq!(rules(none, (verb, group, resource)), Vec::<String>::new(), "{verb} {resource}");
+        }
+        let all = Needs { webhooks: true, secrets: true, pods: true, ..none };
+        assert_eq!(rules(all, ("create", "", "pods")), ["vela-core-made-built-in"]);
+        assert_eq!(rules(all, ("create", "", "secrets")), ["vela-core-made-built-in", ACCOUNT]);
+        assert_eq!(rules(all, ("patch", "apiextensions.k8s.io", "customresourcedefinitions")), [HOOKS]);
+        // For authors nothing is made under the own account.
+        let behalf = Needs { behalf: true, webhooks: true, ..none };
+        assert_eq!(rules(behalf, ("create", "apps", "deployments")), Vec::<String>::new());
+        assert_eq!(rules(behalf, ("watch", "apps", "deployments")), ["vela-core-made-built-in"]);
+        assert_eq!(superseded(behalf), Vec::<&str>::new());
+        assert_eq!(superseded(none), [HOOKS, IMPERSONATE]);
+    }
+
+    #[test]
+    fn people_have_roles() {
+        let needs = Needs::default();
+        assert_eq!(rules(needs, ("create", "core.oam.dev", "applications")), ["vela-author"]);
+        let reads = rules(needs, ("list", "core.oam.dev", "traitdefinitions"));
+        assert!(reads.contains(&"vela-everybody".to_owned()), "{reads:?}");
+        // The controllers' records are theirs.
+        let writes = |resource| rules(needs, ("update", "core.oam.dev", resource));
+        assert_eq!(writes("applicationrevisions"), Vec::<String>::new());
+        assert_eq!(writes("resourcetrackers"), ["vela-core-own"]);
     }
 }

@@ -5,13 +5,11 @@
 //! revisions, records, finalizers, events, watches) stays with the account of the controllers. Where nobody is known to
 //! act for, nothing is executed and nothing deleted.
 
-use k8s_openapi::api::authentication::v1::SelfSubjectReview;
-use kube::api::{DynamicObject, PostParams};
-use tokio::sync::OnceCell;
+use kube::api::DynamicObject;
 use vela_runtime::apply as runtime_apply;
 use vela_runtime::on_behalf::{CLIENTS_AT_MOST, Clients, Identity, refusing};
 use vela_runtime::{Applier, Key};
-use vela_webhooks::identity::{Author, Unknown};
+use vela_webhooks::identity::{Author, OwnName, Unknown};
 
 use crate::access;
 use crate::context::Context;
@@ -55,12 +53,12 @@ pub(crate) struct Nobody(String);
 pub(crate) struct Authors {
     clients: Clients,
     /// The name the API server knows this process by.
-    own: OnceCell<String>,
+    own: OwnName,
 }
 
 impl Authors {
     pub(crate) fn new(client: kube::Client) -> Self {
-        Self { clients: Clients::new(client, CLIENTS_AT_MOST), own: OnceCell::new() }
+        Self { clients: Clients::new(client, CLIENTS_AT_MOST), own: OwnName::default() }
     }
 }
 
@@ -79,9 +77,9 @@ impl Acting {
         Self::of(context, authors, object, author)
     }
 
-    /// The same for an ApplicationConfiguration. One that the controllers stored for an Application is stamped with
-    /// their own name: it is acted for on behalf of that Application's author.
-    pub(crate) async fn for_configuration(
+    /// The same for an object that the controllers may have written for an Application: one that is stamped with their own
+    /// name is acted for on behalf of that Application's author.
+    pub(crate) async fn for_object(
         context: &Context,
         configuration: &DynamicObject,
         application: impl FnOnce() -> Option<std::sync::Arc<DynamicObject>>,
@@ -92,7 +90,7 @@ impl Acting {
             Ok(author) => author,
             Err(unknown) => return Ok(Err(Nobody::of(configuration, &unknown))),
         };
-        if author.user != *authors.own_name(&context.client).await? {
+        if author.user != *authors.own.of(&context.client).await? {
             return Ok(Self::of(context, authors, configuration, author));
         }
         Ok(match application() {
@@ -166,17 +164,15 @@ impl Acting {
     }
 }
 
-impl Authors {
-    /// Asked once: an API server knows one account by one name.
-    async fn own_name(&self, client: &kube::Client) -> Result<&String, kube::Error> {
-        let ask = || async {
-            let api: kube::Api<SelfSubjectReview> = kube::Api::all(client.clone());
-            let asked = api.create(&PostParams::default(), &SelfSubjectReview::default()).await?;
-            let user = asked.status.and_then(|status| status.user_info).and_then(|user| user.username);
-            Ok(user.unwrap_or_default())
-        };
-        self.own.get_or_try_init(ask).await
-    }
+/// Did the controllers write this record themselves? Asked where they act for authors, and always true elsewhere: whoever can
+/// forge a record there can write an Application that does the same.
+pub(crate) async fn is_own_record(context: &Context, record: &DynamicObject) -> Result<bool, kube::Error> {
+    let Some(authors) = &context.authors else { return Ok(true) };
+    let namespace = record.metadata.namespace.as_deref().unwrap_or_default();
+    let Ok(author) = Author::stamped(record.metadata.annotations.as_ref(), namespace) else {
+        return Ok(false);
+    };
+    Ok(author.user == *authors.own.of(&context.client).await?)
 }
 
 impl Nobody {

@@ -50,7 +50,10 @@ impl Reconciler for Workloads {
         let workload: ContainerizedWorkload = typed(&live)?;
         let mut status = workload.status.clone().unwrap_or_default();
         let look = self.hands.interests.look(&key);
-        let outcome = self.bring_about(&look, &live, &workload).await;
+        let outcome = match self.hands.for_author(&live).await {
+            Ok(hands) => Self { hands, maps: self.maps.clone() }.bring_about(&look, &live, &workload).await,
+            Err(trouble) => Err(trouble),
+        };
         let outcome = outcome.map(|(objects, notes)| {
             status.resources = rendering::resources(&objects.iter().map(json_of).collect::<Vec<_>>());
             notes

@@ -43,10 +43,23 @@ impl Reconciler for Scopes {
             let message = format!("spec.workloadRefs has {count} entries, {WORKLOADS_AT_MOST} at most");
             return self.refuse(&live, &scope, message).await;
         }
+        let hands = match self.hands.for_author(&live).await {
+            Ok(hands) => hands,
+            Err(trouble) => {
+                let status = scope.status.clone().unwrap_or_default();
+                return self.hands.report_trouble(&live, status, trouble).await;
+            }
+        };
         let timeout = seconds(scope.spec.probe_timeout).unwrap_or(TIMEOUT);
         let look = self.hands.interests.look(&key);
         let checks = scope.spec.workload_refs.iter().map(|reference| async {
-            let looked = tokio::time::timeout(timeout, check(&look, reference, &key.namespace, true)).await;
+            let looked = tokio::time::timeout(timeout, async {
+                match hands.may_read(reference, &key.namespace).await {
+                    Ok(()) => check(&look, reference, &key.namespace, true).await,
+                    Err(refused) => unread(reference, refused),
+                }
+            });
+            let looked = looked.await;
             looked.unwrap_or_else(|_| unread(reference, format!("no answer within {timeout:?}")))
         });
         let checked = join_all(checks).await;

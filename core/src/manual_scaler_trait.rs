@@ -31,7 +31,10 @@ impl Reconciler for Scalers {
         let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
         let scaler: ManualScalerTrait = typed(&live)?;
         let look = self.hands.interests.look(&key);
-        let outcome = self.scale(&look, &scaler, &key.namespace).await;
+        let outcome = match self.hands.for_author(&live).await {
+            Ok(hands) => Self { hands }.scale(&look, &scaler, &key.namespace).await,
+            Err(trouble) => Err(trouble),
+        };
         self.hands.report(&live, scaler.status.unwrap_or_default(), outcome).await
     }
 }
@@ -45,7 +48,7 @@ impl Scalers {
     ) -> Result<Vec<Note>, Trouble> {
         let reason = "cannot find the workload that the trait is referencing to";
         let reference = Some(&scaler.spec.workload_ref);
-        let workload = locate(&self.hands.context, look, namespace, reference, reason).await?;
+        let workload = locate(&self.hands, look, namespace, reference, reason).await?;
         let targets = scaling::targets(&workload.object, &workload.children);
         if targets.is_empty() {
             let message = "neither the workload nor its children have spec.replicas";
@@ -72,16 +75,16 @@ impl Scalers {
         namespace: &str,
     ) -> Result<(), Trouble> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let context = &self.hands.context;
+        let Hands { context, acting, .. } = &self.hands;
         let kind = context.discovery.resolve(&text(&target["apiVersion"]), &text(&target["kind"])).await;
-        let api = kind.map_err(|error| Trouble::retry(SCALE, error))?.api(context.client.clone(), namespace);
+        let api = kind.map_err(|error| Trouble::retry(SCALE, error))?.api(acting.client(), namespace);
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let written = api.patch(&text(&target["metadata"]["name"]), &params, &Patch::Merge(patch)).await;
         let written: DynamicObject = written.map_err(|error| match &error {
             // Another writer was faster, or it is gone: what wakes us then shows it.
             kube::Error::Api(status) if matches!(status.code, 404 | 409) => Trouble::changed(SCALE),
             kube::Error::Api(status) if status.code == 422 => Trouble::wrong(SCALE, explain(&error)),
-            _ => Trouble::retry(SCALE, explain(&error)),
+            _ => Trouble::retry(SCALE, acting.told_of(&error)),
         })?;
         look.observe(&written);
         Ok(())

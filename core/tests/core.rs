@@ -42,5 +42,6 @@ mod scenarios {
     mod together;
     mod unowned;
     mod versions;
+    mod whose;
     pub(crate) mod world;
 }

@@ -291,7 +291,7 @@ impl Controller {
 /// The account that `vela install` makes: with more rights than it has, a missing one would not be noticed.
 pub(crate) const ACCOUNT: &str = "system:serviceaccount:vela-system:vela-core";
 
-/// Lets applications make the kinds of other projects too, and namespaces, as a platform team does after it installed them.
+/// Lets applications make the kinds of other projects too, Secrets, Pods and namespaces, as a platform team does after it installed them.
 fn granted() -> serde_json::Value {
     let verbs = ["get", "list", "watch", "create", "patch", "delete"];
     let groups = ["example.com", "extend.oam.dev", "flagger.app", "apps.kruise.io"];
@@ -300,7 +300,11 @@ fn granted() -> serde_json::Value {
         "metadata": {"name": "e2e-kinds-of-others", "labels": {"core.oam.dev/aggregate-to-vela-core": "true"}},
         "rules": [
             {"apiGroups": groups, "resources": ["*"], "verbs": verbs},
-            {"apiGroups": [""], "resources": ["namespaces"], "verbs": verbs},
+            {"apiGroups": [""], "resources": ["namespaces", "secrets", "pods"], "verbs": verbs},
+            // Some scenarios serve webhooks, and installations without them go on beside.
+            {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["get", "list", "patch"]},
+            {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list", "patch"]},
+            {"apiGroups": ["core.oam.dev"], "resources": ["servicebindings"], "verbs": ["list"]},
         ],
     })
 }

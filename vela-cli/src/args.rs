@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Sandbox(Sandbox),
     /// Put the resource definitions, built-in types and (with an image) the controller into the cluster
     Install(Install),
+    /// Take vela out of the cluster: applications, webhooks, controller, kinds
+    Uninstall(Uninstall),
     /// Print a completion script for a shell
     Completion(Completion),
     /// Print the version
@@ -319,8 +321,11 @@ pub(crate) enum Sandbox {
 #[derive(Debug, Args)]
 pub(crate) struct Install {
     /// Image of vela-core; with it the controller is installed too
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, alias = "image", value_name = "IMAGE")]
     pub(crate) controller_image: Option<String>,
+    /// Run the controller here, beside the cluster, with the rights of this kubeconfig, until Ctrl-C
+    #[arg(long, value_enum, value_name = "WHERE", conflicts_with_all = ["controller_image", "webhooks", "webhook_url", "print"])]
+    pub(crate) controller: Option<ControllerPlace>,
     /// Have the controller judge what is written, before it is stored
     #[arg(long)]
     pub(crate) webhooks: bool,
@@ -330,6 +335,15 @@ pub(crate) struct Install {
     /// Let applications do only what their authors could: needs webhooks, and gives vela-core the right to act for anybody
     #[arg(long)]
     pub(crate) authenticate_application: bool,
+    /// Let applications make objects outside their namespace; vela-core needs the rights for that from you
+    #[arg(long)]
+    pub(crate) allow_cross_namespace: bool,
+    /// Let applications make roles, kinds, webhook configurations and tokens; vela-core needs the rights for that from you
+    #[arg(long)]
+    pub(crate) allow_granting_rights: bool,
+    /// Let applications make these, too, in every namespace, where vela-core then reads them all; may be given many times
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) grant: Vec<Grant>,
     /// Have it put what ServiceBindings name into Deployments and StatefulSets; with --webhooks or --webhook-url
     #[arg(long)]
     pub(crate) trait_injector: bool,
@@ -340,6 +354,36 @@ pub(crate) struct Install {
     /// Print the objects instead of applying them
     #[arg(long)]
     pub(crate) print: bool,
+}
+
+/// Where a controller runs that is no part of the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ControllerPlace {
+    /// In this process
+    Local,
+}
+
+/// What applications make only where the operator says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Grant {
+    /// Secrets
+    Secrets,
+    /// Pods
+    Pods,
+}
+
+/// Take vela out of a cluster.
+#[derive(Debug, Args)]
+pub(crate) struct Uninstall {
+    /// Keep the kinds, the applications and what these made; only webhooks, controller, rights and built-in types go
+    #[arg(long)]
+    pub(crate) keep_crds: bool,
+    /// Take the hold off applications that nobody ended in time; what they made then stays
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// How long to wait until the applications are gone
+    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub(crate) timeout: Duration,
 }
 
 #[derive(Debug, Args)]

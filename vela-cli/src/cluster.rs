@@ -113,6 +113,11 @@ impl Cluster {
         not_served
     }
 
+    /// Does the cluster serve the kind in this version?
+    pub(crate) async fn knows(&self, api_version: &str, kind: &str) -> Result<bool> {
+        Ok(self.served(api_version, kind).await?.is_some())
+    }
+
     /// How the cluster serves a kind in exactly this version; nothing where it does not.
     async fn served(&self, api_version: &str, kind: &str) -> Result<Option<(ApiResource, Scope)>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -288,8 +293,7 @@ impl Cluster {
                         .hint("another program manages these fields: --force-conflicts takes them over"),
                     401 => said(Kind::Config, format!("{} refuses this user: {words}", self.title))
                         .hint("renew the credentials in the kubeconfig"),
-                    403 => said(Kind::Cluster, words)
-                        .hint("ask for the right to do this, or use another context"),
+                    403 => said(Kind::Cluster, words).hint(missing_right(&status.message)),
                     507 => said(Kind::Config, words).hint("free some space on the disk of the sandbox"),
                     _ => said(Kind::Cluster, format!("{} cannot {cannot}: {words}", self.title)),
                 }
@@ -322,6 +326,33 @@ async fn write_fields(
 /// Who wrote which fields of an object.
 fn entries(object: &DynamicObject) -> Vec<Value> {
     object.metadata.managed_fields.iter().flatten().map(|entry| json!(entry)).collect()
+}
+
+/// What to ask for after a refusal, which names user, verb, resource and namespace in the words of the API server: `User "a"
+/// cannot list resource "applications" in API group "core.oam.dev" in the namespace "b"`.
+fn missing_right(refusal: &str) -> String {
+    let quoted = |after: &str| {
+        let rest = refusal.split_once(after)?.1;
+        Some(rest.split_once('"')?.0.to_owned())
+    };
+    let verb =
+        refusal.split_once("\" cannot ").and_then(|(_, rest)| rest.split_once(' ')).map(|(verb, _)| verb);
+    let (Some(verb), Some(resource)) = (verb, quoted("resource \"")) else {
+        return "ask for the right to do this, or use another context".to_owned();
+    };
+    let resource = match quoted("API group \"").filter(|group| !group.is_empty()) {
+        Some(group) => format!("{resource}.{group}"),
+        None => resource,
+    };
+    let place = match quoted("namespace \"") {
+        Some(namespace) => format!("in the namespace {namespace}"),
+        None => "in the whole cluster".to_owned(),
+    };
+    let role = match resource.ends_with("oam.dev") {
+        true => ", for example by the ClusterRole vela-author or vela-viewer, which `vela install` makes",
+        false => "",
+    };
+    format!("ask an administrator for the right to {verb} {resource} {place}{role}; or use another context")
 }
 
 /// The object without the fields that only our own controller disputes: it fills in, for example, which workloads a scope
@@ -414,6 +445,19 @@ mod tests {
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "3"}});
         cluster.apply(&object, false, false).await.unwrap();
         assert_eq!(data(&cluster).await, json!({"a": "3"}), "the file says all that this program wrote");
+    }
+
+    #[test]
+    fn a_missing_right_is_named() {
+        let of_namespace = "traitdefinitions.core.oam.dev is forbidden: User \"ann\" cannot list resource \"traitdefinitions\" in \
+                            API group \"core.oam.dev\" in the namespace \"vela-system\"";
+        let hint = missing_right(of_namespace);
+        assert!(hint.contains("list traitdefinitions.core.oam.dev in the namespace vela-system"), "{hint}");
+        assert!(hint.contains("vela-viewer"), "{hint}");
+        let of_cluster = "nodes is forbidden: User \"ann\" cannot list resource \"nodes\" in API group \"\" at the cluster scope";
+        let hint = missing_right(of_cluster);
+        assert!(hint.contains("list nodes in the whole cluster") && !hint.contains("vela-"), "{hint}");
+        assert!(missing_right("no").contains("ask for the right"));
     }
 
     #[test]

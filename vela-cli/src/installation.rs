@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
-use vela_core::access::ACCOUNT;
+use vela_core::access::{ACCOUNT, Needs};
 
 use crate::cluster::{Applied, Cluster};
 use crate::crd;
@@ -68,19 +68,31 @@ pub(crate) async fn apply(cluster: &Cluster, objects: &[Value], mut told: impl F
 }
 
 /// The account of the controller, with the rights it has: for whoever runs it, in the cluster or outside.
-pub(crate) fn access() -> Vec<Value> {
-    vela_core::access::objects(SYSTEM_NAMESPACE)
+pub(crate) fn access(needs: Needs) -> Vec<Value> {
+    vela_core::access::objects(SYSTEM_NAMESPACE, needs)
 }
 
-/// What that account needs to act for the authors of applications.
-pub(crate) fn on_behalf() -> Vec<Value> {
-    vela_core::access::on_behalf(SYSTEM_NAMESPACE)
+/// Takes away the bindings that an earlier installation needed and this one does not.
+pub(crate) async fn withdraw(cluster: &Cluster, needs: Needs, mut told: impl FnMut(String)) -> Result<()> {
+    let kind = "ClusterRoleBinding";
+    for name in vela_core::access::superseded(needs) {
+        let gone = cluster.delete("rbac.authorization.k8s.io/v1", kind, None, name).await?;
+        if gone.is_some() {
+            told(format!("{kind} {name} taken away: no flag of this installation needs it"));
+        }
+    }
+    Ok(())
 }
 
 /// The controller as a Deployment that works under that account.
-pub(crate) fn controller(image: &str, webhooks: bool, authenticate_application: bool) -> Vec<Value> {
+pub(crate) fn controller(image: &str, webhooks: bool, more: &[&str]) -> Vec<Value> {
     let probe = |path: &str| json!({"httpGet": {"path": path, "port": "health"}, "periodSeconds": 10});
-    let mut args = vec![format!("--health-addr=:{HEALTH_PORT}"), format!("--metrics-addr=:{METRICS_PORT}")];
+    let mut args = vec![
+        format!("--health-addr=:{HEALTH_PORT}"),
+        format!("--metrics-addr=:{METRICS_PORT}"),
+        // Of two that run by mistake, or while one is replaced, one acts.
+        "--enable-leader-election".to_owned(),
+    ];
     let mut ports = vec![
         json!({"name": "health", "containerPort": HEALTH_PORT}),
         json!({"name": "metrics", "containerPort": METRICS_PORT}),
@@ -89,9 +101,7 @@ pub(crate) fn controller(image: &str, webhooks: bool, authenticate_application: 
         args.extend(webhooks::args());
         ports.push(webhooks::port());
     }
-    if authenticate_application {
-        args.push("--authenticate-application".to_owned());
-    }
+    args.extend(more.iter().map(|flag| (*flag).to_owned()));
     let container = json!({
         "name": ACCOUNT,
         "image": image,
@@ -115,6 +125,8 @@ pub(crate) fn controller(image: &str, webhooks: bool, authenticate_application: 
         "metadata": {"name": ACCOUNT, "namespace": SYSTEM_NAMESPACE},
         "spec": {
             "replicas": 1,
+            // The former one gives its lease back before the next one wants it.
+            "strategy": {"type": "Recreate"},
             "selector": {"matchLabels": labels},
             "template": {
                 "metadata": {"labels": labels},

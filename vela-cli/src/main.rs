@@ -16,6 +16,7 @@ mod order;
 mod ownership;
 mod sandbox;
 mod screen;
+mod serving;
 mod session;
 mod table;
 mod target;

@@ -25,6 +25,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Session {
     pub(crate) cluster: Cluster,
     local: Option<Local>,
+    is_sandbox: bool,
 }
 
 impl Session {
@@ -37,7 +38,7 @@ impl Session {
                 screen.say(&styled(DIM, &format!("Target: {title}, namespace {namespace}")));
                 let cluster = Cluster::new(client(config)?, title, namespace);
                 cluster.reach().await?;
-                Ok(Self { cluster, local: None })
+                Ok(Self { cluster, local: None, is_sandbox: false })
             }
             Target::Sandbox { asked, namespace } => {
                 Self::open_sandbox(asked, namespace, purpose, screen).await
@@ -65,7 +66,7 @@ impl Session {
                 ));
                 let local = Local::open(home, lock, purpose).await?;
                 let cluster = Cluster::new(local.client(&namespace), title, namespace);
-                Ok(Self { cluster, local: Some(local) })
+                Ok(Self { cluster, local: Some(local), is_sandbox: true })
             }
             Taken::Serving(path) => {
                 let broken = |error: &dyn std::error::Error| {
@@ -86,9 +87,14 @@ impl Session {
                 ));
                 let cluster = Cluster::new(client(config)?, title, namespace);
                 cluster.reach().await?;
-                Ok(Self { cluster, local: None })
+                Ok(Self { cluster, local: None, is_sandbox: true })
             }
         }
+    }
+
+    /// Is it the sandbox, which runs its controllers itself?
+    pub(crate) fn is_sandbox(&self) -> bool {
+        self.is_sandbox
     }
 
     /// Closes what was opened, so that everything written is on the disk.
@@ -106,12 +112,18 @@ fn client(config: Config) -> Result<Client> {
     })
 }
 
-/// Runs a command's future on this thread; the threads and TLS of a larger runtime are paid for only by
-/// `vela sandbox run`.
+/// Runs a command's future on this thread; the threads of a larger runtime are paid for only by what serves or controls.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
+        .map_err(|error| Error::internal(format!("the event loop cannot start: {error}")))?
+        .block_on(work)
+}
+
+/// The same with the threads of a larger runtime, for what serves or controls.
+pub(crate) fn block_on_threads<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Runtime::new()
         .map_err(|error| Error::internal(format!("the event loop cannot start: {error}")))?
         .block_on(work)
 }

@@ -1,16 +1,20 @@
 //! An object and who writes it → the annotations that say whose it is; and those annotations → on whose behalf it is acted for.
 //!
-//! Applications and ApplicationConfigurations are stamped. Whatever people write there is replaced, so where admission is
+//! Applications and ApplicationConfigurations are stamped, and where authors are acted for every other kind that makes the
+//! controllers act, and their own records, which nobody else writes. Whatever people write there is replaced, so where admission is
 //! registered a stamp is a fact.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use kube::api::PostParams;
 use serde_json::{Map, Value};
 pub use vela_crds::annotations::STAMPS;
 use vela_crds::annotations::{GROUP, SERVICE_ACCOUNT_NAME, USERNAME};
 
 use crate::review::{Operation, Review, User};
-use crate::verdict::Verdict;
+use crate::verdict::{Cause, Refusal, Verdict};
 
 /// Users and groups of Kubernetes itself: the groups are nobody's own, and `system:masters` may do anything.
 const SYSTEM: &str = "system:";
@@ -24,6 +28,23 @@ pub struct Author {
     pub user: String,
     /// Groups of the user, without those that the API server adds itself.
     pub groups: Vec<String>,
+}
+
+/// The name by which the API server knows an account; asked once.
+#[derive(Clone, Debug, Default)]
+pub struct OwnName(Arc<OnceLock<String>>);
+
+impl OwnName {
+    /// The name of the account that this client works under.
+    pub async fn of(&self, client: &kube::Client) -> Result<&String, kube::Error> {
+        if let Some(known) = self.0.get() {
+            return Ok(known);
+        }
+        let api: kube::Api<SelfSubjectReview> = kube::Api::all(client.clone());
+        let asked = api.create(&PostParams::default(), &SelfSubjectReview::default()).await?;
+        let user = asked.status.and_then(|status| status.user_info).and_then(|user| user.username);
+        Ok(self.0.get_or_init(|| user.unwrap_or_default()))
+    }
 }
 
 /// Why nobody is acted for.
@@ -85,6 +106,19 @@ pub fn mutate(review: &Review) -> Verdict {
         Ok(()) => Verdict::changed(review, &object),
         Err(refused) => *refused,
     }
+}
+
+/// Lets nobody but the account of this name write what the controllers believe.
+pub fn judge_record(review: &Review, own: &str) -> Verdict {
+    if review.user.username == own && !own.is_empty() {
+        return Verdict::allowed();
+    }
+    let message = format!(
+        "{} are records of vela-core, which acts by them for the authors of applications: nobody but {own:?} writes them; \
+         delete it, and vela-core makes it anew",
+        review.resource.resource
+    );
+    Verdict::refused(Refusal::Denied, vec![Cause::invalid("", message)])
 }
 
 /// Stamps the object of a review with its author. A write that changes nothing of what its author is answerable for (a

@@ -51,10 +51,30 @@ pub enum Subject {
 
 /// Where ServiceBindings are put into workloads.
 pub const INJECT: &str = "/mutate";
+/// Where everything that makes the controllers act is stamped with its author.
+pub const STAMP: &str = "/stamp-author";
+/// Where records of the controllers are kept from everybody else.
+pub const RECORD: &str = "/keep-record";
+/// What is stamped there, by group; the other kinds have paths of their own.
+pub const STAMPED: [(&str, &[&str]); 2] = [
+    (
+        CORE,
+        &[
+            "applicationrevisions",
+            "approllouts",
+            "containerizedworkloads",
+            "healthscopes",
+            "manualscalertraits",
+        ],
+    ),
+    (STANDARD, &["autoscalers", "metricstraits", "podspecworkloads", "rollouttraits", "routes"]),
+];
+/// The records of the group `core.oam.dev`.
+pub const RECORDS: &[&str] = &["applicationrevisions", "definitionrevisions", "resourcetrackers"];
 /// Where objects are converted between their versions.
 pub const CONVERT: &str = "/convert";
 
-const CORE: &str = "core.oam.dev";
+pub(crate) const CORE: &str = "core.oam.dev";
 const STANDARD: &str = "standard.oam.dev";
 const OLD: &[&str] = &["v1alpha2"];
 const BOTH: &[&str] = &["v1beta1", "v1alpha2"];

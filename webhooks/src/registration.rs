@@ -6,10 +6,12 @@ use serde_json::{Value, json};
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
 use vela_crds::labels::{APP_COMPONENT, WEBHOOKS, WEBHOOKS_OF_CORE};
 
-use crate::paths::{Action, CONVERT, INJECT, PATHS, Path, Subject};
+use crate::paths::{Action, CONVERT, CORE, INJECT, PATHS, Path, RECORD, RECORDS, STAMP, STAMPED, Subject};
 
 /// The configuration of the trait injector, which can be taken away alone.
 pub const TRAIT_INJECTOR: &str = "vela-core-trait-injector";
+/// The configurations by which it is known who wrote what makes the controllers act.
+pub const AUTHORS: &str = "vela-core-authors";
 /// The kind that has two forms, one for each version.
 pub const CONVERTED: &str = "applications.core.oam.dev";
 /// Every write of a Deployment waits so long at most while nobody answers.
@@ -114,6 +116,48 @@ pub fn trait_injector(server: &Server) -> Value {
         "metadata": {"name": TRAIT_INJECTOR, "labels": {WEBHOOKS: WEBHOOKS_OF_CORE}},
         "webhooks": [made, others],
     })
+}
+
+/// What stamps everything that makes the controllers act with its author, and keeps their records from everybody else: for
+/// controllers that act for authors. While nobody answers, none of it is written (`Fail`): it could claim to be anybody's.
+pub fn authors(server: &Server) -> Vec<Value> {
+    let rule = |group: &str, resources: &[&str]| {
+        json!({
+            "apiGroups": [group],
+            "apiVersions": ["*"],
+            "resources": resources,
+            "operations": ["CREATE", "UPDATE"],
+            "scope": "*",
+        })
+    };
+    let configuration = |kind: &str, name: &str, path: &str, rules: Vec<Value>| {
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": kind,
+            "metadata": {"name": AUTHORS, "labels": {WEBHOOKS: WEBHOOKS_OF_CORE}},
+            "webhooks": [{
+                "name": name,
+                "clientConfig": client(server, path),
+                "rules": rules,
+                "admissionReviewVersions": ["v1"],
+                "sideEffects": "None",
+                "timeoutSeconds": TIMEOUT_SECONDS,
+                "failurePolicy": "Fail",
+                "matchConditions": [{"name": "says-something-new", "expression": SAYS_SOMETHING_NEW}],
+                "matchPolicy": "Exact",
+            }],
+        })
+    };
+    let stamped = STAMPED.iter().map(|(group, resources)| rule(group, resources)).collect();
+    vec![
+        configuration("MutatingWebhookConfiguration", "stamp.authors.core.oam.dev", STAMP, stamped),
+        configuration(
+            "ValidatingWebhookConfiguration",
+            "records.authors.core.oam.dev",
+            RECORD,
+            vec![rule(CORE, RECORDS)],
+        ),
+    ]
 }
 
 /// Has API servers ask the server for the other version of an Application: the CRD [`CONVERTED`], changed.
@@ -225,6 +269,31 @@ mod tests {
                 "{resource}"
             );
         }
+    }
+
+    #[test]
+    fn what_makes_the_controllers_act_is_stamped_and_their_records_are_kept() {
+        let server = Server::Service { namespace: "home".to_owned(), name: "hook".to_owned() };
+        let [stamp, keep] = authors(&server).try_into().unwrap();
+        let resources = |configuration: &Value| -> Vec<String> {
+            let webhook = &configuration["webhooks"][0];
+            assert_eq!(webhook["failurePolicy"], "Fail");
+            let rules = webhook["rules"].as_array().unwrap().iter();
+            rules
+                .flat_map(|rule| rule["resources"].as_array().unwrap().clone())
+                .map(|one| one.as_str().unwrap().to_owned())
+                .collect()
+        };
+        let (stamped, kept) = (resources(&stamp), resources(&keep));
+        for resource in ["approllouts", "applicationrevisions", "podspecworkloads", "manualscalertraits"] {
+            assert!(stamped.contains(&resource.to_owned()), "{resource}: {stamped:?}");
+        }
+        assert!(
+            kept.contains(&"applicationrevisions".to_owned())
+                && kept.contains(&"resourcetrackers".to_owned())
+        );
+        assert_eq!(stamp["webhooks"][0]["clientConfig"]["service"]["path"], STAMP);
+        assert_eq!(keep["webhooks"][0]["clientConfig"]["service"]["path"], RECORD);
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub use vela_runtime::webhook::Reply;
 
 use crate::application::Release;
 use crate::fetch::{FetchError, Reader};
+use crate::identity::OwnName;
 use crate::paths::{self, Action, Path, Subject};
 use crate::review::{self, Review};
 use crate::verdict::{Cause, Refusal, Verdict};
@@ -28,12 +29,21 @@ pub struct Webhooks {
     copied: Option<Reader>,
     templates: Arc<Templates>,
     only_injecting: bool,
+    client: Client,
+    own: OwnName,
 }
 
 impl Webhooks {
     /// Webhooks that read a cluster through a client and share compiled templates.
     pub fn new(client: Client, templates: Arc<Templates>) -> Self {
-        Self { reader: Reader::new(client), copied: None, templates, only_injecting: false }
+        Self {
+            reader: Reader::new(client.clone()),
+            copied: None,
+            templates,
+            only_injecting: false,
+            client,
+            own: OwnName::default(),
+        }
     }
 
     /// The same, with definitions from the watches of a cache: what is let in by them needs no other read.
@@ -73,6 +83,9 @@ impl Webhooks {
                 Err(error) => Reply::failure(400, error.to_string()),
             };
         }
+        if [paths::STAMP, paths::RECORD].contains(&path) {
+            return self.authored(path, body).await;
+        }
         let Some(path) = Path::at(path) else {
             return Reply::failure(404, format!("no webhook at {path}"));
         };
@@ -84,6 +97,28 @@ impl Webhooks {
             Ok(verdict) => Reply { status: 200, body: verdict.reply(&review) },
             Err(error) => Reply::failure(500, error.to_string()),
         }
+    }
+
+    /// Whose the object is, and whether theirs may enter.
+    async fn authored(&self, path: &str, body: &[u8]) -> Reply {
+        let review = match Review::read(body) {
+            Ok(review) => review,
+            Err(error) => return Reply::failure(400, error.to_string()),
+        };
+        let verdict = match path {
+            _ if !review.object.is_object() => Verdict::allowed(),
+            paths::STAMP => identity::mutate(&review),
+            _ => match self.own.of(&self.client).await {
+                Ok(own) => identity::judge_record(&review, own),
+                Err(error) => {
+                    return Reply::failure(
+                        500,
+                        format!("cannot ask for the name of vela-core's account: {error}"),
+                    );
+                }
+            },
+        };
+        Reply { status: 200, body: verdict.reply(&review) }
     }
 
     async fn verdict(&self, path: &Path, review: &Review) -> Result<Verdict, FetchError> {

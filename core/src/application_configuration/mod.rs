@@ -213,7 +213,7 @@ impl Hands {
             let found = self.applications.as_ref()?.get(&Key::new(namespace, owner.name.clone()))?;
             (found.metadata.uid.as_deref() == Some(&owner.uid)).then_some(found)
         };
-        Acting::for_configuration(&self.context, configuration, application).await
+        Acting::for_object(&self.context, configuration, application).await
     }
 
     /// Write the status and tell what happened.

@@ -13,7 +13,7 @@ use super::locate::{self, Located, Missing};
 use super::stage::{self, Stage, Unready};
 use super::{Between, Hands, LOOK_AGAIN, Step, Told, back, happens, release, step};
 use crate::application::owned::Application;
-use crate::author::Acting;
+use crate::author::{Acting, Nobody};
 
 /// What one lap works on.
 pub(super) struct Work<'a> {
@@ -23,6 +23,8 @@ pub(super) struct Work<'a> {
     pub(super) between: &'a Between,
     /// What the next laps work between, once this one has let go; nothing where the rollout itself goes.
     pub(super) wanted: Option<&'a Between>,
+    /// On whose behalf: of whoever wrote the rollout, or the application that it is part of.
+    pub(super) acting: &'a Result<Acting, Nobody>,
 }
 
 /// Make at most one step.
@@ -32,6 +34,10 @@ pub(super) async fn carry(
     mut status: AppRolloutStatus,
     mut told: Told,
 ) -> Result<Step, Failure> {
+    let acting = match work.acting {
+        Ok(acting) => acting,
+        Err(nobody) => return wait(hands, work, status, told, nobody.to_string()).await,
+    };
     let look = hands.interests.look(work.key);
     let located = locate::locate(hands, &look, work, &status.given_up_revisions).await;
     let is_releasing = State::of(&status.rollout).is_releasing();
@@ -39,7 +45,7 @@ pub(super) async fn carry(
         Ok(located) => located,
         Err(Missing::Revision(_)) if is_releasing => {
             // What it holds is found by the hold itself.
-            release::sweep(&hands.context, work.key, work.live).await.map_err(Failure::retry)?;
+            release::sweep(&hands.context, acting, work.key, work.live).await.map_err(Failure::retry)?;
             happens(&mut status.rollout, Event::Finalized, &mut told);
             if let Some(wanted) = work.wanted {
                 remember(&mut status, wanted);
@@ -60,19 +66,11 @@ pub(super) async fn carry(
         Err(why) if work.between.is_back => return give_up(hands, work, status, told, &why).await,
         Err(why) => return wait(hands, work, status, told, why).await,
     };
-    let acting = match &application {
-        Some(application) => match Acting::for_author(&hands.context, application) {
-            Ok(acting) => acting,
-            Err(nobody) => return wait(hands, work, status, told, nobody.to_string()).await,
-        },
-        // The hold is our own, and so is letting go.
-        None => Acting::own(&hands.context),
-    };
     let owner = application.as_ref().map(|application| Application::of(application, acting.clone()));
     let stage = owner.as_ref().map(|owner| Stage {
         rollout: work.live.metadata.uid.as_deref().unwrap_or_default(),
         application: owner,
-        acting: &acting,
+        acting,
         graph: &located.target.graph,
         parts: &located.parts,
     });
@@ -95,10 +93,10 @@ pub(super) async fn carry(
     if decided.is_still() && told.effects.is_empty() {
         return Ok(Step::Rest(None));
     }
-    let decided = step::measured(&hands.context, &acting, &work.key.namespace, &told.secrets, decided).await;
+    let decided = step::measured(&hands.context, acting, &work.key.namespace, &told.secrets, decided).await;
     let seconds_left = decided.seconds_left;
     let ended_waiting = decided.waits_for.clone();
-    let Some(ended) = step::run(&hands.context, &look, &acting, &work.key.namespace, decided).await else {
+    let Some(ended) = step::run(&hands.context, &look, acting, &work.key.namespace, decided).await else {
         return Ok(Step::LookAgain);
     };
     let before = (State::of(&status.rollout), status.rollout.current_batch);

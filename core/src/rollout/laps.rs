@@ -8,6 +8,7 @@ use vela_runtime::{Action, Failure, Key};
 
 use super::stored::Stored;
 use super::{CONFLICT_WAIT, STEPS_AT_MOST, Step, release};
+use crate::author::{Acting, Nobody};
 
 /// A controller of such objects.
 pub(super) trait Roller: Sync {
@@ -52,13 +53,15 @@ pub(super) async fn begin(
     key: &Key,
     live: &DynamicObject,
     status: &RolloutStatus,
+    acting: &Result<Acting, Nobody>,
 ) -> Result<Begin, Failure> {
     let held = stored.is_held(live);
     let began = !status.rolling_state.is_empty();
     if live.metadata.deletion_timestamp.is_some() && (!held || !began || State::of(status).is_terminal()) {
         // A claim that no copy showed when the workloads were let go would be the end of them.
         if held && began {
-            release::sweep(&stored.context, key, live).await.map_err(Failure::retry)?;
+            let acting = acting.as_ref().map_err(|nobody| Failure::retry(nobody.to_string()))?;
+            release::sweep(&stored.context, acting, key, live).await.map_err(Failure::retry)?;
         }
         return Ok(Begin::Over(if held { stored.hold(live, false).await? } else { Step::Rest(None) }));
     }

@@ -33,6 +33,7 @@ use self::laps::{Begin, Roller};
 use self::revision::Revisions;
 use self::stored::Stored;
 use crate::application::record::Records;
+use crate::author::Acting;
 use crate::context::Context;
 use crate::standard::hands::typed;
 
@@ -143,7 +144,9 @@ impl Roller for Hands {
         let rollout: AppRollout = typed(live)?;
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
-        match laps::begin(&self.stored, key, live, &status.rollout).await? {
+        // One that an Application asked for has its name.
+        let acting = Acting::for_object(&self.context, live, || self.applications.get(key)).await?;
+        match laps::begin(&self.stored, key, live, &status.rollout, &acting).await? {
             Begin::Over(step) => return Ok(step),
             Begin::First(first) => {
                 status.rollout = first;
@@ -163,7 +166,8 @@ impl Roller for Hands {
             return Ok(Step::Rest(None));
         }
         let next = (!is_leaving).then_some(&wanted);
-        let work = carry::Work { key, live, rollout: &rollout, between: &between, wanted: next };
+        let work =
+            carry::Work { key, live, rollout: &rollout, between: &between, wanted: next, acting: &acting };
         carry::carry(self, &work, status, told).await
     }
 }

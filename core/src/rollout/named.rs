@@ -17,7 +17,7 @@ use super::laps::{Begin, Roller};
 use super::stored::Stored;
 use super::{LOOK_AGAIN, Step, Told, back, deleted, happens, laps, locate, release, restarted, step, take};
 use crate::application::fetch::json;
-use crate::author::Acting;
+use crate::author::{Acting, Nobody};
 use crate::context::Context;
 use crate::standard::hands::typed;
 
@@ -56,6 +56,8 @@ struct Work<'a> {
     /// The plan, or what is wrong with it.
     plan: Result<RolloutPlan, String>,
     is_leaving: bool,
+    /// On whose behalf.
+    acting: &'a Result<Acting, Nobody>,
 }
 
 /// The controller of RolloutTraits; what they name wakes them.
@@ -83,7 +85,8 @@ impl Roller for Hands {
         let rollout: RolloutTrait = typed(live)?;
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
-        match laps::begin(&self.stored, key, live, &status.rollout).await? {
+        let acting = Acting::for_object(&self.context, live, || None).await?;
+        match laps::begin(&self.stored, key, live, &status.rollout, &acting).await? {
             Begin::Over(step) => return Ok(step),
             Begin::First(first) => {
                 status.rollout = first;
@@ -100,7 +103,7 @@ impl Roller for Hands {
             return Ok(Step::Rest(None));
         }
         let plan = named::plan(&live.data["spec"]["rolloutPlan"], &wanted.target, !wanted.sources.is_empty());
-        let work = Work { key, live, between: &between, plan, is_leaving };
+        let work = Work { key, live, between: &between, plan, is_leaving, acting: &acting };
         self.carry(&work, status, told).await
     }
 }
@@ -113,6 +116,10 @@ impl Hands {
         mut status: RolloutTraitStatus,
         mut told: Told,
     ) -> Result<Step, Failure> {
+        let acting = match work.acting {
+            Ok(acting) => acting,
+            Err(nobody) => return self.wait(work, status, told, nobody.to_string()).await,
+        };
         let look = self.interests.look(work.key);
         let is_releasing = State::of(&status.rollout).is_releasing();
         let plan = match &work.plan {
@@ -125,7 +132,7 @@ impl Hands {
             Ok(found) => found,
             Err(_) if is_releasing => {
                 // What it holds is found by the hold itself.
-                release::sweep(&self.context, work.key, work.live).await.map_err(Failure::retry)?;
+                release::sweep(&self.context, acting, work.key, work.live).await.map_err(Failure::retry)?;
                 happens(&mut status.rollout, Event::Finalized, &mut told);
                 return self.stored.store(work.live, status, told).await;
             }
@@ -138,15 +145,14 @@ impl Hands {
             }
             return self.stored.store(work.live, status, told).await;
         }
-        let acting = Acting::own(&self.context);
         let decided = decide(work, &plan, &status, &look, &found).await.map_err(Failure::retry)?;
         if decided.is_still() && told.effects.is_empty() {
             return Ok(Step::Rest(None));
         }
         let (context, namespace) = (&self.context, &work.key.namespace);
-        let decided = step::measured(context, &acting, namespace, &told.secrets, decided).await;
+        let decided = step::measured(context, acting, namespace, &told.secrets, decided).await;
         let (seconds_left, waits_for) = (decided.seconds_left, decided.waits_for.clone());
-        let Some(ended) = step::run(context, &look, &acting, namespace, decided).await else {
+        let Some(ended) = step::run(context, &look, acting, namespace, decided).await else {
             return Ok(Step::LookAgain);
         };
         let before = (State::of(&status.rollout), status.rollout.current_batch);

@@ -8,6 +8,7 @@ use serde_json::json;
 use vela_runtime::apply::explain;
 use vela_runtime::{Key, discovery};
 
+use crate::author::Acting;
 use crate::context::{Context, FIELD_MANAGER};
 
 /// Kinds that a rollout may hold.
@@ -21,7 +22,12 @@ const KINDS: [(&str, &str); 6] = [
 ];
 
 /// Let go of whatever names this rollout. The server is asked, for a copy may be behind.
-pub(super) async fn sweep(context: &Context, key: &Key, rollout: &DynamicObject) -> Result<(), String> {
+pub(super) async fn sweep(
+    context: &Context,
+    acting: &Acting,
+    key: &Key,
+    rollout: &DynamicObject,
+) -> Result<(), String> {
     let uid = rollout.metadata.uid.as_deref().unwrap_or_default();
     for (api_version, kind) in KINDS {
         let kind = match context.discovery.resolve(api_version, kind).await {
@@ -29,7 +35,7 @@ pub(super) async fn sweep(context: &Context, key: &Key, rollout: &DynamicObject)
             Err(discovery::Error::Unknown { .. }) => continue,
             Err(error) => return Err(error.to_string()),
         };
-        let api: Api<DynamicObject> = kind.api(context.client.clone(), &key.namespace);
+        let api: Api<DynamicObject> = kind.api(acting.client(), &key.namespace);
         let listed = match api.list(&ListParams::default()).await {
             Ok(listed) => listed,
             // What may not be listed was never claimed under this account.

@@ -16,6 +16,7 @@ use vela_runtime::cache::{Informer, Watch};
 
 use crate::apart::apart;
 use crate::application::fetch::World;
+use crate::author;
 use crate::context::Context;
 use crate::successors;
 
@@ -92,6 +93,15 @@ impl Revisions {
         let found =
             found.map_err(|error| format!("cannot read ApplicationRevision {key}: {}", explain(&error)))?;
         let Some(found) = found else { return Ok(None) };
+        let own = author::is_own_record(&self.context, &found).await;
+        if !own
+            .map_err(|error| format!("cannot ask for the name of vela-core's account: {}", explain(&error)))?
+        {
+            return Err(format!(
+                "ApplicationRevision {key} is not what vela-core recorded, as far as its annotations say, and is not rolled out: \
+                 somebody wrote it, or it is older than the webhooks; delete it and write the application anew"
+            ));
+        }
         let rendered = self.render(key, &found).await?;
         let mut known = lock();
         if known.len() >= REMEMBERED_AT_MOST {

@@ -28,7 +28,10 @@ impl Reconciler for Autoscalers {
         let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
         let autoscaler: Autoscaler = typed(&live)?;
         let look = self.hands.interests.look(&key);
-        let outcome = self.bring_about(&look, &live, &autoscaler).await;
+        let outcome = match self.hands.for_author(&live).await {
+            Ok(hands) => Self { hands }.bring_about(&look, &live, &autoscaler).await,
+            Err(trouble) => Err(trouble),
+        };
         self.hands.report(&live, autoscaler.status.unwrap_or_default(), outcome).await
     }
 }
@@ -40,9 +43,10 @@ impl Autoscalers {
         live: &DynamicObject,
         autoscaler: &Autoscaler,
     ) -> Result<Vec<Note>, Trouble> {
-        let (context, namespace) = (&self.hands.context, Key::of(live).namespace);
+        let namespace = Key::of(live).namespace;
         let reference = autoscaler.spec.workload_ref.as_ref();
-        let workload = locate(context, look, &namespace, reference, "failed to locate the workload").await?;
+        let workload =
+            locate(&self.hands, look, &namespace, reference, "failed to locate the workload").await?;
         let target = rendering::target(&workload.object, &workload.children);
         let desired = rendering::scaled_object(autoscaler, target)
             .map_err(|error| Trouble::wrong("cannot render the scaled object", error))?;

@@ -8,7 +8,7 @@ use kube::api::{ApiResource, DynamicObject};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use vela_crds::{ApplicationConfiguration, Condition, Conditioned};
+use vela_crds::{ApplicationConfiguration, Condition, Conditioned, TypedReference};
 use vela_runtime::apply::{self, Applied, Conflicts, Deletion, Guard, Outcome};
 use vela_runtime::cache::Watch;
 use vela_runtime::confirm::{Seen, confirm};
@@ -17,6 +17,7 @@ use vela_runtime::owner::{controlled_by, controller_of};
 use vela_runtime::{Action, Applier, Controller, Failure, Informer, Key, Reconciler, events};
 
 use super::trouble::Trouble;
+use crate::author::Acting;
 use crate::context::Context;
 use crate::status;
 
@@ -27,6 +28,8 @@ pub(crate) struct Hands {
     /// The objects this controller reconciles.
     pub(crate) objects: Arc<Informer>,
     pub(crate) interests: Interests,
+    /// On whose behalf things are made, changed and deleted.
+    pub(crate) acting: Acting,
     applier: Applier,
     configurations: Arc<Informer>,
     /// The kind's status is no subresource.
@@ -63,12 +66,36 @@ impl Hands {
         let (client, discovery) = (context.client.clone(), &context.discovery);
         Self {
             context: context.clone(),
+            acting: Acting::own(context),
             objects: watch(ApiResource::erase::<K>(&())),
             interests: Interests::new(client.clone(), &context.cache, discovery, labels),
             applier: Applier::new(client, discovery.clone(), manager),
             configurations: watch(ApiResource::erase::<ApplicationConfiguration>(&())),
             whole: false,
         }
+    }
+
+    /// The same tools in the hands of whoever wrote the object: what is made, changed and deleted for it is asked in that name.
+    pub(crate) async fn for_author(&self, live: &DynamicObject) -> Result<Self, Trouble> {
+        let reason = "cannot act for its author";
+        // Applications are written by people; what is made for one is made in its author's name, and stamped so.
+        let acting = Acting::for_object(&self.context, live, || None).await;
+        let acting = acting.map_err(|error| Trouble::retry(reason, apply::explain(&error)))?;
+        let acting = acting.map_err(|nobody| Trouble::wrong(reason, nobody))?;
+        Ok(Self { applier: self.applier.through(acting.client()), acting, ..self.clone() })
+    }
+
+    /// Whether the author may read an object: what stands in it is told in the status, or decides what is made. Nobody needs
+    /// to be asked where the controllers act for themselves.
+    pub(crate) async fn may_read(&self, reference: &TypedReference, namespace: &str) -> Result<(), String> {
+        if self.acting.user().is_none() {
+            return Ok(());
+        }
+        let TypedReference { api_version, kind, name, uid: _ } = reference;
+        let known = self.context.discovery.resolve(api_version, kind).await;
+        let api = known.map_err(|error| error.to_string())?.api(self.acting.client(), namespace);
+        let read = api.get_opt(name).await;
+        read.map(drop).map_err(|error| format!("{kind} {namespace}/{name}: {}", self.acting.told_of(&error)))
     }
 
     /// The same for a kind whose status is no subresource.
@@ -118,7 +145,7 @@ impl Hands {
         let live = look.get(&types.api_version, &types.kind, &Key::of(&desired)).await;
         let live = live.map_err(|error| Trouble::look(reason, &error))?;
         let applied = self.applier.apply(&desired, live, false, Conflicts::Force, guard).await;
-        let applied = applied.map_err(|error| Trouble::apply(reason, &error))?;
+        let applied = applied.map_err(|error| Trouble::apply(reason, &error, &self.acting))?;
         if applied.outcome != Outcome::Unchanged {
             look.observe(&applied.object);
         }
@@ -135,7 +162,7 @@ impl Hands {
         let desired: DynamicObject =
             serde_json::from_value(desired).map_err(|error| Trouble::wrong(reason, error))?;
         let applied = self.applier.apply(&desired, None, false, Conflicts::Force, guard).await;
-        applied.map_err(|error| Trouble::apply(reason, &error))
+        applied.map_err(|error| Trouble::apply(reason, &error, &self.acting))
     }
 
     /// Removes an object that `owner` controls and no longer wants; true when it was there and is gone or going. The
@@ -189,7 +216,7 @@ impl Hands {
             }
             Ok(Deletion::Going) => Ok(true),
             Err(apply::Error::Foreign { .. }) => Ok(false),
-            Err(error) => Err(Trouble::apply(reason, &error)),
+            Err(error) => Err(Trouble::apply(reason, &error, &self.acting)),
         }
     }
 

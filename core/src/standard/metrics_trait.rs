@@ -43,13 +43,19 @@ impl Reconciler for Metrics {
         let mut status = trait_.status.clone().unwrap_or_default();
         let look = self.hands.interests.look(&key);
         if !rendering::is_enabled(&trait_) {
-            let outcome = self.switch_off(&look, &live, &trait_).await;
+            let outcome = match self.hands.for_author(&live).await {
+                Ok(hands) => Self { hands }.switch_off(&look, &live, &trait_).await,
+                Err(trouble) => Err(trouble),
+            };
             status.service_monitor_name = None;
             status.port = None;
             status.selector_labels.clear();
             return self.hands.report(&live, status, outcome).await;
         }
-        let outcome = self.bring_about(&look, &live, &trait_).await;
+        let outcome = match self.hands.for_author(&live).await {
+            Ok(hands) => Self { hands }.bring_about(&look, &live, &trait_).await,
+            Err(trouble) => Err(trouble),
+        };
         let outcome = outcome.map(|(monitor, target, notes)| {
             status.service_monitor_name = Some(monitor);
             status.port = Some(target.port);
@@ -70,8 +76,7 @@ impl Metrics {
     ) -> Result<(String, rendering::Target, Vec<Note>), Trouble> {
         let (hands, namespace) = (&self.hands, Key::of(live).namespace);
         let reference = trait_.spec.workload_ref.as_ref();
-        let workload =
-            locate(&hands.context, look, &namespace, reference, "failed to locate the workload").await?;
+        let workload = locate(hands, look, &namespace, reference, "failed to locate the workload").await?;
         let scrape = rendering::scrape(trait_).map_err(|error| Trouble::wrong(SERVICES, error))?;
         let target = rendering::target(trait_, &scrape, &workload.object, &workload.children)
             .map_err(|error| Trouble::wrong(SERVICES, error))?;

@@ -28,7 +28,10 @@ impl Reconciler for Workloads {
         let workload: PodSpecWorkload = typed(&live)?;
         let mut status = workload.status.clone().unwrap_or_default();
         let look = self.hands.interests.look(&key);
-        let outcome = self.bring_about(&look, &live, &workload).await;
+        let outcome = match self.hands.for_author(&live).await {
+            Ok(hands) => Self { hands }.bring_about(&look, &live, &workload).await,
+            Err(trouble) => Err(trouble),
+        };
         let outcome = outcome.map(|(objects, notes)| {
             status.resources = objects.iter().map(|object| standard::reference(&json_of(object))).collect();
             notes

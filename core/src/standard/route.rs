@@ -46,7 +46,11 @@ impl Reconciler for Routes {
         let route: Route = typed(&live)?;
         let mut status = route.status.clone().unwrap_or_default();
         let look = self.hands.interests.look(&key);
-        let applied = match self.bring_about(&look, &live, &route).await {
+        let applied = match self.hands.for_author(&live).await {
+            Ok(hands) => Self { hands }.bring_about(&look, &live, &route).await,
+            Err(trouble) => Err(trouble),
+        };
+        let applied = match applied {
             Ok(applied) => applied,
             Err(trouble) => return self.hands.report_trouble(&live, status, trouble).await,
         };

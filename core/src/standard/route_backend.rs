@@ -35,8 +35,7 @@ pub(super) async fn backends(
     let mut rules = backend::rules(route).map_err(|error| Trouble::wrong(SERVICES, error))?;
     let reference = route.spec.workload_ref.as_ref();
     let namespace = Key::of(live).namespace;
-    let workload =
-        locate(&hands.context, look, &namespace, reference, "failed to locate the workload").await?;
+    let workload = locate(hands, look, &namespace, reference, "failed to locate the workload").await?;
     let needed = backend::needs_discovery(&rules);
     if needed {
         for child in workload.children.iter().filter(|child| backend::is_service_of_workload(child, route)) {

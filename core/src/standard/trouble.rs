@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use vela_runtime::{Action, Failure, apply, interest};
 
+use crate::author::Acting;
+
 /// After a write that lost against another writer the caches need a moment to catch up.
 const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 
@@ -57,15 +59,19 @@ impl Trouble {
     }
 
     /// Something could not be written.
-    pub(crate) fn apply(reason: &'static str, error: &apply::Error) -> Self {
+    pub(crate) fn apply(reason: &'static str, error: &apply::Error, acting: &Acting) -> Self {
         let then = match error {
             apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 409 => {
                 Then::Quietly
             }
+            // A right may be given at any time, and nothing tells of it.
+            apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 403 => {
+                Then::Retry
+            }
             error if error.is_transient() => Then::Retry,
             _ => Then::Wait,
         };
-        Self { reason, message: error.to_string(), then }
+        Self { reason, message: acting.told(error), then }
     }
 
     /// True when nobody needs to be told.

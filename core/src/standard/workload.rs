@@ -9,7 +9,7 @@ use vela_engine::standard::definition::{self, Definition};
 use vela_runtime::Key;
 use vela_runtime::interest::{Error, Look};
 
-use super::hands::json_of;
+use super::hands::{Hands, json_of};
 use super::trouble::Trouble;
 use crate::context::Context;
 
@@ -32,7 +32,7 @@ pub(crate) struct Workload {
 
 /// The workload a trait names, which lives in the namespace of the trait; a change of it wakes the trait.
 pub(crate) async fn locate(
-    context: &Context,
+    hands: &Hands,
     look: &Look,
     namespace: &str,
     reference: Option<&TypedReference>,
@@ -46,12 +46,13 @@ pub(crate) async fn locate(
         return Err(Trouble::wrong(reason, message));
     };
     let TypedReference { api_version, kind, name, uid: _ } = reference;
+    hands.may_read(reference, namespace).await.map_err(|refused| Trouble::retry(reason, refused))?;
     let found = look.get(api_version, kind, &Key::new(namespace, name.clone())).await;
     let object = found.map_err(|error| Trouble::look(reason, &error))?;
     let missing = || Trouble::wrong(reason, format!("{kind} {namespace}/{name} does not exist"));
     let object = object.ok_or_else(missing)?;
     let failed = |error: Error| Trouble::look("failed to fetch workload child resources", &error);
-    let definition = definition_of(context, look, &object, api_version, kind).await.map_err(failed)?;
+    let definition = definition_of(&hands.context, look, &object, api_version, kind).await.map_err(failed)?;
     let children = match &definition {
         Some(definition) => children_of(look, definition, &object).await.map_err(failed)?,
         None => Vec::new(),

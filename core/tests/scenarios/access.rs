@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use http::{HeaderMap, Method, Request};
 use serde_json::json;
 use tower::{Layer, Service};
-use vela_core::access::{BEHALF, MADE, OWN};
+use vela_core::access::{BEHALF, MADE, OWN, PODS, SECRETS};
 use vela_core::{Options, Process};
 
 use super::configuration::{component, configuration, image, named};
@@ -75,7 +75,7 @@ fn is_granted(attributes: &Attributes) -> bool {
 /// What the roles that are installed allow, or a scenario grants.
 fn is_allowed(attributes: &Attributes) -> bool {
     let Attributes { verb, group, resource } = attributes;
-    OWN.iter().chain(MADE).any(|rule| rule.allows(verb, group, resource))
+    OWN.iter().chain(MADE).chain(SECRETS).chain(PODS).any(|rule| rule.allows(verb, group, resource))
         || is_granted(attributes)
         || resource == "selfsubjectreviews"
 }

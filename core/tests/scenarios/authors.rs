@@ -15,7 +15,7 @@ const ALL: &[&str] = &["deployments.apps", "services", "configmaps"];
 
 /// Controllers that act for authors; the embedded API server judges nobody, so somebody stands before it. On a real one
 /// the scenarios of `e2e` show the same.
-async fn judged() -> Option<(World, Rights)> {
+pub(super) async fn judged() -> Option<(World, Rights)> {
     if std::env::var_os("CORE_TEST_KUBECONFIG").is_some() {
         println!("skipped: rights are judged by the cluster itself; see the scenario `authors` of e2e");
         return None;
@@ -28,12 +28,12 @@ async fn judged() -> Option<(World, Rights)> {
     Some((world, rights))
 }
 
-fn by(user: &str, groups: &str, mut object: Value) -> Value {
+pub(super) fn by(user: &str, groups: &str, mut object: Value) -> Value {
     object["metadata"]["annotations"] = stamp(user, groups);
     object
 }
 
-fn stamp(user: &str, groups: &str) -> Value {
+pub(super) fn stamp(user: &str, groups: &str) -> Value {
     let mut stamp = json!({"app.oam.dev/username": user});
     if !groups.is_empty() {
         stamp["app.oam.dev/group"] = json!(groups);
@@ -49,7 +49,7 @@ fn settings(name: &str) -> Value {
     json!({"name": name, "type": "settings", "properties": {"text": "hello"}})
 }
 
-async fn told(world: &World, kind: &str, name: &str, words: &[&str]) {
+pub(super) async fn told(world: &World, kind: &str, name: &str, words: &[&str]) {
     let version = if kind == AC { OLD } else { NEW };
     let conditions = || async {
         let found = world.get(version, kind, name).await.unwrap_or_default();

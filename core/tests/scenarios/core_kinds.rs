@@ -6,7 +6,7 @@ use super::world::{World, until, until_or};
 
 const OLD: &str = "core.oam.dev/v1alpha2";
 
-fn workload(ports: Value) -> Value {
+pub(super) fn workload(ports: Value) -> Value {
     json!({
         "apiVersion": OLD, "kind": "ContainerizedWorkload",
         "metadata": {"name": "shop", "labels": {"app.oam.dev/name": "a", "app.oam.dev/component": "shop"}},
@@ -17,7 +17,7 @@ fn workload(ports: Value) -> Value {
     })
 }
 
-fn scaler(replicas: i64) -> Value {
+pub(super) fn scaler(replicas: i64) -> Value {
     json!({
         "apiVersion": OLD, "kind": "ManualScalerTrait", "metadata": {"name": "scale"},
         "spec": {"replicaCount": replicas, "workloadRef": {"apiVersion": OLD, "kind": "ContainerizedWorkload", "name": "shop"}},

@@ -7,7 +7,8 @@ use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde_json::{Value, json};
-use vela_crds::annotations::USERNAME;
+use vela_crds::annotations::{STAMPS, USERNAME};
+use vela_webhooks::paths::STAMPED;
 
 use super::access::Attributes;
 
@@ -85,19 +86,27 @@ impl Rights {
     }
 }
 
-/// The controllers' own writes of configurations carry their name, as admission stamps it.
+/// What is written carries the name of whoever writes it, as admission stamps it: a person's where it is written on behalf of
+/// one, else the controllers'.
 async fn stamped(request: Request<Body>) -> Request<Body> {
     let path = request.uri().path();
-    let stored = path.contains("/applicationconfigurations") && !path.ends_with("/status");
+    let kinds = STAMPED.iter().flat_map(|(_, resources)| *resources).chain(&["applicationconfigurations"]);
+    let stored = kinds.into_iter().any(|resource| path.contains(&format!("/{resource}")));
     let writes = [Method::PATCH, Method::POST].contains(request.method());
-    if !stored || !writes || request.headers().contains_key("impersonate-user") {
+    if !stored || path.ends_with("/status") || !writes {
         return request;
     }
+    let user = request.headers().get("impersonate-user");
+    let user =
+        user.map_or_else(|| OWN.to_owned(), |user| String::from_utf8_lossy(user.as_bytes()).into_owned());
     let (head, body) = request.into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
     let mut object: Value = serde_json::from_slice(&bytes).unwrap();
     if object.get("spec").is_some() {
-        object["metadata"]["annotations"][USERNAME] = json!(OWN);
+        for stamp in STAMPS {
+            object["metadata"]["annotations"].as_object_mut().map(|all| all.remove(stamp));
+        }
+        object["metadata"]["annotations"][USERNAME] = json!(user);
     }
     Request::from_parts(head, Body::from(object.to_string().into_bytes()))
 }

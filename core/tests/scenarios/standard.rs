@@ -6,25 +6,25 @@ use serde_json::{Value, json};
 use super::foreign;
 use super::world::{World, until_or};
 
-const STANDARD: &str = "standard.oam.dev/v1alpha1";
+pub(super) const STANDARD: &str = "standard.oam.dev/v1alpha1";
 const INGRESS: &str = "networking.k8s.io/v1";
 const OAM: &str = "core.oam.dev/v1beta1";
 
-fn pod_spec_workload(name: &str, containers: Value) -> Value {
+pub(super) fn pod_spec_workload(name: &str, containers: Value) -> Value {
     json!({
         "apiVersion": STANDARD, "kind": "PodSpecWorkload", "metadata": {"name": name, "labels": {"app": name}},
         "spec": {"replicas": 2, "podSpec": {"containers": containers}},
     })
 }
 
-fn two_containers() -> Value {
+pub(super) fn two_containers() -> Value {
     json!([
         {"name": "a", "image": "nginx", "ports": [{"containerPort": 80, "name": "http"}]},
         {"name": "b", "image": "nginx", "ports": [{"containerPort": 90}]},
     ])
 }
 
-fn deployment(name: &str) -> Value {
+pub(super) fn deployment(name: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
         "spec": {"selector": {"matchLabels": {"app": name}}, "template": {
@@ -34,14 +34,14 @@ fn deployment(name: &str) -> Value {
     })
 }
 
-fn workload_definition(name: &str, children: Value) -> Value {
+pub(super) fn workload_definition(name: &str, children: Value) -> Value {
     json!({
         "apiVersion": OAM, "kind": "WorkloadDefinition", "metadata": {"name": name},
         "spec": {"definitionRef": {"name": name}, "childResourceKinds": children},
     })
 }
 
-fn trait_of(kind: &str, name: &str, workload: (&str, &str, &str), mut spec: Value) -> Value {
+pub(super) fn trait_of(kind: &str, name: &str, workload: (&str, &str, &str), mut spec: Value) -> Value {
     let (api_version, workload_kind, workload) = workload;
     spec["workloadRef"] = json!({"apiVersion": api_version, "kind": workload_kind, "name": workload});
     json!({"apiVersion": STANDARD, "kind": kind, "metadata": {"name": name}, "spec": spec})

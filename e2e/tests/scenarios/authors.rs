@@ -35,6 +35,11 @@ impl Drop for Core {
     }
 }
 
+/// A name that no other scenario has.
+fn named(target: &Target, what: &str) -> String {
+    format!("{}-{what}", target.namespace())
+}
+
 /// Installs what authors need, registers the webhooks for these namespaces, and starts the controller.
 async fn start(target: &Target, namespaces: &[&str]) -> Result<Core> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -49,16 +54,30 @@ async fn start(target: &Target, namespaces: &[&str]) -> Result<Core> {
             let names =
                 json!([{"key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces}]);
             for webhook in object["webhooks"].as_array_mut().into_iter().flatten() {
+                for rule in webhook["rules"].as_array_mut().into_iter().flatten() {
+                    // They are in no namespace, and every scenario has some.
+                    if let Some(resources) = rule["resources"].as_array_mut() {
+                        resources.retain(|resource| resource != "resourcetrackers");
+                    }
+                }
                 webhook["namespaceSelector"] = json!({"matchExpressions": names});
             }
-            object["metadata"]["name"] = json!(target.namespace());
-        } else if object["metadata"]["name"] != "vela-core-impersonate" {
+            let authors = object["metadata"]["name"] == "vela-core-authors";
+            object["metadata"]["name"] = json!(named(target, if authors { "authors" } else { "all" }));
+        } else if object["metadata"]["name"] == "vela-core-impersonate" {
+            // Another scenario that installs without authors takes the usual one away.
+            let name = named(target, "impersonate");
+            if object["roleRef"].is_object() {
+                object["roleRef"]["name"] = json!(name);
+            }
+            object["metadata"]["name"] = json!(name);
+        } else {
             continue;
         }
         target.cluster().apply(&object).await?;
         installed += 1;
     }
-    assert_eq!(installed, 4, "two roles' objects, two configurations");
+    assert_eq!(installed, 6, "two roles' objects, four configurations");
     let account = target.account("vela-system", "vela-core").await?;
     let secret = format!("--webhook-cert-secret={}", target.namespace());
     let log = target.home().join("vela-core.log");
@@ -77,11 +96,15 @@ async fn start(target: &Target, namespaces: &[&str]) -> Result<Core> {
 
 /// Gives a person these resources of the namespace, and applications.
 async fn grant(admin: &Cluster, user: &str, resources: &[&str]) -> Result<()> {
-    let name = format!("{user}-may");
     let rules = json!([
         {"apiGroups": ["core.oam.dev"], "resources": ["applications"], "verbs": VERBS},
         {"apiGroups": ["", "apps"], "resources": resources, "verbs": VERBS},
     ]);
+    grant_rules(admin, user, &rules).await
+}
+
+async fn grant_rules(admin: &Cluster, user: &str, rules: &Value) -> Result<()> {
+    let name = format!("{user}-may");
     let (namespace, group) = (admin.namespace(), "rbac.authorization.k8s.io");
     admin
         .apply(&json!({"apiVersion": RBAC, "kind": "Role", "metadata": {"name": name, "namespace": namespace}, "rules": rules}))
@@ -165,12 +188,15 @@ fn an_application_does_what_its_author_could() {
         let (alice, bob) = (target.person("alice", &["dev"]).await?, target.person("bob", &[]).await?);
         alice_is_refused_what_she_may_not(&target, &alice).await?;
         bob_takes_over_and_loses_his_right(&target, &bob).await?;
+        a_forged_revision_gives_nothing(&target, &alice).await?;
         nobody_is_not_executed(&admin.within(&outside)).await?;
         a_namespace_goes_with_its_rights(&admin.within(&going), &alice.within(&going)).await?;
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
-            admin.delete("admissionregistration.k8s.io/v1", kind, own).await?;
+            for what in ["all", "authors"] {
+                admin.delete("admissionregistration.k8s.io/v1", kind, &named(&target, what)).await?;
+            }
         }
-        admin.delete(RBAC, "ClusterRoleBinding", "vela-core-impersonate").await?;
+        admin.delete(RBAC, "ClusterRoleBinding", &named(&target, "impersonate")).await?;
         admin.within("vela-system").delete("v1", "Secret", own).await
     });
 }
@@ -231,6 +257,64 @@ async fn bob_takes_over_and_loses_his_right(target: &Target, bob: &Cluster) -> R
     carol.apply(&touched).await?;
     there(admin, APP, "shop", false).await?;
     there(admin, ("apps/v1", "Deployment"), "shop-web", false).await
+}
+
+/// Somebody who may write revisions and rollouts only, and kinds that make others, makes nothing by them.
+async fn a_forged_revision_gives_nothing(target: &Target, alice: &Cluster) -> Result<()> {
+    let admin = target.cluster();
+    let kinds = ["applicationrevisions", "approllouts"];
+    grant_rules(
+        admin,
+        "mallory",
+        &json!([
+            {"apiGroups": ["core.oam.dev"], "resources": kinds, "verbs": VERBS},
+            {"apiGroups": ["standard.oam.dev"], "resources": ["podspecworkloads"], "verbs": VERBS},
+        ]),
+    )
+    .await?;
+    let mallory = target.person("mallory", &[]).await?;
+    grant(admin, "alice", &["deployments"]).await?;
+    let mut pay = application("pay", "nginx:1", &[]);
+    pay["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
+    alice.apply(&pay).await?;
+    there(admin, ("core.oam.dev/v1beta1", "ApplicationRevision"), "pay-v1", true).await?;
+    let copied =
+        admin.get("core.oam.dev/v1beta1", "ApplicationRevision", "pay-v1").await?.unwrap_or_default();
+    let spec: Value = serde_json::from_str(&copied["spec"].to_string().replace("nginx:1", "evil:1"))?;
+    let forged = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ApplicationRevision",
+        "metadata": {"name": "pay-v7", "labels": copied["metadata"]["labels"]}, "spec": spec});
+    let refused = until("the forged revision is refused", CONVERGE_DEADLINE, async || {
+        match mallory.apply(&forged).await {
+            Err(error) if error.to_string().contains("records of vela-core") => Ok(()),
+            other => Err(format!("{:?}", other.map(|_| ()))),
+        }
+    });
+    refused.await?;
+    let plan = json!({"targetSize": 1, "rolloutBatches": [{"replicas": 1}]});
+    let rollout = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "AppRollout", "metadata": {"name": "pay"},
+        "spec": {"targetAppRevisionName": "pay-v1", "rolloutPlan": plan}});
+    mallory.apply(&rollout).await?;
+    let containers = json!([{"name": "a", "image": "evil:1", "securityContext": {"privileged": true}}]);
+    let pods = json!({"apiVersion": "standard.oam.dev/v1alpha1", "kind": "PodSpecWorkload", "metadata": {"name": "pods"},
+        "spec": {"replicas": 1, "podSpec": {"containers": containers}}});
+    mallory.apply(&pods).await?;
+    for (version, kind, name) in [
+        ("core.oam.dev/v1beta1", "AppRollout", "pay"),
+        ("standard.oam.dev/v1alpha1", "PodSpecWorkload", "pods"),
+    ] {
+        until("it is told whose right is missing", CONVERGE_DEADLINE, async || {
+            let found =
+                admin.get(version, kind, name).await.map_err(|error| error.to_string())?.unwrap_or_default();
+            let status = found["status"].to_string();
+            if status.contains("mallory") && status.contains("cannot") { Ok(()) } else { Err(status) }
+        })
+        .await?;
+    }
+    assert_eq!(admin.get("apps/v1", "Deployment", "pods").await?, None);
+    assert_eq!(admin.get("apps/v1", "Deployment", "pay-web-v1").await?, None);
+    mallory.delete("core.oam.dev/v1beta1", "AppRollout", "pay").await?;
+    alice.delete(APP.0, APP.1, "pay").await?;
+    there(admin, APP, "pay", false).await
 }
 
 /// Where admission is not registered nobody knows who writes.

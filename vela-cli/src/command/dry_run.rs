@@ -39,7 +39,8 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         return Err(Error::user("there is no Application in what was given").into());
     }
     let definitions: Vec<&Document> = definitions.iter().collect();
-    let bounds = Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
+    let bounds =
+        Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
         let snapshot = block_on(offline::built_in_snapshot(&definitions))?.within(bounds);

@@ -1,29 +1,67 @@
-//! `vela install`: a cluster in; it understands applications afterwards, and runs them when an image is given.
+//! `vela install`: a cluster in; it understands applications afterwards, and runs them when an image or a place is given.
 
-use crate::args::{Format, Global, Install};
+use serde_json::Value;
+use vela_core::access::Needs;
+use vela_core::options::Bounds;
+use vela_core::{Controllers, LeaseConfig, Options, Process, Stop};
+use vela_engine::bounds::{ALLOW_CROSS_NAMESPACE, ALLOW_GRANTING_RIGHTS};
+
+use super::sandbox::stop_asked;
+use crate::args::{Format, Global, Grant, Install};
+use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
-use crate::installation::{self, webhooks};
+use crate::installation::{self, SYSTEM_NAMESPACE, webhooks};
 use crate::screen::{Screen, data};
-use crate::session::{Purpose, Session, block_on};
+use crate::session::{Purpose, Session, block_on, block_on_threads};
+
+const AUTHENTICATE: &str = "--authenticate-application";
 
 pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Result<()> {
+    let needs = needs(args);
+    let objects = objects(args, needs)?;
+    if args.print {
+        let documents =
+            objects.iter().map(|object| data(Format::Yaml, object)).collect::<Result<Vec<_>>>()?;
+        return screen.document(&documents.join("---\n"));
+    }
+    match args.controller {
+        // Its requests go on beside each other, as those of a controller in a cluster do.
+        Some(_) => block_on_threads(install(args, needs, &objects, global, screen)),
+        None => block_on(install(args, needs, &objects, global, screen)),
+    }
+}
+
+fn needs(args: &Install) -> Needs {
+    Needs {
+        webhooks: args.webhooks || args.webhook_url.is_some(),
+        behalf: args.authenticate_application,
+        secrets: args.grant.contains(&Grant::Secrets),
+        pods: args.grant.contains(&Grant::Pods),
+    }
+}
+
+/// Everything that these flags ask for, in the order it is applied.
+fn objects(args: &Install, needs: Needs) -> Result<Vec<Value>> {
     let mut objects = installation::objects()?;
-    objects.extend(installation::access());
+    objects.extend(installation::access(needs));
     if let Some(image) = &args.controller_image {
         if image.trim().is_empty() {
             return Err(Error::user("--controller-image is empty")
                 .hint("name the image of vela-core")
                 .into());
         }
-        objects.extend(installation::controller(image, args.webhooks, args.authenticate_application));
+        let flags = [
+            (args.authenticate_application, AUTHENTICATE),
+            (args.allow_cross_namespace, ALLOW_CROSS_NAMESPACE),
+            (args.allow_granting_rights, ALLOW_GRANTING_RIGHTS),
+        ];
+        let flags: Vec<&str> = flags.into_iter().filter(|(asked, _)| *asked).map(|(_, flag)| flag).collect();
+        objects.extend(installation::controller(image, args.webhooks, &flags));
     }
-    if args.authenticate_application {
-        if !args.webhooks && args.webhook_url.is_none() {
-            return Err(Error::user("--authenticate-application needs --webhooks or --webhook-url")
-                .hint("only admission knows who writes an application")
-                .into());
-        }
-        objects.extend(installation::on_behalf());
+    if args.authenticate_application && !needs.webhooks {
+        return Err(Error::user("--authenticate-application needs --webhooks or --webhook-url")
+            .hint("only admission knows who writes an application")
+            .into());
     }
     if args.webhooks && args.controller_image.is_none() {
         return Err(Error::user("--webhooks needs --controller-image")
@@ -45,29 +83,91 @@ pub(crate) fn run(args: &Install, global: &Global, screen: &mut Screen) -> Resul
         }
         // Last: from then on what the controller refuses is not written.
         objects.extend(webhooks::configurations(server));
+        if args.authenticate_application {
+            objects.extend(webhooks::authors(server));
+        }
         if args.trait_injector {
             objects.push(webhooks::trait_injector(server));
         }
     }
-    if args.print {
-        let documents =
-            objects.iter().map(|object| data(Format::Yaml, object)).collect::<Result<Vec<_>>>()?;
-        return screen.document(&documents.join("---\n"));
+    Ok(objects)
+}
+
+async fn install(
+    args: &Install,
+    needs: Needs,
+    objects: &[Value],
+    global: &Global,
+    screen: &mut Screen,
+) -> Result<()> {
+    let session = Session::open(global, Purpose::Read, screen).await?;
+    let done = install_in(&session, args, needs, objects, screen).await;
+    let closed = session.close().await;
+    Failure::all([done, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
+}
+
+async fn install_in(
+    session: &Session,
+    args: &Install,
+    needs: Needs,
+    objects: &[Value],
+    screen: &mut Screen,
+) -> Result<()> {
+    if args.controller.is_some() && session.is_sandbox() {
+        return Err(Error::user("the sandbox runs its own controllers")
+            .hint("`vela up` starts them, and `vela sandbox run` keeps them running")
+            .into());
     }
-    block_on(async {
-        let session = Session::open(global, Purpose::Read, screen).await?;
-        let done = installation::apply(&session.cluster, &objects, |line| screen.say(&line)).await;
-        let closed = session.close().await;
-        if let Some(failure) = Failure::all([done, closed].into_iter().filter_map(Result::err).collect()) {
-            return Err(failure);
+    installation::apply(&session.cluster, objects, |line| screen.say(&line)).await?;
+    installation::withdraw(&session.cluster, needs, |line| screen.say(&line)).await?;
+    screen.say(&format!("{} objects are as they should be.", objects.len()));
+    if args.controller.is_some() {
+        return control(&session.cluster, args, screen).await;
+    }
+    if args.controller_image.is_none() {
+        screen.say(
+            "No --controller-image was given: run vela-core yourself, best as the ServiceAccount vela-system/vela-core, run \
+             `vela install --controller local`, or nothing acts on applications.",
+        );
+    }
+    Ok(())
+}
+
+/// The controllers in this process, until somebody stops it.
+async fn control(cluster: &Cluster, args: &Install, screen: &mut Screen) -> Result<()> {
+    let stop = Stop::new();
+    let bounds =
+        Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
+    let process = Process {
+        options: Options { bounds, ..Options::default() },
+        lease: Some(LeaseConfig {
+            namespace: SYSTEM_NAMESPACE.to_owned(),
+            name: vela_core::access::ACCOUNT.to_owned(),
+            identity: identity(),
+        }),
+        stop: stop.clone(),
+        ..Process::default()
+    };
+    screen.say("The controller runs here, with the rights of this kubeconfig. Ctrl-C stops it; what runs in the cluster stays.");
+    let mut controllers = std::pin::pin!(Controllers::run(cluster.client().clone(), process));
+    let ended = tokio::select! {
+        ended = &mut controllers => ended,
+        asked = stop_asked() => {
+            stop.cancel();
+            let ended = controllers.await;
+            asked?;
+            ended
         }
-        screen.say(&format!("{} objects are as they should be.", objects.len()));
-        if args.controller_image.is_none() {
-            screen.say(
-                "No --controller-image was given: run vela-core yourself, best as the ServiceAccount vela-system/vela-core, or nothing \
-                 acts on applications.",
-            );
-        }
-        Ok(())
+    };
+    ended.map_err(|error| {
+        let message = format!("the controllers stopped: {}", crate::target::causes(&error));
+        Error::cluster(message).hint("VELA_LOG=info shows what they did").into()
     })
+}
+
+/// No other process has it: the host, the process and the moment of its start.
+fn identity() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("{}_vela-{}-{:x}", host.trim(), std::process::id(), now.as_nanos())
 }

@@ -9,6 +9,7 @@ mod rollout;
 mod sandbox;
 mod show;
 mod status;
+mod uninstall;
 mod up;
 mod version;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Rollout(args) => rollout::run(&args, &global, screen),
         Command::Sandbox(args) => sandbox::run(&args, screen),
         Command::Install(args) => install::run(&args, &global, screen),
+        Command::Uninstall(args) => uninstall::run(&args, &global, screen),
         Command::Completion(args) => completion::run(&args, screen),
         Command::Version(args) => version::run(&args, screen),
     }

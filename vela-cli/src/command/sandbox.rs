@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::args::{Format, Sandbox};
-use crate::error::{Error, Failure, Result};
+use crate::error::{Error, Result};
 use crate::sandbox::{Home, Local, Taken, stop_process};
 use crate::screen::{Screen, data};
-use crate::session::Purpose;
+use crate::session::{Purpose, block_on_threads};
 
 /// A serving sandbox closes its store and goes within this time, or something holds it.
 const LONGEST_STOP: Duration = Duration::from_secs(30);
@@ -63,14 +63,12 @@ fn serve(port: u16, screen: &mut Screen) -> Result<()> {
         screen.say("Stopping …");
         local.close().await
     };
-    // Many clients at once: here the threads of the large runtime earn their start-up time.
-    tokio::runtime::Runtime::new()
-        .map_err(|error| Failure::from(Error::internal(format!("the event loop cannot start: {error}"))))?
-        .block_on(work)
+    // Many clients at once.
+    block_on_threads(work)
 }
 
 /// Ctrl-C, or the signal that `vela sandbox stop` and service managers send.
-async fn stop_asked() -> Result<()> {
+pub(super) async fn stop_asked() -> Result<()> {
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
         .map_err(|error| Error::internal(format!("signals cannot be received: {error}")))?;
     tokio::select! {

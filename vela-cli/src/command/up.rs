@@ -10,7 +10,7 @@ use crate::error::{Error, Failure, Result};
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::wait::{self, Awaited};
-use crate::{crd, input, offline, order, tree};
+use crate::{crd, input, offline, order, serving, tree};
 
 pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()> {
     let mut documents = input::read(&args.files)?;
@@ -18,13 +18,14 @@ pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()>
     input::tell_doubts(&documents, screen);
     block_on(async {
         let session = Session::open(global, Purpose::Change, screen).await?;
-        let outcome = up(&session.cluster, &documents, args, screen).await;
+        let outcome = up(&session, &documents, args, screen).await;
         let closed = session.close().await;
         Failure::all([outcome, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
     })
 }
 
-async fn up(cluster: &Cluster, documents: &[Document], args: &Up, screen: &mut Screen) -> Result<()> {
+async fn up(session: &Session, documents: &[Document], args: &Up, screen: &mut Screen) -> Result<()> {
+    let cluster = &session.cluster;
     // Everything that can be known before the first write is told before it, for all files at once.
     for warning in offline::check(cluster, documents, args.strict).await? {
         screen.say(&warning);
@@ -32,6 +33,11 @@ async fn up(cluster: &Cluster, documents: &[Document], args: &Up, screen: &mut S
     let awaited = apply_all(cluster, documents, args, screen).await?;
     if args.no_wait || awaited.is_empty() {
         return Ok(());
+    }
+    if !session.is_sandbox()
+        && let Some(missing) = serving::missing(cluster).await
+    {
+        screen.say(missing);
     }
     let waited = wait::running(cluster, &awaited, args.timeout, screen).await;
     if let Err(failure) = &waited

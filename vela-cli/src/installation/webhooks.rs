@@ -13,7 +13,7 @@ use crate::tree::text;
 /// The Service that API servers call.
 const SERVICE: &str = "vela-core-webhook";
 /// The Secret with its certificate, which the controller issues itself.
-const SECRET: &str = "vela-core-webhook-tls";
+pub(crate) const SECRET: &str = "vela-core-webhook-tls";
 /// Port of the webhook server inside the pod.
 const PORT: u16 = 9443;
 /// The port that API servers call.
@@ -39,6 +39,11 @@ pub(crate) fn outside(url: &str) -> Result<Server> {
 /// What sends every write to the webhooks; the controller adds by whom its certificate is signed.
 pub(crate) fn configurations(server: &Server) -> Vec<Value> {
     registration::configurations(server)
+}
+
+/// What makes it known who wrote what the controller acts by.
+pub(crate) fn authors(server: &Server) -> Vec<Value> {
+    registration::authors(server)
 }
 
 /// What sends workloads to the trait injector.
@@ -139,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_controller_serves_where_its_service_leads() {
-        let objects = super::super::controller("image", true, false);
+        let objects = super::super::controller("image", true, &[]);
         let find = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
         let deployment = find("Deployment");
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
@@ -149,7 +154,9 @@ mod tests {
         assert_eq!(service["spec"]["selector"], deployment["spec"]["template"]["metadata"]["labels"]);
         let port = &service["spec"]["ports"][0];
         assert!(container["ports"].as_array().unwrap().iter().any(|one| one["name"] == port["targetPort"]));
-        let plain = super::super::controller("image", false, false);
+        assert!(flags.contains(&"--enable-leader-election"), "{flags:?}");
+        assert_eq!(deployment["spec"]["strategy"]["type"], "Recreate");
+        let plain = super::super::controller("image", false, &[]);
         assert!(plain.iter().all(|object| object["kind"] != "Service"));
         assert!(!plain.iter().any(|object| object.to_string().contains("--use-webhook")));
     }

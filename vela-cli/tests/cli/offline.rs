@@ -59,13 +59,48 @@ fn install_lets_the_controller_act_for_authors_only_when_asked() {
     let person = Person::new();
     let webhooks = ["install", "--print", "--controller-image", "x/core:1", "--webhooks"];
     let said = person.types(&webhooks).ok();
-    assert!(!said.out.contains("impersonate") && !said.out.contains("authenticate"), "{}", said.out);
+    assert!(!said.out.contains("impersonate") && !said.out.contains("--authenticate"), "{}", said.out);
     let said = person.types(&[&webhooks[..], &["--authenticate-application"]].concat()).ok();
     for words in ["- --authenticate-application", "name: vela-core-impersonate", "- impersonate"] {
         assert!(said.out.contains(words), "{words}: {}", said.out);
     }
+    for words in ["vela-core-authors", "/stamp-author", "/keep-record"] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
     let alone = person.types(&["install", "--print", "--authenticate-application"]);
     alone.fails(1, &["--authenticate-application", "--webhooks"]);
+}
+
+#[test]
+fn install_binds_what_its_flags_need() {
+    let person = Person::new();
+    let image = ["install", "--print", "--image", "x/core:1"];
+    let said = person.types(&image).ok();
+    for words in ["- --enable-leader-election", "type: Recreate", "name: vela-author", "name: vela-viewer"] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    assert!(!said.out.contains("- secrets") && !said.out.contains("--allow-cross-namespace"), "{}", said.out);
+    let more =
+        ["--grant", "secrets", "--grant", "pods", "--allow-cross-namespace", "--allow-granting-rights"];
+    let said = person.types(&[&image[..], &more].concat()).ok();
+    for words in ["- secrets", "- --allow-cross-namespace", "- --allow-granting-rights"] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    person.types(&["install", "--controller", "local", "--image", "x/core:1"]).fails(2, &["--controller"]);
+    person.types(&["uninstall", "--sandbox"]).fails(1, &["sandbox", "vela sandbox reset"]);
+    person.types(&["install", "--sandbox", "--controller", "local"]).fails(1, &["runs its own controllers"]);
+}
+
+#[test]
+fn a_dry_run_judges_how_far_an_application_reaches() {
+    let person = Person::new();
+    let app = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: spy}\nspec:\n  components:\n  - name: keys\n    \
+               type: raw\n    properties:\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: keys, namespace: kube-system}\n";
+    let file = person.write("spy.yaml", app);
+    let words = ["dry-run", "--offline", "-f", &file];
+    person.types(&words).fails(1, &["spy.yaml", "ConfigMap kube-system/keys", "--allow-cross-namespace"]);
+    let said = person.types(&[&words[..], &["--allow-cross-namespace"]].concat()).ok();
+    assert!(said.out.contains("namespace: kube-system"), "{}", said.out);
 }
 
 #[test]

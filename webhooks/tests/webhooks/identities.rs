@@ -6,7 +6,7 @@ use json_patch::patch;
 use serde_json::{Value, json};
 use vela_engine::Snapshot;
 use vela_webhooks::identity::{Author, Unknown};
-use vela_webhooks::{Review, User, configuration, identity};
+use vela_webhooks::{Review, User, configuration, identity, paths};
 
 fn app(annotations: Value) -> Value {
     let mut object = json!({
@@ -156,4 +156,29 @@ fn nobody_is_acted_for_without_a_stamp_of_ours() {
         let found = author(&stamps);
         assert!(matches!(found, Err(Unknown::Refused(_))), "{stamps:?}: {found:?}");
     }
+}
+
+/// What the controllers believe is written by them alone; a person is stamped where it matters.
+#[tokio::test]
+async fn records_are_written_by_the_controllers_alone() {
+    let (_server, webhooks) = crate::cluster::cluster().await;
+    let ask = async |path: &str, user: &str| {
+        let review = json!({
+            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+            "request": {"uid": "1", "operation": "CREATE", "namespace": "team", "userInfo": {"username": user},
+                "resource": {"group": "core.oam.dev", "version": "v1beta1", "resource": "applicationrevisions"},
+                "object": {"apiVersion": "core.oam.dev/v1beta1", "kind": "ApplicationRevision",
+                    "metadata": {"name": "pay-v7", "namespace": "team"}, "spec": {}}},
+        });
+        webhooks.answer(path, review.to_string().as_bytes()).await.body["response"].clone()
+    };
+    // The embedded server knows everybody by one name.
+    assert_eq!(ask(paths::RECORD, "vela-sandbox").await["allowed"], true);
+    let refused = ask(paths::RECORD, "mallory").await;
+    assert_eq!((&refused["allowed"], &refused["status"]["code"]), (&json!(false), &json!(403)));
+    let message = refused["status"]["message"].as_str().unwrap();
+    assert!(message.contains("applicationrevisions are records of vela-core"), "{message}");
+    let stamped = ask(paths::STAMP, "mallory").await;
+    assert_eq!(stamped["allowed"], true);
+    assert!(stamped["patch"].is_string(), "{stamped}");
 }

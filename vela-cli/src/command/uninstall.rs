@@ -1,0 +1,225 @@
+//! `vela uninstall`: applications, webhooks, controller, kinds go, in this order; what is left is told.
+//!
+//! The order is what matters: a finalizer is taken off by the controller, so the controller stays until nothing holds one, and
+//! the kinds until nobody needs to read them. Where that does not come about in time nothing further is taken away.
+
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use vela_core::access::Needs;
+use vela_crds::labels::WEBHOOKS_OF_CORE;
+use vela_webhooks::registration::{AUTHORS, TRAIT_INJECTOR};
+
+use crate::args::{Global, Uninstall};
+use crate::cluster::Cluster;
+use crate::error::{Error, Failure, Result};
+use crate::installation::{self, SYSTEM_NAMESPACE, webhooks};
+use crate::screen::Screen;
+use crate::session::{Purpose, Session, block_on};
+use crate::tree::text;
+use crate::wait::{self, Awaited};
+
+/// Kinds whose objects hold something that a controller has to end, those first that own the others.
+const HOLDING: [(&str, &str); 4] = [
+    ("core.oam.dev/v1beta1", "Application"),
+    ("core.oam.dev/v1alpha2", "ApplicationConfiguration"),
+    ("core.oam.dev/v1beta1", "AppRollout"),
+    ("standard.oam.dev/v1alpha1", "RolloutTrait"),
+];
+/// Objects that are named one by one; of more only the number is told.
+const NAMED_AT_MOST: usize = 20;
+
+pub(crate) fn run(args: &Uninstall, global: &Global, screen: &mut Screen) -> Result<()> {
+    block_on(async {
+        let session = Session::open(global, Purpose::Read, screen).await?;
+        let done = match session.is_sandbox() {
+            true => Err(Error::user("the sandbox has nothing to uninstall")
+                .hint("`vela sandbox reset` deletes everything in it")
+                .into()),
+            false => uninstall(&session.cluster, args, screen).await,
+        };
+        let closed = session.close().await;
+        Failure::all([done, closed].into_iter().filter_map(Result::err).collect()).map_or(Ok(()), Err)
+    })
+}
+
+async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> Result<()> {
+    let mut kept = Vec::new();
+    for (api_version, kind) in HOLDING {
+        if args.keep_crds {
+            kept.extend(all(cluster, api_version, kind).await?.iter().map(|one| Awaited::of(one).title()));
+        } else {
+            end(cluster, api_version, kind, args, screen).await?;
+        }
+    }
+    // From here on nobody holds anything, or everything is kept as it is.
+    for name in [WEBHOOKS_OF_CORE, TRAIT_INJECTOR, AUTHORS] {
+        for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
+            take(cluster, &json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}}), screen)
+                .await?;
+        }
+    }
+    let needs = Needs { webhooks: true, behalf: true, secrets: true, pods: true };
+    let mut others = installation::controller("none", true, &[]);
+    others.push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": webhooks::SECRET, "namespace": SYSTEM_NAMESPACE}}));
+    others.push(json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": vela_core::access::ACCOUNT, "namespace": SYSTEM_NAMESPACE}}));
+    others.extend(installation::access(needs).into_iter().rev());
+    let (kinds, types): (Vec<Value>, Vec<Value>) = installation::objects()?
+        .into_iter()
+        .filter(|object| text(object, "/kind") != "Namespace")
+        .partition(is_kind);
+    others.extend(types);
+    for object in &others {
+        take(cluster, object, screen).await?;
+    }
+    for kind in &kinds {
+        if args.keep_crds {
+            webhooks::convert_no_more(cluster, kind).await?;
+        } else {
+            take(cluster, kind, screen).await?;
+        }
+    }
+    left(&kept, kinds.len(), args, screen);
+    Ok(())
+}
+
+fn is_kind(object: &Value) -> bool {
+    text(object, "/kind") == "CustomResourceDefinition"
+}
+
+/// The objects of a kind in every namespace; none where the cluster does not know it.
+async fn all(cluster: &Cluster, api_version: &str, kind: &str) -> Result<Vec<DynamicObject>> {
+    if !cluster.knows(api_version, kind).await? {
+        return Ok(Vec::new());
+    }
+    cluster.list(api_version, kind, None).await
+}
+
+/// Deletes the objects of a kind and waits until their controller has ended each.
+async fn end(
+    cluster: &Cluster,
+    api_version: &str,
+    kind: &str,
+    args: &Uninstall,
+    screen: &mut Screen,
+) -> Result<()> {
+    let mut asked = Vec::new();
+    for object in all(cluster, api_version, kind).await? {
+        let awaited =
+            Awaited { api_version: api_version.to_owned(), kind: kind.to_owned(), ..Awaited::of(&object) };
+        cluster.delete(api_version, kind, Some(&awaited.namespace), &awaited.name).await?;
+        asked.push(awaited);
+    }
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let Err(failure) = wait::gone(cluster, &asked, args.timeout, screen).await else { return Ok(()) };
+    if failure.is_interrupt() {
+        return Err(failure);
+    }
+    let held: Vec<DynamicObject> = all(cluster, api_version, kind)
+        .await?
+        .into_iter()
+        .filter(|object| object.metadata.deletion_timestamp.is_some())
+        .collect();
+    if !args.force {
+        let names = named(held.iter().map(|object| Awaited::of(object).title()));
+        return Err(failure.closing(format!(
+            "Nothing further was taken away, so that a controller can end these: {names}. Run one (`vela install --controller \
+             local`) and try again, or let go of them with --force; what they made then stays."
+        )));
+    }
+    for object in held {
+        let awaited = Awaited::of(&object);
+        let api = cluster.api(api_version, kind, Some(&awaited.namespace)).await?;
+        let strangers: Vec<String> = object
+            .metadata
+            .finalizers
+            .clone()
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|one| !is_ours(one))
+            .collect();
+        let patch = json!({"metadata": {"finalizers": strangers, "uid": object.metadata.uid}});
+        match api.patch(&awaited.name, &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Ok(_) => screen
+                .say(&format!("{kind} {}/{} let go; what it made stays", awaited.namespace, awaited.name)),
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(cluster.failure(&format!("let go of {kind} {}", awaited.name), &error)),
+        }
+    }
+    Ok(())
+}
+
+/// What our controllers put on; others end their own.
+fn is_ours(finalizer: &str) -> bool {
+    finalizer.contains("oam.dev")
+}
+
+/// Deletes an object that `vela install` may have made, and says so if it was there.
+async fn take(cluster: &Cluster, object: &Value, screen: &mut Screen) -> Result<()> {
+    let (api_version, kind, name) =
+        (text(object, "/apiVersion"), text(object, "/kind"), text(object, "/metadata/name"));
+    // With its kind a built-in type is gone already.
+    if !cluster.knows(api_version, kind).await? {
+        return Ok(());
+    }
+    let namespace = Some(text(object, "/metadata/namespace")).filter(|namespace| !namespace.is_empty());
+    if cluster.delete(api_version, kind, namespace, name).await?.is_some() {
+        screen.say(&format!("{kind} {name} deleted"));
+    }
+    Ok(())
+}
+
+/// The first names, and how many more there are.
+fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(NAMED_AT_MOST);
+    let mut shown = names.take(NAMED_AT_MOST).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        shown.push_str(&format!(" and {more} more"));
+    }
+    shown
+}
+
+fn left(kept: &[String], kinds: usize, args: &Uninstall, screen: &mut Screen) {
+    let mut left = vec![format!("the namespace {SYSTEM_NAMESPACE} with whatever else is in it")];
+    if args.keep_crds {
+        left.push(format!("{kinds} kinds"));
+    }
+    if !kept.is_empty() {
+        left.push(format!(
+            "what nobody acts on until vela is installed again, and what it made: {}",
+            named(kept.iter().cloned())
+        ));
+    }
+    screen.say(&format!("Left in the cluster: {}.", left.join("; ")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_finalizers_are_taken_off() {
+        for ours in [
+            vela_crds::finalizers::RESOURCE_TRACKER,
+            vela_crds::finalizers::RESOURCE_TRACKER_V1_0,
+            vela_crds::finalizers::SCOPE,
+            vela_crds::finalizers::ELSEWHERE,
+            "finalizers.approllout.oam.dev",
+            "finalizers.rollouttrait.oam.dev",
+        ] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for theirs in ["foregroundDeletion", "example.com/backup"] {
+            assert!(!is_ours(theirs), "{theirs}");
+        }
+    }
+
+    #[test]
+    fn of_many_names_the_number_is_told() {
+        let names: Vec<String> = (0..23).map(|number| format!("a{number}")).collect();
+        let told = named(names.into_iter());
+        assert!(told.starts_with("a0, a1, ") && told.ends_with("a19 and 3 more"), "{told}");
+    }
+}

@@ -1,0 +1,23 @@
+//! A cluster → whether a controller is there that acts on applications.
+
+use crate::cluster::Cluster;
+use crate::installation::SYSTEM_NAMESPACE;
+use vela_core::access::ACCOUNT;
+
+/// What everybody may look at to know (`vela install` lets them): the lease that a controller holds, and its Deployment.
+const SIGNS: [(&str, &str); 2] = [("coordination.k8s.io/v1", "Lease"), ("apps/v1", "Deployment")];
+
+/// What to say where no controller serves the cluster; nothing where there is one, or nobody may know.
+pub(crate) async fn missing(cluster: &Cluster) -> Option<&'static str> {
+    for (api_version, kind) in SIGNS {
+        match cluster.get(api_version, kind, Some(SYSTEM_NAMESPACE), ACCOUNT).await {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => return None,
+        }
+    }
+    Some(
+        "No controller seems to serve this cluster: neither the lease nor the deployment vela-system/vela-core is there, so \
+         nothing may act on applications. `vela install --controller-image IMAGE` runs one in it, and `vela install \
+         --controller local` one beside it.",
+    )
+}
