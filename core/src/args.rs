@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use vela_core::options::{ApplyOnce, Bounds, Capability, Generations, Hook, Reach};
+use vela_core::options::{
+    ApplyOnce, Bounds, Capability, DEFINITION_UPDATES_AT_ONCE, DefinitionUpdates, Generations, Hook, Reach,
+};
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
 
 use values::{Listen, boolean, duration};
@@ -118,6 +120,12 @@ struct BehaviourArgs {
     /// Revisions of a definition kept.
     #[arg(long, default_value_t = 20, value_name = "N")]
     definition_revision_limit: usize,
+    /// Which applications take up a definition that changes: annotated (those with app.oam.dev/autoUpdate: "true") or all.
+    #[arg(long, default_value = "annotated", value_name = "WHO")]
+    definition_updates: DefinitionUpdates,
+    /// Applications that take up changed definitions at the same time.
+    #[arg(long, default_value_t = DEFINITION_UPDATES_AT_ONCE, value_parser = workers, value_name = "N")]
+    definition_updates_at_once: usize,
     /// Whether what was applied once is applied again: off, on or force.
     #[arg(long, num_args = 0..=1, require_equals = false, default_value = "false", default_missing_value = "true", value_name = "MODE")]
     apply_once_only: ApplyOnce,
@@ -244,6 +252,8 @@ impl BehaviourArgs {
             component_revision_limit: self.revision_limit,
             application_revision_limit: self.application_revision_limit,
             definition_revision_limit: self.definition_revision_limit,
+            definition_updates: self.definition_updates,
+            definition_updates_at_once: self.definition_updates_at_once,
             custom_revision_hook: hook,
             disabled,
             system_namespace: self.system_definition_namespace.clone(),

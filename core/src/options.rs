@@ -21,6 +21,9 @@ pub const COMPONENT_REVISION_LIMIT: usize = 50;
 pub const APPLICATION_REVISION_LIMIT: usize = 10;
 /// Revisions of a definition kept unless told otherwise.
 pub const DEFINITION_REVISION_LIMIT: usize = 20;
+/// Applications that take up changed definitions at the same time unless told otherwise. One that does not get well holds
+/// its place for a while, so that a definition that is valid and wrong spoils few.
+pub const DEFINITION_UPDATES_AT_ONCE: usize = 10;
 /// Time between two resyncs: watches bring every change at once, so a resync only mends what nobody foresaw.
 pub const RESYNC: Duration = Duration::from_secs(60 * 60);
 /// Time after which an unmet dependency is looked at again; its watch usually wakes it long before.
@@ -47,6 +50,10 @@ pub struct Options {
     pub application_revision_limit: usize,
     /// Revisions of a definition kept.
     pub definition_revision_limit: usize,
+    /// Which applications take up a definition that changes.
+    pub definition_updates: DefinitionUpdates,
+    /// How many of them at the same time; at least one.
+    pub definition_updates_at_once: usize,
     /// Who is asked before a component revision is cut.
     pub custom_revision_hook: Option<Hook>,
     /// Standard controllers that do not run.
@@ -76,6 +83,8 @@ impl Default for Options {
             component_revision_limit: COMPONENT_REVISION_LIMIT,
             application_revision_limit: APPLICATION_REVISION_LIMIT,
             definition_revision_limit: DEFINITION_REVISION_LIMIT,
+            definition_updates: DefinitionUpdates::default(),
+            definition_updates_at_once: DEFINITION_UPDATES_AT_ONCE,
             custom_revision_hook: None,
             disabled: BTreeSet::new(),
             system_namespace: SYSTEM_NAMESPACE.to_owned(),
@@ -97,6 +106,29 @@ impl Options {
     /// True when the standard controller of this capability runs.
     pub fn enabled(&self, capability: Capability) -> bool {
         !self.disabled.contains(&capability)
+    }
+}
+
+/// Which applications take up a definition that changes, while they themselves stay as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DefinitionUpdates {
+    /// Those with the annotation `app.oam.dev/autoUpdate: "true"`, as since release 1.1: the others keep the definitions of
+    /// their revision until their spec or `app.oam.dev/publishVersion` changes.
+    #[default]
+    Annotated,
+    /// Every application, as in the seed.
+    All,
+}
+
+impl FromStr for DefinitionUpdates {
+    type Err = Invalid;
+
+    fn from_str(word: &str) -> Result<Self, Invalid> {
+        match word {
+            "annotated" => Ok(Self::Annotated),
+            "all" => Ok(Self::All),
+            _ => Err(Invalid(format!("{word:?} says nothing about definitions: write annotated or all"))),
+        }
     }
 }
 
@@ -262,6 +294,13 @@ mod tests {
         {
             assert!(bad.parse::<Hook>().unwrap_err().to_string().contains("write for example"), "{bad}");
         }
+    }
+
+    #[test]
+    fn definitions_are_taken_up_by_all_or_by_the_annotated() {
+        assert_eq!("all".parse(), Ok(DefinitionUpdates::All));
+        assert_eq!("annotated".parse(), Ok(DefinitionUpdates::default()));
+        assert!("none".parse::<DefinitionUpdates>().is_err());
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod scenarios {
     pub(crate) mod examples;
     pub(crate) mod faults;
     pub(crate) mod foreign;
+    mod kept;
     mod lap;
     pub(crate) mod lifecycle;
     mod old_applications;

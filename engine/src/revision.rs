@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
+use vela_crds::annotations;
 
 use crate::definition::Definition;
 use crate::manifest::Document;
@@ -124,6 +125,11 @@ impl Revision {
             if let Some(namespace) = text("namespace") {
                 frozen["metadata"]["namespace"] = namespace;
             }
+            // Without it the template would be read by another release.
+            let era = annotations::DEFINITION_CUE_ERA;
+            if let Some(named) = metadata.and_then(|metadata| metadata.get("annotations")?.get(era)) {
+                frozen["metadata"]["annotations"] = json!({era: named});
+            }
             spec[field][key] = frozen;
         }
         spec
@@ -189,15 +195,28 @@ pub fn recorded(app_file: AppFile, number: u64) -> Revision {
     revision(app_file, Some(&previous))
 }
 
-/// Labels, annotations and the rollout plan do not count: they do not change what is deployed.
-fn hash(app_file: &AppFile) -> String {
-    let mut spec = app_file.document().value().get("spec").cloned().unwrap_or(Json::Null);
+/// What an author asks for: the spec without the rollout plan, and the version that the author publishes it as. Labels,
+/// other annotations and the plan do not count: they do not change what is deployed.
+pub fn asked(application: &Document) -> (Json, Option<&str>) {
+    let mut spec = application.value().get("spec").cloned().unwrap_or(Json::Null);
     if let Some(spec) = spec.as_object_mut() {
         spec.remove("rolloutPlan");
     }
+    let annotations = application.value().pointer("/metadata/annotations");
+    let published = annotations.and_then(|all| all.get(annotations::PUBLISH_VERSION)?.as_str());
+    (spec, published.filter(|version| !version.is_empty()))
+}
+
+/// The content hash of what the author asks for and the definitions used.
+pub fn hash(app_file: &AppFile) -> String {
+    let (spec, published) = asked(app_file.document());
     let mut hasher = Sha256::new();
     // Keys of JSON objects are sorted, so equal content has equal text.
     hasher.update(spec.to_string());
+    if let Some(version) = published {
+        hasher.update([1]);
+        hasher.update(version);
+    }
     for definition in app_file.definitions() {
         hasher.update([0]);
         hasher.update(definition.hash());

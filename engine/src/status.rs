@@ -1,5 +1,7 @@
 //! (Graph, Observed) → the status an Application shows; may not read a clock: the caller says what time it is.
 
+mod definitions;
+
 use std::borrow::Cow;
 
 use serde_json::{Value as Json, json};
@@ -13,6 +15,8 @@ use crate::observed::{ObjectKey, Observed};
 use crate::render::Templates;
 use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
+
+pub use definitions::Definitions;
 
 /// What an application is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +150,10 @@ pub struct Status {
     generation: Option<i64>,
     /// The rollout of the application's own plan, as it is written.
     rollout: Option<Json>,
+    /// Beside the conditions of the phases.
+    definitions: Option<Definitions>,
+    /// What earlier laps said of the components may not be so any more.
+    unseen: bool,
 }
 
 impl Status {
@@ -192,7 +200,44 @@ impl Status {
             finished: false,
             generation: generation(application),
             rollout: None,
+            definitions: None,
+            unseen: false,
         }
+    }
+
+    /// The same where what runs was kept by the last good revision: its components are told as they were seen. Of an
+    /// application that asks for nothing new the phase is that of what runs.
+    #[must_use]
+    pub fn keeping(mut self, revision: &str, kept: Status, asks_the_same: bool) -> Self {
+        let well = kept.is_running();
+        let failed = kept.conditions.into_iter().find(|condition| {
+            condition.type_ == ConditionType::Workflow.as_str() && condition.reason == "ReconcileError"
+        });
+        if let Some(ready) = self.conditions.last_mut() {
+            ready.message.push_str(&format!("; revision {revision} is kept running"));
+            if !well {
+                ready.message.push_str(", and is not healthy");
+            }
+        }
+        let at = self.conditions.len().saturating_sub(1);
+        self.conditions.splice(at..at, failed);
+        self.services = kept.services;
+        if asks_the_same {
+            self.phase = if well { Phase::Running } else { Phase::Unhealthy };
+        }
+        self
+    }
+
+    /// The same where nobody can look at what runs: no component is called healthy.
+    #[must_use]
+    pub fn unseen(self) -> Self {
+        Self { unseen: true, ..self }
+    }
+
+    /// The same, saying how the definitions it goes by differ from those that are there now.
+    #[must_use]
+    pub fn with_definitions(self, definitions: Option<Definitions>) -> Self {
+        Self { definitions, ..self }
     }
 
     /// The status of an application that is only recorded: somebody else deploys its revision.
@@ -220,6 +265,8 @@ impl Status {
             finished: true,
             generation: generation(graph.app_file().document()),
             rollout: None,
+            definitions: None,
+            unseen: false,
         }
     }
 
@@ -276,6 +323,8 @@ impl Status {
             finished: false,
             generation: generation(application),
             rollout: None,
+            definitions: None,
+            unseen: false,
         }
     }
 
@@ -293,6 +342,7 @@ impl Status {
             }
         };
         self.conditions.iter_mut().for_each(|condition| hide(&mut condition.message));
+        self.definitions.iter_mut().for_each(|told| hide(&mut told.message));
         for health in self.services.iter_mut().map(|service| &mut service.health) {
             hide(&mut health.workload.message);
             health.details.values_mut().for_each(hide);
@@ -315,6 +365,9 @@ impl Status {
         for condition in &self.conditions {
             conditions.push(condition.to_json(find(condition.type_), now));
         }
+        if let Some(told) = self.definitions.as_ref().map(Definitions::condition) {
+            conditions.push(told.to_json(find(told.type_), now));
+        }
         if self.phase == Phase::Deleting {
             // What was true before is told beside what holds the deletion up.
             let told: Vec<Json> = conditions.iter().map(|condition| condition["type"].clone()).collect();
@@ -336,6 +389,16 @@ impl Status {
         }
         if let Some(rollout) = &self.rollout {
             status["rollout"] = rollout.clone();
+        }
+        if self.unseen {
+            for service in status["services"].as_array_mut().into_iter().flatten() {
+                service["healthy"] = json!(false);
+                service["message"] = json!("how it is cannot be told; see the application's conditions");
+            }
+        }
+        if self.revision.is_none() && !self.services.is_empty() {
+            // What runs was looked at by a former revision.
+            status["services"] = Json::Array(self.services.iter().map(Service::to_json).collect());
         }
         if let Some((name, number, hash)) = &self.revision {
             status["latestRevision"] = json!({"name": name, "revision": number, "revisionHash": hash});
@@ -483,6 +546,8 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         finished,
         generation: generation(application),
         rollout: None,
+        definitions: None,
+        unseen: false,
     }
 }
 

@@ -118,7 +118,8 @@ pub(crate) async fn apply(
         Form::Applied => application.acting.clone(),
         Form::Stored { .. } => application.acting.for_books(&hands.context),
     };
-    let pen = Pen::new(hands, application, acting, before, Books { record, stored, refused: Vec::new() });
+    let books = Books { record, stored, refused: Vec::new() };
+    let pen = Pen::new(hands, application, acting, before, books);
     let mut applied = Applied::default();
     let mut done = BTreeSet::new();
     loop {
@@ -149,6 +150,44 @@ pub(crate) async fn apply(
         pruned?;
         applied.complete = true;
     }
+    Ok(applied)
+}
+
+/// Bring back what was made of the desired set and what of it was changed, and nothing else: nothing is recorded as wanted
+/// or unwanted, and nothing pruned. `made_only` leaves alone what no lap is known to have made: whoever is acted for now
+/// did not ask for it.
+pub(crate) async fn repair(
+    hands: &Hands,
+    application: &Application<'_>,
+    desired: &Desired,
+    made_only: bool,
+) -> Result<Applied, Error> {
+    let key = &application.key;
+    let (record, stored) = hands.records.read(key)?;
+    let Some(stored) = stored else { return Ok(Applied::default()) };
+    let acting = match desired.form {
+        Form::Applied => application.acting.clone(),
+        Form::Stored { .. } => application.acting.for_books(&hands.context),
+    };
+    let mut nodes = desired.nodes.clone();
+    for node in &mut nodes {
+        node.pieces.retain(|piece| {
+            let known = record.entries.get(&Owned::of(&piece.object));
+            known.is_some_and(|entry| !entry.unwanted && (entry.uid.is_some() || !made_only))
+        });
+    }
+    let pen =
+        Pen::new(hands, application, acting, record.clone(), Books { record, stored, refused: Vec::new() });
+    let mut applied = Applied::default();
+    let mut waves: BTreeMap<i32, Vec<&Node>> = BTreeMap::new();
+    for node in nodes.iter().filter(|node| !node.pieces.is_empty()) {
+        waves.entry(node.wave).or_default().push(node);
+    }
+    for nodes in waves.into_values() {
+        pen.write(nodes, &mut applied).await?;
+    }
+    let Books { record, stored, .. } = pen.into_books();
+    hands.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
     Ok(applied)
 }
 

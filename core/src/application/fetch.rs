@@ -203,7 +203,9 @@ impl World {
         definitions: &[Arc<Definition>],
     ) -> Result<bool, kube::Error> {
         for definition in definitions {
-            let Some(informer) = self.definitions.get(&definition.kind()) else { continue };
+            // A version is frozen: it means what it meant.
+            let informer = self.definitions.get(&definition.kind()).filter(|_| !is_frozen(definition));
+            let Some(informer) = informer else { continue };
             let mut fresh = None;
             for namespace in self.namespaces(namespace) {
                 let resource = &informer.watch().resource;
@@ -215,8 +217,7 @@ impl World {
                 }
             }
             let same = fresh.is_some_and(|fresh| fresh.data.get("spec") == Some(definition.spec()));
-            // A version is frozen: it means what it meant.
-            if !same && !is_frozen(definition) {
+            if !same {
                 return Ok(false);
             }
         }
@@ -253,6 +254,17 @@ impl World {
         let definition =
             Definition::from_object(json(object)).map_err(|error| Error::Definition(error.into()))?;
         Ok(Arc::new(with_kinds(&self.context.client, definition).await.map_err(Error::Schemas)?))
+    }
+
+    /// The same definition as the cluster has it, where that has the same content: most records hold what is there anyway.
+    pub(crate) async fn shared(&self, namespace: &str, definition: Arc<Definition>) -> Arc<Definition> {
+        let Some(object) = self.find(definition.kind(), namespace, definition.name()) else {
+            return definition;
+        };
+        match self.definition(definition.kind(), &object).await {
+            Ok(live) if live.hash() == definition.hash() => live,
+            _ => definition,
+        }
     }
 
     async fn version(&self) -> Result<ClusterVersion, Error> {

@@ -7,12 +7,16 @@ pub(crate) mod fetch;
 mod finalize;
 mod handover;
 mod inline;
+mod keep;
+pub(crate) mod kept;
+mod mean;
 mod observe;
 pub(crate) mod owned;
 pub(crate) mod record;
 mod registered;
 pub(crate) mod report;
 mod revisions;
+mod turns;
 mod write;
 
 use std::sync::Arc;
@@ -23,30 +27,27 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use vela_crds::{AppRollout, Application, ApplicationConfiguration, finalizers, labels};
 use vela_engine::parse::Era;
-use vela_engine::render::processing;
-use vela_engine::revision::Previous;
 use vela_engine::status::{ConditionType, Status, status};
 use vela_engine::{
-    Code, Definition, Diagnostic, Diagnostics, Document, Graph, Secrets, Snapshot, Templates, graph, parse,
-    plan, render, revision,
+    Code, Definition, Diagnostic, Diagnostics, Document, Graph, Secrets, Templates, parse, render,
 };
 use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
-use crate::apart::apart;
 use crate::author::Acting;
 use crate::context::Context;
 use crate::prune::Quiet;
 use crate::reach;
-use crate::successors::{self, Unsucceeded};
 use apply::{Applied, Desired, Node, Piece};
 use fetch::{World, json as to_json};
+use kept::Keeper;
 use observe::observe;
 use owned::OwnedKinds;
 use record::Records;
 use revisions::Revisions;
+use turns::Turns;
 
 /// After a write that lost against another writer the cache needs a moment to catch up.
 const CONFLICT_WAIT: Duration = Duration::from_millis(50);
@@ -64,6 +65,9 @@ pub(crate) struct Hands {
     templates: Arc<Templates>,
     quiet: Quiet,
     answers: ask::Known,
+    keeper: Keeper,
+    tried: mean::Tried,
+    turns: Arc<Turns>,
     /// Who waits for which user configuration.
     interests: Interests,
 }
@@ -74,6 +78,8 @@ struct Heard {
     warnings: Diagnostics,
     /// What is confidential in the application, in what it reads and in what it makes.
     secrets: Secrets,
+    /// It waits for its turn to take up changed definitions.
+    waits: bool,
 }
 
 /// A lap that ended early: in which phase, with what, and what to do about it.
@@ -117,10 +123,14 @@ impl Stopped {
 /// The controller of Applications.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let resource = ApiResource::erase::<Application>(&());
+    let world = World::new(context);
     let hands = Hands {
         context: context.clone(),
         applications: context.cache.informer(Watch::full(resource)),
-        world: World::new(context),
+        keeper: Keeper::new(context, &world),
+        tried: mean::Tried::default(),
+        turns: Arc::new(Turns::new(context.options.definition_updates_at_once)),
+        world,
         records: Records::new(context),
         revisions: Revisions::new(context),
         owned: OwnedKinds::new(context, owned::application_of),
@@ -137,9 +147,10 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let (applications, owned, world) = (hands.applications.clone(), hands.owned.clone(), hands.world.clone());
     let (interests, stored) =
         (hands.interests.clone(), [&hands.configurations, &hands.rollouts].map(Arc::clone));
-    let records = hands.records.clone();
+    let (records, turns) = (hands.records.clone(), hands.turns.clone());
     let mut controller = Controller::new("application", hands).for_kind(&applications).workers(workers);
     owned.wake(controller.queue());
+    turns.wake(controller.queue());
     interests.wake(controller.queue());
     // What a configuration and a rollout say is read from these copies, so these copies wake.
     for informer in &stored {
@@ -190,7 +201,9 @@ impl Reconciler for Hands {
         let Some(application) = self.applications.get(&key) else {
             self.quiet.forget(&key);
             self.answers.forget(&key);
+            self.tried.forget(&key);
             self.interests.forget(&key);
+            self.turns.lap_ended(&key, false, true);
             return Ok(Action::Done);
         };
         let paused = application.metadata.labels.as_ref().and_then(|labels| labels.get(labels::PAUSE));
@@ -206,7 +219,10 @@ impl Reconciler for Hands {
         heard.secrets.add(document.value());
         let lap = self.lap(&key, &application, &document, &mut heard).await;
         let (mut status, retry, complete, again) = match lap {
-            Ok((status, applied)) => (status, !applied.errors.is_empty(), applied.complete, applied.again),
+            Ok((status, applied)) => {
+                let retry = !applied.errors.is_empty();
+                (status, retry, applied.complete, applied.again)
+            }
             Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
             Err(Stopped { then: Then::Woken, .. }) => return Ok(Action::Done),
             Err(stopped) => {
@@ -215,6 +231,7 @@ impl Reconciler for Hands {
             }
         };
         status.hide(&heard.secrets);
+        self.turns.lap_ended(&key, heard.waits, complete && status.is_running());
         let status = status.to_json(old.as_ref(), &conditions::now());
         if crate::status::write(&self.api(&key), &self.applications, &application, &status).await? {
             let warnings = heard.secrets.hide(&heard.warnings.to_string()).into_owned();
@@ -249,9 +266,22 @@ impl Hands {
             let error = Diagnostic::error(Code::Refused, nobody.to_string());
             Stopped::wrong(ConditionType::Parsed, error.into())
         })?;
-        let snapshot = self.snapshot(key, document, &acting, &mut heard.secrets).await?;
-        let previous = self.revisions.previous(document, key);
-        let graph = self.answered(key, document, &snapshot, &previous).await?;
+        let meant = match self.meant((key, &acting), document, &mut heard.secrets).await {
+            Err(stopped) if stopped.then == Then::Wait => {
+                return keep::keep(self, application, document, &acting, stopped, heard).await;
+            }
+            meant => meant?,
+        };
+        heard.waits = meant.waits.is_some();
+        let graph = meant.graph;
+        if graph.revision().is_new() {
+            // What is taken up now is kept until the application asks for something else, and a cache may be behind.
+            let fresh = self.world.confirm(&key.namespace, &definitions(&graph)).await;
+            if !fresh.map_err(|error| Stopped::write(Revision, &error, Some(&error)))? {
+                let error = Diagnostic::error(Code::Incomplete, "a definition changed meanwhile");
+                return Err(Stopped { then: Then::LookAgain, ..Stopped::wrong(Revision, error.into()) });
+            }
+        }
         reach::check(&self.context, &graph)
             .await
             .map_err(|refused| Stopped::wrong(ConditionType::Render, refused))?;
@@ -261,13 +291,17 @@ impl Hands {
         held.map_err(|error| Stopped::write(Workflow, &error, Some(&error)))?;
         let recorded = self.revisions.record(application, graph.revision()).await;
         recorded.map_err(|error| Stopped::write(Revision, &error, error.source()))?;
+        let told = |status: Status| status.with_definitions(meant.definitions.clone());
         if graph.app_file().only_records() {
-            return Ok((Status::recorded(&graph), Applied::default()));
+            return Ok((
+                told(Status::recorded(&graph)),
+                Applied { again: meant.waits, ..Applied::default() },
+            ));
         }
         if let Some(status) = inline::roll_out(self, application, &graph).await? {
             // Former revisions go as they do after an application was applied.
-            let applied = Applied { complete: status.is_running(), ..Applied::default() };
-            return Ok((status, applied));
+            let complete = status.is_running();
+            return Ok((told(status), Applied { complete, again: meant.waits, ..Applied::default() }));
         }
         let by_configuration = graph.app_file().era() == Era::V1alpha2;
         let generation = application.metadata.generation;
@@ -285,7 +319,8 @@ impl Hands {
             false => graph.due(&observe(applied), &self.templates),
         };
         let applied = apply::apply(self, &owner, &desired, &due).await;
-        let applied = applied.map_err(|error| Stopped::write(Workflow, &error, error.source()))?;
+        let mut applied = applied.map_err(|error| Stopped::write(Workflow, &error, error.source()))?;
+        applied.again = applied.again.or(meant.waits);
         let observed = if by_configuration {
             composed::observe(self, key, &graph, &applied)
                 .await
@@ -293,112 +328,7 @@ impl Hands {
         } else {
             observe(&applied)
         };
-        Ok((status(&graph, &observed, &self.templates), applied))
-    }
-
-    /// Everything that the application names, as the caches have it; of configurations only that and when they change
-    /// is watched, since a cluster may have very many.
-    async fn snapshot(
-        &self,
-        key: &Key,
-        document: &Document,
-        acting: &Acting,
-        secrets: &mut Secrets,
-    ) -> Result<Snapshot, Stopped> {
-        let wrong = |error| match error {
-            fetch::Error::Definition(error) => Stopped::wrong(ConditionType::Parsed, error),
-            error => Stopped::trouble(ConditionType::Parsed, &error),
-        };
-        let trouble = |error: &dyn std::fmt::Display| Stopped::trouble(ConditionType::Parsed, error);
-        let snapshot = self.world.snapshot(&key.namespace, &parse::references(document)).await;
-        let mut snapshot = snapshot.map_err(wrong)?;
-        let registered = parse::registered(document, &snapshot);
-        self.world.tell_registered(&registered, &mut snapshot).await.map_err(wrong)?;
-        let look = self.interests.look(key);
-        for config in parse::user_configs(document) {
-            let name = Key::new(config.namespace.clone(), config.name.clone());
-            let known = look.metadata(&config.api_version, &config.kind, &name).await;
-            let (kind, _) = known.map_err(|error| trouble(&error))?;
-            // Its content becomes part of what the application makes.
-            let api = kind.api(acting.client(), &config.namespace);
-            let found = api.get_opt(&config.name).await.map_err(|error| {
-                trouble(&format!("cannot read {} {name}: {}", config.kind, acting.told_of(&error)))
-            })?;
-            if let Some(found) = found {
-                let mut found = to_json(&found);
-                found["apiVersion"] = json!(config.api_version);
-                found["kind"] = json!(config.kind);
-                secrets.add(&found);
-                snapshot.insert_object(found);
-            }
-        }
-        Ok(snapshot)
-    }
-
-    /// The pure middle with the answers that its traits ask for: what was answered to this content is not asked again.
-    async fn answered(
-        &self,
-        key: &Key,
-        document: &Document,
-        snapshot: &Snapshot,
-        previous: &[Previous],
-    ) -> Result<Graph, Stopped> {
-        let (mut content, mut answers) = self.answers.of(key);
-        // Each round answers at least one question more, and their number is limited.
-        loop {
-            let mean = self.mean(document.clone(), snapshot.clone(), previous.to_vec(), answers.clone());
-            let graph = mean.await?;
-            let hash = graph.identity().hash();
-            if content != hash {
-                hash.clone_into(&mut content);
-                if !answers.is_empty() {
-                    answers.clear();
-                    continue;
-                }
-            }
-            let components = graph.rendered().components().iter();
-            let requests: Vec<_> = components.flat_map(|component| component.requests.clone()).collect();
-            if requests.is_empty() {
-                return self.succeeded(graph).await;
-            }
-            let asked = ask::ask(&self.context.outbound, &requests, &mut answers).await;
-            asked.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
-            self.answers.keep(key, &content, &answers);
-        }
-    }
-
-    /// Objects of versions that the cluster does not serve any more, in the versions that followed. What is written in the
-    /// v1alpha2 form keeps its versions on the way to its configuration, which has a lap of its own.
-    async fn succeeded(&self, graph: Graph) -> Result<Graph, Stopped> {
-        if graph.app_file().era() == Era::V1alpha2 {
-            return Ok(graph);
-        }
-        successors::succeeded(&self.context.discovery, graph).await.map_err(|error| match error {
-            Unsucceeded::Discovery(error) => Stopped::trouble(ConditionType::Render, &error),
-            Unsucceeded::Object(error) => Stopped::wrong(ConditionType::Render, error),
-        })
-    }
-
-    /// The pure middle; a template may compute for a while.
-    async fn mean(
-        &self,
-        document: Document,
-        snapshot: Snapshot,
-        previous: Vec<Previous>,
-        answers: processing::Answers,
-    ) -> Result<Graph, Stopped> {
-        let templates = self.templates.clone();
-        let mean = move || {
-            let app_file =
-                parse::parse(&document, &snapshot).map_err(|e| Stopped::wrong(ConditionType::Parsed, e))?;
-            let revision = revision::revision_among(app_file, &previous);
-            let plan = plan::plan(revision).map_err(|e| Stopped::wrong(ConditionType::Policy, e))?;
-            let inputs = render::Inputs { answers: Some(answers), ..render::Inputs::default() };
-            let rendered = render::render(&plan, &templates, &inputs);
-            let rendered = rendered.map_err(|e| Stopped::wrong(ConditionType::Render, e))?;
-            graph::graph(rendered).map_err(|e| Stopped::wrong(ConditionType::Render, e))
-        };
-        apart(mean).await.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?
+        Ok((told(status(&graph, &observed, &self.templates)), applied))
     }
 
     /// Put our finalizer on, before there is anything to clean up.

@@ -69,6 +69,11 @@ impl Revisions {
         found.and_then(|(_, object)| object.metadata.name.clone())
     }
 
+    /// The revision of that name, metadata only.
+    pub(crate) fn stored(&self, key: &Key) -> Option<Arc<DynamicObject>> {
+        self.known.get(key)
+    }
+
     /// Has the revision of that name this content?
     pub(crate) fn has_content(&self, key: &Key, hash: &str) -> bool {
         self.known.get(key).is_some_and(|known| content(&known) == Some(hash))

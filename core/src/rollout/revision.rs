@@ -5,31 +5,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
-use serde_json::{Value, json};
 use vela_crds::{ApplicationRevision, labels};
-use vela_engine::{
-    DefinitionKind, Document, Graph, Secrets, Snapshot, Templates, graph, parse, plan, render, revision,
-};
+use vela_engine::{Document, Graph, Secrets, Snapshot, Templates, graph, parse, plan, render, revision};
 use vela_runtime::Key;
 use vela_runtime::apply::explain;
 use vela_runtime::cache::{Informer, Watch};
 
 use crate::apart::apart;
 use crate::application::fetch::World;
+use crate::application::kept;
 use crate::author;
 use crate::context::Context;
 use crate::successors;
 
 /// Rendered revisions that are remembered: a rollout looks at two of them in every lap.
 const REMEMBERED_AT_MOST: usize = 64;
-
-/// Where the recorded definitions of a revision stand.
-const RECORDED: [(&str, DefinitionKind); 4] = [
-    ("componentDefinitions", DefinitionKind::Component),
-    ("traitDefinitions", DefinitionKind::Trait),
-    ("workloadDefinitions", DefinitionKind::Workload),
-    ("scopeDefinitions", DefinitionKind::Scope),
-];
 
 /// What a revision renders.
 #[derive(Clone, Debug)]
@@ -122,14 +112,8 @@ impl Revisions {
             .and_then(|all| all.get(labels::APP_NAME))
             .map_or(name, String::as_str);
         let application = Key::new(key.namespace.clone(), name);
-        let mut written = object.data["spec"]["application"].clone();
-        if !written["spec"].is_object() {
-            return Err(format!("ApplicationRevision {key}: spec.application.spec is missing"));
-        }
-        // Release 1.0 records neither.
-        written["metadata"]["name"] = json!(application.name);
-        written["metadata"]["namespace"] = json!(application.namespace);
-        let document = Document::from_object(written);
+        let document = kept::application_of(object, &application)
+            .ok_or_else(|| format!("ApplicationRevision {key}: spec.application.spec is missing"))?;
         let mut secrets = Secrets::default();
         secrets.add(document.value());
         let snapshot = self.snapshot(object, &document).await?;
@@ -148,17 +132,8 @@ impl Revisions {
         let references = parse::references(document);
         let snapshot = self.world.snapshot(document.namespace(), &references).await;
         let mut snapshot = snapshot.map_err(|error| trouble(&error))?;
-        let recorded_in = object.metadata.name.as_deref().unwrap_or_default();
-        for (field, kind) in RECORDED {
-            for (asked, definition) in object.data["spec"][field].as_object().into_iter().flatten() {
-                let frozen = frozen(definition, kind, recorded_in, document.namespace())?;
-                let definition = self.world.recorded(&frozen).await.map_err(|error| trouble(&error))?;
-                match asked.contains('@') {
-                    true => snapshot.insert_definition_version(asked, definition),
-                    false => snapshot.insert_definition(definition),
-                }
-            }
-        }
+        let definitions = kept::definitions(&self.world, object, document.namespace()).await?;
+        kept::insert(&definitions, document, &mut snapshot);
         let registered = parse::registered(document, &snapshot);
         self.world.tell_registered(&registered, &mut snapshot).await.map_err(|error| trouble(&error))?;
         Ok(snapshot)
@@ -181,21 +156,4 @@ impl Revisions {
 fn version(object: &DynamicObject) -> String {
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     format!("{} {}", part(&object.metadata.uid), part(&object.metadata.resource_version))
-}
-
-/// A recorded definition as an object: it means what it meant, whatever became of the live one.
-fn frozen(
-    definition: &Value,
-    kind: DefinitionKind,
-    revision: &str,
-    namespace: &str,
-) -> Result<DynamicObject, Trouble> {
-    let mut definition = definition.clone();
-    let name = definition["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    definition["kind"] = json!(kind.kind());
-    // A slash marks a definition that was read from a record.
-    definition["metadata"]["resourceVersion"] = json!(format!("{namespace}/{revision}"));
-    serde_json::from_value(definition).map_err(|error| {
-        format!("ApplicationRevision {revision}: definition {name:?} cannot be read: {error}")
-    })
 }

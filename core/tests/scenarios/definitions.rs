@@ -112,7 +112,9 @@ async fn an_application_may_name_a_version_and_a_new_one_wakes_only_who_follows(
     let mut world = World::new().await;
     world.create(note("!")).await;
     latest(&world, "note-v1").await;
-    world.create(application("shop", &[says("old", "note@v1"), says("new", "note")])).await;
+    let mut shop = application("shop", &[says("old", "note@v1"), says("new", "note")]);
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/autoUpdate": "true"});
+    world.create(shop).await;
     world.phase("shop", "running").await;
     let spec = note("?")["spec"].clone();
     world.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;

@@ -117,7 +117,9 @@ async fn an_object_that_is_wanted_in_another_version_is_not_deleted() {
     };
     until_or("the kind is served", served, established).await;
     world.create(kind("tool", &template("v1"))).await;
-    world.create(application("shop", &[json!({"name": "saw", "type": "tool", "properties": {}})])).await;
+    let mut shop = application("shop", &[json!({"name": "saw", "type": "tool", "properties": {}})]);
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/autoUpdate": "true"});
+    world.create(shop).await;
     world.phase("shop", "running").await;
     let before = world.get(&first, "Tool", "saw").await.unwrap()["metadata"]["uid"].clone();
     let spec = kind("tool", &template("v2"))["spec"].clone();

@@ -21,6 +21,8 @@ pub(crate) struct User {
     pub(crate) wants: bool,
     paused: bool,
     touched: u32,
+    /// The component type whose definition they broke.
+    broken: Option<&'static str>,
     /// Names of objects they made themselves.
     foreign: Vec<model::Place>,
 }
@@ -34,7 +36,16 @@ impl User {
             Form::Application | Form::Rollout => (spec, before),
             Form::Configuration => (spec.with_fixed_types(), before.with_fixed_types()),
         };
-        Self { form, spec, before, wants: false, paused: false, touched: 0, foreign: Vec::new() }
+        Self {
+            form,
+            spec,
+            before,
+            wants: false,
+            paused: false,
+            touched: 0,
+            broken: None,
+            foreign: Vec::new(),
+        }
     }
 
     /// Nobody: in worlds of rollouts other people act.
@@ -47,6 +58,7 @@ impl User {
             wants: false,
             paused: false,
             touched: 0,
+            broken: None,
             foreign: Vec::new(),
         }
     }
@@ -74,6 +86,7 @@ impl User {
             4 => delete_by_hand(draws, world),
             5 => self.make_foreign(draws, world, checker),
             6 if self.form == Form::Application => self.pause(world, !self.paused),
+            _ if self.form == Form::Application => self.break_or_mend_a_definition(world),
             _ => self.touch_a_definition(world),
         }
     }
@@ -85,6 +98,9 @@ impl User {
         }
         if self.paused {
             self.pause(world, false);
+        }
+        if self.broken.is_some() {
+            self.break_or_mend_a_definition(world);
         }
     }
 
@@ -140,6 +156,27 @@ impl User {
         let type_ = self.spec.components.first().map_or("settings", |component| component.type_.name());
         world.user(Method::PATCH, &path("componentdefinitions.core.oam.dev", type_), Some(&body));
         format!("user touches the definition {type_}")
+    }
+
+    /// A definition that renders nothing any more: what runs by it is looked after all the same. The next time it is mended.
+    fn break_or_mend_a_definition(&mut self, world: &World) -> String {
+        let type_ = self.broken.unwrap_or_else(|| {
+            self.spec.components.first().map_or("settings", |component| component.type_.name())
+        });
+        let template = match self.broken {
+            None => json!("{{#if"),
+            Some(_) => {
+                let all = model::definitions();
+                let good = all.iter().find(|definition| definition["metadata"]["name"] == type_);
+                good.map(|good| good["spec"]["schematic"]["handlebars"]["template"].clone())
+                    .unwrap_or_default()
+            }
+        };
+        let mends = self.broken.is_some();
+        self.broken = (!mends).then_some(type_);
+        let body = json!({"spec": {"schematic": {"handlebars": {"template": template}}}});
+        world.user(Method::PATCH, &path("componentdefinitions.core.oam.dev", type_), Some(&body));
+        format!("user {} the definition {type_}", if mends { "mends" } else { "breaks" })
     }
 
     /// An object of a name that the application wants, or wanted, or may want.
