@@ -13,6 +13,7 @@ mod containerized_workload;
 mod context;
 mod controllers;
 mod definition;
+mod fixed;
 mod health_scope;
 pub mod hooks;
 pub mod log_filter;

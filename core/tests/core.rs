@@ -19,6 +19,7 @@ mod scenarios {
     mod elsewhere;
     pub(crate) mod examples;
     pub(crate) mod faults;
+    mod fixed;
     pub(crate) mod foreign;
     mod kept;
     mod lap;

@@ -20,6 +20,7 @@ use super::Hands;
 use super::composed::{Form, Turn, turn};
 use super::owned::{Application, may_delete};
 use super::record::{Books, Entry, Owned, Record};
+use super::replace::Replacing;
 use super::write::Pen;
 use crate::author::Acting;
 use crate::prune::{self, Pruned};
@@ -63,6 +64,10 @@ pub(crate) struct Piece {
 pub(crate) struct Applied {
     pub(crate) live: BTreeMap<ObjectKey, Arc<DynamicObject>>,
     pub(crate) errors: BTreeMap<ObjectKey, String>,
+    /// How many of the errors need no further try: only a change, which wakes us, can help.
+    pub(crate) refused: usize,
+    /// Something is to be made again, and its former object is still there.
+    pub(crate) waiting_for_room: bool,
     /// Components not applied yet, because another one is not healthy or lacks a value.
     pub(crate) waiting: usize,
     pub(crate) created: usize,
@@ -119,7 +124,8 @@ pub(crate) async fn apply(
         Form::Stored { .. } => application.acting.for_books(&hands.context),
     };
     let books = Books { record, stored, refused: Vec::new() };
-    let pen = Pen::new(hands, application, acting, before, books);
+    let replacing = Replacing { identity: &desired.identity, definitions: &desired.definitions };
+    let pen = Pen::new(hands, application, acting, before, books).replacing(replacing);
     let mut applied = Applied::default();
     let mut done = BTreeSet::new();
     loop {
@@ -139,7 +145,7 @@ pub(crate) async fn apply(
     books.forget_refused(&hands.records, key).await.map_err(Error::Record)?;
     let Books { mut record, stored, .. } = books;
     applied.waiting = desired.nodes.len().saturating_sub(done.len());
-    if applied.errors.is_empty() && applied.waiting == 0 {
+    if applied.errors.is_empty() && applied.waiting == 0 && !applied.waiting_for_room {
         let proof = Complete { desired };
         settle(&mut record, &proof);
         let stored = hands.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;

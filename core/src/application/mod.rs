@@ -14,6 +14,7 @@ mod observe;
 pub(crate) mod owned;
 pub(crate) mod record;
 mod registered;
+mod replace;
 pub(crate) mod report;
 mod revisions;
 mod turns;
@@ -38,6 +39,7 @@ use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, cond
 
 use crate::author::Acting;
 use crate::context::Context;
+use crate::fixed::Refusals;
 use crate::prune::Quiet;
 use crate::reach;
 use apply::{Applied, Desired, Node, Piece};
@@ -64,6 +66,7 @@ pub(crate) struct Hands {
     rollouts: Arc<Informer>,
     templates: Arc<Templates>,
     quiet: Quiet,
+    refusals: Refusals,
     answers: ask::Known,
     keeper: Keeper,
     tried: mean::Tried,
@@ -140,6 +143,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         rollouts: context.cache.informer(Watch::full(ApiResource::erase::<AppRollout>(&()))),
         templates: Arc::new(Templates::default()),
         quiet: Quiet::default(),
+        refusals: Refusals::default(),
         answers: ask::Known::default(),
         interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[])
             .metadata_only(),
@@ -220,7 +224,7 @@ impl Reconciler for Hands {
         let lap = self.lap(&key, &application, &document, &mut heard).await;
         let (mut status, retry, complete, again) = match lap {
             Ok((status, applied)) => {
-                let retry = !applied.errors.is_empty();
+                let retry = applied.errors.len() > applied.refused;
                 (status, retry, applied.complete, applied.again)
             }
             Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),

@@ -1,6 +1,7 @@
 //! Components of one wave → written, several at the same time; the objects of one component one after the other.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::api::DynamicObject;
 use tokio::sync::Mutex;
@@ -9,22 +10,26 @@ use vela_engine::ObjectKey;
 use vela_runtime::apply::{self as runtime_apply, Conflicts, Outcome};
 use vela_runtime::graph::{Cause, Graph, Outcome as Fate, Run};
 
-use super::Hands;
 use super::apply::{Applied, Error, Node, Piece, as_written, content};
 use super::owned::{Application, may_change};
 use super::record::{Books, Owned, Record};
+use super::replace::{Replacing, Written};
+use super::{Hands, replace};
 use crate::author::Acting;
+use crate::fixed;
 use crate::order::{Thing, earlier};
 
 /// What every component is written with.
 pub(super) struct Pen<'a> {
-    hands: &'a Hands,
-    application: &'a Application<'a>,
+    pub(super) hands: &'a Hands,
+    pub(super) application: &'a Application<'a>,
     /// On whose behalf.
-    acting: Acting,
+    pub(super) acting: Acting,
     /// The record as the lap found it.
-    before: Record,
-    books: Mutex<Books>,
+    pub(super) before: Record,
+    pub(super) books: Mutex<Books>,
+    /// What may be made again is wanted because of this; nothing where nothing may.
+    pub(super) replacing: Option<Replacing<'a>>,
     /// A record that cannot be written ends the lap: no other write begins.
     stop: CancellationToken,
 }
@@ -37,6 +42,10 @@ struct Part {
     configured: usize,
     /// The first failure, which leaves the rest of the component alone.
     error: Option<(ObjectKey, String)>,
+    /// Only a change of the wish or the object can help against it.
+    is_final: bool,
+    /// One is to be made again, which leaves the rest of the component alone: when to come again.
+    later: Option<Option<Duration>>,
 }
 
 impl Applied {
@@ -44,7 +53,14 @@ impl Applied {
         self.live.extend(part.live);
         self.created += part.created;
         self.configured += part.configured;
+        if part.is_final {
+            self.refused += usize::from(part.error.is_some());
+        }
         self.errors.extend(part.error);
+        if let Some(again) = part.later {
+            self.waiting_for_room = true;
+            self.again = [self.again, again].into_iter().flatten().min();
+        }
     }
 }
 
@@ -56,7 +72,13 @@ impl<'a> Pen<'a> {
         before: Record,
         books: Books,
     ) -> Self {
-        Self { hands, application, acting, before, books: Mutex::new(books), stop: CancellationToken::new() }
+        let (books, stop) = (Mutex::new(books), CancellationToken::new());
+        Self { hands, application, acting, before, books, replacing: None, stop }
+    }
+
+    /// The same, making again what cannot be changed.
+    pub(super) fn replacing(self, replacing: Replacing<'a>) -> Self {
+        Self { replacing: Some(replacing), ..self }
     }
 
     pub(super) fn into_books(self) -> Books {
@@ -102,7 +124,16 @@ impl<'a> Pen<'a> {
             }
             let owned = Owned::of(&piece.object);
             match self.write_piece(piece, &owned).await {
-                Ok(done) => {
+                Ok(Written::Later(again)) => {
+                    part.later = Some(again);
+                    break;
+                }
+                Ok(Written::Refused(told)) => {
+                    part.error = Some((piece.name.clone(), told));
+                    part.is_final = true;
+                    break;
+                }
+                Ok(Written::Done(done)) => {
                     match done.outcome {
                         Outcome::Created => part.created += 1,
                         Outcome::Configured => part.configured += 1,
@@ -132,8 +163,19 @@ impl<'a> Pen<'a> {
         Ok(part)
     }
 
-    /// Write one object, after the record forgot a former one that is gone.
-    async fn write_piece(&self, piece: &Piece, owned: &Owned) -> Result<runtime_apply::Applied, Error> {
+    /// Write one object; one with a field that cannot change is made again where that costs nothing.
+    async fn write_piece(&self, piece: &Piece, owned: &Owned) -> Result<Written, Error> {
+        match self.apply_piece(piece, owned).await {
+            Err(Error::Object(error)) => match fixed::fields(&error) {
+                Some(fields) => replace::replace(self, piece, owned, &fields, error).await,
+                None => Err(Error::Object(error)),
+            },
+            written => written,
+        }
+    }
+
+    /// Apply one object, after the record forgot a former one that is gone.
+    pub(super) async fn apply_piece(&self, piece: &Piece, owned: &Owned) -> Result<Written, Error> {
         let (hands, application) = (self.hands, self.application);
         let known = self.before.entries.get(owned);
         // Only a complete record tells what is on the live object; an interrupted lap wrote who knows what.
@@ -160,13 +202,17 @@ impl<'a> Pen<'a> {
                 forgotten.map_err(Error::Record)?;
             }
         }
+        let told = live.as_ref().and_then(|live| hands.refusals.of(owned, &piece.object, live));
+        if let Some(told) = told {
+            return Ok(Written::Refused(told));
+        }
         let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), &piece.object, live);
         let object = as_written(&piece.object, live.as_deref(), recorded);
         let done = self.acting.applier().apply(&object, live, recorded, Conflicts::Force, &guard).await?;
         if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
             informer.observe((*done.object).clone());
         }
-        Ok(done)
+        Ok(Written::Done(done))
     }
 }
 

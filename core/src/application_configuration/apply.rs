@@ -21,6 +21,7 @@ use super::siblings::{self, Holder};
 use super::{Hands, scopes};
 use crate::application::fetch::json;
 use crate::author::Acting;
+use crate::fixed;
 use crate::order::{Thing, earlier};
 
 /// What a lap that applied everything knows.
@@ -164,7 +165,14 @@ async fn apply_one(
         Holder::Former => Ok(()),
         Holder::Other | Holder::Later => may_apply(live, order.uid),
     };
-    let done = order.acting.applier().apply(&desired, live, recorded, Conflicts::Force, &guard).await?;
+    let applied =
+        order.acting.applier().apply(&desired, live.clone(), recorded, Conflicts::Force, &guard).await;
+    let done = applied.map_err(|error| match (fixed::fields(&error), &live) {
+        (Some(fields), Some(live)) => {
+            Error::Foreign { object: describe(&desired), reason: fixed::advice(&fields, &desired, live) }
+        }
+        _ => error,
+    })?;
     if let Some(informer) = informer.filter(|_| done.outcome != runtime_apply::Outcome::Unchanged) {
         informer.observe((*done.object).clone());
     }

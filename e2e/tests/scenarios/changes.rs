@@ -100,6 +100,66 @@ fn there_and_back_again_keeps_everything() {
     });
 }
 
+/// The API server lets nobody change the template of a Job, so a changed one is deleted and made again; a volume is not.
+#[test]
+fn a_changed_job_is_made_again_and_a_claim_is_told_about() {
+    scenario(async {
+        let target = Target::open("job").await?;
+        let application = |image: &str, mode: &str| {
+            json!({
+                "apiVersion": "core.oam.dev/v1beta1",
+                "kind": "Application",
+                "metadata": {"name": "app"},
+                "spec": {"components": [
+                    {"name": "once", "type": "k8s-objects", "properties": {"objects": [{
+                        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"},
+                        "spec": {"template": {"spec": {
+                            "restartPolicy": "Never",
+                            "containers": [{"name": "main", "image": image, "command": ["sleep", "100000"]}],
+                        }}},
+                    }]}},
+                    {"name": "disk", "type": "k8s-objects", "properties": {"objects": [{
+                        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "disk"},
+                        "spec": {"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}},
+                    }]}},
+                ]},
+            })
+        };
+        let cluster = target.cluster();
+        let object = async |version: &str, kind: &str, name: &str| -> Result<Value> {
+            Ok(cluster.get(version, kind, name).await?.unwrap_or_default())
+        };
+        cluster.apply(&application("busybox:1", "ReadWriteOnce")).await?;
+        until("both are made", CONVERGE_DEADLINE, async || {
+            let job = object("batch/v1", "Job", "once").await.map_err(|error| error.to_string())?;
+            let claim = object("v1", "PersistentVolumeClaim", "disk").await;
+            let claim = claim.map_err(|error| error.to_string())?;
+            if job.is_object() && claim.is_object() { Ok(()) } else { Err(format!("{job} {claim}")) }
+        })
+        .await?;
+        let job = object("batch/v1", "Job", "once").await?;
+        let claim = object("v1", "PersistentVolumeClaim", "disk").await?;
+        cluster.apply(&application("busybox:2", "ReadWriteMany")).await?;
+        until("the Job is another one", CONVERGE_DEADLINE, async || {
+            let now = object("batch/v1", "Job", "once").await.map_err(|error| error.to_string())?;
+            let image = now.pointer("/spec/template/spec/containers/0/image");
+            let another = now["metadata"]["uid"] != job["metadata"]["uid"];
+            if another && image == Some(&json!("busybox:2")) { Ok(()) } else { Err(now.to_string()) }
+        })
+        .await?;
+        until("what to do with the claim is told", CONVERGE_DEADLINE, async || {
+            let app = object("core.oam.dev/v1beta1", "Application", "app").await;
+            let status = app.map_err(|error| error.to_string())?["status"].to_string();
+            if status.contains("it may hold data, so vela does not delete it") { Ok(()) } else { Err(status) }
+        })
+        .await?;
+        let now = object("v1", "PersistentVolumeClaim", "disk").await?;
+        assert_eq!(now["metadata"]["uid"], claim["metadata"]["uid"]);
+        target.vela(&["delete", "app", "--no-wait"], "")?.ok()?;
+        nothing_is_left(&target).await
+    });
+}
+
 #[test]
 fn a_killed_controller_goes_on_where_it_was() {
     scenario(async {
