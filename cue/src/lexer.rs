@@ -68,9 +68,19 @@ const SYMBOLS: [&str; 36] = [
 
 /// Splits a text into tokens.
 pub(crate) fn lex(text: &str, file: FileId) -> Lexed {
+    split(text, file, false)
+}
+
+/// The same as releases up to 0.14 did: tripled quotes end a literal wherever they stand.
+pub(crate) fn lex_older(text: &str, file: FileId) -> Lexed {
+    split(text, file, true)
+}
+
+fn split(text: &str, file: FileId, closes_anywhere: bool) -> Lexed {
     let mut lexer = Lexer {
         text,
         file,
+        closes_anywhere,
         at: 0,
         insert_comma: false,
         newlines: 0,
@@ -88,6 +98,8 @@ pub(crate) fn lex(text: &str, file: FileId) -> Lexed {
 struct Lexer<'a> {
     text: &'a str,
     file: FileId,
+    /// Tripled quotes also end a literal behind text.
+    closes_anywhere: bool,
     at: usize,
     insert_comma: bool,
     newlines: u32,
@@ -391,7 +403,9 @@ impl Lexer<'_> {
         let mut at = from;
         while at < bytes.len() {
             let rest = &bytes[at..];
-            if rest.starts_with(closing.as_bytes()) && (!quotes.multiline || self.starts_line(from, at)) {
+            if rest.starts_with(closing.as_bytes())
+                && (!quotes.multiline || self.closes_anywhere || self.starts_line(from, at))
+            {
                 return self.push(whole, start, at + closing.len());
             }
             if rest.starts_with(escape.as_bytes()) {

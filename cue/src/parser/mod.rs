@@ -22,7 +22,16 @@ const MAX_DIAGNOSTICS: usize = 100;
 
 /// Parses a source. The tree is always there; what could not be read is `Bad` in it.
 pub fn parse(source: &Source, id: FileId) -> (File, Vec<Diagnostic>) {
-    let lexed = lexer::lex(&source.text, id);
+    let (file, found) = parse_tokens(source, id, lexer::lex(&source.text, id));
+    if found.is_empty() || !source.era.is_old() {
+        return (file, found);
+    }
+    // What the newest release reads means the same in every era; only what it refuses is read as it was.
+    let (older, still_wrong) = parse_tokens(source, id, lexer::lex_older(&source.text, id));
+    if still_wrong.is_empty() { (older, still_wrong) } else { (file, found) }
+}
+
+fn parse_tokens(source: &Source, id: FileId, lexed: Lexed) -> (File, Vec<Diagnostic>) {
     let mut parser = Parser::new(&source.text, id, lexed);
     parser.era = source.era;
     let file = parser.file();
