@@ -29,6 +29,17 @@ impl Target {
         Ok(Cluster::new(Client::try_from(config)?, self.namespace()))
     }
 
+    /// A kubeconfig of this person, for programs that read one.
+    pub fn kubeconfig_of(&self, user: &str) -> Result<PathBuf> {
+        let mut read = self.read_kubeconfig()?;
+        for entry in read["users"].as_array_mut().into_iter().flatten() {
+            entry["user"]["as"] = user.into();
+        }
+        let path = self.home().join(format!("{user}.kubeconfig"));
+        std::fs::write(&path, read.to_string())?;
+        Ok(path)
+    }
+
     /// A kubeconfig in which every user is this ServiceAccount, by a token: an account that acts for others cannot be
     /// acted for itself.
     pub async fn account(&self, namespace: &str, name: &str) -> Result<PathBuf> {

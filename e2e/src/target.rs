@@ -60,7 +60,8 @@ pub struct Said {
 }
 
 impl Said {
-    fn of(output: &Output) -> Self {
+    /// What a program said that has ended.
+    pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -210,3 +210,22 @@ fn collisions(documents: &[Document], namespace: &str) -> Option<Error> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use vela_core::access::{AUTHOR, EVERYBODY, VIEWER};
+
+    use super::*;
+
+    /// Whoever writes applications in one namespace reads the types there, and those of the system namespace.
+    #[test]
+    fn the_roles_of_an_installation_let_types_be_read() {
+        for kind in DEFINITION_KINDS {
+            let plural = format!("{}s", kind.to_lowercase());
+            let may = |rules: &[vela_core::access::Rule], resource: &str| {
+                rules.iter().any(|rule| rule.allows("list", "core.oam.dev", resource))
+            };
+            assert!(may(EVERYBODY, &plural) && may(AUTHOR, &plural) && may(VIEWER, "*"), "{kind}");
+        }
+    }
+}

@@ -21,3 +21,32 @@ pub(crate) async fn missing(cluster: &Cluster) -> Option<&'static str> {
          --controller local` one beside it.",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_lease_or_a_deployment_is_a_sign_of_a_controller() {
+        for (api_version, kind) in SIGNS {
+            let server = vela_apiserver::ApiServer::builder().build().unwrap();
+            let client = kube::Client::new(server.service(), "default");
+            let cluster = Cluster::new(client, "test".to_owned(), "default".to_owned());
+            assert!(missing(&cluster).await.is_some_and(|said| said.contains("--controller local")));
+            let space =
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}});
+            cluster.apply(&space, false, false).await.unwrap();
+            let mut sign = json!({"apiVersion": api_version, "kind": kind,
+                "metadata": {"name": ACCOUNT, "namespace": SYSTEM_NAMESPACE}, "spec": {}});
+            if kind == "Deployment" {
+                let labels = json!({"app": "a"});
+                sign["spec"] = json!({"selector": {"matchLabels": labels}, "template": {
+                    "metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}});
+            }
+            cluster.apply(&sign, false, false).await.unwrap();
+            assert_eq!(missing(&cluster).await, None, "{kind}");
+        }
+    }
+}

@@ -36,7 +36,7 @@ fn acted_for() -> Vec<Value> {
     let scope = json!({"apiVersion": OLD, "kind": "HealthScope", "metadata": {"name": "health"},
         "spec": {"workloadRefs": [reference]}});
     let moves = json!({"apiVersion": STANDARD, "kind": "RolloutTrait", "metadata": {"name": "moves"},
-        "spec": {"targetRef": reference, "rolloutPlan": {"targetSize": 3, "rolloutBatches": [{"replicas": 3}]}}});
+        "spec": {"targetRef": reference, "rolloutPlan": {"targetSize": 3, "rolloutBatches": [{"replicas": 2}]}}});
     vec![
         workload(json!([])),
         pod_spec_workload("pods", two_containers()),

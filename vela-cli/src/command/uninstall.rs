@@ -216,6 +216,44 @@ mod tests {
         }
     }
 
+    /// Nobody ends what an application holds: nothing further goes, unless somebody says so; and then no kind is left.
+    #[tokio::test]
+    async fn what_holds_something_stays_until_it_is_let_go() {
+        let server = vela_apiserver::ApiServer::builder().build().unwrap();
+        let client = kube::Client::new(server.service(), "default");
+        let cluster = Cluster::new(client, "test".to_owned(), "default".to_owned());
+        let mut objects = installation::objects().unwrap();
+        objects.extend(installation::access(Needs::default()));
+        let mut screen = Screen::new();
+        installation::apply(&cluster, &objects, |_| ()).await.unwrap();
+        let held = json!({"apiVersion": HOLDING[0].0, "kind": "Application", "spec": {"components": []},
+            "metadata": {"name": "shop", "namespace": "default", "finalizers": [vela_crds::finalizers::RESOURCE_TRACKER]}});
+        cluster.apply(&held, false, false).await.unwrap();
+        let timeout = std::time::Duration::from_millis(100);
+        let mut args = Uninstall { keep_crds: true, force: false, timeout };
+        uninstall(&cluster, &args, &mut screen).await.unwrap();
+        let shop = async || cluster.get(HOLDING[0].0, "Application", None, "shop").await.unwrap();
+        assert!(shop().await.is_some_and(|shop| shop.metadata.deletion_timestamp.is_none()), "it is kept");
+        assert!(
+            cluster.get("v1", "ServiceAccount", Some(SYSTEM_NAMESPACE), "vela-core").await.unwrap().is_none()
+        );
+
+        args.keep_crds = false;
+        let failure = uninstall(&cluster, &args, &mut screen).await.unwrap_err();
+        let said = failure.texts().join("\n");
+        assert!(said.contains("Application default/shop") && said.contains("--force"), "{said}");
+        assert!(shop().await.is_some());
+        args.force = true;
+        uninstall(&cluster, &args, &mut screen).await.unwrap();
+        let gone = async {
+            while cluster.knows(HOLDING[0].0, "Application").await.unwrap() {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        let gone = tokio::time::timeout(std::time::Duration::from_secs(60), gone).await;
+        assert!(gone.is_ok(), "its kind is gone");
+    }
+
     #[test]
     fn of_many_names_the_number_is_told() {
         let names: Vec<String> = (0..23).map(|number| format!("a{number}")).collect();
