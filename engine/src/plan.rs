@@ -22,6 +22,7 @@ pub struct Plan {
     revision: Revision,
     nodes: Vec<Node>,
     warnings: Diagnostics,
+    left_out: Diagnostics,
     failing: Option<Failing>,
 }
 
@@ -74,6 +75,11 @@ impl Plan {
     pub fn failing(&self) -> Option<&Failing> {
         self.failing.as_ref()
     }
+
+    /// Those of the warnings that tell what a preview leaves out: [`plan`] refuses each, so the application would not run.
+    pub fn left_out(&self) -> &Diagnostics {
+        &self.left_out
+    }
 }
 
 /// Plans the default workflow: every component as soon as those it waits for are healthy.
@@ -81,16 +87,23 @@ pub fn plan(revision: Revision) -> Result<Plan, Diagnostics> {
     make(revision, Diagnostic::error)
 }
 
-/// The same for a preview: what is not supported yet is only warned about and left out.
+/// The same for a preview: what is not supported yet is only warned about and left out ([`Plan::left_out`]).
 pub fn preview(revision: Revision) -> Result<Plan, Diagnostics> {
-    make(revision, Diagnostic::warning)
+    let parsed = revision.app_file().warnings().len();
+    let mut plan = make(revision, Diagnostic::warning)?;
+    // What planning adds to the warnings would be an error of a plan, but for a step that only fails when it is reached.
+    let planned = plan.warnings.iter().skip(parsed);
+    let left_out =
+        planned.filter(|finding| matches!(finding.code, Code::NotSupported | Code::UnknownDefinition));
+    plan.left_out = left_out.cloned().collect();
+    Ok(plan)
 }
 
 /// Every component by itself: for [`crate::check`], when the order could not be planned.
 pub(crate) fn without_order(revision: Revision) -> Plan {
     let count = revision.app_file().components().len();
     let nodes = (0..count).map(|component| Node { component, waits_for: BTreeSet::new() }).collect();
-    Plan { revision, nodes, warnings: Diagnostics::new(), failing: None }
+    Plan { revision, nodes, warnings: Diagnostics::new(), left_out: Diagnostics::new(), failing: None }
 }
 
 fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Result<Plan, Diagnostics> {
@@ -147,7 +160,7 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
         );
     }
     let ((), warnings) = found.or(())?;
-    Ok(Plan { revision, nodes, warnings, failing })
+    Ok(Plan { revision, nodes, warnings, left_out: Diagnostics::new(), failing })
 }
 
 /// Templates that want the content of a Secret beside the parameters cannot have it yet.

@@ -9,6 +9,18 @@ pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 
 mod simulated;
 
+/// What [`crate::error::Kind`] becomes; `docs/exit-codes.md` says more.
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  done
+    1  the input is wrong, or what it describes does not become healthy
+    2  these words cannot be read as a command
+    3  this machine is not set up for it: kubeconfig, home folder, disk
+    4  the cluster cannot be reached, or refuses
+    5  the application will not run: it needs what vela does not support yet
+   70  a fault of vela itself
+  130  interrupted";
+
 /// Run applications on Kubernetes, or on the sandbox that comes with this program.
 #[derive(Debug, Parser)]
 #[command(
@@ -18,7 +30,7 @@ mod simulated;
     max_term_width = 110,
     subcommand_required = true
 )]
-#[command(arg_required_else_help = true)]
+#[command(arg_required_else_help = true, after_help = EXIT_CODES)]
 pub(crate) struct Vela {
     #[command(flatten)]
     pub(crate) global: Global,

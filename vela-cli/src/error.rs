@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use vela_engine::Diagnostics;
+use vela_engine::{Code, Diagnostic, Diagnostics, Severity};
 
 /// Whose turn it is to act; each kind has its own exit code, so that scripts can tell them apart.
 /// Code 2 is taken: clap uses it for words that it cannot read.
@@ -11,6 +11,8 @@ use vela_engine::Diagnostics;
 pub(crate) enum Kind {
     /// The input is wrong, or what it describes does not become healthy.
     User,
+    /// The input is right, but vela cannot do yet what it asks for.
+    NotSupported,
     /// The configuration of this machine is wrong: kubeconfig, home folder, disk.
     Config,
     /// The cluster cannot be reached or refuses.
@@ -27,6 +29,7 @@ impl Kind {
             Self::User => 1,
             Self::Config => 3,
             Self::Cluster => 4,
+            Self::NotSupported => 5,
             Self::Internal => 70,     // as in sysexits.h: an error of the software itself
             Self::Interrupted => 130, // as a shell reports death by SIGINT
         }
@@ -92,11 +95,15 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// All of `errors`; `None` when there are none. The first kind decides the exit code.
+    /// All of `errors`; `None` when there are none. The first kind decides the exit code, but what is not supported
+    /// decides it only where nothing else is wrong.
     pub(crate) fn all(errors: Vec<Failure>) -> Option<Self> {
         let mut errors = errors.into_iter();
         let mut all = errors.next()?;
         for more in errors {
+            if all.kind == Kind::NotSupported {
+                all.kind = more.kind;
+            }
             all.texts.extend(more.texts);
         }
         Some(all)
@@ -116,6 +123,15 @@ impl Failure {
     pub(crate) fn closing(mut self, sentence: String) -> Self {
         self.texts.push(sentence);
         self
+    }
+
+    /// An application that needs what is not supported yet, which `parts` name.
+    pub(crate) fn will_not_run(application: &str, parts: Diagnostics) -> Self {
+        let parts =
+            parts.into_iter().map(|part| Diagnostic { severity: Severity::Error, ..part }.to_string());
+        let head = format!("error: {application} will not run: it needs what vela does not support yet");
+        let texts = parts.chain([head]).collect();
+        Self { kind: Kind::NotSupported, texts }
     }
 
     /// Did the person stop it?
@@ -140,7 +156,12 @@ impl From<Error> for Failure {
 
 impl From<Diagnostics> for Failure {
     fn from(diagnostics: Diagnostics) -> Self {
-        Self { kind: Kind::User, texts: vec![diagnostics.to_string()] }
+        let mut errors = diagnostics.iter().filter(|finding| finding.is_error());
+        let kind = match errors.all(|finding| finding.code == Code::NotSupported) {
+            true if diagnostics.has_errors() => Kind::NotSupported,
+            _ => Kind::User,
+        };
+        Self { kind, texts: vec![diagnostics.to_string()] }
     }
 }
 

@@ -1,14 +1,17 @@
 //! Definitions and documents in, a verdict about every application out, before anything is written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use vela_apiserver::ApiServer;
+use vela_engine::definition::Language;
 use vela_engine::render::Rendered;
 use vela_engine::{
-    ClusterVersion, Definition, DefinitionKind, Diagnostics, Document, Snapshot, Templates, dry_run,
+    ClusterVersion, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, Snapshot, Templates,
+    dry_run,
 };
+use vela_webhooks::definition::findings;
 use vela_webhooks::kinds::with_kinds;
 
 use crate::cluster::Cluster;
@@ -97,6 +100,27 @@ fn add_definitions(snapshot: &mut Snapshot, documents: &[&Document]) -> Result<(
     if wrong.has_errors() { Err(wrong.into()) } else { Ok(()) }
 }
 
+/// What is wrong with the definitions given, as admission would judge them.
+pub(crate) fn faults(definitions: &[&Document], snapshot: &Snapshot, templates: &Templates) -> Diagnostics {
+    let mut faults = Diagnostics::new();
+    for document in definitions {
+        let kind = DefinitionKind::from_kind(document.kind());
+        let Some(definition) = kind.and_then(|kind| snapshot.definition(kind, document.name())) else {
+            continue;
+        };
+        for finding in findings(definition, templates) {
+            let path = match finding.path.as_str() {
+                "" if matches!(definition.language(), Language::Cue(_)) => "spec.schematic.cue.template",
+                "" => "spec.schematic",
+                path => path,
+            };
+            let placed = finding.clone().at(document, path.to_owned());
+            faults.push(if finding.manifest.is_some() { finding } else { placed });
+        }
+    }
+    faults
+}
+
 /// Is it a definition that can be put into a snapshot?
 pub(crate) fn is_definition(document: &Document) -> bool {
     document.api_version().starts_with("core.oam.dev/")
@@ -120,23 +144,58 @@ pub(crate) fn in_namespace(document: &Document, namespace: &str) -> Document {
     document.with_value(value)
 }
 
-/// Renders every application; all errors of all of them come together. When `strict`, what is written and would come to
-/// nothing is an error, too.
-pub(crate) fn render(applications: &[Document], snapshot: &Snapshot, strict: bool) -> Result<Vec<Rendered>> {
+/// Renders every application, with the definitions that were given beside them; all errors of all of them come together.
+/// When `strict`, what is written and would come to nothing is an error, too.
+pub(crate) fn render(
+    applications: &[Document],
+    definitions: &[&Document],
+    snapshot: &Snapshot,
+    strict: bool,
+) -> Result<Vec<Rendered>> {
     let templates = Templates::default();
-    let mut rendered = Vec::new();
+    let faults = faults(definitions, snapshot, &templates);
+    let broken: HashSet<String> = faults.iter().filter_map(definition_of).collect();
     let mut failures = Vec::new();
+    if faults.has_errors() {
+        failures.push(Failure::from(faults));
+    }
+    let mut rendered = Vec::new();
     for application in applications {
         let one = dry_run::render(application, snapshot, &templates);
         match one.and_then(|one| if strict { one.strictly() } else { Ok(one) }) {
             Ok(one) => rendered.push(one),
             Err(first) => {
                 let all = everything(application, snapshot, first);
-                failures.push(Failure::from(if strict { all.strictly() } else { all }));
+                let all = if strict { all.strictly() } else { all }.into_iter();
+                // A broken definition was told already: each of its users would tell the same again.
+                let new = all.filter(|one| definition_of(one).is_none_or(|title| !broken.contains(&title)));
+                let new: Diagnostics = new.collect();
+                if !new.is_empty() {
+                    failures.push(Failure::from(new));
+                }
             }
         }
     }
     Failure::all(failures).map_or(Ok(rendered), Err)
+}
+
+fn definition_of(finding: &Diagnostic) -> Option<String> {
+    finding.definition.as_ref().map(|place| place.definition.clone())
+}
+
+/// The warnings about applications that would run, and an error of those that need what is not supported yet.
+pub(crate) fn doubts(rendered: &[Rendered]) -> (Vec<String>, Option<Failure>) {
+    let mut failures = Vec::new();
+    let mut warnings = Vec::new();
+    for one in rendered {
+        let left_out = one.plan().left_out();
+        if !left_out.is_empty() {
+            failures.push(Failure::will_not_run(&one.app_file().document().title(), left_out.clone()));
+        }
+        let is_new = |warning: &&Diagnostic| !left_out.iter().any(|part| part == *warning);
+        warnings.extend(one.warnings().iter().filter(is_new).map(ToString::to_string));
+    }
+    (warnings, Failure::all(failures))
 }
 
 /// The same as the cluster's controller applies it: objects of versions that the cluster does not serve any more are in
@@ -171,18 +230,21 @@ pub(crate) async fn check(cluster: &Cluster, documents: &[Document], strict: boo
         .map(|document| in_namespace(document, cluster.namespace()))
         .collect();
     let mut warnings = Vec::new();
-    if !applications.is_empty() {
+    if !applications.is_empty() || !definitions.is_empty() {
         let mut namespaces: Vec<&str> = applications.iter().map(Document::namespace).collect();
         namespaces.sort_unstable();
         namespaces.dedup();
         let snapshot = cluster_snapshot(cluster, &definitions, &namespaces).await?;
-        let rendered = match render(&applications, &snapshot, strict) {
+        let rendered = match render(&applications, &definitions, &snapshot, strict) {
             Ok(rendered) => succeeded(cluster, rendered).await,
             Err(failure) => Err(failure),
         };
         match rendered {
             Ok(rendered) => {
-                warnings.extend(rendered.iter().flat_map(|one| one.warnings()).map(ToString::to_string))
+                let (doubts, will_not_run) = doubts(&rendered);
+                warnings = doubts;
+                failures
+                    .extend(will_not_run.map(|failure| failure.closing("Nothing was written.".to_owned())));
             }
             Err(failure) => failures.push(failure),
         }

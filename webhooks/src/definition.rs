@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use vela_engine::definition::record;
-use vela_engine::{Definition, Diagnostic, Document, Templates};
+use vela_engine::{Code, Definition, Diagnostic, Diagnostics, Document, Templates};
 
 use crate::review::Review;
 use crate::verdict::{Cause, Refusal, Verdict};
@@ -36,12 +36,17 @@ pub fn judge(review: &Review, definition: Result<Definition, Diagnostic>, templa
 
 /// What is wrong with a definition, whoever asks: admission, or a controller about one that nobody judged.
 pub fn faults(definition: &Definition, templates: &Templates) -> Verdict {
-    let mut verdict = match templates.get(definition).as_ref() {
-        Ok(_) => Verdict::allowed(),
-        Err(diagnostics) => Verdict::from_diagnostics(diagnostics.iter()),
-    };
-    verdict.causes.extend(nothing_to_make(definition.object()));
-    verdict
+    Verdict::from_diagnostics(&findings(definition, templates))
+}
+
+/// The same for a program that shows diagnostics.
+pub fn findings(definition: &Definition, templates: &Templates) -> Diagnostics {
+    let mut found = templates.get(definition).err().unwrap_or_default();
+    for cause in nothing_to_make(definition.object()) {
+        let finding = Diagnostic::error(Code::MissingField, cause.message);
+        found.push(Diagnostic { path: cause.field, ..finding });
+    }
+    found
 }
 
 /// A definition must name the resource it is, or have a template that makes one.

@@ -1,4 +1,4 @@
-//! A definition file in CUE (`name: {type: …}`, `template: {…}`) → the definition object it stands for.
+//! A file in CUE → the object it stands for: a definition (`name: {type: …}`, `template: {…}`), or any object written out.
 
 use serde_json::{Map, Value as Json, json};
 use vela_cue::ast::{DeclKind, ExprKind, Field, LabelKind};
@@ -7,7 +7,8 @@ use vela_cue::{Source, Sources, parser};
 use crate::definition::{DEFAULT_ERA, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
 
-/// Reads the file; `file` is what diagnostics call it.
+/// Reads the file: the definition it describes or, where it has `apiVersion` and `kind`, the object that it evaluates to.
+/// `file` is what diagnostics call it.
 pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
     let source = Source::new(file, text).with_era(DEFAULT_ERA);
     let mut sources = Sources::default();
@@ -28,6 +29,10 @@ pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
             place(at, Diagnostic::error(Code::Syntax, mistake.message.clone()))
         });
         return Err(found.collect());
+    }
+    let names = |decl: &vela_cue::ast::Decl, wanted: &str| matches!(&decl.kind, DeclKind::Field(field) if name(field) == Some(wanted));
+    if ["apiVersion", "kind"].iter().all(|wanted| tree.decls.iter().any(|decl| names(decl, wanted))) {
+        return whole(file, text);
     }
     let broken = |message: &str| -> Diagnostics {
         let hint = "a definition file has a field named like the definition, and a field `template`";
@@ -72,8 +77,21 @@ fn name(field: &Field) -> Option<&str> {
     }
 }
 
+/// The object that the whole file is.
+fn whole(file: &str, text: &str) -> Result<Json, Diagnostics> {
+    evaluated(file, text, |root| root.to_json())
+}
+
 /// What the file says of the definition, evaluated by itself.
 fn about(file: &str, text: &str, name: &str) -> Result<Json, Diagnostics> {
+    evaluated(file, text, |root| root.field(name).to_json())
+}
+
+fn evaluated(
+    file: &str,
+    text: &str,
+    show: impl FnOnce(vela_cue::Value) -> Result<Json, vela_cue::Diagnostics>,
+) -> Result<Json, Diagnostics> {
     let problem = |found: vela_cue::Diagnostics| -> Diagnostics {
         found
             .iter()
@@ -82,7 +100,7 @@ fn about(file: &str, text: &str, name: &str) -> Result<Json, Diagnostics> {
     };
     let template =
         vela_cue::Template::compile(&[Source::new(file, text).with_era(DEFAULT_ERA)]).map_err(problem)?;
-    template.instantiate(&[]).root().field(name).to_json().map_err(problem)
+    show(template.instantiate(&[]).root()).map_err(problem)
 }
 
 fn object(name: &str, about: &Json, template: &str) -> Result<Json, String> {
@@ -129,6 +147,17 @@ mod tests {
         assert_eq!(object["spec"]["status"]["healthPolicy"], "isHealth: \"\\(1)\" == \"1\"");
         let template = object["spec"]["schematic"]["cue"]["template"].as_str().unwrap();
         assert!(template.starts_with("import \"strconv\"\n") && template.contains("patch: n:"), "{template}");
+    }
+
+    #[test]
+    fn an_object_may_be_written_in_cue() {
+        let text = "import \"strings\"\nlet image = \"nginx\"\napiVersion: \"core.oam.dev/v1beta1\"\nkind: \"Application\"\n\
+                    metadata: name: strings.ToLower(\"Web\")\nspec: components: [{name: \"c\", properties: {\"image\": image}}]\n";
+        let object = read("app.cue", text).unwrap();
+        assert_eq!(object["metadata"]["name"], "web");
+        assert_eq!(object["spec"]["components"][0]["properties"]["image"], "nginx");
+        let errors = read("app.cue", "apiVersion: \"v1\"\nkind: string\n").unwrap_err().to_string();
+        assert!(errors.contains("app.cue: incomplete value string"), "{errors}");
     }
 
     #[test]

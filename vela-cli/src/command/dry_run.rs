@@ -44,7 +44,8 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
         let snapshot = block_on(offline::built_in_snapshot(&definitions))?.within(bounds);
-        return show(&render(&applications, namespace, &snapshot, args.strict)?, args.output, screen);
+        let rendered = render(&applications, &definitions, namespace, &snapshot, args.strict)?;
+        return show(&rendered, args.output, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
@@ -55,8 +56,9 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         namespaces.sort_unstable();
         namespaces.dedup();
         let snapshot = offline::cluster_snapshot(&session.cluster, &definitions, &namespaces).await;
-        let rendered = snapshot
-            .and_then(|snapshot| render(&applications, &namespace, &snapshot.within(bounds), args.strict));
+        let rendered = snapshot.and_then(|snapshot| {
+            render(&applications, &definitions, &namespace, &snapshot.within(bounds), args.strict)
+        });
         let rendered = match rendered {
             Ok(rendered) => offline::succeeded(&session.cluster, rendered).await,
             Err(failure) => Err(failure),
@@ -68,19 +70,28 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
 
 fn render(
     applications: &[Document],
+    definitions: &[&Document],
     namespace: &str,
     snapshot: &Snapshot,
     strict: bool,
 ) -> Result<Vec<Rendered>> {
     let applications: Vec<Document> =
         applications.iter().map(|document| offline::in_namespace(document, namespace)).collect();
-    offline::render(&applications, snapshot, strict)
+    offline::render(&applications, definitions, snapshot, strict)
 }
 
 fn show(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {
-    for warning in rendered.iter().flat_map(|one| one.warnings()) {
-        screen.say(&warning.to_string());
+    let (warnings, will_not_run) = offline::doubts(rendered);
+    for warning in warnings {
+        screen.say(&warning);
     }
+    print(rendered, format, screen)?;
+    will_not_run.map_or(Ok(()), |failure| {
+        Err(failure.closing("The objects are shown without these parts.".to_owned()))
+    })
+}
+
+fn print(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {
     if format == Format::Json {
         let lists = rendered.iter().map(dry_run::list);
         let items: Vec<Value> =

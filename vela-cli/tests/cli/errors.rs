@@ -167,3 +167,71 @@ fn a_full_disk_is_told_and_harms_nothing() {
     assert!(said.err.contains("is not there"), "{said:?}");
     person.types(&["up", "-f", &file]).ok();
 }
+
+/// A component type whose template names what nobody declares.
+const BROKEN: &str = r#"odd: {type: "component", attributes: workload: definition: {apiVersion: "v1", kind: "ConfigMap"}}
+template: {
+	output: {apiVersion: "v1", kind: "ConfigMap", data: text: nobody}
+	parameter: text: string
+}
+"#;
+
+#[test]
+fn a_broken_definition_is_refused_in_every_form_and_told_once() {
+    let person = Person::new();
+    let cue = person.write("odd.cue", BROKEN);
+    let template = BROKEN.lines().skip(2).take(2).map(|line| format!("        {}\n", line.trim()));
+    let template: String = template.collect();
+    let yaml = "apiVersion: core.oam.dev/v1beta1\nkind: ComponentDefinition\nmetadata: {name: odd}\nspec:\n  workload: {definition: \
+                {apiVersion: v1, kind: ConfigMap}}\n  schematic:\n    cue:\n      template: |\n";
+    let yaml = person.write("odd.yaml", format!("{yaml}{template}"));
+    let page = person.write("page.yaml", PAGE);
+    let app = person.write("app.yaml", site(false).replace("type: page", "type: odd"));
+    for file in [&cue, &yaml] {
+        let alone = person.types(&["up", "-f", file, "-f", &page]);
+        let alone = alone.fails(1, &["odd", "nobody"]);
+        assert!(!alone.err.contains("created"), "{}", alone.err);
+        for words in [&["up"][..], &["dry-run", "--offline"][..]] {
+            let said = person.types(&[words, &["-f", file, "-f", &app]].concat()).fails(1, &["nobody"]);
+            assert_eq!(said.err.matches("\"nobody\" not found").count(), 1, "{}", said.err);
+        }
+    }
+    person.types(&["show", "page"]).fails(1, &["no component or trait type \"page\""]);
+}
+
+#[test]
+fn objects_in_cue_are_judged_as_any_other() {
+    let person = Person::new();
+    let app = "apiVersion: \"core.oam.dev/v1beta1\"\nkind: \"Application\"\nmetadata: name: \"web\"\n";
+    let spec = |kind: &str| {
+        format!(
+            "{app}spec: components: [{{name: \"web\", type: \"{kind}\", properties: image: \"nginx\"}}]\n"
+        )
+    };
+    let (right, wrong) =
+        (person.write("right.cue", spec("worker")), person.write("wrong.cue", spec("workr")));
+    let said = person.types(&["dry-run", "--offline", "-f", &right]).ok();
+    assert!(said.out.contains("kind: Deployment"), "{said:?}");
+    for words in [&["up"][..], &["dry-run", "--offline"][..]] {
+        person.types(&[words, &["-f", &wrong]].concat()).fails(1, &["workr", "worker"]);
+    }
+}
+
+#[test]
+fn what_is_not_supported_yet_will_not_run_and_has_a_code_of_its_own() {
+    let person = Person::new();
+    let parts = "  policies: [{name: far, type: topology, properties: {clusters: [a]}}]\n  workflow: {steps: [{name: go, type: deploy}]}\n";
+    let page = person.write("page.yaml", PAGE);
+    let app = person.write("app.yaml", site(false) + parts);
+    let words =
+        ["app.yaml:", "\"topology\"", "\"deploy\"", "Application default/site will not run", "not support"];
+    let said = person.types(&["dry-run", "--offline", "-f", &page, "-f", &app]).fails(5, &words);
+    assert!(said.out.contains("kind: Deployment"), "the rest is shown: {}", said.out);
+    assert_eq!(said.err.matches("topology").count(), 1, "{}", said.err);
+    let said = person.types(&["up", "-f", &page, "-f", &app]).fails(5, &words);
+    assert!(said.err.contains("Nothing was written") && !said.err.contains("created"), "{}", said.err);
+    // What is wrong besides is the person's turn first.
+    let wrong = person.write("wrong.yaml", site(false).replace("type: page", "type: pag"));
+    person.types(&["dry-run", "--offline", "-f", &page, "-f", &app, "-f", &wrong]).fails(1, &["pag"]);
+    assert!(person.types(&["help"]).ok().out.contains("Exit codes:"));
+}

@@ -217,7 +217,7 @@ async fn beginning(
 /// The workloads of the components that roll, as the target renders them.
 async fn workloads(world: &World, document: &Document, rollout: &Rollout) -> Result<Vec<Workload>> {
     let snapshot = offline::cluster_snapshot(world.cluster(), &[], &[document.namespace()]).await?;
-    let rendered = offline::render(std::slice::from_ref(document), &snapshot, false)?;
+    let rendered = offline::render(std::slice::from_ref(document), &[], &snapshot, false)?;
     let mut found = Vec::new();
     for rendered in &rendered {
         let names = rendered.app_file().components();
