@@ -78,6 +78,11 @@ impl Graph {
         }
     }
 
+    /// The components that must be healthy before this one is applied.
+    pub fn waits_for(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        self.rendered.plan().nodes().get(index).into_iter().flat_map(|node| node.waits_for.iter().copied())
+    }
+
     /// What a component lacks to be rendered.
     pub fn pending(&self, index: usize) -> &[String] {
         match self.rendered.components().get(index).map(|component| &component.state) {

@@ -1,6 +1,6 @@
 //! What the caller saw in the cluster after applying: live objects and what went wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::Value as Json;
@@ -51,6 +51,7 @@ impl fmt::Display for ObjectKey {
 pub struct Observed {
     objects: BTreeMap<ObjectKey, Json>,
     errors: BTreeMap<ObjectKey, String>,
+    refused: BTreeSet<ObjectKey>,
 }
 
 impl Observed {
@@ -67,6 +68,17 @@ impl Observed {
     /// An object that could not be applied, and why.
     pub fn insert_error(&mut self, key: ObjectKey, error: impl Into<String>) {
         self.errors.insert(key, error.into());
+    }
+
+    /// An object that cannot be applied as it is, and why: another try of the same object ends alike.
+    pub fn insert_refusal(&mut self, key: ObjectKey, error: impl Into<String>) {
+        self.refused.insert(key.clone());
+        self.insert_error(key, error);
+    }
+
+    /// Was it refused, so that only another manifest or right helps?
+    pub fn is_refused(&self, key: &ObjectKey) -> bool {
+        self.refused.contains(key)
     }
 
     /// The live object, if it was seen.

@@ -18,6 +18,10 @@ use crate::secrets::Secrets;
 
 pub use definitions::Definitions;
 
+/// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: whoever waits for the
+/// application need not wait any longer.
+pub const REFUSED: &str = "Refused";
+
 /// What an application is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
@@ -499,8 +503,9 @@ fn generation(application: &Document) -> Option<i64> {
 /// Says how the application is, from what was seen after applying.
 pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Status {
     let application = graph.app_file().document();
-    let services: Vec<Service> =
+    let mut services: Vec<Service> =
         (0..graph.len()).map(|index| service(graph, index, observed, templates)).collect();
+    say_who_waits(graph, observed, &mut services);
     let failing = graph.rendered().plan().failing();
     let healthy = services.iter().all(|service| service.health.healthy) && failing.is_none();
     let identity = graph.identity();
@@ -525,11 +530,16 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
     // What fails is told first: the rest only waits for it.
     let waiting: Vec<String> =
         failing.iter().map(|failing| failing.message.clone()).chain(unhealthy).collect();
-    let errors = graph.objects().any(|object| observed.error(&object.key()).is_some());
-    conditions.push(match (finished, errors || failing.is_some()) {
-        (true, _) => Condition::good(ConditionType::Workflow),
-        (false, true) => Condition::bad(ConditionType::Workflow, "ReconcileError", waiting.join("; ")),
-        (false, false) => Condition::bad(ConditionType::Workflow, "Creating", waiting.join("; ")),
+    let any = |is: &dyn Fn(&ObjectKey) -> bool| graph.objects().any(|object| is(&object.key()));
+    let reason = match (any(&|key| observed.is_refused(key)), any(&|key| observed.error(key).is_some())) {
+        (true, _) => REFUSED,
+        (false, true) => "ReconcileError",
+        (false, false) if failing.is_some() => "ReconcileError",
+        (false, false) => "Creating",
+    };
+    conditions.push(match finished {
+        true => Condition::good(ConditionType::Workflow),
+        false => Condition::bad(ConditionType::Workflow, reason, waiting.join("; ")),
     });
     conditions.push(match healthy {
         true => Condition::good(ConditionType::Ready),
@@ -548,6 +558,26 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         rollout: None,
         definitions: None,
         unseen: false,
+    }
+}
+
+/// A component that was not begun, because others are not healthy, says so.
+fn say_who_waits(graph: &Graph, observed: &Observed, services: &mut [Service]) {
+    for index in 0..services.len() {
+        let is_begun = graph.objects_of(index).iter().any(|object| {
+            let key = object.key();
+            observed.object(&key).is_some() || observed.error(&key).is_some()
+        });
+        if is_begun || services[index].health.healthy || !graph.pending(index).is_empty() {
+            continue;
+        }
+        let others = graph.waits_for(index).filter_map(|other| services.get(other));
+        let unhealthy: Vec<&str> =
+            others.filter(|other| !other.health.healthy).map(|other| other.name.as_str()).collect();
+        if !unhealthy.is_empty() {
+            let message = format!("waits for {}", unhealthy.join(", "));
+            services[index].health.workload = health::Health { healthy: false, message };
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
 const NARROWEST: usize = 20;
 
 /// The first `width` columns of a line; colour codes take no column and are all kept, so that none stays open.
-fn cut(line: &str, width: usize) -> String {
+pub(crate) fn cut(line: &str, width: usize) -> String {
     if anstream::adapter::strip_str(line).map(|part| part.chars().count()).sum::<usize>() <= width {
         return line.to_owned();
     }
@@ -51,6 +51,33 @@ fn cut(line: &str, width: usize) -> String {
     out
 }
 
+/// The line on as many lines as it takes at this width, broken between words and set in below its beginning.
+pub(crate) fn wrapped(line: &str, width: usize) -> String {
+    let start = line.len() - line.trim_start().len();
+    let margin = " ".repeat(start + 2);
+    let mut out = line[..start].to_owned();
+    let mut column = start;
+    for (index, word) in line[start..].split(' ').enumerate() {
+        let length = word.chars().count();
+        let is_over = column + 1 + length > width && column > margin.len();
+        match index {
+            0 => {}
+            _ if is_over => {
+                out.push('\n');
+                out.push_str(&margin);
+                column = margin.len();
+            }
+            _ => {
+                out.push(' ');
+                column += 1;
+            }
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
+}
+
 /// The two streams, and the lines of progress that are being rewritten.
 pub(crate) struct Screen {
     out: anstream::AutoStream<std::io::Stdout>,
@@ -61,6 +88,8 @@ pub(crate) struct Screen {
     standing: usize,
     /// The progress told last, so that a pipe gets only what is new.
     told: Vec<String>,
+    /// Where the command works was said.
+    has_target: bool,
 }
 
 impl Screen {
@@ -71,6 +100,19 @@ impl Screen {
             live: std::io::stderr().is_terminal(),
             standing: 0,
             told: Vec::new(),
+            has_target: false,
+        }
+    }
+
+    /// How wide results may be; nothing where they do not go to a terminal.
+    pub(crate) fn width(&self) -> Option<usize> {
+        std::io::stdout().is_terminal().then(|| columns(std::io::stdout()))
+    }
+
+    /// Says where the command works: for people, who see it once. In a pipe it would be noise in every log.
+    pub(crate) fn target(&mut self, text: &str) {
+        if self.live && !std::mem::replace(&mut self.has_target, true) {
+            self.say(&styled(DIM, &format!("Target: {text}")));
         }
     }
 
@@ -113,8 +155,7 @@ impl Screen {
                 up => write!(self.err, "\x1b[{up}A\x1b[J"),
             };
             // A line that wraps would stand on two, and the next rewriting would leave half of it.
-            let width = rustix::termios::tcgetwinsize(std::io::stderr())
-                .map_or(usize::MAX, |size| usize::from(size.ws_col).max(NARROWEST));
+            let width = columns(std::io::stderr());
             for line in &lines {
                 let _ = writeln!(self.err, "{}", cut(line, width));
             }
@@ -136,14 +177,25 @@ impl Screen {
     /// Tells everything that went wrong.
     pub(crate) fn failure(&mut self, failure: &Failure) {
         for text in failure.texts() {
+            let width = if self.live { columns(std::io::stderr()) } else { usize::MAX };
             let painted = text
                 .lines()
+                .map(|line| wrapped(line, width))
                 .map(|line| line.replacen("error:", &format!("{BAD}error:{BAD:#}"), 1))
                 .collect::<Vec<_>>()
                 .join("\n");
             self.say(&painted);
         }
     }
+}
+
+/// How wide a terminal is.
+fn columns(terminal: impl std::os::fd::AsFd) -> usize {
+    rustix::termios::tcgetwinsize(terminal).map_or(usize::MAX, |size| match size.ws_col {
+        // It does not say.
+        0 => usize::MAX,
+        columns => usize::from(columns).max(NARROWEST),
+    })
 }
 
 /// The text as it will be shown, for those who count its columns.
@@ -164,4 +216,27 @@ pub(crate) fn data(format: Format, value: &serde_json::Value) -> Result<String> 
         },
     }
     .map_err(|error| Error::internal(format!("the result cannot be written: {error}")).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_line_keeps_its_codes_and_its_width() {
+        let line = format!("{} rest of it", styled(GOOD, "✓ fine"));
+        let short = cut(&line, 8);
+        assert_eq!(anstream::adapter::strip_str(&short).to_string(), "✓ fine …");
+        assert_eq!(short.matches('\u{1b}').count(), line.matches('\u{1b}').count());
+        assert_eq!(cut("short", 8), "short");
+    }
+
+    #[test]
+    fn a_long_line_is_wrapped_between_words_and_loses_none() {
+        let line = "  help: write one two three four";
+        assert_eq!(wrapped(line, 16), "  help: write\n    one two\n    three four");
+        assert_eq!(wrapped(line, 80), line);
+        assert_eq!(wrapped("    int  | string", 80), "    int  | string");
+        assert_eq!(wrapped("unbreakable words", 5), "unbreakable\n  words");
+    }
 }

@@ -9,7 +9,7 @@ use crate::args::Global;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::sandbox::{Home, Local, Taken};
-use crate::screen::{DIM, Screen, styled};
+use crate::screen::Screen;
 use crate::target::{self, Target};
 
 /// What a command is going to do, so that the sandbox starts no more than that needs.
@@ -35,7 +35,7 @@ impl Session {
             Target::Cluster(chosen) => {
                 let title = chosen.to_string();
                 let target::Cluster { config, namespace, .. } = *chosen;
-                screen.say(&styled(DIM, &format!("Target: {title}, namespace {namespace}")));
+                screen.target(&format!("{title}, namespace {namespace}"));
                 let cluster = Cluster::new(client(config)?, title, namespace);
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: false })
@@ -53,17 +53,11 @@ impl Session {
         screen: &mut Screen,
     ) -> Result<Self> {
         let home = Home::find()?;
-        let why = if asked { "" } else { " (no cluster is configured)" };
+        let why = if asked { "" } else { " (no cluster)" };
         let title = "the local sandbox".to_owned();
         match home.take(screen).await? {
             Taken::Ours(lock) => {
-                screen.say(&styled(
-                    DIM,
-                    &format!(
-                        "Target: {title}{why}, namespace {namespace}; pods are simulated, data are kept in {} until `vela sandbox reset`",
-                        home.path().display()
-                    ),
-                ));
+                screen.target(&format!("{title}{why}, namespace {namespace}"));
                 let local = Local::open(home, lock, purpose).await?;
                 let cluster = Cluster::new(local.client(&namespace), title, namespace);
                 Ok(Self { cluster, local: Some(local), is_sandbox: true })
@@ -81,10 +75,7 @@ impl Session {
                     .await
                     .map_err(|error| broken(&error))?;
                 let title = format!("{title} at {}", config.cluster_url);
-                screen.say(&styled(
-                    DIM,
-                    &format!("Target: {title}{why}, namespace {namespace}; pods are simulated"),
-                ));
+                screen.target(&format!("{title}{why}, namespace {namespace}"));
                 let cluster = Cluster::new(client(config)?, title, namespace);
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: true })

@@ -252,6 +252,16 @@ impl Node {
         worst(self)
     }
 
+    /// The tree without what was told already.
+    #[must_use]
+    pub(crate) fn without(mut self, told: &str) -> Self {
+        if told.contains(self.message.as_str()) {
+            self.message.clear();
+        }
+        self.children = self.children.into_iter().map(|child| child.without(told)).collect();
+        self
+    }
+
     /// The tree for people.
     pub(crate) fn render(&self) -> String {
         let mut rows = Vec::new();

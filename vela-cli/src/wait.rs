@@ -10,6 +10,7 @@ use kube::runtime::watcher::{self, watcher};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use vela_engine::rollout::rest::{Rest, doing, rest};
+use vela_engine::status::REFUSED;
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
@@ -59,6 +60,7 @@ enum Verdict {
     /// It has done what it was asked for, and waits for a person.
     Rests(String),
     Waiting(String),
+    /// It cannot come right by itself: no reason to wait any longer.
     Failed(String),
 }
 
@@ -104,6 +106,9 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
             return Verdict::Rests(workflow.map_or("", |found| text(found, "/message")).to_owned());
         }
         (_, "RolloutFailed") => return Verdict::Failed(workflow.map(told).unwrap_or_default()),
+        (_, REFUSED) => {
+            return Verdict::Failed(workflow.map_or("", |found| text(found, "/message")).to_owned());
+        }
         _ => {}
     }
     match text(object, "/status/status") {
@@ -260,7 +265,8 @@ fn line(awaited: &Awaited, verdict: &Verdict) -> String {
         Verdict::Running => format!("{} {title}: running", styled(GOOD, "✓")),
         Verdict::Rests(what) => format!("{} {title}: {what}", styled(GOOD, "✓")),
         Verdict::Waiting(why) => format!("{} {title}: {why}", styled(BUSY, "…")),
-        Verdict::Failed(why) => format!("{} {title}: {why}", styled(BAD, "✗")),
+        // Why is told when the waiting has ended, once and whole.
+        Verdict::Failed(_) => format!("{} {title}: failed", styled(BAD, "✗")),
     }
 }
 
@@ -366,6 +372,15 @@ mod tests {
         let object =
             json!({"metadata": {"uid": "v"}, "status": {"observedGeneration": 2, "status": "running"}});
         assert!(matches!(verdict(&awaited(), &object), Verdict::Failed(_)));
+    }
+
+    #[test]
+    fn what_was_refused_is_not_waited_for() {
+        let condition = json!({"type": "Workflow", "status": "False", "reason": "Refused", "message": "front: replicas: must not be negative"});
+        let object = json!({"metadata": {"uid": "u"},
+            "status": {"observedGeneration": 2, "status": "runningWorkflow", "conditions": [condition]}});
+        let why = "front: replicas: must not be negative".to_owned();
+        assert_eq!(verdict(&awaited(), &object), Verdict::Failed(why));
     }
 
     #[test]

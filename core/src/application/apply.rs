@@ -68,6 +68,8 @@ pub(crate) struct Applied {
     pub(crate) refused: usize,
     /// Something is to be made again, and its former object is still there.
     pub(crate) waiting_for_room: bool,
+    /// Those of the errors that another try of the same object ends alike.
+    pub(crate) lasting: BTreeSet<ObjectKey>,
     /// Components not applied yet, because another one is not healthy or lacks a value.
     pub(crate) waiting: usize,
     pub(crate) created: usize,

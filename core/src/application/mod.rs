@@ -249,7 +249,10 @@ impl Reconciler for Hands {
             self.revisions.limit(&key, &needed).await;
         }
         if retry {
-            return Err(Failure::retry(format!("application {key} is not applied; see its conditions")));
+            return Err(Failure::retry(format!(
+                "application {key} is not applied: {}",
+                report::reason(&status)
+            )));
         }
         Ok(again.map_or(Action::Done, Action::RequeueAfter))
     }

@@ -17,7 +17,10 @@ pub(crate) fn observe(applied: &Applied) -> Observed {
         observed.insert(object);
     }
     for (name, error) in &applied.errors {
-        observed.insert_error(name.clone(), error.clone());
+        match applied.lasting.contains(name) {
+            true => observed.insert_refusal(name.clone(), error.clone()),
+            false => observed.insert_error(name.clone(), error.clone()),
+        }
     }
     observed
 }

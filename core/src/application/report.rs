@@ -2,15 +2,16 @@
 
 use kube::api::DynamicObject;
 use serde_json::Value;
+use vela_engine::status::REFUSED;
 use vela_runtime::events::{Events, reference};
 
-/// Condition, reason of its event when it turns true, and when it turns false.
-const TOLD: [(&str, &str, &str); 5] = [
-    ("Parsed", "Parsed", "FailedParse"),
-    ("Revision", "", "FailedRevision"),
-    ("Policy", "", "FailedParse"),
-    ("Render", "Rendered", "FailedRender"),
-    ("Workflow", "Applied", "FailedApply"),
+/// Condition, reason and message of its event when it turns true, and the reason when it turns false.
+const TOLD: [(&str, &str, &str, &str); 5] = [
+    ("Parsed", "Parsed", "the application and the definitions that it names were read", "FailedParse"),
+    ("Revision", "", "", "FailedRevision"),
+    ("Policy", "", "", "FailedParse"),
+    ("Render", "Rendered", "the objects of all components were rendered", "FailedRender"),
+    ("Workflow", "Applied", "the objects of all components were applied", "FailedApply"),
 ];
 
 /// Tell what is new in the status, compared with the one before.
@@ -21,13 +22,13 @@ pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value
     if !warnings.is_empty() && old["observedGeneration"] != status["observedGeneration"] {
         events.warning(&regarding, "Doubtful", warnings).await;
     }
-    for (type_, good, bad) in TOLD {
+    for (type_, good, message, bad) in TOLD {
         let (before, now) = (condition(&old, type_), condition(status, type_));
         match now["status"].as_str() {
             Some("True") if !good.is_empty() && (new_revision || before["status"] != now["status"]) => {
-                events.normal(&regarding, good, "").await;
+                events.normal(&regarding, good, message).await;
             }
-            Some("False") if now["reason"] == "ReconcileError" && before["message"] != now["message"] => {
+            Some("False") if is_error(now) && before["message"] != now["message"] => {
                 events.warning(&regarding, bad, now["message"].as_str().unwrap_or_default()).await;
             }
             _ => {}
@@ -43,6 +44,18 @@ pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value
         }
         _ => {}
     }
+}
+
+/// What a status says against its application, for a log: the first condition that is not met.
+pub(crate) fn reason(status: &Value) -> &str {
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let mut bad = conditions.filter(|condition| condition["status"] == "False");
+    bad.find_map(|condition| condition["message"].as_str()).unwrap_or("nothing says why")
+}
+
+/// Did something go wrong, rather than take its time?
+fn is_error(condition: &Value) -> bool {
+    condition["reason"] == "ReconcileError" || condition["reason"] == REFUSED
 }
 
 fn condition<'a>(status: &'a Value, type_: &str) -> &'a Value {

@@ -46,6 +46,8 @@ struct Part {
     is_final: bool,
     /// One is to be made again, which leaves the rest of the component alone: when to come again.
     later: Option<Option<Duration>>,
+    /// Another try of the same object ends alike.
+    is_lasting: bool,
 }
 
 impl Applied {
@@ -55,6 +57,9 @@ impl Applied {
         self.configured += part.configured;
         if part.is_final {
             self.refused += usize::from(part.error.is_some());
+        }
+        if part.is_final || part.is_lasting {
+            self.lasting.extend(part.error.iter().map(|(name, _)| name.clone()));
         }
         self.errors.extend(part.error);
         if let Some(again) = part.later {
@@ -151,6 +156,7 @@ impl<'a> Pen<'a> {
                         let new = never_made.filter(|owned| !self.before.entries.contains_key(owned));
                         self.books.lock().await.refused.extend(new);
                     }
+                    part.is_lasting = !error.is_transient();
                     part.error = Some((piece.name.clone(), self.acting.told(&error)));
                     break;
                 }

@@ -185,6 +185,12 @@ fn a_failed_apply_is_told_by_name() {
     assert_eq!(status["conditions"][4]["reason"], "ReconcileError");
     let message = status["conditions"][4]["message"].as_str().unwrap();
     assert!(message.contains("Deployment default/back: the disk is full"), "{message}");
+    assert!(message.contains("front: waits for back"), "{message}");
+    // No other try of a refused object ends better.
+    observed.insert_refusal(graph.objects_of(1)[0].key(), "replicas: must not be negative");
+    let status = status::status(&graph, &observed, &templates).to_json(None, "now");
+    assert_eq!(status["conditions"][4]["reason"], status::REFUSED);
+    assert_eq!(status["services"][1]["message"], "waits for back");
 }
 
 #[test]

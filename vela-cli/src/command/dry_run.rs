@@ -31,6 +31,8 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
     }
     let (applications, others): (Vec<_>, Vec<_>) = documents.into_iter().partition(offline::is_application);
     let (more, others): (Vec<_>, Vec<_>) = others.into_iter().partition(offline::is_definition);
+    // Those of folders are a library: what is wrong with one matters where it is used.
+    let library = definitions.len();
     definitions.extend(more);
     for other in &others {
         screen.say(&format!("{} is passed over: a dry run shows Applications.", other.title()));
@@ -39,12 +41,13 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         return Err(Error::user("there is no Application in what was given").into());
     }
     let definitions: Vec<&Document> = definitions.iter().collect();
+    let judged = &definitions[library..];
     let bounds =
         Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
         let snapshot = block_on(offline::built_in_snapshot(&definitions))?.within(bounds);
-        let rendered = render(&applications, &definitions, namespace, &snapshot, args.strict)?;
+        let rendered = render(&applications, judged, namespace, &snapshot, args.strict)?;
         return show(&rendered, args.output, screen);
     }
     block_on(async {
@@ -57,7 +60,7 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         namespaces.dedup();
         let snapshot = offline::cluster_snapshot(&session.cluster, &definitions, &namespaces).await;
         let rendered = snapshot.and_then(|snapshot| {
-            render(&applications, &definitions, &namespace, &snapshot.within(bounds), args.strict)
+            render(&applications, judged, &namespace, &snapshot.within(bounds), args.strict)
         });
         let rendered = match rendered {
             Ok(rendered) => offline::succeeded(&session.cluster, rendered).await,

@@ -37,16 +37,30 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
     say("Created", text(&application, "/metadata/creationTimestamp"));
     say("Phase", text(&application, "/status/status"));
     say("Revision", text(&application, "/status/latestRevision/name"));
-    let none = Vec::new();
-    for condition in application.pointer("/status/conditions").and_then(Value::as_array).unwrap_or(&none) {
-        if text(condition, "/status") == "False" {
-            let words = format!("{}: {}", text(condition, "/type"), text(condition, "/message"));
-            say("Problem", &styled(BAD, &words));
-        }
+    let told = problems(&application);
+    for problem in &told {
+        say("Problem", &styled(BAD, problem));
     }
     out.push('\n');
-    out.push_str(&tree.render());
+    out.push_str(&tree.without(&told.join("\n")).render());
     screen.print(&out)
+}
+
+/// What its conditions say against it. `Ready` mostly repeats another one and is told only where it does not.
+fn problems(application: &Value) -> Vec<String> {
+    let none = Vec::new();
+    let conditions = application.pointer("/status/conditions").and_then(Value::as_array).unwrap_or(&none);
+    let bad = conditions.iter().filter(|condition| text(condition, "/status") == "False");
+    let mut problems: Vec<String> = Vec::new();
+    for condition in bad {
+        let message = text(condition, "/message");
+        let is_told = problems.iter().any(|told| told.contains(message));
+        let repeats = text(condition, "/type") == "Ready" && !problems.is_empty();
+        if !repeats && (message.is_empty() || !is_told) {
+            problems.push(format!("{}: {message}", text(condition, "/type")));
+        }
+    }
+    problems
 }
 
 async fn find(cluster: &Cluster, name: &str) -> Result<Value> {

@@ -45,14 +45,17 @@ async fn up(session: &Session, documents: &[Document], args: &Up, screen: &mut S
     {
         return waited;
     }
-    // The trees are shown even when the wait failed: they tell which part is the reason.
+    // The trees are shown even when the wait failed: they tell which part is the reason. What it is stands in the error.
+    let told = waited.as_ref().err().map_or_else(String::new, |failure| failure.texts().join("\n"));
     for awaited in &awaited {
         let Awaited { api_version, kind, namespace, name, .. } = awaited;
         match cluster.get(api_version, kind, Some(namespace), name).await? {
             Some(object) if kind == "AppRollout" => {
                 rollout::show(&rollout::read(object)?, Format::Table, screen)?;
             }
-            Some(object) => screen.print(&tree::read(cluster, &json!(object)).await?.render())?,
+            Some(object) => {
+                screen.print(&tree::read(cluster, &json!(object)).await?.without(&told).render())?
+            }
             None => {}
         }
     }

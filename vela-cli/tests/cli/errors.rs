@@ -132,7 +132,7 @@ fn a_configured_cluster_that_is_away_is_an_error_and_no_sandbox_is_made() {
     );
     let file = person.write("app.yaml", site(false));
     for words in [&["up", "-f", &file][..], &["ls"][..], &["status", "site"][..], &["delete", "site"][..]] {
-        person.types(words).fails(4, &["cluster away at https://127.0.0.1:1", "namespace shop", "--sandbox"]);
+        person.types(words).fails(4, &["cluster away at https://127.0.0.1:1", "--sandbox"]);
     }
     assert!(!person.path("vela").exists(), "there is no silent switch");
     person.types(&["ls", "--context", "nowhere"]).fails(3, &["nowhere"]);
@@ -196,7 +196,7 @@ fn a_broken_definition_is_refused_in_every_form_and_told_once() {
             assert_eq!(said.err.matches("\"nobody\" not found").count(), 1, "{}", said.err);
         }
     }
-    person.types(&["show", "page"]).fails(1, &["no component or trait type \"page\""]);
+    person.types(&["show", "page"]).fails(1, &["there is no type \"page\""]);
 }
 
 #[test]

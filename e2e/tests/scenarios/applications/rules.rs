@@ -56,8 +56,10 @@ pub(crate) fn tried_again(mut object: Value) -> Value {
     let failing = json!({"type": "Workflow", "status": "False", "reason": "ReconcileError"});
     let has = |field: &str, condition: &Value| condition[field] == failing[field];
     let mut conditions = status["conditions"].as_array().into_iter().flatten();
-    let is_failing =
-        conditions.any(|condition| ["type", "status", "reason"].iter().all(|field| has(field, condition)));
+    let is_failing = conditions.any(|condition| {
+        let is_refused = condition["reason"] == "Refused";
+        has("type", condition) && has("status", condition) && (is_refused || has("reason", condition))
+    });
     let given_up = status["status"] == "workflowFailed";
     let mut steps = status["workflow"]["steps"].as_array().into_iter().flatten();
     let runs = given_up && steps.any(|step| text(step, "/message").contains(WITHDRAWN_VERSION));
