@@ -46,6 +46,7 @@ pub mod manifest;
 pub mod manual_scaler;
 
 pub mod observed;
+pub mod parameters;
 pub mod parse;
 pub mod plan;
 pub mod render;

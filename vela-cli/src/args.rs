@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Delete(Delete),
     /// Print the objects that an application would become, without changing anything
     DryRun(DryRun),
-    /// Show the parameters of a component or trait type
+    /// Show the parameters of a type: component, trait, policy or workflow step
     Show(Show),
     /// Foresee, follow, pause and resume rollouts in batches
     #[command(subcommand)]
@@ -94,6 +94,32 @@ pub(crate) enum Format {
     Json,
     /// For programs and people
     Yaml,
+}
+
+/// How a list is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// For people, as wide as the terminal
+    Table,
+    /// For people, with every text whole
+    Wide,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+}
+
+/// How a description is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+    /// For documentation
+    Markdown,
 }
 
 #[derive(Debug, Args)]
@@ -132,7 +158,7 @@ pub(crate) struct Ls {
     pub(crate) all_namespaces: bool,
     /// How to print them
     #[arg(long, short, value_enum, default_value = "table")]
-    pub(crate) output: Format,
+    pub(crate) output: ListFormat,
 }
 
 #[derive(Debug, Args)]
@@ -189,7 +215,7 @@ pub(crate) struct Show {
     pub(crate) offline: bool,
     /// How to print them
     #[arg(long, short, value_enum, default_value = "table")]
-    pub(crate) output: Format,
+    pub(crate) output: ShowFormat,
 }
 
 #[derive(Debug, Subcommand)]

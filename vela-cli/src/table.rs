@@ -1,6 +1,6 @@
 //! Rows of cells in, aligned columns out.
 
-use crate::screen::shown;
+use crate::screen::{cut, shown};
 
 /// Space between two columns.
 const GAP: usize = 3;
@@ -25,17 +25,30 @@ impl Table {
         self.rows.len() == 1
     }
 
+    /// The same, no wider than a terminal where the column `long` can give enough: its texts end in "…" then.
+    #[must_use]
+    pub(crate) fn cut_to(mut self, width: Option<usize>, long: usize) -> Self {
+        let Some(width) = width else { return self };
+        let others: usize = (0..self.columns()).filter(|at| *at != long).map(|at| self.width(at) + GAP).sum();
+        let least =
+            self.rows.first().and_then(|heading| heading.get(long)).map_or(0, |cell| shown_width(cell));
+        let left = width.saturating_sub(others).max(least);
+        for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(long)) {
+            *cell = cut(cell, left);
+        }
+        self
+    }
+
+    fn columns(&self) -> usize {
+        self.rows.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    fn width(&self, column: usize) -> usize {
+        self.rows.iter().filter_map(|row| row.get(column)).map(|cell| shown_width(cell)).max().unwrap_or(0)
+    }
+
     pub(crate) fn render(&self) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| shown_width(cell))
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let widths: Vec<usize> = (0..self.columns()).map(|column| self.width(column)).collect();
         let mut text = String::new();
         for row in &self.rows {
             let mut line = String::new();
@@ -58,6 +71,21 @@ fn shown_width(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_long_message_gives_way_to_the_terminal() {
+        let table = || {
+            let mut table = Table::new(&["APP", "STATUS", "AGE"]);
+            table.row(vec!["web".into(), "a message that is longer than it may be".into(), "1d".into()]);
+            table
+        };
+        assert_eq!(
+            table().cut_to(Some(24), 1).render(),
+            "APP   STATUS         AGE\nweb   a message t…   1d\n"
+        );
+        assert!(table().cut_to(None, 1).render().contains("longer than it may be   1d"));
+        assert!(table().cut_to(Some(5), 1).render().contains("a mes…   1d"), "the heading stays");
+    }
+
     use super::*;
     use crate::screen::{GOOD, styled};
 

@@ -10,15 +10,40 @@ use crate::ast::File;
 ///
 /// Every property carries its name as title and its `+usage=` text (or its comment) as description.
 pub fn schema_of_field(files: &[File], name: &str) -> Json {
+    root(files, name, Style { titled: true, typed: false })
+}
+
+/// The same, but every alternative says its own type, which OpenAPI documents of the real `cue` leave out: for whoever
+/// describes the field to people.
+pub fn typed_schema_of_field(files: &[File], name: &str) -> Json {
+    root(files, name, Style { titled: true, typed: true })
+}
+
+/// What a schema says beside the rules.
+#[derive(Clone, Copy)]
+struct Style {
+    /// Titles, and descriptions without markers.
+    titled: bool,
+    /// The type of each alternative.
+    typed: bool,
+}
+
+impl Style {
+    fn untitled(self) -> Self {
+        Self { titled: false, ..self }
+    }
+}
+
+fn root(files: &[File], name: &str, style: Style) -> Json {
     let Some((shape, comments)) = field_shape(files, name) else { return json!({"type": "object"}) };
-    let mut schema = schema(&shape, true);
+    let mut schema = schema(&shape, style);
     if let Some(text) = description(&comments, true) {
         schema.insert("description".into(), Json::String(text));
     }
     Json::Object(schema)
 }
 
-fn schema(shape: &Shape, titled: bool) -> Map<String, Json> {
+fn schema(shape: &Shape, style: Style) -> Map<String, Json> {
     let mut out = Map::new();
     let mut put = |key: &str, value: Json| {
         out.insert(key.to_string(), value);
@@ -75,26 +100,26 @@ fn schema(shape: &Shape, titled: bool) -> Map<String, Json> {
         }
     }
     if let Some(items) = &shape.items {
-        put("items", Json::Object(schema(items, titled)));
+        put("items", Json::Object(schema(items, style)));
     }
     if let Some(others) = &shape.others {
-        put("additionalProperties", Json::Object(schema(others, false)));
+        put("additionalProperties", Json::Object(schema(others, style.untitled())));
     }
     if !shape.fields.is_empty() {
-        put("properties", properties(&shape.fields, titled));
+        put("properties", properties(&shape.fields, style));
     }
     let needed = required(&shape.fields);
     if !needed.is_empty() {
         put("required", json!(needed));
     }
     if !shape.alternatives.is_empty() {
-        put("oneOf", alternatives(shape));
+        put("oneOf", alternatives(shape, style));
     }
     out
 }
 
 /// What each alternative asks for beyond what all share.
-fn alternatives(shape: &Shape) -> Json {
+fn alternatives(shape: &Shape, style: Style) -> Json {
     let objects = shape.kind == Some(Kind::Object);
     let schemas: Vec<Json> = shape
         .alternatives
@@ -104,8 +129,10 @@ fn alternatives(shape: &Shape) -> Json {
             needed if objects && needed.is_empty() => json!({}),
             needed if objects => json!({"required": needed}),
             _ => {
-                let mut schema = schema(alternative, false);
-                schema.remove("type");
+                let mut schema = schema(alternative, style.untitled());
+                if !style.typed {
+                    schema.remove("type");
+                }
                 Json::Object(schema)
             }
         })
@@ -129,13 +156,13 @@ fn required(fields: &[Property]) -> Vec<&str> {
     fields.iter().filter(|f| f.required).map(|f| f.name.as_str()).collect()
 }
 
-fn properties(fields: &[Property], titled: bool) -> Json {
+fn properties(fields: &[Property], style: Style) -> Json {
     let schemas = fields.iter().map(|field| {
-        let mut schema = schema(&field.shape, titled);
-        if titled {
+        let mut schema = schema(&field.shape, style);
+        if style.titled {
             schema.insert("title".into(), json!(field.name));
         }
-        if let Some(text) = description(&field.comments, titled) {
+        if let Some(text) = description(&field.comments, style.titled) {
             schema.insert("description".into(), Json::String(text));
         }
         (field.name.clone(), Json::Object(schema))

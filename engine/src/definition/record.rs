@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use vela_crds::labels;
+use vela_cue::ast::File;
 use vela_cue::{Source, Sources, export::openapi, parser};
 
 use super::{Definition, DefinitionKind, KubeParameter, Language};
@@ -133,15 +134,24 @@ fn owner(object: &Json) -> Json {
 /// The OpenAPI schema of the parameters; nothing where the template's language declares none.
 pub fn schema(definition: &Definition) -> Option<Json> {
     match definition.language() {
-        Language::Cue(text) => {
-            let source = Source::new(definition.title(), text.as_ref());
-            let id = Sources::default().add(source.clone());
-            let (file, _) = parser::parse(&source, id);
-            Some(openapi::schema_of_field(&[file], "parameter"))
-        }
+        Language::Cue(text) => Some(openapi::schema_of_field(&[parsed(definition, text)], "parameter")),
         Language::Kube { parameters, .. } => Some(kube_schema(parameters)),
         _ => None,
     }
+}
+
+/// The same for people: alternatives say their types.
+pub(crate) fn typed_schema(definition: &Definition) -> Option<Json> {
+    match definition.language() {
+        Language::Cue(text) => Some(openapi::typed_schema_of_field(&[parsed(definition, text)], "parameter")),
+        _ => schema(definition),
+    }
+}
+
+fn parsed(definition: &Definition, text: &str) -> File {
+    let source = Source::new(definition.title(), text);
+    let id = Sources::default().add(source.clone());
+    parser::parse(&source, id).0
 }
 
 fn kube_schema(parameters: &[KubeParameter]) -> Json {

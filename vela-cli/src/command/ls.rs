@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::args::{Format, Global, Ls};
+use crate::args::{Format, Global, ListFormat, Ls};
 use crate::cluster::Cluster;
 use crate::command::delete::APPLICATIONS;
 use crate::error::Result;
@@ -42,14 +42,20 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
     applications.sort_by_cached_key(|value| {
         (text(value, "/metadata/namespace").to_owned(), text(value, "/metadata/name").to_owned())
     });
-    if args.output != Format::Table {
-        return screen.print(&data(args.output, &Value::Array(applications))?);
+    let format = match args.output {
+        ListFormat::Json => Some(Format::Json),
+        ListFormat::Yaml => Some(Format::Yaml),
+        ListFormat::Table | ListFormat::Wide => None,
+    };
+    if let Some(format) = format {
+        return screen.print(&data(format, &Value::Array(applications))?);
     }
     let mut heading =
         vec!["APP", "COMPONENT", "TYPE", "TRAITS", "PHASE", "HEALTHY", "STATUS", "CREATED-TIME"];
     if args.all_namespaces {
         heading.insert(0, "NAMESPACE");
     }
+    let message = heading.iter().position(|name| *name == "STATUS").unwrap_or_default();
     let mut table = Table::new(&heading);
     for application in &applications {
         for mut row in rows(application) {
@@ -64,7 +70,8 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
         screen.say(&format!("There is no application in {place}."));
         return Ok(());
     }
-    screen.print(&table.render())
+    let width = screen.width().filter(|_| args.output == ListFormat::Table);
+    screen.print(&table.cut_to(width, message).render())
 }
 
 fn rows(application: &Value) -> Vec<Vec<String>> {

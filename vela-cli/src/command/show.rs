@@ -1,30 +1,19 @@
-//! `vela show`: the name of a component or trait type in, the parameters that it takes out.
+//! `vela show`: the name of a type in, the parameters that it takes out.
+
+mod outline;
 
 use serde_json::{Value as Json, json};
-use vela_cue::{FieldKind, FieldOptions, Kind, Source, Template, Value};
 use vela_engine::definition::Language;
 use vela_engine::nearest::advice;
-use vela_engine::{Definition, DefinitionKind, Document, Snapshot};
+use vela_engine::parameters::parameters;
+use vela_engine::{Definition, DefinitionKind, Document, Snapshot, Templates};
 
-use crate::args::{Format, Global, Show};
+use crate::args::{Format, Global, Show, ShowFormat};
 use crate::error::{Error, Result};
-use crate::screen::{BOLD, Screen, data, styled};
+use crate::screen::{BOLD, Screen, data, styled, wrapped};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
 use crate::{input, offline};
-
-/// Parameters inside parameters are shown to this depth; deeper ones are the definition's own documentation.
-const DEEPEST: usize = 8;
-
-/// One parameter.
-struct Parameter {
-    /// Path below the properties, such as `livenessProbe.httpGet.port`.
-    name: String,
-    description: String,
-    kind: String,
-    required: bool,
-    default: Option<Json>,
-}
 
 pub(crate) fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<()> {
     let documents =
@@ -44,56 +33,90 @@ pub(crate) fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<(
 }
 
 fn show(snapshot: &Snapshot, args: &Show, screen: &mut Screen) -> Result<()> {
-    let shown = |definition: &&Definition| {
-        matches!(definition.kind(), DefinitionKind::Component | DefinitionKind::Trait)
-    };
-    let mut known: Vec<&Definition> = snapshot.definitions().map(AsRef::as_ref).filter(shown).collect();
+    let mut known: Vec<&Definition> =
+        snapshot.definitions().map(AsRef::as_ref).filter(|one| is_type(one)).collect();
     known.sort_by_key(|definition| (definition.kind().noun(), definition.name()));
     let Some(name) = &args.name else { return list(&known, args.output, screen) };
     let found: Vec<&Definition> =
         known.iter().copied().filter(|definition| definition.name() == name).collect();
     if found.is_empty() {
         let hint = advice(name, "type", known.iter().map(|definition| definition.name()));
-        let error = Error::user(format!("there is no component or trait type {name:?}"));
+        let error = Error::user(format!(
+            "there is no type {name:?} of components, traits, policies or workflow steps"
+        ));
         return Err(error.hint(hint.unwrap_or_else(|| "`vela show` lists all types".to_owned())).into());
     }
     let mut values = Vec::new();
     let mut text = String::new();
     for definition in found {
-        let parameters = parameters(definition)?;
-        values.push(json!({
-            "name": definition.name(),
-            "kind": definition.kind().noun(),
-            "description": description(definition),
-            "parameters": parameters.iter().map(|parameter| json!({
-                "name": parameter.name,
-                "description": parameter.description,
-                "type": parameter.kind,
-                "required": parameter.required,
-                "default": parameter.default,
-            })).collect::<Vec<_>>(),
-        }));
-        let title = format!("{} {}", definition.kind().noun(), styled(BOLD, definition.name()));
-        text.push_str(&format!("{title}: {}\n\n", description(definition)));
-        text.push_str(&table(&parameters));
-        text.push('\n');
+        if let Err(faults) = Templates::default().get(definition) {
+            // What it declares is shown all the same.
+            screen.say(&faults.to_string());
+        }
+        let parameters = parameters(definition);
+        let noun = definition.kind().noun();
+        match args.output {
+            ShowFormat::Markdown => {
+                let head = format!("## {noun} `{}`\n\n{}", definition.name(), description(definition));
+                text.push_str(&format!("{}\n\n{}\n", head.trim_end(), parameters.markdown(3)));
+            }
+            _ => {
+                let width = screen.width().unwrap_or(usize::MAX);
+                let title = format!("{noun} {}: {}", definition.name(), description(definition));
+                let title = wrapped(title.trim_end_matches(": "), width);
+                text.push_str(&title.replacen(definition.name(), &styled(BOLD, definition.name()), 1));
+                text.push_str(&format!("\n\n{}\n", outline::render(&parameters, width)));
+            }
+        }
+        let mut value = json!(parameters);
+        if value["description"] != "" {
+            value["propertiesDescription"] = value["description"].take();
+        }
+        value["name"] = json!(definition.name());
+        value["kind"] = json!(noun);
+        value["description"] = json!(description(definition));
+        values.push(value);
     }
     match args.output {
-        Format::Table => screen.print(&text),
-        format => screen.print(&data(format, &Json::Array(values))?),
+        ShowFormat::Table | ShowFormat::Markdown => screen.print(&text),
+        ShowFormat::Json => screen.print(&data(Format::Json, &Json::Array(values))?),
+        ShowFormat::Yaml => screen.print(&data(Format::Yaml, &Json::Array(values))?),
     }
 }
 
-fn list(known: &[&Definition], format: Format, screen: &mut Screen) -> Result<()> {
-    if format != Format::Table {
-        let row = |definition: &&Definition| {
-            json!({
-                "name": definition.name(),
-                "kind": definition.kind().noun(),
-                "description": description(definition),
-            })
-        };
-        return screen.print(&data(format, &known.iter().map(row).collect())?);
+/// Is it something whose name people write after `type:`?
+fn is_type(definition: &Definition) -> bool {
+    match definition.kind() {
+        DefinitionKind::Component
+        | DefinitionKind::Trait
+        | DefinitionKind::Policy
+        | DefinitionKind::WorkflowStep => true,
+        DefinitionKind::Workload => *definition.language() != Language::None,
+        DefinitionKind::Scope => false,
+    }
+}
+
+fn list(known: &[&Definition], format: ShowFormat, screen: &mut Screen) -> Result<()> {
+    let row = |definition: &&Definition| {
+        json!({
+            "name": definition.name(),
+            "kind": definition.kind().noun(),
+            "description": description(definition),
+        })
+    };
+    let rows: Json = known.iter().map(row).collect();
+    match format {
+        ShowFormat::Json => return screen.print(&data(Format::Json, &rows)?),
+        ShowFormat::Yaml => return screen.print(&data(Format::Yaml, &rows)?),
+        ShowFormat::Markdown => {
+            let row = |one: &&Definition| {
+                let words = description(one).replace('|', "\\|");
+                format!("| {} | `{}` | {words} |\n", one.kind().noun(), one.name())
+            };
+            let rows: String = known.iter().map(row).collect();
+            return screen.print(&format!("| Kind | Type | Description |\n|---|---|---|\n{rows}"));
+        }
+        ShowFormat::Table => {}
     }
     let mut table = Table::new(&["KIND", "TYPE", "DESCRIPTION"]);
     for definition in known {
@@ -103,121 +126,11 @@ fn list(known: &[&Definition], format: Format, screen: &mut Screen) -> Result<()
             description(definition),
         ]);
     }
-    screen.print(&table.render())
+    let width = screen.width();
+    screen.print(&table.cut_to(width, 2).render())
 }
 
 fn description(definition: &Definition) -> String {
     let annotation = "/metadata/annotations/definition.oam.dev~1description";
     definition.object().pointer(annotation).and_then(Json::as_str).unwrap_or("").replace('\n', " ")
-}
-
-fn table(parameters: &[Parameter]) -> String {
-    if parameters.is_empty() {
-        return "It takes no parameters.\n".to_owned();
-    }
-    let mut table = Table::new(&["NAME", "DESCRIPTION", "TYPE", "REQUIRED", "DEFAULT"]);
-    for parameter in parameters {
-        table.row(vec![
-            parameter.name.clone(),
-            parameter.description.clone(),
-            parameter.kind.clone(),
-            parameter.required.to_string(),
-            parameter.default.as_ref().map(Json::to_string).unwrap_or_default(),
-        ]);
-    }
-    table.render()
-}
-
-fn parameters(definition: &Definition) -> Result<Vec<Parameter>> {
-    match definition.language() {
-        Language::Cue(text) => cue_parameters(definition, text),
-        Language::Kube { parameters, .. } => Ok(parameters
-            .iter()
-            .map(|parameter| Parameter {
-                name: parameter.name.clone(),
-                description: format!("Written at {}", parameter.field_paths.join(", ")),
-                kind: parameter.value_type.clone(),
-                required: parameter.required,
-                default: None,
-            })
-            .collect()),
-        Language::Handlebars(_) => Err(Error::user(format!(
-            "{} is written in handlebars, which does not declare its parameters",
-            definition.title()
-        ))
-        .into()),
-        Language::Terraform(_) => Err(Error::user(format!(
-            "{} is a terraform configuration: its parameters are the variables declared there",
-            definition.title()
-        ))
-        .into()),
-        Language::Helm { .. } => Err(Error::user(format!(
-            "{} is a Helm chart: its parameters are the values of the chart",
-            definition.title()
-        ))
-        .into()),
-        Language::Other(schematic) => Err(Error::user(format!(
-            "{} is a {schematic} schematic, which vela cannot read",
-            definition.title()
-        ))
-        .into()),
-        Language::None => Ok(Vec::new()),
-    }
-}
-
-fn cue_parameters(definition: &Definition, text: &str) -> Result<Vec<Parameter>> {
-    let broken = |error: vela_cue::Diagnostics| {
-        Error::user(format!("the template of {} is broken:\n{}", definition.title(), error.render(false)))
-    };
-    // A template may speak of its context, which only a rendering has.
-    let sources = [Source::new(definition.name(), text), Source::new("context", "context: _")];
-    let template = Template::compile(&sources).map_err(broken)?;
-    let parameter = template.instantiate(&[]).root().lookup("parameter");
-    let mut found = Vec::new();
-    if parameter.exists() {
-        collect(&parameter, "", 0, &mut found);
-    }
-    Ok(found)
-}
-
-fn collect(value: &Value, prefix: &str, depth: usize, into: &mut Vec<Parameter>) {
-    if depth == DEEPEST {
-        return;
-    }
-    for field in value.fields(FieldOptions { optional: true, ..FieldOptions::default() }) {
-        let comments = field.value.comments();
-        let description = match comments.marker("usage") {
-            Some(usage) => usage.trim().to_owned(),
-            None => comments.doc.join(" "),
-        };
-        let name = format!("{prefix}{}", field.name);
-        let kind = field.value.kind();
-        let default = if kind == Kind::Struct { None } else { field.value.to_json().ok() };
-        into.push(Parameter {
-            description,
-            kind: word(kind).to_owned(),
-            required: field.kind != FieldKind::Optional && default.is_none() && kind != Kind::Struct,
-            default,
-            name: name.clone(),
-        });
-        if kind == Kind::Struct {
-            collect(&field.value, &format!("{name}."), depth + 1, into);
-        }
-    }
-}
-
-fn word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Bottom => "none",
-        Kind::Null => "null",
-        Kind::Bool => "bool",
-        Kind::Int => "int",
-        Kind::Float => "float",
-        Kind::Number => "number",
-        Kind::String => "string",
-        Kind::Bytes => "bytes",
-        Kind::List => "list",
-        Kind::Struct => "object",
-        Kind::Any => "any",
-    }
 }

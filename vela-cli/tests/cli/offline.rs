@@ -169,6 +169,62 @@ fn show_lists_types_and_their_parameters() {
 }
 
 #[test]
+fn show_tells_what_stands_inside_lists_maps_and_alternatives() {
+    let person = Person::new();
+    golden("show-webservice.txt", &person.types(&["show", "--offline", "webservice"]).ok().out);
+    golden("show-env.txt", &person.types(&["show", "--offline", "env"]).ok().out);
+    golden("show-storage.md", &person.types(&["show", "--offline", "storage", "-o", "markdown"]).ok().out);
+    let json = person.types(&["show", "--offline", "webservice", "-o", "json"]).ok().out;
+    let shown: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let ports = shown[0]["parameters"].as_array().unwrap().iter().find(|one| one["name"] == "ports").unwrap();
+    let protocol =
+        ports["parameters"].as_array().unwrap().iter().find(|one| one["name"] == "protocol").unwrap();
+    assert_eq!(protocol["enum"], serde_json::json!(["TCP", "UDP", "SCTP"]));
+    // What the outline says can be written.
+    let app = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  - name: c\n    type: webservice\n    \
+               properties:\n      image: nginx\n      ports:\n      - port: 80\n        protocol: TCP\n      env:\n      - name: A\n        valueFrom:\n          \
+               secretKeyRef:\n            name: s\n            key: k\n    traits:\n    - type: storage\n      properties:\n        pvc:\n        \
+               - name: data\n          mountPath: /data\n";
+    let app = person.write("app.yaml", app);
+    person.types(&["dry-run", "--offline", "-f", &app]).ok();
+}
+
+#[test]
+fn show_tells_what_it_can_of_every_kind_and_language() {
+    let person = Person::new();
+    let definition = |kind: &str, name: &str, schematic: &str| {
+        format!(
+            "apiVersion: core.oam.dev/v1beta1\nkind: {kind}\nmetadata: {{name: {name}}}\nspec:\n  workload: {{definition: {{apiVersion: v1, kind: ConfigMap}}}}\n  schematic: {schematic}\n---\n"
+        )
+    };
+    let terraform = r#"{terraform: {configuration: "variable \"bucket\" { type = string }"}}"#;
+    let cue = r#"{cue: {template: "parameter: clusters: [...string]"}}"#;
+    let helm = "{helm: {release: {chart: {spec: {chart: podinfo}}}, repository: {url: 'https://charts'}}}";
+    person.write(
+        "more.yaml",
+        [
+            definition("ComponentDefinition", "bucket", terraform),
+            definition("ComponentDefinition", "chart", helm),
+            definition("PolicyDefinition", "spread", cue),
+            definition("WorkflowStepDefinition", "notify-somebody", cue),
+        ]
+        .concat(),
+    );
+    person.write("page.yaml", PAGE);
+    let show = |name: &str, words: &[&str]| {
+        let said = person.types(&["show", "--offline", "-d", "more.yaml", "-d", "page.yaml", name]).ok();
+        for words in words {
+            assert!(said.out.contains(words), "{words}: {}", said.out);
+        }
+    };
+    show("bucket", &["component bucket", "bucket  string, required"]);
+    show("chart", &["the values of the Helm chart podinfo of https://charts"]);
+    show("spread", &["policy spread", "clusters  []string, required"]);
+    show("notify-somebody", &["workflow step notify-somebody", "clusters"]);
+    show("page", &["handlebars", "replicas  any", "image  any"]);
+}
+
+#[test]
 fn install_can_print_what_it_would_apply() {
     let person = Person::new();
     let said =
