@@ -4,6 +4,7 @@ mod args;
 mod log_file;
 mod otlp;
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -72,7 +73,8 @@ fn start_log(args: &LogArgs) -> Result<Option<Exporter>, String> {
 fn log_lines(args: &LogArgs) -> Result<Box<dyn Layer<Registry> + Send + Sync>, String> {
     let lines = tracing_subscriber::fmt::layer();
     if args.log_file_path.is_empty() {
-        let lines = lines.with_writer(std::io::stderr);
+        // Files and pipes hold text only.
+        let lines = lines.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr);
         return Ok(match args.log_format {
             LogFormat::Text => lines.boxed(),
             LogFormat::Json => lines.json().boxed(),

@@ -69,6 +69,8 @@ pub struct Resource {
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     definitions: BTreeMap<(DefinitionKind, String), Arc<Definition>>,
+    /// Names of definitions that were not asked for: for advice about those that are not there.
+    known: BTreeSet<(DefinitionKind, String)>,
     objects: BTreeMap<ObjectKey, Json>,
     resources: BTreeMap<(String, String), Resource>,
     registered: BTreeMap<(String, String), (String, String)>,
@@ -125,9 +127,26 @@ impl Snapshot {
         !is_version || self.definitions.contains_key(&(kind, name.to_owned()))
     }
 
-    /// Names of all definitions of a kind.
+    /// Says that there is a definition of this name, without its content.
+    pub fn insert_name(&mut self, kind: DefinitionKind, name: impl Into<String>) {
+        self.known.insert((kind, name.into()));
+    }
+
+    /// Names of all definitions of a kind that are known of.
     pub fn names(&self, kind: DefinitionKind) -> Vec<&str> {
-        self.definitions.keys().filter(|(k, _)| *k == kind).map(|(_, name)| name.as_str()).collect()
+        let all = self.definitions.keys().chain(&self.known);
+        let names: BTreeSet<&str> = all.filter(|(k, _)| *k == kind).map(|(_, name)| name.as_str()).collect();
+        names.into_iter().collect()
+    }
+
+    /// Those definitions asked for of whose name there is none, of whatever kind: people may have misspelt them.
+    pub fn missing<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a (DefinitionKind, String)>,
+    ) -> BTreeSet<DefinitionKind> {
+        let found: BTreeSet<&str> = self.definitions.keys().map(|(_, name)| name.as_str()).collect();
+        let missing = asked.into_iter().filter(|(_, name)| !found.contains(name.as_str()));
+        missing.map(|(kind, _)| *kind).collect()
     }
 
     /// All definitions.

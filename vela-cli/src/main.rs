@@ -23,6 +23,7 @@ mod target;
 mod tree;
 mod wait;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -34,7 +35,12 @@ fn main() -> ExitCode {
     let args = args::Vela::parse();
     if let Ok(filter) = std::env::var(LOG) {
         let filter = tracing_subscriber::EnvFilter::new(filter);
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        let is_terminal = std::io::stderr().is_terminal();
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(is_terminal)
+            .with_writer(std::io::stderr)
+            .init();
     }
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use kube::api::{Api, ApiResource, DynamicObject};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt};
 use serde_json::Value;
@@ -26,6 +26,9 @@ use crate::registered;
 const ROUNDS_AT_MOST: usize = 6;
 /// Reads under way for one review: an object may name thousands of others, and the API server serves others too.
 const CONCURRENT_READS: usize = 16;
+
+/// Names of definitions that a misspelt one is compared with.
+const NAMES_AT_MOST: u32 = 500;
 
 /// Why the cluster could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -149,6 +152,13 @@ impl Reader {
                 false => snapshot.insert_definition_version(name, definition),
             }
         }
+        for kind in snapshot.missing(&references.definitions) {
+            for place in [namespace, SYSTEM_NAMESPACE] {
+                for name in self.names(place, kind).await {
+                    snapshot.insert_name(kind, name);
+                }
+            }
+        }
         for (api_version, kind) in &references.kinds {
             if let Some(found) = self.kind(api_version, kind).await? {
                 let resource = Resource { plural: found.resource.plural, namespaced: found.namespaced };
@@ -182,7 +192,7 @@ impl Reader {
         namespace: &str,
     ) -> Result<Vec<Value>, FetchError> {
         let Some(kind) = self.kind(api_version, kind).await? else { return Ok(Vec::new()) };
-        let found = kind.api(self.client.clone(), namespace).list(&kube::api::ListParams::default()).await;
+        let found = kind.api(self.client.clone(), namespace).list(&ListParams::default()).await;
         let what = || format!("{} in {namespace}", kind.resource.plural);
         let found = found.map_err(|source| FetchError::Api { what: what(), source })?;
         Ok(found.items.into_iter().map(|object| with_type(object, &kind.resource)).collect())
@@ -277,6 +287,16 @@ impl Reader {
             }
             _ => self.ours(namespace, kind.kind(), name).await,
         }
+    }
+
+    /// The definitions there are, for advice about one that is not: without an answer there is no advice.
+    async fn names(&self, namespace: &str, kind: DefinitionKind) -> Vec<String> {
+        let resource =
+            ApiResource::from_gvk(&GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", kind.kind()));
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let some = ListParams::default().limit(NAMES_AT_MOST);
+        let found = if namespace.is_empty() { None } else { api.list_metadata(&some).await.ok() };
+        found.into_iter().flatten().filter_map(|object| object.metadata.name).collect()
     }
 
     async fn ours(&self, namespace: &str, kind: &str, name: &str) -> Result<Option<Value>, FetchError> {

@@ -87,6 +87,13 @@ impl World {
                 snapshot.insert_definition_version(name, self.definition(*kind, &object).await?);
             }
         }
+        for kind in snapshot.missing(&references.definitions) {
+            let Some(informer) = self.definitions.get(&kind) else { continue };
+            let places: Vec<&str> = self.namespaces(namespace).collect();
+            for key in informer.keys().into_iter().filter(|key| places.contains(&key.namespace.as_str())) {
+                snapshot.insert_name(kind, key.name);
+            }
+        }
         for (api_version, kind) in &references.kinds {
             match self.context.discovery.resolve(api_version, kind).await {
                 Ok(known) => snapshot.insert_resource(

@@ -9,6 +9,7 @@ fn vela_core(flags: &[&str]) -> Output {
         .args(flags)
         .env("HOME", home.path())
         .env_remove("KUBECONFIG")
+        .env_remove("NO_COLOR")
         .output();
     program.unwrap()
 }
@@ -53,6 +54,12 @@ fn what_has_no_effect_is_said_and_the_log_goes_where_it_shall() {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!said.contains('\u{1b}'), "no colours in a file: {said}");
+}
+
+#[test]
+fn a_log_in_a_pipe_is_plain_text() {
+    let said = String::from_utf8(vela_core(&["--kubeconfig=/none"]).stderr).unwrap();
+    assert!(said.contains("cannot read the kubeconfig /none") && !said.contains('\u{1b}'), "{said}");
 }
 
 #[test]

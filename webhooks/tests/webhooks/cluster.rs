@@ -53,6 +53,17 @@ async fn ask(webhooks: &Webhooks, components: Value) -> Reply {
 }
 
 #[tokio::test]
+async fn a_misspelt_type_is_answered_with_the_one_that_may_be_meant() {
+    let (_server, webhooks) = cluster().await;
+    let component = json!({"name": "cart", "type": "webservic", "properties": {"image": "nginx"},
+        "traits": [{"type": "scalar", "properties": {"replicas": 2}}]});
+    let reply = ask(&webhooks, json!([component])).await;
+    for words in ["did you mean \\\"webservice\\\"?", "did you mean \\\"scaler\\\"?"] {
+        assert!(reply.body.to_string().contains(words), "{words}: {}", reply.body);
+    }
+}
+
+#[tokio::test]
 async fn an_application_of_built_in_types_enters() {
     let (_server, webhooks) = cluster().await;
     let component = json!({"name": "cart", "type": "webservice", "properties": {"image": "nginx"},
