@@ -22,6 +22,7 @@ pub mod single;
 mod templates;
 mod terraform;
 mod tree;
+mod workload_ref;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -169,12 +170,13 @@ impl Rendered {
         let app = self.plan.app_file();
         for component in &mut self.components {
             let State::Ready(objects) = &mut component.state else { continue };
-            for rendered in objects {
+            for rendered in objects.iter_mut() {
                 let (path, _) = maker(app, component.index, &rendered.role);
                 for said in successor::succeed(std::iter::once(&mut rendered.object), not_served) {
                     found.push(Diagnostic::warning(Code::WrongKind, said).at(app.document(), path.clone()));
                 }
             }
+            workload_ref::write(app, component.index, objects, &mut found);
         }
         collisions(app, &self.components, &mut found);
         let (components, warnings) = found.or(self.components)?;

@@ -10,7 +10,7 @@ use super::processing::Request;
 use super::templates::Compiled;
 use super::{
     Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, env, helm, joined, kube,
-    labels, terraform,
+    labels, terraform, workload_ref,
 };
 use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -117,6 +117,7 @@ pub(super) fn render(
             let finished = drafts.into_iter().filter_map(|draft| finish(draft, &owner, found));
             let mut objects = joined::join(finished.collect());
             env::settle(&mut objects, &owner, found);
+            workload_ref::write(app, index, &mut objects, found);
             State::Ready(objects)
         }
         Outcome::Pending(missing) => State::Pending(missing),

@@ -1,0 +1,34 @@
+//! The objects of a component → the same, with the workload named where the definitions of traits want it named.
+
+use serde_json::{Value as Json, json};
+
+use super::{RenderedObject, Role, maker};
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::field_path;
+use crate::parse::AppFile;
+
+/// Writes `apiVersion`, `kind` and `name` of the workload at `workloadRefPath`, whatever the template says there.
+pub(super) fn write(
+    app: &AppFile,
+    component: usize,
+    objects: &mut [RenderedObject],
+    found: &mut Diagnostics,
+) {
+    let Some(workload) = objects.iter().find(|object| object.role == Role::Workload) else { return };
+    let part = |path: &str| workload.object.pointer(path).cloned().unwrap_or(Json::Null);
+    let reference =
+        json!({"apiVersion": part("/apiVersion"), "kind": part("/kind"), "name": part("/metadata/name")});
+    for made in objects.iter_mut().filter(|made| matches!(made.role, Role::Trait { .. })) {
+        let path = made.definition.text(&["workloadRefPath"]);
+        if path.is_empty() {
+            continue;
+        }
+        if let Err(error) = field_path::set(&mut made.object, path, reference.clone()) {
+            let message = format!("workloadRefPath {path:?} cannot be written: {error}");
+            let place = DefinitionPlace { definition: made.definition.title(), line: 0, column: 0 };
+            let (written, _) = maker(app, component, &made.role);
+            let error = Diagnostic::error(Code::BadDefinition, message);
+            found.push(error.at(app.document(), written).definition(place));
+        }
+    }
+}
