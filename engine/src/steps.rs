@@ -38,7 +38,7 @@ use serde_json::Value as Json;
 use vela_cue::{Call, Era, Progress, Provider, Run, Source, Value};
 
 pub use expression::{condition, output};
-pub use packages::{workflow, workload};
+pub use packages::{policy, workflow, workload};
 pub use vela_cue::Answer;
 
 use crate::diagnostic::{Code, Diagnostics};

@@ -97,20 +97,22 @@ impl Patch {
 impl Template {
     /// Compiles the text as its era reads it; `title` is what diagnostics call it.
     pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
-        Self::compile_with(title, text, era, &[])
+        Self::compile_with(title, text, era, steps::workload(), &[])
     }
 
-    /// The same for a text that imports kinds of the cluster.
+    /// The same for a text that may import these packages, and kinds of the cluster.
     pub fn compile_with(
         title: &str,
         text: &str,
         era: Era,
+        own: &[&'static dyn Provider],
         packages: &[Arc<KubePackage>],
     ) -> Result<Self, Diagnostics> {
         // After the text, so that places in the text stay what they are.
         let source = Source::new(title, format!("{text}{SURROUNDINGS}")).with_era(era);
         let kinds = packages.iter().map(|package| &**package as &dyn Provider);
-        let providers: Vec<&dyn Provider> = steps::workload().iter().copied().chain(kinds).collect();
+        let providers: Vec<&dyn Provider> =
+            own.iter().map(|own| *own as &dyn Provider).chain(kinds).collect();
         let template = vela_cue::Template::compile_with(&[source], &providers).map_err(|found| {
             let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
             findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use vela_cue::Provider as _;
 
 use super::{cue, handlebars};
-use crate::definition::{DEFAULT_ERA, Definition, Language};
+use crate::definition::{DEFAULT_ERA, Definition, DefinitionKind, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
-use crate::kube_packages;
+use crate::{kube_packages, steps};
 
 /// More compiled definitions than this are not kept: the cache is emptied and fills again.
 const CACHE_LIMIT: usize = 4096;
@@ -83,7 +83,13 @@ fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
     let title = definition.title();
     match definition.language() {
         Language::Cue(text) => {
-            let template = cue::Template::compile_with(&title, text, definition.era(), definition.packages());
+            let own = match definition.kind() {
+                DefinitionKind::WorkflowStep => steps::workflow().to_vec(),
+                DefinitionKind::Policy => steps::policy(),
+                _ => steps::workload().to_vec(),
+            };
+            let era = definition.era();
+            let template = cue::Template::compile_with(&title, text, era, &own, definition.packages());
             Ok(Compiled::Cue(template.map_err(|found| without_packages(definition, found))?))
         }
         Language::Handlebars(text) => Ok(Compiled::Handlebars(handlebars::Template::compile(&title, text)?)),

@@ -37,6 +37,12 @@ pub fn workload() -> &'static [&'static dyn Provider] {
     WORKLOAD
 }
 
+/// The packages of policies: some are rendered as components are, others act with the workflow.
+pub fn policy() -> Vec<&'static dyn Provider> {
+    let further = |package: &&&dyn Provider| WORKLOAD.iter().all(|known| known.path() != package.path());
+    WORKLOAD.iter().chain(WORKFLOW.iter().filter(further)).copied().collect()
+}
+
 macro_rules! package {
     ($path:literal, $compute:path, $($file:literal),+) => {
         &Package {
