@@ -1,12 +1,12 @@
 //! A revision → its ApplicationRevision object, once per content; old ones go when a newer one is completely applied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kube::Api;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
 use serde_json::json;
-use vela_crds::{ApplicationRevision, annotations, labels};
+use vela_crds::{AppRollout, ApplicationRevision, annotations, labels};
 use vela_engine::Document;
 use vela_engine::revision::{Previous, Revision};
 use vela_runtime::Key;
@@ -14,6 +14,14 @@ use vela_runtime::apply as runtime_apply;
 use vela_runtime::cache::{Informer, Watch};
 
 use crate::context::Context;
+
+/// Where an AppRollout names revisions.
+const NAMED_BY_ROLLOUTS: [&str; 4] = [
+    "/spec/sourceAppRevisionName",
+    "/spec/targetAppRevisionName",
+    "/status/LastSourceAppRevision",
+    "/status/lastTargetAppRevision",
+];
 
 /// Why the revision could not be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -136,22 +144,48 @@ impl Revisions {
         }
     }
 
-    /// Delete the oldest revisions beyond the limit; never one that is needed. A failure costs only space.
+    /// Delete the oldest revisions beyond the limit; never one that is needed, or that a rollout names. A failure costs
+    /// only space.
     pub(crate) async fn limit(&self, application: &Key, needed: &[&str]) {
-        let is_needed = |object: &DynamicObject| {
-            object.metadata.name.as_deref().is_some_and(|name| needed.contains(&name))
+        let name = |object: &DynamicObject| object.metadata.name.clone().unwrap_or_default();
+        let mut old = self.of(application);
+        old.retain(|(_, object)| !needed.contains(&name(object).as_str()));
+        let limit = self.context.options.application_revision_limit;
+        if old.len() <= limit {
+            return;
+        }
+        let named = match self.named_by_rollouts(&application.namespace).await {
+            Ok(named) => named,
+            Err(error) => {
+                tracing::warn!(%error, %application, "cannot tell which old revisions rollouts name");
+                return;
+            }
         };
-        let old: Vec<_> = self.of(application).into_iter().filter(|(_, object)| !is_needed(object)).collect();
-        let excess = old.len().saturating_sub(self.context.options.application_revision_limit);
+        old.retain(|(_, object)| !named.contains(&name(object)));
+        let excess = old.len().saturating_sub(limit);
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.context.client.clone(), &application.namespace, &self.resource);
         for (_, object) in old.into_iter().take(excess) {
-            let name = object.metadata.name.clone().unwrap_or_default();
+            let name = name(&object);
             match api.delete(&name, &DeleteParams::default()).await {
                 Ok(_) => self.known.forget(&Key::of(&object)),
                 Err(error) => tracing::warn!(%error, name, "cannot delete an old revision"),
             }
         }
+    }
+
+    /// The revisions that rollouts go between, have gone between, or are to go between, as the server has them: one may
+    /// have been written a moment ago.
+    async fn named_by_rollouts(&self, namespace: &str) -> Result<BTreeSet<String>, kube::Error> {
+        let resource = ApiResource::erase::<AppRollout>(&());
+        let api: Api<DynamicObject> = Api::namespaced_with(self.context.client.clone(), namespace, &resource);
+        let rollouts = api.list(&ListParams::default()).await?;
+        let names = rollouts.items.iter().flat_map(|rollout| {
+            NAMED_BY_ROLLOUTS
+                .iter()
+                .filter_map(move |path| rollout.data.pointer(path)?.as_str().map(str::to_owned))
+        });
+        Ok(names.collect())
     }
 
     /// The revisions of an application, oldest first.
