@@ -26,8 +26,9 @@ use crate::{ChildResourceKind, DefinitionStatus, DefinitionStatusTexts, Schemati
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ComponentDefinitionSpec {
-    /// The workload this type makes.
-    pub workload: WorkloadTypeDescriptor,
+    /// The workload this type makes; without, what the template makes is looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<WorkloadTypeDescriptor>,
     /// Kinds the workload makes in its turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub child_resource_kinds: Vec<ChildResourceKind>,

@@ -30,6 +30,14 @@ impl Kind {
             Api::all_with(client, &self.resource)
         }
     }
+
+    /// Its resource, `<plural>.<group>`; in the core group the plural alone.
+    pub fn resource_name(&self) -> String {
+        match self.resource.group.as_str() {
+            "" => self.resource.plural.clone(),
+            group => format!("{}.{group}", self.resource.plural),
+        }
+    }
 }
 
 /// Why a kind is not known.

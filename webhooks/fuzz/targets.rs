@@ -77,7 +77,9 @@ fn admission(input: &[u8]) {
         &|review| application::judge(review, Release::V1, snapshot, templates),
         &|review| configuration::judge(review, snapshot),
         &|review| component::judge(review, snapshot),
-        &|review| definition::judge(review, definition::read(review), templates),
+        &|review| {
+            definition::judge(review, definition::read(review), &definition::Known::default(), templates)
+        },
         &|review| rollout::judge(review, snapshot),
         &standard::judge_metrics,
         &standard::judge_pod_spec,

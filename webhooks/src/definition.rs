@@ -1,12 +1,19 @@
 //! A definition to be made or changed → may it enter? It may if its template compiles and it says what it makes.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use vela_crds::annotations::DEFINITION_REVISION_NAME;
 use vela_engine::definition::record;
-use vela_engine::{Code, Definition, Diagnostic, Diagnostics, Document, Templates};
+use vela_engine::definition::version::is_complete;
+use vela_engine::{
+    Code, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, ObjectKey, Templates, plan,
+};
 
-use crate::review::Review;
+use crate::review::{Operation, Review};
 use crate::verdict::{Cause, Refusal, Verdict};
 
+const COMPONENT: &str = "ComponentDefinition";
+/// The workload of a component type that is looked for in what the template makes.
+const AUTODETECT: &str = "autodetects.core.oam.dev";
 /// More parameters without a description are only counted.
 const UNDESCRIBED_AT_MOST: usize = 5;
 
@@ -15,8 +22,74 @@ pub fn read(review: &Review) -> Result<Definition, Diagnostic> {
     Definition::from_document(&Document::from_object(review.object.clone()))
 }
 
-/// Judges a definition by compiling its template.
-pub fn judge(review: &Review, definition: Result<Definition, Diagnostic>, templates: &Templates) -> Verdict {
+/// The DefinitionRevision that keeps the version which the definition names, if it names one.
+pub fn revision(definition: &Definition, namespace: &str) -> Option<ObjectKey> {
+    record::named_version(definition)?;
+    Some(ObjectKey {
+        api_version: "core.oam.dev/v1beta1".to_owned(),
+        kind: "DefinitionRevision".to_owned(),
+        namespace: namespace.to_owned(),
+        name: record::revision(definition, None).name,
+    })
+}
+
+/// What the cluster says of what a definition names.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The DefinitionRevision that has the name of its version.
+    pub kept: Option<Value>,
+    /// The resource (`<plural>.<group>`) of the workload's kind, where that is installed.
+    pub resource: Option<String>,
+}
+
+/// The kind (`apiVersion`, `kind`) of the workload, where a ComponentDefinition says it.
+pub fn workload_kind(object: &Value) -> Option<(&str, &str)> {
+    let definition = object.pointer("/spec/workload/definition").filter(|_| object["kind"] == COMPONENT)?;
+    let text = |field: &str| definition[field].as_str().filter(|text| !text.is_empty());
+    Some((text("apiVersion")?, text("kind")?))
+}
+
+/// Says what a ComponentDefinition leaves open of its workload: the resource of the kind that it names, or that nobody
+/// knows before the template has made it.
+pub fn mutate(review: &Review, resource: Option<&str>) -> Verdict {
+    let workload = &review.object["spec"]["workload"];
+    let named = !text(workload, "type").is_empty();
+    let type_ = match (workload_kind(&review.object), resource) {
+        (Some(_), Some(resource)) => resource,
+        // Which resource the kind is will be known when it is installed.
+        (Some(_), None) => return Verdict::allowed(),
+        (None, _) => AUTODETECT,
+    };
+    let is_component = review.object["kind"] == COMPONENT && review.object["spec"].is_object();
+    if named || !is_component || !(workload.is_null() || workload.is_object()) {
+        return Verdict::allowed();
+    }
+    let mut object = review.object.clone();
+    object["spec"]["workload"]["type"] = json!(type_);
+    Verdict::changed(review, &object)
+}
+
+/// A DefinitionRevision is what its version means to everybody who names it: it never changes.
+pub fn judge_revision(review: &Review) -> Verdict {
+    if !review.concerns_a_living_object() || review.operation != Operation::Update || review.keeps_the_spec()
+    {
+        return Verdict::allowed();
+    }
+    let message = "what a version of a definition means never changes: change the definition, which makes a new version";
+    Verdict::refused(Refusal::Invalid, vec![Cause::invalid("spec", message)])
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+/// Judges a definition by compiling its template, and by what the cluster says of what it names.
+pub fn judge(
+    review: &Review,
+    definition: Result<Definition, Diagnostic>,
+    known: &Known,
+    templates: &Templates,
+) -> Verdict {
     if !review.concerns_a_living_object() || review.keeps_the_spec() {
         return Verdict::allowed();
     }
@@ -29,7 +102,12 @@ pub fn judge(review: &Review, definition: Result<Definition, Diagnostic>, templa
         }
     };
     let mut verdict = faults(&definition, templates);
+    verdict.causes.extend(known.kept.as_ref().and_then(|kept| taken(&definition, kept)));
+    verdict
+        .causes
+        .extend(known.resource.as_deref().and_then(|resource| contradicts(&review.object, resource)));
     verdict.warnings.extend(undescribed(&definition));
+    verdict.warnings.extend(not_run(&definition));
     verdict.warnings.extend(deprecated(&review.object));
     verdict
 }
@@ -46,7 +124,40 @@ pub fn findings(definition: &Definition, templates: &Templates) -> Diagnostics {
         let finding = Diagnostic::error(Code::MissingField, cause.message);
         found.push(Diagnostic { path: cause.field, ..finding });
     }
+    if let Some(cause) = version(&definition.object()["spec"]["version"], definition) {
+        let finding = Diagnostic::error(Code::WrongType, cause.message);
+        found.push(Diagnostic { path: cause.field, ..finding });
+    }
     found
+}
+
+/// A version is three numbers, and there is one place for it.
+fn version(version: &Value, definition: &Definition) -> Option<Cause> {
+    let version = version.as_str().filter(|version| !version.is_empty())?;
+    if !is_complete(version) {
+        let message = format!("{version:?} is no version: write three numbers, such as \"1.2.0\"");
+        return Some(Cause::invalid("spec.version", message));
+    }
+    let annotation = &definition.object()["metadata"]["annotations"][DEFINITION_REVISION_NAME];
+    annotation.as_str().filter(|name| !name.is_empty()).map(|_| {
+        let message =
+            format!("the annotation {DEFINITION_REVISION_NAME} names a version too: write only one of both");
+        Cause::invalid("spec.version", message)
+    })
+}
+
+/// What a version means never changes: applications name it for that.
+fn taken(definition: &Definition, kept: &Value) -> Option<Cause> {
+    let version = record::named_version(definition)?;
+    let named = record::revision(definition, None);
+    if record::keeps(&named.name, &kept["spec"], definition, &named.hash) {
+        return None;
+    }
+    let field = match definition.object()["spec"]["version"].as_str() {
+        Some(_) => "spec.version".to_owned(),
+        None => format!("metadata.annotations[{DEFINITION_REVISION_NAME:?}]"),
+    };
+    Some(Cause::invalid(field, record::conflict(version, &named.name)))
 }
 
 /// A definition must name the resource it is, or have a template that makes one.
@@ -66,13 +177,27 @@ fn nothing_to_make(object: &Value) -> Vec<Cause> {
         "WorkloadDefinition" | "ScopeDefinition" if !named => {
             ("spec.definitionRef.name", "name the resource, `<plural>.<group>`, such as deployments.apps")
         }
-        "ComponentDefinition" if !text(&workload["type"]) && !text(&workload["definition"]["kind"]) => (
+        COMPONENT if !text(&workload["type"]) && !text(&workload["definition"]["kind"]) && !has_template => (
             "spec.workload",
-            "name the workload: its kind in spec.workload.definition, or a WorkloadDefinition in spec.workload.type",
+            "name the workload: its kind in spec.workload.definition, or a WorkloadDefinition in spec.workload.type; or \
+             write a template that makes it, spec.schematic.cue.template",
         ),
         _ => return Vec::new(),
     };
     vec![Cause::required(field, message)]
+}
+
+/// A component type is of one workload: whoever looks at its kind and whoever looks at its resource must see the same.
+fn contradicts(object: &Value, resource: &str) -> Option<Cause> {
+    let type_ = text(&object["spec"]["workload"], "type");
+    let (api_version, kind) = workload_kind(object)?;
+    (!type_.is_empty() && type_ != resource).then(|| {
+        let message = format!(
+            "{type_:?} and spec.workload.definition ({api_version} {kind}, which is {resource:?}) are not the same \
+             workload: write only the definition"
+        );
+        Cause::invalid("spec.workload.type", message)
+    })
 }
 
 /// Parameters are what users see of a definition.
@@ -93,6 +218,16 @@ fn undescribed(definition: &Definition) -> Option<String> {
         "{}: parameters without a description: {shown}{more}; write `// +usage=…` above each",
         definition.title()
     ))
+}
+
+/// What applications cannot use yet is kept all the same, for those who move here with all they have.
+fn not_run(definition: &Definition) -> Option<String> {
+    let named = match definition.kind() {
+        DefinitionKind::WorkflowStep => !plan::SUPPORTED_STEPS.contains(&definition.name()),
+        DefinitionKind::Policy => !plan::SUPPORTED_POLICIES.contains(&definition.name()),
+        _ => false,
+    };
+    named.then(|| format!("{} is kept, but applications that use it are not run yet", definition.title()))
 }
 
 fn deprecated(object: &Value) -> Option<String> {

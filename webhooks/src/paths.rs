@@ -39,6 +39,8 @@ pub enum Subject {
     Component,
     /// A definition of any kind.
     Definition,
+    /// A DefinitionRevision.
+    DefinitionRevision,
     /// An AppRollout, which the seed calls ApplicationDeployment.
     Rollout,
     /// A MetricsTrait.
@@ -107,7 +109,10 @@ const fn standard(
 }
 
 use Action::{Mutate, Validate};
-use Subject::{Application, Component, Configuration, MetricsTrait, PodSpecWorkload, Rollout};
+use Subject::{
+    Application, Component, Configuration, Definition, DefinitionRevision, MetricsTrait, PodSpecWorkload,
+    Rollout,
+};
 
 /// Every path but [`CONVERT`].
 pub const PATHS: &[Path] = &[
@@ -145,10 +150,24 @@ pub const PATHS: &[Path] = &[
     core("/validating-core-oam-dev-v1beta1-applications", Validate, Application, BOTH, &["applications"]),
     definition("/validating-core-oam-dev-v1alpha2-traitdefinitions", &["traitdefinitions"]),
     definition("/validating-core-oam-dev-v1beta1-traitdefinitions", &["traitdefinitions"]),
+    core(
+        "/mutating-core-oam-dev-v1beta1-componentdefinitions",
+        Mutate,
+        Definition,
+        BOTH,
+        &["componentdefinitions"],
+    ),
     definition("/validating-core-oam-dev-v1beta1-componentdefinitions", &["componentdefinitions"]),
     definition("/validating-core-oam-dev-v1beta1-workloaddefinitions", &["workloaddefinitions"]),
     definition("/validating-core-oam-dev-v1beta1-policydefinitions", &["policydefinitions"]),
     definition("/validating-core-oam-dev-v1beta1-workflowstepdefinitions", &["workflowstepdefinitions"]),
+    core(
+        "/validating-core-oam-dev-v1beta1-definitionrevisions",
+        Validate,
+        DefinitionRevision,
+        BOTH,
+        &["definitionrevisions"],
+    ),
     core("/mutating-core-oam-dev-v1alpha2-applicationdeployments", Mutate, Rollout, BOTH_OLD_FIRST, ROLLOUTS),
     core("/mutating-core-oam-dev-v1beta1-approllout", Mutate, Rollout, BOTH, ROLLOUTS),
     core("/validating-core-oam-dev-v1beta1-approllout", Validate, Rollout, BOTH, ROLLOUTS),

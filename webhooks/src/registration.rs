@@ -213,7 +213,7 @@ fn webhook(path: &Path, registered: &[&Path], server: &Server) -> Value {
             "apiGroups": [path.group],
             "apiVersions": path.versions.first().map_or_else(Vec::new, |version| vec![*version]),
             "resources": path.resources,
-            "operations": ["CREATE", "UPDATE"],
+            "operations": operations(path.subject),
             "scope": "*",
         }],
         "admissionReviewVersions": ["v1"],
@@ -223,6 +223,14 @@ fn webhook(path: &Path, registered: &[&Path], server: &Server) -> Value {
         "matchConditions": [{"name": "says-something-new", "expression": SAYS_SOMETHING_NEW}],
         "matchPolicy": if alone { "Equivalent" } else { "Exact" },
     })
+}
+
+/// Versions are recorded by the controller, which must not wait for itself; they are only kept from changing.
+fn operations(subject: Subject) -> &'static [&'static str] {
+    match subject {
+        Subject::DefinitionRevision => &["UPDATE"],
+        _ => &["CREATE", "UPDATE"],
+    }
 }
 
 #[cfg(test)]
@@ -253,7 +261,7 @@ mod tests {
             assert!(webhook["name"].as_str().unwrap().split('.').count() >= 3, "{webhook}");
             let definition = path.subject == Subject::Definition;
             assert_eq!(webhook["failurePolicy"], if definition { "Ignore" } else { "Fail" }, "{}", path.path);
-            assert_eq!(rule["operations"], json!(["CREATE", "UPDATE"]), "nobody waits for us to delete");
+            assert_eq!(rule["operations"], json!(operations(path.subject)), "nobody waits for us to delete");
         }
         let resources: std::collections::BTreeSet<_> = PATHS
             .iter()

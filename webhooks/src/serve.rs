@@ -139,13 +139,12 @@ impl Webhooks {
             (Subject::Application, Action::Validate) => self.application(review, release).await,
             (Subject::Configuration, action) => self.configuration(review, action).await,
             (Subject::Component, action) => self.component(review, action).await,
-            (Subject::Definition, _) => {
-                let definition = match definition::read(review) {
-                    Ok(definition) => Ok(self.reader.with_kinds(definition).await?),
-                    Err(diagnostic) => Err(diagnostic),
-                };
-                Ok(definition::judge(review, definition, &self.templates))
+            (Subject::Definition, Action::Mutate) => {
+                let resource = self.workload_resource(review).await?;
+                Ok(definition::mutate(review, resource.as_deref()))
             }
+            (Subject::Definition, Action::Validate) => self.definition(review).await,
+            (Subject::DefinitionRevision, _) => Ok(definition::judge_revision(review)),
             (Subject::Rollout, Action::Mutate) => Ok(rollout::mutate(review, release)),
             (Subject::Rollout, Action::Validate) => {
                 let references = References { objects: rollout::references(review), ..References::default() };
@@ -192,6 +191,28 @@ impl Webhooks {
         let names = names.into_iter().map(|name| (DefinitionKind::Trait, name));
         let snapshot = self.reader.definitions(namespace, names).await?;
         Ok(configuration::mutate(review, &snapshot))
+    }
+
+    async fn definition(&self, review: &Review) -> Result<Verdict, FetchError> {
+        let definition = match definition::read(review) {
+            Ok(definition) => Ok(self.reader.with_kinds(definition).await?),
+            Err(diagnostic) => Err(diagnostic),
+        };
+        let revision = definition.as_ref().ok();
+        let revision = revision.and_then(|one| definition::revision(one, review.object_namespace()));
+        let kept = match revision {
+            Some(key) => self.reader.object(&key).await?,
+            None => None,
+        };
+        let known = definition::Known { kept, resource: self.workload_resource(review).await? };
+        Ok(definition::judge(review, definition, &known, &self.templates))
+    }
+
+    async fn workload_resource(&self, review: &Review) -> Result<Option<String>, FetchError> {
+        match definition::workload_kind(&review.object) {
+            Some((api_version, kind)) => self.reader.resource(api_version, kind).await,
+            None => Ok(None),
+        }
     }
 
     async fn workload(&self, review: &Review) -> Result<Verdict, FetchError> {

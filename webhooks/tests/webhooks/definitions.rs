@@ -7,7 +7,12 @@ use vela_webhooks::{Review, Verdict};
 use crate::{definition, review};
 
 fn judge(review: &Review, templates: &Templates) -> Verdict {
-    vela_webhooks::definition::judge(review, vela_webhooks::definition::read(review), templates)
+    vela_webhooks::definition::judge(
+        review,
+        vela_webhooks::definition::read(review),
+        &vela_webhooks::definition::Known::default(),
+        templates,
+    )
 }
 
 #[test]
@@ -58,11 +63,15 @@ fn workloads_and_scopes_name_their_resource_and_components_their_workload() {
         judged("WorkloadDefinition", json!({"definitionRef": {"name": "deployments.apps"}})).is_allowed()
     );
     let template = json!({"cue": {"template": "output: {apiVersion: \"v1\", kind: \"Pod\"}\nparameter: {}"}});
-    let verdict = judged("ComponentDefinition", json!({"schematic": template, "workload": {}}));
+    let verdict = judged("ComponentDefinition", json!({"workload": {}}));
     assert_eq!(verdict.causes[0].field, "spec.workload", "{verdict:?}");
-    for workload in
-        [json!({"type": "deployments.apps"}), json!({"definition": {"apiVersion": "v1", "kind": "Pod"}})]
-    {
+    // What a template makes may be looked at.
+    for workload in [
+        json!({"type": "deployments.apps"}),
+        json!({"definition": {"apiVersion": "v1", "kind": "Pod"}}),
+        json!({}),
+        Value::Null,
+    ] {
         let verdict = judged("ComponentDefinition", json!({"schematic": template, "workload": workload}));
         assert!(verdict.is_allowed(), "{verdict:?}");
     }
@@ -83,4 +92,44 @@ fn parameters_without_a_description_and_old_templates_are_warned_of() {
     assert!(verdict.warnings.iter().any(|w| w.contains("without a description: image;")), "{verdict:?}");
     let verdict = judged("TraitDefinition", json!({"extension": {"template": "patch: {}"}}));
     assert!(verdict.warnings.iter().any(|w| w.contains("extension.template is deprecated")), "{verdict:?}");
+}
+
+/// Who moves here brings definitions of steps and policies that nobody runs yet: they are kept, and that is said.
+#[test]
+fn definitions_of_steps_and_policies_may_import_what_steps_import() {
+    let template = |import: &str, body: &str| json!({"schematic": {"cue": {"template": format!("import \"{import}\"\n{body}\nparameter: {{\n\t// +usage=What\n\ttext: string\n}}")}}});
+    let steps = [
+        (
+            "vela/op",
+            "say: op.#Log & {data: parameter.text}\nstop: op.#ConditionalWait & {continue: context.name == \"x\"}",
+        ),
+        ("vela/builtin", "fail: builtin.#Fail & {$params: message: parameter.text}"),
+        ("vela/util", "log: util.#Log & {$params: data: parameter.text}"),
+        (
+            "vela/email",
+            "mail: email.#SendEmail & {$params: {from: address: \"a\", to: [\"b\"], content: {subject: \"s\", body: parameter.text}}}",
+        ),
+        (
+            "vela/metrics",
+            "check: metrics.#PromCheck & {$params: {query: parameter.text, metricEndpoint: \"http://m\", condition: \">1\", stepID: context.stepSessionID}}",
+        ),
+        ("vela/multicluster", "list: multicluster.#ListClusters & {}"),
+    ];
+    for (import, body) in steps {
+        for kind in ["WorkflowStepDefinition", "PolicyDefinition"] {
+            let verdict = judged(kind, template(import, body));
+            assert!(verdict.is_allowed(), "{kind} {import}: {:?}", verdict.causes);
+            assert!(
+                verdict.warnings.iter().any(|said| said.contains("not run yet")),
+                "{:?}",
+                verdict.warnings
+            );
+        }
+        // A component cannot wait or send mail.
+        let mut component = template(import, &format!("{body}\noutput: {{}}"));
+        component["workload"] = json!({"definition": {"apiVersion": "v1", "kind": "Pod"}});
+        assert!(!judged("ComponentDefinition", component).is_allowed(), "{import}");
+    }
+    let wrong = judged("WorkflowStepDefinition", template("vela/opp", "say: opp.#Log"));
+    assert!(wrong.causes[0].message.contains("vela/opp"), "{wrong:?}");
 }

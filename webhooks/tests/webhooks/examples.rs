@@ -8,7 +8,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use vela_apiserver::ApiServer;
 use vela_engine::snapshot::Resource;
-use vela_engine::{Definition, Snapshot, Templates};
+use vela_engine::{Definition, Snapshot, Templates, manifest};
 use vela_webhooks::application::{self, Release};
 use vela_webhooks::{Verdict, component, configuration, definition, kinds, standard};
 
@@ -184,7 +184,7 @@ async fn judge(
                 Ok(read) => Ok(kinds::with_kinds(client, read).await.unwrap()),
                 wrong => wrong,
             };
-            definition::judge(&review, read, templates)
+            definition::judge(&review, read, &definition::Known::default(), templates)
         }
         _ => return None,
     })
@@ -306,4 +306,34 @@ async fn applications_that_kubevela_rendered_are_not_refused() {
         APPLICATIONS_REFUSED.len()
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Who moves here brings all definitions of the peer, those of workflow steps and policies among them.
+#[tokio::test]
+async fn every_definition_of_kubevela_enters() {
+    let folder = shared().join("conformance/cli-today/render");
+    let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    // The command that printed them tells the file of each above it.
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    let definitions: Vec<Value> = texts
+        .filter_map(|text| {
+            manifest::read("definition.yaml", text.strip_prefix("--- ")?.split_once('\n')?.1).ok()
+        })
+        .flat_map(|documents| documents.into_iter().map(|document| document.into_value()).collect::<Vec<_>>())
+        .collect();
+    if definitions.is_empty() {
+        println!("skipped: no definitions in {}", folder.display());
+        return;
+    }
+    let server = ApiServer::builder().build().unwrap();
+    let client = Client::new(server.service(), "default");
+    let mut refused = Vec::new();
+    for object in &definitions {
+        let verdict = judge(object, &Snapshot::default(), &Templates::new(), &client).await;
+        for cause in verdict.map(|verdict| verdict.causes).unwrap_or_default() {
+            refused.push(format!("{}: {}", object["metadata"]["name"], cause.line()));
+        }
+    }
+    println!("{} definitions, {} mistakes", definitions.len(), refused.len());
+    assert!(refused.is_empty(), "{refused:#?}");
 }

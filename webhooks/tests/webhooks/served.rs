@@ -30,6 +30,9 @@ async fn patched(webhooks: &Webhooks, path: &str, object: &Value) -> Value {
     let reply = ask(webhooks, path, object).await;
     assert_eq!(reply.body["response"]["allowed"], true, "{}", reply.body);
     let mut object = object.clone();
+    if reply.body["response"]["patch"].is_null() {
+        return object;
+    }
     let patch: json_patch::Patch = serde_json::from_value(sent_patch(&reply.body)).unwrap();
     json_patch::patch(&mut object, &patch).unwrap();
     object
@@ -166,6 +169,142 @@ async fn a_former_version_of_a_definition_is_judged_by_its_record() {
             "spec": {"components": [{"name": "cart", "type": type_, "properties": {parameter: "x"}}]}});
         let reply = ask(&webhooks, "/validating-core-oam-dev-v1beta1-applications", &app).await;
         assert_eq!(reply.body["response"]["allowed"], allowed, "{type_} {parameter}: {}", reply.body);
+    }
+}
+
+/// A version that is not there is refused with those that are: other content in its place would be deployed.
+#[tokio::test]
+async fn an_application_names_a_version_that_is_there() {
+    let (server, webhooks) = cluster().await;
+    let client = Client::new(server.service(), "default");
+    let note = |text: &str| {
+        let template = format!(
+            "output: {{apiVersion: \"v1\", kind: \"ConfigMap\", data: text: parameter.{text}}}\nparameter: {text}: string"
+        );
+        json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": {"name": "note", "namespace": "vela-system"},
+            "spec": {"workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}}, "schematic": {"cue": {"template": template}}}})
+    };
+    create(&client, note("latest")).await;
+    for (number, version) in ["1.0.0", "1.2.0", "1.10.0"].into_iter().enumerate() {
+        let field = format!("v{}", version.replace('.', "_"));
+        create(&client, json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "DefinitionRevision",
+            "metadata": {"name": format!("note-v{version}"), "namespace": "vela-system", "labels": {"componentdefinition.oam.dev/name": "note"}},
+            "spec": {"revision": number + 1, "revisionHash": version, "definitionType": "Component", "componentDefinition": note(&field)}})).await;
+    }
+    let asked = async |type_: &str, field: &str| {
+        let app = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": metadata("shop"),
+            "spec": {"components": [{"name": "cart", "type": type_, "properties": {field: "x"}}]}});
+        ask(&webhooks, "/validating-core-oam-dev-v1beta1-applications", &app).await.body["response"].clone()
+    };
+    for (type_, field) in
+        [("note@v1.2.0", "v1_2_0"), ("note@v1.2", "v1_2_0"), ("note@v1", "v1_10_0"), ("note", "latest")]
+    {
+        assert_eq!(asked(type_, field).await["allowed"], true, "{type_}");
+    }
+    for type_ in ["note@v2", "note@v1.3", "note@v9.9", "note@v1.2.0.0"] {
+        let answer = asked(type_, "latest").await;
+        let status = &answer["status"];
+        assert_eq!(
+            (&status["code"], &status["details"]["causes"][0]["field"]),
+            (&json!(422), &json!("spec.components[0].type")),
+            "{answer}"
+        );
+        let message = status["message"].to_string();
+        assert!(
+            message.contains("has no version") && message.contains("note@v1.10.0, note@v1.2.0, note@v1.0.0"),
+            "{message}"
+        );
+    }
+    // What a version means never changes; a new version may mean something new.
+    let mut changed = note("changed");
+    for (version, allowed) in [("1.2.0", false), ("1.3.0", true), ("1.3", false), ("v1.3.0", false)] {
+        changed["spec"]["version"] = json!(version);
+        let answer = ask(&webhooks, "/validating-core-oam-dev-v1beta1-componentdefinitions", &changed)
+            .await
+            .body["response"]
+            .clone();
+        assert_eq!(answer["allowed"], allowed, "{version}: {answer}");
+        if !allowed {
+            assert_eq!(answer["status"]["details"]["causes"][0]["field"], "spec.version", "{answer}");
+        }
+    }
+    changed["spec"]["version"] = json!("1.3.0");
+    changed["metadata"]["annotations"] = json!({"definitionrevision.oam.dev/name": "1.4"});
+    let answer = ask(&webhooks, "/validating-core-oam-dev-v1beta1-componentdefinitions", &changed).await.body;
+    assert!(answer.to_string().contains("write only one of both"), "{answer}");
+}
+
+/// What a ComponentDefinition leaves open of its workload is said by the cluster, and what contradicts it is refused.
+#[tokio::test]
+async fn a_component_definition_gets_its_workload_type() {
+    let (_server, webhooks) = cluster().await;
+    let definition = |workload: Value| {
+        let mut object = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": metadata("d"),
+            "spec": {"schematic": {"cue": {"template": "output: {apiVersion: \"apps/v1\", kind: \"Deployment\"}\nparameter: {}"}}}});
+        if !workload.is_null() {
+            object["spec"]["workload"] = workload;
+        }
+        object
+    };
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment"});
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap"});
+    let unknown = json!({"apiVersion": "far.example/v1", "kind": "Away"});
+    let auto = "autodetects.core.oam.dev";
+    for (workload, filled, allowed) in [
+        (Value::Null, json!({"type": auto}), true),
+        (json!({}), json!({"type": auto}), true),
+        (json!({"type": ""}), json!({"type": auto}), true),
+        (json!({"type": "mine"}), json!({"type": "mine"}), true),
+        (
+            json!({"definition": deployment}),
+            json!({"definition": deployment, "type": "deployments.apps"}),
+            true,
+        ),
+        (json!({"definition": map}), json!({"definition": map, "type": "configmaps"}), true),
+        (json!({"definition": unknown}), json!({"definition": unknown}), true),
+        (
+            json!({"definition": deployment, "type": "deployments.apps"}),
+            json!({"definition": deployment, "type": "deployments.apps"}),
+            true,
+        ),
+        (
+            json!({"definition": deployment, "type": "jobs.batch"}),
+            json!({"definition": deployment, "type": "jobs.batch"}),
+            false,
+        ),
+    ] {
+        let object = definition(workload);
+        let made = patched(&webhooks, "/mutating-core-oam-dev-v1beta1-componentdefinitions", &object).await;
+        assert_eq!(made["spec"]["workload"], filled);
+        for object in [&object, &made] {
+            let reply = ask(&webhooks, "/validating-core-oam-dev-v1beta1-componentdefinitions", object).await;
+            assert_eq!(reply.body["response"]["allowed"], allowed, "{object}: {}", reply.body);
+            if !allowed {
+                let cause = &reply.body["response"]["status"]["details"]["causes"][0];
+                assert_eq!(cause["field"], "spec.workload.type", "{cause}");
+            }
+        }
+    }
+}
+
+/// What `name@vX` means to those who name it cannot be changed by those who may write there.
+#[tokio::test]
+async fn a_definition_revision_never_changes() {
+    let (_server, webhooks) = cluster().await;
+    let old = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "DefinitionRevision", "metadata": metadata("note-v1"),
+        "spec": {"revision": 1, "revisionHash": "x", "definitionType": "Component",
+            "componentDefinition": {"metadata": {"name": "note"}, "spec": {"schematic": {"cue": {"template": "output: {}"}}}}}});
+    let mut labelled = old.clone();
+    labelled["metadata"]["labels"] = json!({"a": "b"});
+    let mut changed = old.clone();
+    changed["spec"]["componentDefinition"]["spec"]["schematic"]["cue"]["template"] =
+        json!("output: {kind: \"Secret\"}");
+    for (new, allowed) in [(&labelled, true), (&changed, false)] {
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "1",
+            "operation": "UPDATE", "namespace": "default", "object": new, "oldObject": old, "userInfo": {"username": "alice"}}});
+        let path = "/validating-core-oam-dev-v1beta1-definitionrevisions";
+        let reply = webhooks.answer(path, review.to_string().as_bytes()).await;
+        assert_eq!(reply.body["response"]["allowed"], allowed, "{}", reply.body);
     }
 }
 
