@@ -1,5 +1,7 @@
 //! Annotation keys.
 
+/// Version of a definition that names its revision, where its spec names none.
+pub const DEFINITION_REVISION_NAME: &str = "definitionrevision.oam.dev/name";
 /// Generation of the ApplicationConfiguration that made an object.
 pub const APP_GENERATION: &str = "app.oam.dev/generation";
 /// The object as last applied: the base of a three-way merge.

@@ -34,6 +34,10 @@ pub const CONTROLLER_REVISION_COMPONENT: &str = "controller.oam.dev/component";
 pub const COMPONENT_DEFINITION_NAME: &str = "componentdefinition.oam.dev/name";
 /// Trait definition a revision belongs to.
 pub const TRAIT_DEFINITION_NAME: &str = "trait.oam.dev/name";
+/// PolicyDefinition of a definition revision.
+pub const POLICY_DEFINITION_NAME: &str = "policydefinition.oam.dev/name";
+/// WorkflowStepDefinition of a definition revision.
+pub const WORKFLOW_STEP_DEFINITION_NAME: &str = "workflowstepdefinition.oam.dev/name";
 /// `schema` on a ConfigMap that holds the schema of a definition's parameters.
 pub const DEFINITION: &str = "definition.oam.dev";
 /// UID of the ContainerizedWorkload whose pods these are.

@@ -2,6 +2,7 @@
 
 pub mod cue_file;
 pub mod record;
+pub mod version;
 
 use std::fmt;
 use std::sync::Arc;

@@ -4,9 +4,10 @@ mod fields;
 mod not_built_in;
 mod references;
 mod scopes;
+mod types;
 mod user_config;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
@@ -94,8 +95,6 @@ pub struct Component {
     pub config: Option<Json>,
     /// Field path of the component: `spec.components[0]`.
     pub path: String,
-    /// The definition is the version asked for, not the latest in place of one that is not known.
-    pub exact: bool,
 }
 
 /// One trait of a component.
@@ -109,8 +108,6 @@ pub struct Trait {
     pub properties: Json,
     /// Field path of the trait: `spec.components[0].traits[1]`.
     pub path: String,
-    /// The definition is the version asked for, not the latest in place of one that is not known.
-    pub exact: bool,
 }
 
 /// A value another component gives.
@@ -425,12 +422,7 @@ impl<'a> Parser<'a> {
         let (inputs, outputs) = self.inputs_outputs(&path, fields);
         let scopes = self.scopes(&path, fields.get("scopes"));
         let config = self.user_config(&path, name.as_deref().unwrap_or_default(), &properties);
-        let exact = type_.as_deref().is_none_or(|type_| {
-            let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
-            kinds.iter().any(|kind| self.snapshot.is_exact(*kind, type_))
-        });
         Some(Component {
-            exact,
             name: name?,
             type_: type_?,
             definition: definition?,
@@ -443,24 +435,6 @@ impl<'a> Parser<'a> {
             config,
             path,
         })
-    }
-
-    fn component_definition(&mut self, path: &str, type_: &str) -> Option<Arc<Definition>> {
-        let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
-        let found = kinds.iter().find_map(|kind| self.snapshot.definition(*kind, type_));
-        if found.is_none() {
-            // A type may have a definition of either kind, or of both.
-            let known: BTreeSet<&str> = kinds.iter().flat_map(|kind| self.snapshot.names(*kind)).collect();
-            let hint = not_built_in::advice(type_)
-                .or_else(|| nearest::advice(type_, "component types", known.iter().copied()));
-            self.error(
-                Code::UnknownDefinition,
-                &format!("{path}.type"),
-                format!("unknown component type {type_:?}"),
-                hint,
-            );
-        }
-        found.cloned()
     }
 
     fn traits(
@@ -481,9 +455,7 @@ impl<'a> Parser<'a> {
             let properties = self.properties(&path, fields, "properties");
             let type_path = format!("{path}.{type_field}");
             let Some(definition) = self.snapshot.definition(DefinitionKind::Trait, &type_).cloned() else {
-                let known = self.snapshot.names(DefinitionKind::Trait);
-                let hint = nearest::advice(&type_, "traits", known.iter().copied());
-                self.error(Code::UnknownDefinition, &type_path, format!("unknown trait {type_:?}"), hint);
+                self.unknown_type(&type_path, &type_, &[DefinitionKind::Trait], "trait", "traits");
                 continue;
             };
             if let Some(component) = component
@@ -498,8 +470,7 @@ impl<'a> Parser<'a> {
                 let warning = Diagnostic::warning(Code::WrongWorkload, message).at(self.document, &type_path);
                 self.found.push(warning.hint(format!("it is meant for: {applies_to}")));
             }
-            let exact = self.snapshot.is_exact(DefinitionKind::Trait, &type_);
-            traits.push(Trait { type_, definition, properties, path, exact });
+            traits.push(Trait { type_, definition, properties, path });
         }
         traits
     }

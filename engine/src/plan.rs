@@ -12,7 +12,9 @@ use crate::parse::{AppFile, Component, Workflow};
 use crate::revision::{Identity, Revision};
 
 /// Policies that change only what later lives of the application do and cost nothing to accept: none yet.
-const SUPPORTED_POLICIES: &[&str] = &[];
+pub const SUPPORTED_POLICIES: &[&str] = &[];
+/// Workflow steps that are run.
+pub const SUPPORTED_STEPS: &[&str] = &["apply-component"];
 /// The mark before a parameter that names a Secret.
 const INSERT_SECRET: &str = "+insertSecretTo=";
 
@@ -118,16 +120,6 @@ fn make(revision: Revision, not_supported: fn(Code, String) -> Diagnostic) -> Re
     }
     for component in app.components() {
         secrets(&app, component, not_supported, &mut found);
-        let traits = component.traits.iter().map(|t| (t.exact, &t.type_, &t.path));
-        for (_, type_, path) in traits
-            .chain([(component.exact, &component.type_, &component.path)])
-            .filter(|(exact, _, _)| !exact)
-        {
-            let message =
-                format!("there is no revision of the definition {type_:?}; the latest would be used");
-            let finding = not_supported(Code::UnknownDefinition, message);
-            found.push(finding.at(app.document(), format!("{path}.type")));
-        }
         if !component.inputs.is_empty() {
             let message = "inputs from other components are not supported yet".to_owned();
             found.push(

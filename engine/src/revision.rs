@@ -1,5 +1,6 @@
 //! AppFile → Revision: the content hash of the application with its definitions, and the name `<app>-vN`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -145,22 +146,26 @@ impl Revision {
             };
             all.iter().filter(same).count() == 1
         };
-        let asked_as = |definition: &Arc<Definition>| {
+        let asked_as = |definition: &Arc<Definition>| -> BTreeSet<String> {
             let components = self.app_file.components().iter();
-            let mut uses = components.flat_map(|component| {
+            let uses = components.flat_map(|component| {
                 let traits = component.traits.iter().map(|t| (&t.definition, &t.type_));
                 traits.chain([(&component.definition, &component.type_)])
             });
             let used = |(used, _): &(&Arc<Definition>, &String)| {
                 used.kind() == definition.kind() && used.hash() == definition.hash()
             };
-            uses.find(used).map_or_else(|| definition.name().to_owned(), |(_, type_)| type_.clone())
+            uses.filter(used).map(|(_, type_)| type_.clone()).collect()
         };
-        let key = |definition: &Arc<Definition>| match is_only_one(definition) {
-            true => definition.name().to_owned(),
+        let keys = |definition: &Arc<Definition>| match is_only_one(definition) {
+            true => BTreeSet::from([definition.name().to_owned()]),
             false => asked_as(definition),
         };
-        all.iter().map(|definition| (key(definition), *definition)).collect()
+        let keyed = all.iter().flat_map(|definition| {
+            let definition = *definition;
+            keys(definition).into_iter().map(move |key| (key, definition))
+        });
+        keyed.collect()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use crate::bounds::Bounds;
-use crate::definition::{Definition, DefinitionKind};
+use crate::definition::{Definition, DefinitionKind, version};
 use crate::diagnostic::Diagnostic;
 use crate::observed::ObjectKey;
 use crate::successor::VersionKind;
@@ -65,12 +65,16 @@ pub struct Resource {
     pub namespaced: bool,
 }
 
+/// Versions of one definition, with their content where that is known.
+type Versions = BTreeMap<String, Option<Arc<Definition>>>;
+
 /// Everything the pure phases may know of the world.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     definitions: BTreeMap<(DefinitionKind, String), Arc<Definition>>,
     /// Names of definitions that were not asked for: for advice about those that are not there.
     known: BTreeSet<(DefinitionKind, String)>,
+    versions: BTreeMap<(DefinitionKind, String), Versions>,
     objects: BTreeMap<ObjectKey, Json>,
     resources: BTreeMap<(String, String), Resource>,
     registered: BTreeMap<(String, String), (String, String)>,
@@ -102,9 +106,21 @@ impl Snapshot {
         self.definitions.insert((definition.kind(), definition.name().to_owned()), definition);
     }
 
-    /// Adds a definition under the name it was asked for, `name@vN`: a former version of it.
+    /// Adds a definition under the name it was asked for, `name@vX`: that version of it.
     pub fn insert_definition_version(&mut self, asked: &str, definition: Arc<Definition>) {
         self.definitions.insert((definition.kind(), asked.to_owned()), definition);
+    }
+
+    /// Adds a version of a definition for whoever asks for it.
+    pub fn insert_revision(&mut self, version: &str, definition: Arc<Definition>) {
+        let key = (definition.kind(), definition.name().to_owned());
+        self.versions.entry(key).or_default().insert(version.to_owned(), Some(definition));
+    }
+
+    /// Says that there is such a version, for those who ask for one that is not there.
+    pub fn insert_known_version(&mut self, kind: DefinitionKind, name: &str, version: &str) {
+        let known = self.versions.entry((kind, name.to_owned())).or_default();
+        known.entry(version.to_owned()).or_default();
     }
 
     /// Adds a definition given as object.
@@ -113,18 +129,26 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The definition of a kind and name. `name@vN` falls back on `name`.
+    /// The definition of a kind and name. `name@vX` is that version or the newest of its series, and nothing else.
     pub fn definition(&self, kind: DefinitionKind, name: &str) -> Option<&Arc<Definition>> {
         self.definitions.get(&(kind, name.to_owned())).or_else(|| {
-            let (latest, _) = name.split_once("@v")?;
-            self.definitions.get(&(kind, latest.to_owned()))
+            let asked = version::asked(name)?;
+            let known = self.versions.get(&(kind, asked.name.to_owned()))?;
+            let here = known.iter().filter(|(_, content)| content.is_some());
+            let chosen = version::choose(asked.version, here.map(|(version, _)| version.as_str()))?;
+            known.get(chosen)?.as_ref()
         })
     }
 
-    /// Is it there under exactly this name? `name@vN` falls back on the latest where the version is not known.
-    pub fn is_exact(&self, kind: DefinitionKind, name: &str) -> bool {
-        let is_version = name.split_once("@v").is_some_and(|(_, number)| number.parse::<u64>().is_ok());
-        !is_version || self.definitions.contains_key(&(kind, name.to_owned()))
+    /// The versions of a definition that are there.
+    pub fn versions(&self, kind: DefinitionKind, name: &str) -> impl Iterator<Item = &str> {
+        self.versions.get(&(kind, name.to_owned())).into_iter().flat_map(BTreeMap::keys).map(String::as_str)
+    }
+
+    /// All versions whose content is known.
+    pub fn revisions(&self) -> impl Iterator<Item = (&str, &Arc<Definition>)> {
+        let all = self.versions.values().flatten();
+        all.filter_map(|(version, content)| Some((version.as_str(), content.as_ref()?)))
     }
 
     /// Says that there is a definition of this name, without its content.
@@ -136,7 +160,7 @@ impl Snapshot {
     pub fn names(&self, kind: DefinitionKind) -> Vec<&str> {
         let all = self.definitions.keys().chain(&self.known);
         let names: BTreeSet<&str> = all.filter(|(k, _)| *k == kind).map(|(_, name)| name.as_str()).collect();
-        names.into_iter().collect()
+        names.into_iter().filter(|name| version::asked(name).is_none()).collect()
     }
 
     /// Those definitions asked for of whose name there is none, of whatever kind: people may have misspelt them.

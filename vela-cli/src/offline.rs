@@ -1,5 +1,7 @@
 //! Definitions and documents in, a verdict about every application out, before anything is written.
 
+mod versions;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation::{self, SYSTEM_NAMESPACE};
 use crate::order;
+use versions::Recorded;
 
 /// The kinds of definitions that a rendering may need.
 const DEFINITION_KINDS: [&str; 5] = [
@@ -35,7 +38,11 @@ pub(crate) async fn built_in_snapshot(more: &[&Document]) -> Result<Snapshot> {
         let broken = |error| Error::internal(format!("a built-in definition is broken: {error}"));
         snapshot.insert_definition_object(object).map_err(broken)?;
     }
-    add_definitions(&mut snapshot, more)?;
+    let recorded = add_definitions(&mut snapshot, more, Recorded::default())?;
+    // In a new cluster each is the first version of itself.
+    for definition in snapshot.definitions().cloned().collect::<Vec<_>>() {
+        recorded.expect(&mut snapshot, &definition);
+    }
     if snapshot.definitions().any(|definition| imports(definition)) {
         // Without a cluster the sandbox's own kinds are the kinds there are.
         let server = ApiServer::builder().build();
@@ -58,14 +65,22 @@ async fn add_kinds(client: &kube::Client, snapshot: &mut Snapshot) -> std::resul
     for definition in importing {
         snapshot.insert_definition(Arc::new(with_kinds(client, definition).await?));
     }
+    let versions = snapshot.revisions().filter(|(_, one)| imports(one));
+    let importing: Vec<(String, Definition)> =
+        versions.map(|(version, one)| (version.to_owned(), Definition::clone(one))).collect();
+    for (version, definition) in importing {
+        snapshot.insert_revision(&version, Arc::new(with_kinds(client, definition).await?));
+    }
     Ok(())
 }
 
-/// What the definitions of the cluster and `more` allow. Those of the namespace win over those of the system.
+/// What the definitions of the cluster and `more` allow, with their versions where one of the applications asks for one.
+/// Those of the namespace win over those of the system.
 pub(crate) async fn cluster_snapshot(
     cluster: &Cluster,
     more: &[&Document],
     namespaces: &[&str],
+    applications: &[Document],
 ) -> Result<Snapshot> {
     let version = cluster.client().apiserver_version().await;
     let version = version.map_err(|error| cluster.failure("say its version", &error))?;
@@ -83,21 +98,44 @@ pub(crate) async fn cluster_snapshot(
             }
         }
     }
-    add_definitions(&mut snapshot, more)?;
+    let mut recorded = Recorded::default();
+    if versions::are_asked(applications) {
+        for namespace in std::iter::once(&SYSTEM_NAMESPACE).chain(namespaces) {
+            for object in cluster.list("core.oam.dev/v1beta1", versions::KIND, Some(namespace)).await? {
+                let _ = recorded.keep(&mut snapshot, &json!(object));
+            }
+        }
+    }
+    add_definitions(&mut snapshot, more, recorded)?;
     let added = add_kinds(cluster.client(), &mut snapshot).await;
     added.map_err(|error| cluster.failure("tell the schemas that definitions import", &error))?;
     Ok(snapshot)
 }
 
-fn add_definitions(snapshot: &mut Snapshot, documents: &[&Document]) -> Result<()> {
+/// Adds definitions and recorded versions of definitions as they are given.
+fn add_definitions(
+    snapshot: &mut Snapshot,
+    documents: &[&Document],
+    mut recorded: Recorded,
+) -> Result<Recorded> {
     let mut wrong = Diagnostics::new();
-    for document in documents {
-        match Definition::from_document(document) {
-            Ok(definition) => snapshot.insert_definition(Arc::new(definition)),
+    let (kept, given): (Vec<&Document>, Vec<&Document>) =
+        documents.iter().copied().partition(|document| document.kind() == versions::KIND);
+    for revision in kept {
+        if let Err(diagnostic) = recorded.keep(snapshot, revision.value()) {
+            wrong.push(diagnostic);
+        }
+    }
+    for document in given {
+        match Definition::from_document(document).map(Arc::new) {
+            Ok(definition) => {
+                recorded.expect(snapshot, &definition);
+                snapshot.insert_definition(definition);
+            }
             Err(diagnostic) => wrong.push(diagnostic),
         }
     }
-    if wrong.has_errors() { Err(wrong.into()) } else { Ok(()) }
+    if wrong.has_errors() { Err(wrong.into()) } else { Ok(recorded) }
 }
 
 /// What is wrong with the definitions given, as admission would judge them.
@@ -124,7 +162,7 @@ pub(crate) fn faults(definitions: &[&Document], snapshot: &Snapshot, templates: 
 /// Is it a definition that can be put into a snapshot?
 pub(crate) fn is_definition(document: &Document) -> bool {
     document.api_version().starts_with("core.oam.dev/")
-        && DefinitionKind::from_kind(document.kind()).is_some()
+        && (DefinitionKind::from_kind(document.kind()).is_some() || document.kind() == versions::KIND)
 }
 
 /// Is it an Application of any version?
@@ -234,7 +272,7 @@ pub(crate) async fn check(cluster: &Cluster, documents: &[Document], strict: boo
         let mut namespaces: Vec<&str> = applications.iter().map(Document::namespace).collect();
         namespaces.sort_unstable();
         namespaces.dedup();
-        let snapshot = cluster_snapshot(cluster, &definitions, &namespaces).await?;
+        let snapshot = cluster_snapshot(cluster, &definitions, &namespaces, &applications).await?;
         let rendered = match render(&applications, &definitions, &snapshot, strict) {
             Ok(rendered) => succeeded(cluster, rendered).await,
             Err(failure) => Err(failure),

@@ -1,6 +1,6 @@
 //! What an object refers to → a snapshot of the cluster; reads, never writes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use futures::future::join_all;
@@ -11,7 +11,7 @@ use kube::{Client, ResourceExt};
 use serde_json::Value;
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
 use vela_engine::application_configuration;
-use vela_engine::definition::DefinitionKind;
+use vela_engine::definition::{DefinitionKind, record, version};
 use vela_engine::parse::{self, References};
 use vela_engine::snapshot::Resource;
 use vela_engine::{Bounds, ClusterVersion, Definition, Document, ObjectKey, Snapshot};
@@ -29,6 +29,7 @@ const CONCURRENT_READS: usize = 16;
 
 /// Names of definitions that a misspelt one is compared with.
 const NAMES_AT_MOST: u32 = 500;
+const DEFINITION_REVISION: &str = "DefinitionRevision";
 
 /// Why the cluster could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,19 @@ pub enum FetchError {
         /// What is wrong with it.
         message: String,
     },
+}
+
+/// A definition that was asked for, and where a version was asked for, which versions there are.
+struct Found {
+    definition: Option<Arc<Definition>>,
+    versions: Vec<String>,
+}
+
+/// The same in one namespace, as it is stored.
+#[derive(Default)]
+struct Stored {
+    object: Option<Value>,
+    versions: Vec<String>,
 }
 
 /// Reads a cluster.
@@ -145,8 +159,12 @@ impl Reader {
             .map(|(kind, name)| self.definition(namespace, *kind, name))
             .collect();
         let definitions: Vec<_> = stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await?;
-        for ((_, name), definition) in references.definitions.iter().zip(definitions) {
-            let Some(definition) = definition else { continue };
+        for ((kind, name), found) in references.definitions.iter().zip(definitions) {
+            if let Some(asked) = version::asked(name) {
+                let versions = found.versions.iter();
+                versions.for_each(|version| snapshot.insert_known_version(*kind, asked.name, version));
+            }
+            let Some(definition) = found.definition else { continue };
             match definition.name() == name {
                 true => snapshot.insert_definition(definition),
                 false => snapshot.insert_definition_version(name, definition),
@@ -198,6 +216,12 @@ impl Reader {
         Ok(found.items.into_iter().map(|object| with_type(object, &kind.resource)).collect())
     }
 
+    /// The resource (`<plural>.<group>`, in the core group the plural alone) of a kind, where it is installed.
+    pub async fn resource(&self, api_version: &str, kind: &str) -> Result<Option<String>, FetchError> {
+        let found = self.kind(api_version, kind).await?;
+        Ok(found.map(|found| found.resource_name()))
+    }
+
     async fn kind(&self, api_version: &str, kind: &str) -> Result<Option<discovery::Kind>, FetchError> {
         match self.discovery.resolve(api_version, kind).await {
             Ok(kind) => Ok(Some(kind)),
@@ -238,28 +262,30 @@ impl Reader {
         namespace: &str,
         kind: DefinitionKind,
         name: &str,
-    ) -> Result<Option<Arc<Definition>>, FetchError> {
+    ) -> Result<Found, FetchError> {
         if let Some(copies) = &self.copies
             && let Some(found) = copies.get(&self.client, [namespace, SYSTEM_NAMESPACE], kind, name).await
         {
-            return Ok(Some(found));
+            return Ok(Found { definition: Some(found), versions: Vec::new() });
         }
         let places = [namespace, SYSTEM_NAMESPACE].map(|place| self.stored_definition(place, kind, name));
         let mut found = None;
+        let mut versions = Vec::new();
         for (place, read) in [namespace, SYSTEM_NAMESPACE].into_iter().zip(join_all(places).await) {
-            if let Some(object) = read? {
+            let stored = read?;
+            versions.extend(stored.versions);
+            if let Some(object) = stored.object.filter(|_| found.is_none()) {
                 found = Some((place, object));
-                break;
             }
         }
-        let Some((place, object)) = found else { return Ok(None) };
+        let Some((place, object)) = found else { return Ok(Found { definition: None, versions }) };
         let title = || format!("{place}/{name}");
         let definition = Definition::from_object(object).map_err(|diagnostic| FetchError::Definition {
             kind: kind.kind(),
             name: title(),
             message: diagnostic.message,
         })?;
-        Ok(Some(Arc::new(self.with_kinds(definition).await?)))
+        Ok(Found { definition: Some(Arc::new(self.with_kinds(definition).await?)), versions })
     }
 
     /// The definition with the kinds that its template imports.
@@ -273,20 +299,47 @@ impl Reader {
         namespace: &str,
         kind: DefinitionKind,
         name: &str,
-    ) -> Result<Option<Value>, FetchError> {
-        match name.split_once("@v") {
-            Some((name, number)) if number.parse::<u64>().is_ok() => {
-                // A former version is kept in a record of its own.
-                let record = self.ours(namespace, "DefinitionRevision", &format!("{name}-v{number}")).await?;
-                let field = match kind {
-                    DefinitionKind::Component => "componentDefinition",
-                    DefinitionKind::Trait => "traitDefinition",
-                    _ => return Ok(None),
-                };
-                Ok(record.map(|record| record["spec"][field].clone()).filter(Value::is_object))
-            }
-            _ => self.ours(namespace, kind.kind(), name).await,
+    ) -> Result<Stored, FetchError> {
+        let Some(asked) = version::asked(name) else {
+            let object = self.ours(namespace, kind.kind(), name).await?;
+            return Ok(Stored { object, versions: Vec::new() });
+        };
+        let Some(label) = record::name_label(kind) else { return Ok(Stored::default()) };
+        // A version is kept in a record of its own. Most often it is named in full.
+        let exact = format!("{}-v{}", asked.name, asked.version);
+        if let Some(record) = self.ours(namespace, DEFINITION_REVISION, &exact).await?
+            && let Some(kept) = version::kept(&exact, &record["spec"])
+            && kept.kind == kind
+        {
+            return Ok(Stored {
+                object: Some(as_kind(kept.definition, kind)),
+                versions: vec![asked.version.to_owned()],
+            });
         }
+        let records = self.revisions(namespace, &format!("{label}={}", asked.name)).await?;
+        let kept: BTreeMap<&str, &Value> = records
+            .iter()
+            .filter_map(|record| version::kept(record["metadata"]["name"].as_str()?, &record["spec"]))
+            .filter(|kept| kept.kind == kind && kept.name == asked.name)
+            .map(|kept| (kept.version, kept.definition))
+            .collect();
+        let chosen = version::choose(asked.version, kept.keys().copied());
+        let object = chosen.and_then(|version| kept.get(version)).map(|kept| as_kind(kept, kind));
+        Ok(Stored { object, versions: kept.keys().map(|version| (*version).to_owned()).collect() })
+    }
+
+    /// The DefinitionRevisions of a namespace with a label.
+    async fn revisions(&self, namespace: &str, label: &str) -> Result<Vec<Value>, FetchError> {
+        if namespace.is_empty() {
+            return Ok(Vec::new());
+        }
+        let resource =
+            ApiResource::from_gvk(&GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", DEFINITION_REVISION));
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource);
+        let found = api.list(&ListParams::default().labels(label)).await;
+        let what = || format!("{DEFINITION_REVISION}s in {namespace}");
+        let found = found.map_err(|source| FetchError::Api { what: what(), source })?;
+        Ok(found.items.into_iter().map(|object| with_type(object, &resource)).collect())
     }
 
     /// The definitions there are, for advice about one that is not: without an answer there is no advice.
@@ -309,6 +362,13 @@ impl Reader {
         let found = api.get_opt(name).await.map_err(|source| FetchError::Api { what: what(), source })?;
         Ok(found.map(|object| with_type(object, &resource)))
     }
+}
+
+/// A kept definition says its kind only where whoever kept it wrote it.
+fn as_kind(kept: &Value, kind: DefinitionKind) -> Value {
+    let mut definition = kept.clone();
+    definition["kind"] = kind.kind().into();
+    definition
 }
 
 /// The engine reads kind and version from the object itself.

@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 use vela_crds::{
     ComponentDefinition, DefinitionRevision, ScopeDefinition, TraitDefinition, WorkloadDefinition, labels,
 };
+use vela_engine::definition::version::{self, Asked};
 use vela_engine::parse::References;
 use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostics, ObjectKey, Snapshot};
 use vela_runtime::Key;
@@ -83,7 +84,9 @@ impl World {
             // The application's own namespace wins over the shared one.
             if let Some(object) = self.find(*kind, namespace, name) {
                 snapshot.insert_definition(self.definition(*kind, &object).await?);
-            } else if let Some(object) = self.version_of(*kind, namespace, name) {
+            } else if let Some(asked) = version::asked(name)
+                && let Some(object) = self.version_of(*kind, namespace, asked, &mut snapshot)
+            {
                 snapshot.insert_definition_version(name, self.definition(*kind, &object).await?);
             }
         }
@@ -169,25 +172,40 @@ impl World {
         self.namespaces(namespace).find_map(|namespace| informer.get(&Key::new(namespace, name)))
     }
 
-    /// The definition that `name@vN` means, as its DefinitionRevision `name-vN` keeps it.
-    fn version_of(&self, kind: DefinitionKind, namespace: &str, name: &str) -> Option<DynamicObject> {
-        let (definition, number) = name.split_once("@v")?;
-        number.parse::<u64>().ok()?;
-        let field = match kind {
-            DefinitionKind::Component => "componentDefinition",
-            DefinitionKind::Trait => "traitDefinition",
-            _ => return None,
-        };
-        let name = format!("{definition}-v{number}");
-        let found = self
-            .namespaces(namespace)
-            .find_map(|namespace| self.revisions.get(&Key::new(namespace, &name)))?;
-        let mut frozen = found.data.get("spec")?.get(field)?.clone();
-        // What is kept in the cache is told apart by the object that keeps it.
-        frozen["metadata"]["namespace"] = found.metadata.namespace.clone().into();
-        frozen["metadata"]["resourceVersion"] =
-            format!("{name}/{}", found.metadata.resource_version.clone()?).into();
-        serde_json::from_value(frozen).ok()
+    /// The definition that `name@vX` means, as its DefinitionRevision keeps it, of the first namespace that has one; the
+    /// snapshot is told of all there are.
+    fn version_of(
+        &self,
+        kind: DefinitionKind,
+        namespace: &str,
+        asked: Asked<'_>,
+        snapshot: &mut Snapshot,
+    ) -> Option<DynamicObject> {
+        let mut chosen = None;
+        for namespace in self.namespaces(namespace) {
+            let found = self.revisions.list_prefixed(namespace, &format!("{}-v", asked.name));
+            let kept = found.iter().filter_map(|revision| {
+                let name = revision.metadata.name.as_deref()?;
+                let kept = version::kept(name, revision.data.get("spec")?)?;
+                (kept.kind == kind && kept.name == asked.name)
+                    .then_some((kept.version, (revision, kept.definition)))
+            });
+            let kept: BTreeMap<&str, _> = kept.collect();
+            kept.keys().for_each(|version| snapshot.insert_known_version(kind, asked.name, version));
+            if chosen.is_none()
+                && let Some(version) = version::choose(asked.version, kept.keys().copied())
+                && let Some((revision, definition)) = kept.get(version)
+            {
+                let mut frozen: Value = (*definition).clone();
+                // What is kept in the cache is told apart by the object that keeps it.
+                frozen["metadata"]["namespace"] = revision.metadata.namespace.clone().into();
+                let stored = revision.metadata.resource_version.as_deref().unwrap_or_default();
+                frozen["metadata"]["resourceVersion"] = format!("{}-v{version}/{stored}", asked.name).into();
+                frozen["kind"] = kind.kind().into();
+                chosen = Some(serde_json::from_value(frozen).ok()?);
+            }
+        }
+        chosen
     }
 
     /// The watch of all revisions of definitions.

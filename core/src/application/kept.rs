@@ -199,6 +199,9 @@ pub(crate) fn insert(
     }
     for (kind, asked) in parse::references(application).definitions {
         let Some((name, _)) = asked.split_once('@') else { continue };
+        if definitions.iter().any(|(known, definition)| *known == asked && definition.kind() == kind) {
+            continue;
+        }
         let of_it =
             |(known, definition): &&(String, Arc<Definition>)| known == name && definition.kind() == kind;
         if let Some((_, definition)) = definitions.iter().find(of_it) {

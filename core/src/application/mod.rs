@@ -20,6 +20,7 @@ mod revisions;
 mod turns;
 mod write;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use vela_crds::{AppRollout, Application, ApplicationConfiguration, finalizers, labels};
+use vela_engine::definition::version;
 use vela_engine::parse::Era;
 use vela_engine::status::{ConditionType, Status, status};
 use vela_engine::{
@@ -191,13 +193,19 @@ fn users_of(change: &Change, applications: &Index) -> Vec<Key> {
         // A status or a label says nothing to those who use the definition.
         return Vec::new();
     }
-    // A revision `name-vN` is asked for as `name@vN`.
     let name = object.metadata.name.clone().unwrap_or_default();
-    let name = match object.types.as_ref().is_some_and(|types| types.kind == "DefinitionRevision") {
-        true => name.rsplit_once("-v").map_or(name.clone(), |(name, number)| format!("{name}@v{number}")),
-        false => name,
+    let is_revision = object.types.as_ref().is_some_and(|types| types.kind == "DefinitionRevision");
+    // A revision `name-v1.2.0` may be what `name@v1` means, too.
+    let asked = match version::kept(&name, &object.data["spec"]) {
+        Some(kept) if is_revision => version::ways_to_ask(kept.name, kept.version),
+        _ => vec![name],
     };
-    applications.find(&name).iter().map(|application| Key::of(application)).collect()
+    let users: BTreeSet<Key> = asked
+        .iter()
+        .flat_map(|name| applications.find(name))
+        .map(|application| Key::of(&application))
+        .collect();
+    users.into_iter().collect()
 }
 
 impl Reconciler for Hands {
@@ -300,10 +308,9 @@ impl Hands {
         recorded.map_err(|error| Stopped::write(Revision, &error, error.source()))?;
         let told = |status: Status| status.with_definitions(meant.definitions.clone());
         if graph.app_file().only_records() {
-            return Ok((
-                told(Status::recorded(&graph)),
-                Applied { again: meant.waits, ..Applied::default() },
-            ));
+            // Whoever deploys names the revisions that are still needed.
+            let applied = Applied { complete: true, again: meant.waits, ..Applied::default() };
+            return Ok((told(Status::recorded(&graph)), applied));
         }
         if let Some(status) = inline::roll_out(self, application, &graph).await? {
             // Former revisions go as they do after an application was applied.

@@ -1,7 +1,11 @@
 //! The revisions of a definition → no more than the limit; the latest and those that applications name are kept.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Preconditions};
+use vela_engine::definition::version;
 use vela_engine::parse;
 use vela_engine::{Definition, Document};
 use vela_runtime::Key;
@@ -10,22 +14,21 @@ use super::Definitions;
 use crate::application::fetch::json;
 
 /// Delete the oldest revisions beyond the limit. A failure costs only space.
-pub(super) async fn limit(definitions: &Definitions, key: &Key, definition: &Definition) {
-    let mut found = definitions.of(key);
+pub(super) async fn limit(definitions: &Definitions, key: &Key, definition: &Definition, current: &str) {
+    let found = definitions.of(key);
     // The latest one stands beside the limit.
-    found.pop();
-    let excess = found.len().saturating_sub(definitions.context.options.definition_revision_limit);
+    let excess = found.len().saturating_sub(definitions.context.options.definition_revision_limit + 1);
     if excess == 0 {
         return;
     }
-    let used = used(definitions, definition);
+    let mut used = used(definitions, definition, &found);
+    used.insert(current.to_owned());
     let resource = &definitions.revisions.watch().resource;
     let api: Api<DynamicObject> =
         Api::namespaced_with(definitions.context.client.clone(), &key.namespace, resource);
     for object in found.into_iter().take(excess) {
         let name = object.metadata.name.clone().unwrap_or_default();
-        let number = object.data["spec"]["revision"].to_string();
-        if used.contains(&number) {
+        if used.contains(&name) {
             continue;
         }
         let params = DeleteParams {
@@ -42,14 +45,24 @@ pub(super) async fn limit(definitions: &Definitions, key: &Key, definition: &Def
     }
 }
 
-/// Numbers of the revisions that some application names: `name@vN`.
-fn used(definitions: &Definitions, definition: &Definition) -> Vec<String> {
-    let prefix = format!("{}@v", definition.name());
-    let mut numbers = Vec::new();
+/// Names of the revisions that some application means: `name@vX` is one of them, or the newest of a series.
+fn used(
+    definitions: &Definitions,
+    definition: &Definition,
+    revisions: &[Arc<DynamicObject>],
+) -> BTreeSet<String> {
+    let prefix = format!("{}-v", definition.name());
+    let names = revisions.iter().filter_map(|object| object.metadata.name.as_deref());
+    let known: Vec<&str> = names.filter_map(|name| name.strip_prefix(&prefix)).collect();
+    let mut used = BTreeSet::new();
     for application in definitions.applications.list() {
         let references = parse::references(&Document::from_object(json(&application)));
         let named = references.definitions.iter().filter(|(kind, _)| *kind == definition.kind());
-        numbers.extend(named.filter_map(|(_, name)| Some(name.strip_prefix(&prefix)?.to_owned())));
+        let asked = named.filter_map(|(_, type_)| version::asked(type_));
+        let meant = asked
+            .filter(|asked| asked.name == definition.name())
+            .filter_map(|asked| version::choose(asked.version, known.iter().copied()));
+        used.extend(meant.map(|version| format!("{prefix}{version}")));
     }
-    numbers
+    used
 }

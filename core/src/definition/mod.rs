@@ -1,4 +1,4 @@
-//! A changed ComponentDefinition or TraitDefinition → its revision, the schema of its parameters and its workload kind
+//! A changed definition of a component, trait, policy or workflow step → its revision, the schema of its parameters and its workload kind
 //! as objects, and a status that names them; an unchanged one writes nothing.
 
 mod limit;
@@ -10,7 +10,8 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 use vela_crds::{
-    Application, ComponentDefinition, DefinitionRevision, TraitDefinition, WorkloadDefinition, labels,
+    Application, ComponentDefinition, DefinitionRevision, PolicyDefinition, TraitDefinition,
+    WorkflowStepDefinition, WorkloadDefinition, labels,
 };
 use vela_engine::definition::record;
 use vela_engine::revision::Previous;
@@ -42,6 +43,12 @@ pub(super) struct Definitions {
     applications: Arc<Informer>,
 }
 
+/// A revision, and why it does not hold the present content if it does not.
+struct Cut {
+    revision: Arc<DynamicObject>,
+    conflict: Option<String>,
+}
+
 /// Why an object for a definition could not be written.
 #[derive(Debug, thiserror::Error)]
 enum Error {
@@ -49,6 +56,8 @@ enum Error {
     Apply(#[from] runtime_apply::Error),
     #[error("cannot record the revision {name}: {}", runtime_apply::explain(source))]
     Revision { name: String, source: kube::Error },
+    #[error("cannot make the WorkloadDefinition {name}: {}", runtime_apply::explain(source))]
+    Workload { name: String, source: kube::Error },
     #[error("the next {TRIES} revision names are all taken")]
     Taken,
     #[error(transparent)]
@@ -59,12 +68,15 @@ enum Error {
     Schemas(#[source] kube::Error),
 }
 
-/// The controllers of both kinds.
-pub(crate) fn controllers(context: &Context, workers: usize) -> [Controller; 2] {
-    let component = ApiResource::erase::<ComponentDefinition>(&());
-    let trait_ = ApiResource::erase::<TraitDefinition>(&());
-    [(DefinitionKind::Component, component), (DefinitionKind::Trait, trait_)]
-        .map(|(kind, resource)| controller(context, workers, kind, resource))
+/// The controllers of all kinds that have revisions.
+pub(crate) fn controllers(context: &Context, workers: usize) -> [Controller; 4] {
+    [
+        (DefinitionKind::Component, ApiResource::erase::<ComponentDefinition>(&())),
+        (DefinitionKind::Trait, ApiResource::erase::<TraitDefinition>(&())),
+        (DefinitionKind::Policy, ApiResource::erase::<PolicyDefinition>(&())),
+        (DefinitionKind::WorkflowStep, ApiResource::erase::<WorkflowStepDefinition>(&())),
+    ]
+    .map(|(kind, resource)| controller(context, workers, kind, resource))
 }
 
 fn controller(context: &Context, workers: usize, kind: DefinitionKind, resource: ApiResource) -> Controller {
@@ -124,7 +136,7 @@ impl Definitions {
         definition: &Definition,
         status: &mut Value,
     ) -> Result<Option<String>, Error> {
-        let revision = self.revision(key, definition, status).await?;
+        let Cut { revision, conflict } = self.revision(key, definition, status).await?;
         let data = &revision.data["spec"];
         let judged = status["latestRevision"]["revisionHash"] == data["revisionHash"] && is_synced(status);
         status["latestRevision"] = json!({
@@ -150,17 +162,41 @@ impl Definitions {
             && self.kind == DefinitionKind::Component
             && let Some(known) = self.installed(api_version, kind).await?
         {
-            let resource = &known.resource;
-            let name = match resource.group.as_str() {
-                "" => resource.plural.clone(),
-                group => format!("{}.{group}", resource.plural),
-            };
-            let object = record::workload_object(definition, &name, &resource.version);
+            let name = known.resource_name();
+            let object = record::workload_object(definition, &name, &known.resource.version);
             self.apply(&self.workloads, object).await?;
+            self.shared_workload(key, &name, &known.resource.version).await?;
         }
-        limit::limit(self, key, definition).await;
+        limit::limit(self, key, definition, revision.metadata.name.as_deref().unwrap_or_default()).await;
+        if conflict.is_some() {
+            return Ok(conflict);
+        }
         // Compiling every definition at every start would cost more than all the rest of it.
         if judged { Ok(None) } else { self.faults(definition).await }
+    }
+
+    /// The WorkloadDefinition of the resource itself, which `spec.workload.type` names. All types of that workload share
+    /// it, so it is made where nobody has made one and belongs to none of them.
+    async fn shared_workload(&self, key: &Key, resource: &str, version: &str) -> Result<(), Error> {
+        if self.workloads.get(&Key::new(key.namespace.clone(), resource)).is_some() {
+            return Ok(());
+        }
+        let object =
+            serde_json::from_value(record::shared_workload_object(&key.namespace, resource, version))?;
+        let api: Api<DynamicObject> = Api::namespaced_with(
+            self.context.client.clone(),
+            &key.namespace,
+            &self.workloads.watch().resource,
+        );
+        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        match api.create(&params, &object).await {
+            Ok(created) => {
+                self.workloads.observe(created);
+                Ok(())
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+            Err(source) => Err(Error::Workload { name: resource.to_owned(), source }),
+        }
     }
 
     /// What admission would refuse, in its words.
@@ -184,13 +220,9 @@ impl Definitions {
         }
     }
 
-    /// The revision that holds the present content; made where it is not there yet.
-    async fn revision(
-        &self,
-        key: &Key,
-        definition: &Definition,
-        status: &Value,
-    ) -> Result<Arc<DynamicObject>, Error> {
+    /// The revision that holds the present content; made where it is not there yet. The name of a version is given once:
+    /// where another content has it, that one stays what the version means.
+    async fn revision(&self, key: &Key, definition: &Definition, status: &Value) -> Result<Cut, Error> {
         let mut latest = self.latest(key, status);
         let resource = &self.revisions.watch().resource;
         let api: Api<DynamicObject> =
@@ -199,24 +231,31 @@ impl Definitions {
         for _ in 0..TRIES {
             let next = record::revision(definition, latest.as_ref());
             let failed = |source| Error::Revision { name: next.name.clone(), source };
+            let keeps = |stored: &DynamicObject| {
+                record::keeps(&next.name, &stored.data["spec"], definition, &next.hash)
+            };
             if let Some(known) = self.revisions.get(&Key::new(key.namespace.clone(), next.name.clone()))
-                && known.data["spec"]["revisionHash"] == next.hash.as_str()
+                && keeps(&known)
             {
-                return Ok(known);
+                return Ok(Cut { revision: known, conflict: None });
             }
             let object = serde_json::from_value(record::revision_object(definition, &next))?;
             match api.create(&params, &object).await {
                 Ok(created) => {
                     self.revisions.observe(created.clone());
-                    return Ok(Arc::new(created));
+                    return Ok(Cut { revision: Arc::new(created), conflict: None });
                 }
                 Err(kube::Error::Api(status)) if status.code == 409 => {}
                 Err(source) => return Err(failed(source)),
             }
             // A lap that was cut off may have made it; a name that something else took is passed over.
             let stored = api.get(&next.name).await.map_err(failed)?;
-            if stored.data["spec"]["revisionHash"] == next.hash.as_str() {
-                return Ok(Arc::new(stored));
+            if keeps(&stored) {
+                return Ok(Cut { revision: Arc::new(stored), conflict: None });
+            }
+            if let Some(version) = record::named_version(definition) {
+                let conflict = record::conflict(version, &next.name);
+                return Ok(Cut { revision: Arc::new(stored), conflict: Some(conflict) });
             }
             latest = Some(Previous { number: next.number, hash: String::new() });
         }

@@ -209,6 +209,7 @@ fn every_right_of_the_controllers_is_used() {
         core_kinds::a_scope_follows_its_workloads_without_a_clock,
         super::configuration::a_scope_is_joined_and_left_exactly,
         definitions::a_definition_gets_a_revision_a_schema_and_a_workload_kind,
+        definitions::definitions_of_steps_and_policies_get_revisions,
         lifecycle::a_deleted_application_leaves_nothing,
         old_applications::a_dropped_component_is_let_go_before_it_is_deleted,
         old_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
@@ -286,6 +287,36 @@ async fn old_revisions_of_everything_go() {
     for (version, kind, name) in REVISIONS {
         world.gone(version, kind, &format!("{name}-v1")).await;
     }
+}
+
+/// An application that only records its revisions leaves what rollouts name, and what it is now.
+#[tokio::test(flavor = "multi_thread")]
+async fn old_revisions_go_but_those_that_rollouts_name() {
+    let mut world = World::without_controllers().await;
+    let options = Options { application_revision_limit: 2, ..Options::default() };
+    world.start_as(Process { options, ..Process::default() });
+    let mut shop = application("shop", &[web("front", "nginx:1")]);
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
+    world.create(shop).await;
+    rollouts::recorded(&world, "shop-v1").await;
+    for round in 2..=8 {
+        if round == 4 {
+            let mut held = rollouts::rollout("shop-v3", Some("shop-v2"), rollouts::batches(&[1]));
+            held["spec"]["rolloutPlan"]["paused"] = json!(true);
+            world.create(held).await;
+        }
+        rollouts::change(&world, &format!("nginx:{round}")).await;
+        rollouts::recorded(&world, &format!("shop-v{round}")).await;
+    }
+    for name in ["shop-v1", "shop-v4", "shop-v5"] {
+        world.gone("core.oam.dev/v1beta1", "ApplicationRevision", name).await;
+    }
+    world.settled().await;
+    let left = world.list("core.oam.dev/v1beta1", "ApplicationRevision").await;
+    let mut left: Vec<_> =
+        left.iter().map(|one| one["metadata"]["name"].as_str().unwrap_or_default()).collect();
+    left.sort_unstable();
+    assert_eq!(left, ["shop-v2", "shop-v3", "shop-v6", "shop-v7", "shop-v8"]);
 }
 
 const REVISIONS: [(&str, &str, &str); 3] = [

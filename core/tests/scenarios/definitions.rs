@@ -53,6 +53,10 @@ pub(super) async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() 
     }
     let workload = world.get(OAM, "WorkloadDefinition", "note").await.unwrap();
     assert_eq!(workload["spec"]["definitionRef"]["name"], "configmaps");
+    // What `spec.workload.type` names, for all types of that workload.
+    let shared = world.get(OAM, "WorkloadDefinition", "configmaps").await.unwrap();
+    assert_eq!(shared["spec"]["definitionRef"], json!({"name": "configmaps", "version": "v1"}));
+    assert!(shared["metadata"]["ownerReferences"].is_null(), "{shared:#}");
     let revision = world.get(OAM, "DefinitionRevision", "note-v1").await.unwrap();
     assert_eq!(revision["metadata"]["labels"]["componentdefinition.oam.dev/name"], "note");
     assert_eq!(revision["spec"]["componentDefinition"]["spec"], definition["spec"]);
@@ -139,9 +143,126 @@ async fn an_application_may_name_a_version_and_a_new_one_wakes_only_who_follows(
     until_or(
         "a version that is not there is told",
         || world.application("lost"),
-        |found| found["status"].to_string().contains("note@v7"),
+        |found| found["status"].to_string().contains("known versions: note@v2, note@v1"),
     )
     .await;
+}
+
+/// `spec.version` names the revision; `@v1` is the newest of its series and `@v1.0.0` for ever what it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_names_a_semantic_version_or_a_series() {
+    let world = World::new().await;
+    let with_version = |version: &str, text: &str| {
+        let mut definition = note(text);
+        definition["spec"]["version"] = json!(version);
+        definition
+    };
+    let text = async |world: &World, name: &str| {
+        world.get("v1", "ConfigMap", name).await.map(|made| made["data"]["text"].clone())
+    };
+    world.create(with_version("1.0.0", " one")).await;
+    latest(&world, "note-v1.0.0").await;
+    let components = [says("exact", "note@v1.0.0"), says("series", "note@v1"), says("newest", "note")];
+    let mut shop = application("shop", &components);
+    shop["metadata"]["annotations"] = json!({"app.oam.dev/autoUpdate": "true"});
+    world.create(shop).await;
+    world.create(application("early", &[says("later", "note@v1.1")])).await;
+    world.phase("shop", "running").await;
+    until_or(
+        "the application that is too early is told",
+        || world.application("early"),
+        |found| found["status"].to_string().contains("has no version"),
+    )
+    .await;
+    for (version, what) in [("1.1.0", " two"), ("2.0.0", " three")] {
+        let spec = with_version(version, what)["spec"].clone();
+        world.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
+        let definition = latest(&world, &format!("note-v{version}")).await;
+        assert_eq!(definition["status"]["conditions"][0]["status"], "True", "{definition:#}");
+    }
+    for (name, wanted) in
+        [("newest", "hello three"), ("series", "hello two"), ("later", "hello two"), ("exact", "hello one")]
+    {
+        until_or(name, || text(&world, name), |found| *found == Some(json!(wanted))).await;
+    }
+    // A version that was given out keeps its meaning, and the definition says so.
+    let spec = with_version("2.0.0", " four")["spec"].clone();
+    world.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
+    until_or(
+        "the version that means two things is told",
+        || world.get(OAM, "ComponentDefinition", "note"),
+        |found| found.as_ref().unwrap()["status"].to_string().contains("is kept with another content"),
+    )
+    .await;
+    let kept = world.get(OAM, "DefinitionRevision", "note-v2.0.0").await.unwrap();
+    assert!(kept.to_string().contains(" three"), "{kept:#}");
+    let spec = with_version("2.0.1", " four")["spec"].clone();
+    world.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
+    let mended = latest(&world, "note-v2.0.1").await;
+    assert_eq!(mended["status"]["latestRevision"]["revision"], 4, "{mended:#}");
+}
+
+/// A trait whose kind asks for its workload is told which one, as KubeVela tells it: without, its schema refuses it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trait_of_an_application_is_told_its_workload_ref() {
+    let world = World::new().await;
+    let template = |made: &str, parameter: &str| json!({"cue": {"template": format!("{made}\nparameter: {{{parameter}}}\n")}});
+    let server = "output: {apiVersion: \"apps/v1\", kind: \"Deployment\", spec: {replicas: 1, selector: matchLabels: app: context.name, template: {\
+         metadata: labels: app: context.name, spec: containers: [{name: \"c\", image: \"nginx:1\"}]}}}";
+    let size = "outputs: scaler: {apiVersion: \"core.oam.dev/v1alpha2\", kind: \"ManualScalerTrait\", spec: replicaCount: parameter.count}";
+    world
+        .create(json!({
+            "apiVersion": OAM, "kind": "ComponentDefinition", "metadata": {"name": "server"},
+            "spec": {"workload": {"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}}, "schematic": template(server, "")},
+        }))
+        .await;
+    world
+        .create(json!({
+            "apiVersion": OAM, "kind": "TraitDefinition", "metadata": {"name": "size"},
+            "spec": {"workloadRefPath": "spec.workloadRef", "schematic": template(size, "count: int")},
+        }))
+        .await;
+    let front =
+        json!({"name": "front", "type": "server", "traits": [{"type": "size", "properties": {"count": 3}}]});
+    world.create(application("shop", &[front])).await;
+    world.phase("shop", "running").await;
+    let shop = world.application("shop").await;
+    let applied = shop["status"]["appliedResources"].as_array().unwrap();
+    let scaler = applied.iter().find(|one| one["kind"] == "ManualScalerTrait").unwrap();
+    let name = scaler["name"].as_str().unwrap();
+    let made = world.get("core.oam.dev/v1alpha2", "ManualScalerTrait", name).await.unwrap();
+    let reference = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "front"});
+    assert_eq!(made["spec"]["workloadRef"], reference);
+}
+
+/// A definition of a step or a policy has revisions, too.
+#[tokio::test(flavor = "multi_thread")]
+pub(super) async fn definitions_of_steps_and_policies_get_revisions() {
+    let world = World::new().await;
+    let template = "import \"vela/op\"\nsay: op.#Log & {data: parameter.text}\nparameter: text: string\n";
+    for (kind, label, field) in [
+        ("WorkflowStepDefinition", "workflowstepdefinition.oam.dev/name", "workflowStepDefinition"),
+        ("PolicyDefinition", "policydefinition.oam.dev/name", "policyDefinition"),
+    ] {
+        let name = field.to_lowercase();
+        world
+            .create(json!({
+                "apiVersion": OAM, "kind": kind, "metadata": {"name": name},
+                "spec": {"schematic": {"cue": {"template": template}}, "version": "0.1.0"},
+            }))
+            .await;
+        let recorded = until_or(
+            kind,
+            || world.get(OAM, kind, &name),
+            |found| found.as_ref().unwrap()["status"]["conditions"][0]["status"] == "True",
+        )
+        .await
+        .unwrap();
+        assert_eq!(recorded["status"]["latestRevision"]["name"], format!("{name}-v0.1.0"));
+        let revision = world.get(OAM, "DefinitionRevision", &format!("{name}-v0.1.0")).await.unwrap();
+        assert_eq!(revision["metadata"]["labels"][label], name.as_str());
+        assert_eq!(revision["spec"][field]["spec"], recorded["spec"]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,11 @@
 //! A definition → the objects that keep and describe it: its revision, the schema of its parameters, its workload kind.
 
 use serde_json::{Map, Value as Json, json};
-use vela_crds::labels;
+use vela_crds::{annotations, labels};
 use vela_cue::ast::File;
 use vela_cue::{Source, Sources, export::openapi, parser};
 
-use super::{Definition, DefinitionKind, KubeParameter, Language};
+use super::{Definition, DefinitionKind, KubeParameter, Language, version};
 use crate::revision::Previous;
 
 /// Key of the schema in its ConfigMap.
@@ -14,7 +14,7 @@ pub const SCHEMA_KEY: &str = "openapi-v3-json-schema";
 /// Number and hash of the revision that holds the present content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinitionRevision {
-    /// `<definition>-vN`.
+    /// `<definition>-vN`, or with the version that the definition names.
     pub name: String,
     /// N.
     pub number: u64,
@@ -22,15 +22,50 @@ pub struct DefinitionRevision {
     pub hash: String,
 }
 
-/// Names the content: the latest revision if that holds it, the next number otherwise.
+/// The version that the definition names itself: a semantic one in its spec, or any in the annotation.
+pub fn named_version(definition: &Definition) -> Option<&str> {
+    let version = definition.text(&["version"]);
+    let annotation = || {
+        let all = definition.object().pointer("/metadata/annotations")?;
+        all.get(annotations::DEFINITION_REVISION_NAME)?.as_str()
+    };
+    match version {
+        "" => annotation().filter(|name| version::asked(&format!("x@v{name}")).is_some()),
+        version => version::is_complete(version).then_some(version),
+    }
+}
+
+/// Names the content: the latest revision if that holds it, the next number otherwise. A definition that names its
+/// version gives the revision that name.
 pub fn revision(definition: &Definition, latest: Option<&Previous>) -> DefinitionRevision {
-    let hash = definition.hash().chars().take(16).collect::<String>();
+    let hash = short(definition);
     let number = match latest {
         Some(latest) if latest.hash == hash => latest.number,
         Some(latest) => latest.number.saturating_add(1),
         None => 1,
     };
-    DefinitionRevision { name: format!("{}-v{number}", definition.name()), number, hash }
+    let version = named_version(definition).map_or_else(|| number.to_string(), str::to_owned);
+    DefinitionRevision { name: format!("{}-v{version}", definition.name()), number, hash }
+}
+
+/// Does a stored revision keep just this content? Its hash may be another one where somebody else's controller cut it.
+pub fn keeps(revision: &str, spec: &Json, definition: &Definition, hash: &str) -> bool {
+    let Some(kept) = version::kept(revision, spec) else { return false };
+    let computed = || Definition::from_object(kept.definition.clone()).is_ok_and(|kept| short(&kept) == hash);
+    let same = || spec.get("revisionHash").and_then(Json::as_str) == Some(hash) || computed();
+    kept.kind == definition.kind() && kept.name == definition.name() && same()
+}
+
+/// What is said where a version that was given out is to mean another content.
+pub fn conflict(version: &str, revision: &str) -> String {
+    format!(
+        "version {version} is kept with another content by DefinitionRevision {revision}, which never changes: \
+         give the changed definition a new version"
+    )
+}
+
+fn short(definition: &Definition) -> String {
+    definition.hash().chars().take(16).collect()
 }
 
 /// Label that says of which definition a revision is, by kind; nothing for kinds without revisions.
@@ -38,7 +73,9 @@ pub fn name_label(kind: DefinitionKind) -> Option<&'static str> {
     match kind {
         DefinitionKind::Component => Some(labels::COMPONENT_DEFINITION_NAME),
         DefinitionKind::Trait => Some(labels::TRAIT_DEFINITION_NAME),
-        _ => None,
+        DefinitionKind::Policy => Some(labels::POLICY_DEFINITION_NAME),
+        DefinitionKind::WorkflowStep => Some(labels::WORKFLOW_STEP_DEFINITION_NAME),
+        DefinitionKind::Workload | DefinitionKind::Scope => None,
     }
 }
 
@@ -56,6 +93,8 @@ pub fn revision_object(definition: &Definition, revision: &DefinitionRevision) -
     });
     let (type_, field) = match definition.kind() {
         DefinitionKind::Trait => ("Trait", "traitDefinition"),
+        DefinitionKind::Policy => ("Policy", "policyDefinition"),
+        DefinitionKind::WorkflowStep => ("WorkflowStep", "workflowStepDefinition"),
         _ => ("Component", "componentDefinition"),
     };
     let mut all = metadata
@@ -117,6 +156,16 @@ pub fn workload_object(definition: &Definition, resource: &str, version: &str) -
             "ownerReferences": [owner(definition.object())],
         },
         "spec": spec,
+    })
+}
+
+/// The WorkloadDefinition of a resource, for all component types of it.
+pub fn shared_workload_object(namespace: &str, resource: &str, version: &str) -> Json {
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1",
+        "kind": "WorkloadDefinition",
+        "metadata": {"name": resource, "namespace": namespace},
+        "spec": {"definitionRef": {"name": resource, "version": version}},
     })
 }
 

@@ -38,7 +38,7 @@ pub fn references(application: &Document) -> References {
     let mut need = |kind: DefinitionKind, name: Option<&str>| {
         if let Some(name) = name {
             references.definitions.insert((kind, name.to_owned()));
-            if let Some((latest, _)) = name.split_once("@v") {
+            if let Some((latest, _)) = name.split_once('@') {
                 references.definitions.insert((kind, latest.to_owned()));
             }
         }

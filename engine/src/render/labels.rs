@@ -47,7 +47,7 @@ pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
     let name = match &rendered.role {
         Role::Workload | Role::Auxiliary { .. } => owner.component.name.clone(),
         Role::Trait { type_, resource, .. } => {
-            let middle = type_.split('.').next().unwrap_or(type_).to_lowercase();
+            let middle = type_.split('.').next().unwrap_or(type_).replacen("@v", "-v", 1).to_lowercase();
             format!(
                 "{}-{middle}-{}",
                 owner.component.name,

@@ -59,6 +59,46 @@ fn a_revision_keeps_every_version_of_a_definition() {
     assert_eq!(kept.as_object().unwrap().keys().collect::<Vec<_>>(), ["note"]);
 }
 
+/// Other content in place of what was asked for would be a deployment nobody meant.
+#[test]
+fn a_version_means_its_revision_or_nothing() {
+    let mut snapshot = snapshot(&[note("new")]);
+    for version in ["1", "1.2.0", "1.10.0", "2.0.0"] {
+        let kept = vela_engine::Definition::from_object(note(version).value().clone()).unwrap();
+        snapshot.insert_revision(version, kept.into());
+    }
+    let says = |type_: &str| {
+        let application = app(&format!("{{name: a, type: {type_}}}"));
+        dry_run::render(&application, &snapshot, &Templates::new()).map(|rendered| dry_run::text(&rendered))
+    };
+    for (type_, text) in [
+        ("note", "new"),
+        ("note@v1", "1"),
+        ("note@v1.2", "1.2.0"),
+        ("note@v1.10.0", "1.10.0"),
+        ("note@v2", "2.0.0"),
+    ] {
+        let said = says(type_).unwrap().replace('"', "");
+        assert!(said.contains(&format!("text: {text}\n")), "{type_}: {said}");
+    }
+    for (type_, words) in [
+        ("note@v9.9", "component type \"note\" has no version \"v9.9\""),
+        (
+            "note@v1.3",
+            "did you mean \"note@v1.10.0\"? known versions: note@v2.0.0, note@v1.10.0, note@v1.2.0, note@v1",
+        ),
+        ("note@1.2", "a version is written with a v before its numbers, such as \"note@v1.2.0\""),
+        ("nota@v1", "did you mean \"note\"?"),
+    ] {
+        let told = says(type_).unwrap_err();
+        assert!(told.to_string().contains(words), "{type_}: {told}");
+        assert_eq!(told.iter().next().unwrap().path, "spec.components[0].type");
+    }
+    let missing = app("{name: a, type: note, traits: [{type: scaler@v2}]}");
+    let told = dry_run::render(&missing, &snapshot, &Templates::new()).unwrap_err();
+    assert_eq!(told.iter().next().unwrap().path, "spec.components[0].traits[0].type");
+}
+
 #[test]
 fn a_preview_shows_a_component_without_the_values_it_waits_for() {
     let needs = definition(

@@ -58,7 +58,8 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         namespaces.push(&namespace);
         namespaces.sort_unstable();
         namespaces.dedup();
-        let snapshot = offline::cluster_snapshot(&session.cluster, &definitions, &namespaces).await;
+        let snapshot =
+            offline::cluster_snapshot(&session.cluster, &definitions, &namespaces, &applications).await;
         let rendered = snapshot.and_then(|snapshot| {
             render(&applications, judged, &namespace, &snapshot.within(bounds), args.strict)
         });

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<(
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
         let namespace = session.cluster.namespace().to_owned();
-        let snapshot = offline::cluster_snapshot(&session.cluster, &documents, &[&namespace]).await;
+        let snapshot = offline::cluster_snapshot(&session.cluster, &documents, &[&namespace], &[]).await;
         session.close().await?;
         show(&snapshot?, args, screen)
     })

@@ -34,6 +34,48 @@ fn dry_run_prints_the_objects() {
     assert!(!person.path("vela").exists(), "no sandbox is made");
 }
 
+/// Without a cluster, the files say which versions there are, and a definition that is new is the first of itself.
+#[test]
+fn dry_run_takes_versions_from_files_and_refuses_others() {
+    let person = Person::new();
+    let page = |version: &str| {
+        let named = format!("spec:\n  version: {version}\n");
+        PAGE.replace("nginx", "n")
+            .replacen("spec:\n", &named, 1)
+            .replace("[{port: 80}]", &format!("[{{port: 80, name: v{}}}]", version.replace('.', "-")))
+    };
+    let indented: String = PAGE.lines().map(|line| format!("    {line}\n")).collect();
+    let kept = format!(
+        "apiVersion: core.oam.dev/v1beta1\nkind: DefinitionRevision\nmetadata: {{name: page-v7}}\nspec:\n  revision: 7\n  revisionHash: x\n  \
+         definitionType: Component\n  componentDefinition:\n{indented}"
+    );
+    let all = format!("{}---\n{}---\n{kept}", page("1.0.0"), page("1.2.0"));
+    let all = person.write("page.yaml", all);
+    let dry_run = |type_: &str| {
+        let app = person.write("app.yaml", site(false).replace("type: page", &format!("type: {type_}")));
+        person.types(&["dry-run", "--offline", "-f", &app, "-d", &all])
+    };
+    for (type_, words) in [
+        ("page", "name: v1-2-0"),
+        ("page@v1.0.0", "name: v1-0-0"),
+        ("page@v1", "name: v1-2-0"),
+        ("page@v7", "workload.oam.dev/type: page-v7"),
+    ] {
+        let said = dry_run(type_).ok();
+        assert!(said.out.contains(words), "{type_}: {}", said.out);
+    }
+    dry_run("page@v9.9").fails(
+        1,
+        &[
+            "app.yaml:8:13",
+            "component type \"page\" has no version \"v9.9\"",
+            "known versions: page@v7, page@v1.2.0, page@v1.0.0",
+        ],
+    );
+    let built_in = dry_run("webservice@v3");
+    built_in.fails(1, &["component type \"webservice\" has no version \"v3\"", "webservice@v1"]);
+}
+
 #[test]
 fn install_registers_webhooks_last() {
     let person = Person::new();

@@ -216,7 +216,13 @@ async fn beginning(
 
 /// The workloads of the components that roll, as the target renders them.
 async fn workloads(world: &World, document: &Document, rollout: &Rollout) -> Result<Vec<Workload>> {
-    let snapshot = offline::cluster_snapshot(world.cluster(), &[], &[document.namespace()]).await?;
+    let snapshot = offline::cluster_snapshot(
+        world.cluster(),
+        &[],
+        &[document.namespace()],
+        std::slice::from_ref(document),
+    )
+    .await?;
     let rendered = offline::render(std::slice::from_ref(document), &[], &snapshot, false)?;
     let mut found = Vec::new();
     for rendered in &rendered {

@@ -1,0 +1,57 @@
+//! A type as written → its definition, or what is wrong with the type.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{Parser, not_built_in};
+use crate::definition::{Definition, DefinitionKind, version};
+use crate::diagnostic::Code;
+use crate::nearest;
+
+impl Parser<'_> {
+    pub(super) fn component_definition(&mut self, path: &str, type_: &str) -> Option<Arc<Definition>> {
+        let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
+        let found = kinds.iter().find_map(|kind| self.snapshot.definition(*kind, type_));
+        if found.is_none() {
+            // A type may have a definition of either kind, or of both.
+            self.unknown_type(&format!("{path}.type"), type_, &kinds, "component type", "component types");
+        }
+        found.cloned()
+    }
+
+    /// There is no such type, or not in that version.
+    pub(super) fn unknown_type(
+        &mut self,
+        path: &str,
+        type_: &str,
+        kinds: &[DefinitionKind],
+        noun: &str,
+        nouns: &str,
+    ) {
+        let known: BTreeSet<&str> = kinds.iter().flat_map(|kind| self.snapshot.names(*kind)).collect();
+        let asked = version::asked(type_);
+        let name = asked.map_or(type_, |asked| asked.name);
+        let versions: BTreeSet<&str> =
+            kinds.iter().flat_map(|kind| self.snapshot.versions(*kind, name)).collect();
+        let (message, hint) = match asked {
+            Some(asked) if known.contains(name) || !versions.is_empty() => (
+                format!("{noun} {name:?} has no version \"v{}\"", asked.version),
+                Some(version::advice(asked, versions)),
+            ),
+            _ => match type_.split_once('@') {
+                Some((name, rest)) if asked.is_none() && known.contains(name) => (
+                    format!("{noun} {name:?} has no version {rest:?}"),
+                    Some(format!(
+                        "a version is written with a v before its numbers, such as \"{name}@v1.2.0\""
+                    )),
+                ),
+                _ => {
+                    let hint = not_built_in::advice(name)
+                        .or_else(|| nearest::advice(name, nouns, known.iter().copied()));
+                    (format!("unknown {noun} {type_:?}"), hint)
+                }
+            },
+        };
+        self.error(Code::UnknownDefinition, path, message, hint);
+    }
+}
