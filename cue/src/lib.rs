@@ -87,8 +87,9 @@
 //!
 //! # Limits
 //!
-//! A hostile template ends with [`Code::Budget`]: steps, depth and output of each evaluation are limited by its
-//! [`Budget`], nesting and size of every text that is read by constants beside its reader.
+//! A hostile template ends with [`Code::Budget`]: steps, depth, memory and output of each evaluation are limited by its
+//! [`Budget`], nesting and size of every text that is read by constants beside its reader. A [`Guard`] may end an
+//! evaluation for reasons of its own, such as time, and lends it its memory where many share some.
 
 pub mod ast;
 mod calls;
@@ -118,7 +119,7 @@ pub use calls::{Answer, Call, MAX_ANSWERS, MAX_CALLS, Progress, Run};
 pub use data_file::Format;
 pub use diagnostic::{Class, Code, Diagnostic, Diagnostics, Label};
 pub use era::{Era, UnknownEra};
-pub use evaluate::{Budget, Origin, OriginKind, Shown};
+pub use evaluate::{Budget, Guard, Origin, OriginKind, Shown};
 pub use input::{Input, Place, Positions, Segment, Undeclared};
 pub use provider::{ImportedPackage, Provider};
 pub use source::{FileId, Source, Sources, Span};

@@ -5,9 +5,9 @@ use std::{cell::RefCell, rc::Rc, sync::Arc};
 use crate::{
     ast, compile,
     diagnostic::Diagnostics,
-    evaluate::{Budget, Evaluation, Step},
+    evaluate::{Budget, Evaluation, Guard, Step},
     input::Input,
-    ir::Program,
+    ir::{ExprId, Program},
     packages::Data,
     provider::Provider,
     source::{Source, Sources, Span},
@@ -19,6 +19,7 @@ use crate::{
 pub struct Template {
     program: Arc<Program>,
     budget: Budget,
+    guard: Option<Arc<dyn Guard>>,
 }
 
 impl Template {
@@ -30,18 +31,24 @@ impl Template {
     /// Compiles the files of one package with other packages they may import.
     pub fn compile_with(sources: &[Source], providers: &[&dyn Provider]) -> Result<Self, Diagnostics> {
         let program = compile::compile(sources, providers)?;
-        Ok(Self { program: Arc::new(program), budget: Budget::default() })
+        Ok(Self { program: Arc::new(program), budget: Budget::default(), guard: None })
     }
 
     /// Compiles syntax trees, for instance edited results of [`Value::syntax`]; `sources` are what their spans point into.
     pub fn compile_files(files: &[ast::File], sources: Sources) -> Result<Self, Diagnostics> {
         let program = compile::compile_files(files, &[], sources)?;
-        Ok(Self { program: Arc::new(program), budget: Budget::default() })
+        Ok(Self { program: Arc::new(program), budget: Budget::default(), guard: None })
     }
 
     /// The same template with another budget for each instance.
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
+        self
+    }
+
+    /// The same template whose instances ask this guard for their memory, and whether they may go on.
+    pub fn with_guard(mut self, guard: Arc<dyn Guard>) -> Self {
+        self.guard = Some(guard);
         self
     }
 
@@ -57,11 +64,16 @@ impl Template {
 
     /// Makes an instance with inputs as further conjuncts. Nothing is evaluated yet.
     pub fn instantiate(&self, inputs: &[Input<'_>]) -> Instance {
-        let mut evaluation = Evaluation::new(self.program.clone(), self.budget);
+        let mut evaluation = Evaluation::new(self.program.clone(), self.budget, self.guard.clone());
         for input in inputs {
             let path: Vec<String> =
                 input.path.split('.').filter(|n| !n.is_empty()).map(str::to_owned).collect();
             let positions = input.positions.clone();
+            // Judged before anything is built of it; the first step tells.
+            evaluation.take(data_size(input.value));
+            if evaluation.step(ExprId::NONE).is_err() {
+                break;
+            }
             if let Some(expr) = evaluation.input(json_data(input.value), &path, input.patch, positions) {
                 let conjunct = evaluation.plain(expr);
                 let root = evaluation.root;
@@ -107,6 +119,20 @@ impl Instance {
     pub(crate) fn list_operators(&self) -> Vec<Span> {
         let evaluation = self.evaluation.borrow();
         evaluation.list_operators.iter().map(|place| evaluation.span(*place)).collect()
+    }
+}
+
+/// Bytes that JSON takes as plain data.
+fn data_size(value: &serde_json::Value) -> usize {
+    use serde_json::Value as Json;
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+        Json::String(text) => text.len(),
+        Json::Array(items) => items.iter().map(|item| size_of::<Data>() + data_size(item)).sum(),
+        Json::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| size_of::<(String, Data)>() + name.len() + data_size(value))
+            .sum(),
     }
 }
 

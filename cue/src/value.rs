@@ -7,7 +7,7 @@ use crate::{
     calls::Call,
     compile::expr::markers,
     diagnostic::{Code, Diagnostics},
-    evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mark, Mode, Origin, OriginKind, VertexId},
+    evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mark, Mode, Origin, OriginKind, Size, VertexId},
     input::{Input, Positions, Undeclared},
     ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds},
@@ -230,7 +230,7 @@ impl Value {
 
     /// The fields of a struct in order.
     pub fn fields(&self, options: FieldOptions) -> Vec<Field> {
-        let Some(own) = self.own() else { return Vec::new() };
+        let Some(own) = self.own().filter(|own| self.hand_out(*own)) else { return Vec::new() };
         let evaluation = self.evaluation.borrow();
         let mut out = Vec::new();
         for arc in &evaluation.shown(own) {
@@ -273,7 +273,7 @@ impl Value {
 
     /// The elements of a list.
     pub fn elements(&self) -> Vec<Self> {
-        let Some(own) = self.own() else { return Vec::new() };
+        let Some(own) = self.own().filter(|own| self.hand_out(*own)) else { return Vec::new() };
         let elements = self.evaluation.borrow().elements_of(own);
         elements.into_iter().map(|e| self.below(Some(e))).collect()
     }
@@ -287,6 +287,20 @@ impl Value {
         let made = evaluation.inline_all(&types, own);
         drop(evaluation);
         Some(self.below(Some(made)))
+    }
+
+    /// Counts the parts of a value that are handed out: shared ones are handed out as often as somebody asks for them.
+    fn hand_out(&self, own: VertexId) -> bool {
+        let mut evaluation = self.evaluation.borrow_mut();
+        evaluation.hand_out(own)
+    }
+
+    /// Whether its evaluation is still within its budget; a value of one that is not may lack fields and elements.
+    pub fn within_budget(&self) -> Result<(), Diagnostics> {
+        let evaluation = self.evaluation.borrow();
+        let Some(fault) = evaluation.stopped() else { return Ok(()) };
+        let path = if fault.0.vertex.is_none() { String::new() } else { evaluation.path(fault.0.vertex) };
+        Err(Diagnostics::new(vec![evaluation.diagnostic(fault, path)], evaluation.sources()))
     }
 
     /// The text of a string.
@@ -331,7 +345,7 @@ impl Value {
         self.validate(true)?;
         let Some(vertex) = self.vertex else { return Err(self.missing()) };
         let mut evaluation = self.evaluation.borrow_mut();
-        let mut size = 0;
+        let mut size = Size::default();
         let data = evaluation.data(vertex, ExprId::NONE, &mut size);
         drop(evaluation);
         data.map_err(|fault| self.failed(&fault, vertex))
@@ -354,6 +368,9 @@ impl Value {
     }
 
     fn missing(&self) -> Diagnostics {
+        if let Err(stopped) = self.within_budget() {
+            return stopped;
+        }
         let diagnostic =
             crate::Diagnostic::new(Code::Incomplete, "there is no value at this path", Span::NONE);
         Diagnostics::new(vec![diagnostic], self.evaluation.borrow().sources())

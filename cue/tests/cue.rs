@@ -5,6 +5,8 @@
 
 #[path = "cue/archive.rs"]
 mod archive;
+#[path = "cue/bombs.rs"]
+mod bombs;
 #[path = "cue/calls.rs"]
 mod calls;
 #[path = "cue/data_files.rs"]

@@ -50,6 +50,7 @@ impl Evaluation {
         self.program = Arc::new(program);
         // The labels of the evaluation are those of the new program now, under the same numbers.
         self.labels = Interner::default();
+        self.take_chunk(&chunk);
         self.chunks.push(Rc::new(Shared(Arc::new(chunk))));
         Ok(exprs)
     }
@@ -87,6 +88,7 @@ impl Evaluation {
             chunk.exprs.push(expr);
             chunk.spans.push(span);
         }
+        self.take_chunk(&chunk);
         self.chunks.push(Rc::new(Shared(Arc::new(chunk))));
         inner
     }

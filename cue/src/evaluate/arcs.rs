@@ -86,6 +86,17 @@ impl Arcs {
         }
     }
 
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        const BLOCK: usize = 16;
+        let places = self
+            .places
+            .as_ref()
+            .map_or(0, |places| BLOCK + places.capacity() * (size_of::<(Label, u32)>() + size_of::<u64>()));
+        let list = self.list.capacity() * size_of::<Arc_>();
+        places + if list == 0 { 0 } else { list + BLOCK }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.places = None;

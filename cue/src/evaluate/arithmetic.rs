@@ -12,6 +12,12 @@ use crate::{
 /// Longest text or list a multiplication may make.
 const MAX_REPEATED: i64 = 64 << 20;
 
+/// Most compiled regular expressions that are kept.
+const MAX_MATCHERS: usize = 256;
+
+/// Texts up to this length are searched within the time of one step.
+const LONG_TEXT: usize = 4096;
+
 /// How two scalars compare, where they do.
 pub(crate) fn compare(a: &Atom, b: &Atom) -> Option<Ordering> {
     match (a, b) {
@@ -88,7 +94,10 @@ impl Evaluation {
                     _ => return Err(bad(self)),
                 };
                 match result {
-                    Ok(value) => Ok(Term::Atom(Atom::Number { value, is_float: float })),
+                    Ok(value) => {
+                        self.take(value.heap_bytes());
+                        Ok(Term::Atom(Atom::Number { value, is_float: float }))
+                    }
                     Err(error) => {
                         Err(self.fault(Code::Operation, format!("failed arithmetic: {error}"), place))
                     }
@@ -99,8 +108,8 @@ impl Evaluation {
                 Ok(Term::Atom(Atom::String(Arc::from([&**x, &**y].concat()))))
             }
             (Atom::Bytes(_) | Atom::String(_), Atom::Bytes(_) | Atom::String(_)) if op == BinaryOp::Add => {
+                self.grow(bytes_of(a).len() + bytes_of(b).len(), place)?;
                 let bytes = [bytes_of(a), bytes_of(b)].concat();
-                self.grow(bytes.len(), place)?;
                 Ok(Term::Atom(Atom::Bytes(Arc::from(bytes))))
             }
             (Atom::String(_) | Atom::Bytes(_), Atom::Number { value, is_float: false })
@@ -139,11 +148,23 @@ impl Evaluation {
         let compiled = match self.matchers.get(pattern) {
             Some(known) => known.clone(),
             None => {
-                let made = std::rc::Rc::new(crate::regexp::Regexp::compile(pattern));
+                if self.matchers.len() >= MAX_MATCHERS {
+                    self.matchers.clear();
+                    let size = std::mem::take(&mut self.matchers_size);
+                    self.free(size);
+                }
+                let (made, size) = crate::regexp::Regexp::compile_sized(pattern);
+                let made = std::rc::Rc::new(made);
                 self.matchers.insert(pattern.to_owned(), made.clone());
+                self.matchers_size += size;
+                self.take(size);
+                self.room(0, place)?;
                 made
             }
         };
+        if text.len() > LONG_TEXT {
+            self.work(text.len(), place)?;
+        }
         match &*compiled {
             Ok(regexp) => Ok(regexp.is_match(text)),
             Err(error) => Err(self.fault(Code::Operation, format!("error parsing regexp: {error}"), place)),

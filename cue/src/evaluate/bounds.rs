@@ -93,7 +93,7 @@ impl Evaluation {
         };
         let kinds = if matches!(op, UnaryOp::Match | UnaryOp::NotMatch) { Kinds::STRING } else { kinds };
         self.add_kinds(vertex, kinds, from);
-        self.vm(vertex).bounds.push(Bound { op, limit, from });
+        self.put(vertex, |v| &mut v.bounds, Bound { op, limit, from });
         Ok(())
     }
 

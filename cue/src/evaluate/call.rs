@@ -33,6 +33,17 @@ fn name_of(callee: Callee) -> &'static str {
     }
 }
 
+/// How many times larger than its arguments the result of a function may be, beside what the function itself limits: some
+/// give a value for every few bytes of text.
+fn growth(function: &Function) -> usize {
+    match function.name {
+        "Unmarshal" | "UnmarshalStream" | "Decode" => 40,
+        "Split" | "SplitN" | "SplitAfter" | "SplitAfterN" | "Fields" | "Runes" | "ToRunes" => 100,
+        name if name.starts_with("FindAll") => 250,
+        _ => 1,
+    }
+}
+
 impl Evaluation {
     /// Whether a call is a constraint on the value it stands beside, or makes its vertex otherwise.
     pub(crate) fn runs_as_constraint(&self, callee: Callee, count: usize) -> bool {
@@ -103,7 +114,8 @@ impl Evaluation {
         }
         self.note_origin(vertex, conjunct, super::OriginKind::Constraint);
         self.has_value(vertex, conjunct);
-        self.vm(vertex).checks.push(Check { callee, arguments: terms, conjunct });
+        self.take(size_of_val(terms.as_slice()));
+        self.put(vertex, |v| &mut v.checks, Check { callee, arguments: terms, conjunct });
         Ok(())
     }
 
@@ -149,7 +161,8 @@ impl Evaluation {
                     if elements.is_empty() {
                         return Err(self.fault(Code::Incomplete, "empty list in call to or", conjunct.expr));
                     }
-                    self.vm(vertex).choices.push(Choice::Terms(elements, conjunct));
+                    self.take(size_of_val(elements.as_slice()));
+                    self.put(vertex, |v| &mut v.choices, Choice::Terms(elements, conjunct));
                     self.has_value(vertex, conjunct);
                 } else {
                     for element in elements {
@@ -374,6 +387,8 @@ impl Evaluation {
                 for term in terms {
                     data.push(self.term_data(term, conjunct.expr)?);
                 }
+                let given: usize = data.iter().map(super::limits::data_bytes).sum();
+                self.room(given.saturating_mul(growth(function)), conjunct.expr)?;
                 run(&data)
             }
             Run::Shape(run) => {
@@ -394,6 +409,7 @@ impl Evaluation {
                     }
                     data.push(value);
                 }
+                self.step(conjunct.expr)?;
                 run(&data)
             }
             Run::Count(run) => {
@@ -447,7 +463,7 @@ impl Evaluation {
         let made = self.new_vertex(VertexId::NONE, Label::NONE);
         for value in [a, b] {
             let conjunct = self.plain(ExprId::value(value.0));
-            self.vm(made).conjuncts.push(conjunct);
+            self.put(made, |v| &mut v.conjuncts, conjunct);
         }
         made
     }
@@ -466,7 +482,7 @@ impl Evaluation {
                 let made = self.new_vertex(VertexId::NONE, Label::NONE);
                 self.add_atom(made, Atom::Number { value: count.into(), is_float: false }, ExprId::NONE);
                 let conjunct = self.plain(ExprId::value(constraint.0));
-                self.vm(made).conjuncts.push(conjunct);
+                self.put(made, |v| &mut v.conjuncts, conjunct);
                 self.finalize(made);
                 self.fatal(made).is_none()
             }
@@ -587,6 +603,7 @@ impl Evaluation {
         copy.arcs = arcs.into_iter().collect();
         copy.standing.acyclic = true;
         copy.state = State::Done;
+        self.take_content(made);
         made
     }
 }

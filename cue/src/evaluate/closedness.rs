@@ -4,11 +4,14 @@
 //! scope when a conjunct below it names the field (by label, pattern or ellipsis), or when such a conjunct stands beside
 //! it in the struct that embeds it.
 
-use super::{Evaluation, ScopeId, ScopeKind, VertexId};
+use super::{Evaluation, Fault, ScopeId, ScopeKind, VertexId};
 use crate::{
     diagnostic::Code,
     ir::{ArcKind, ExprId, Label},
 };
+
+/// Scopes that are looked at in the time of the step that led to it.
+const LITTLE: usize = 1_024;
 
 impl Evaluation {
     /// Notes all scopes that close a vertex because a struct of theirs is part of it.
@@ -21,7 +24,7 @@ impl Evaluation {
                 _ => false,
             };
             if counts && !self.v(vertex).closers.contains(&scope) {
-                self.vm(vertex).closers.push(scope);
+                self.put(vertex, |v| &mut v.closers, scope);
             }
             scope = here.parent;
         }
@@ -79,6 +82,9 @@ impl Evaluation {
                 continue;
             }
             let seen: Vec<ScopeId> = self.v(arc.vertex).conjuncts.iter().map(|c| c.scope).collect();
+            if let Err(fault) = self.count_scopes(vertex, seen.len(), arc.vertex) {
+                return self.set_fault(vertex, fault);
+            }
             if self.allowed(vertex, &seen) {
                 continue;
             }
@@ -91,6 +97,19 @@ impl Evaluation {
             let child = self.deref(arc.vertex);
             self.set_fault(child, fault);
         }
+    }
+
+    /// Counts the work of looking at every closing scope for every evidence: in values that hold themselves it grows with
+    /// the cube of their depth.
+    fn count_scopes(&mut self, vertex: VertexId, seen: usize, field: VertexId) -> Result<(), Fault> {
+        let v = self.v(vertex);
+        let depth = v.closers.last().map_or(0, |closer| self.scopes[closer.0 as usize].depth as usize);
+        let size = v.closers.len() * (v.open.len() + seen) * depth;
+        if size < LITTLE {
+            return Ok(());
+        }
+        let place = self.v(field).conjuncts.first().map_or(ExprId::NONE, |c| c.expr);
+        self.work(size, place)
     }
 
     /// Whether no further regular fields may be added.

@@ -107,6 +107,7 @@ impl Evaluation {
             }
             id = entry.up;
         }
+        self.take(size_of::<Cycle>());
         self.cycles.push(Cycle { up: conjunct.cycle, expr: conjunct.expr, target, node: vertex });
         Ok(Step::Follow(Conjunct { cycle: CycleId(self.cycles.len() as u32 - 1), ..conjunct }))
     }
@@ -179,7 +180,7 @@ impl Evaluation {
         if now {
             return Step::Follow(conjunct);
         }
-        self.vm(vertex).postponed.push((conjunct, target));
+        self.put(vertex, |v| &mut v.postponed, (conjunct, target));
         Step::Skip
     }
 

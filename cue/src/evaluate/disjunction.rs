@@ -37,6 +37,11 @@ impl Evaluation {
                     if let Err(fault) = self.step(*expr) {
                         return self.set_fault(vertex, fault);
                     }
+                    // A copy takes about what the original does.
+                    let size = (1 + self.v(base).arcs.len()) * super::limits::VERTEX_SIZE;
+                    if let Err(fault) = self.room(size, *expr) {
+                        return self.set_fault(vertex, fault);
+                    }
                     let copy = self.copy(base, vertex);
                     self.vm(copy).state = State::Busy;
                     let mapped = self.copied_env(conjunct, vertex, copy);
@@ -71,6 +76,7 @@ impl Evaluation {
                 self.set_fault(vertex, fault);
             }
         } else {
+            self.take(size_of_val(results.as_slice()));
             self.vm(vertex).disjuncts = Some(results);
         }
     }
@@ -213,6 +219,7 @@ impl Evaluation {
         let dropped = self.deref(dropped);
         if !self.v(dropped).arcs.is_empty() {
             let kept = self.deref(kept);
+            self.take(super::limits::MAP_ENTRY + 4 * size_of::<VertexId>());
             self.same_as.entry(kept).or_default().push(dropped);
         }
     }
@@ -283,8 +290,10 @@ impl Evaluation {
         let arcs = v.arcs.to_list();
         *self.vm(made) = copy;
         if let Some(same) = self.same_as.get(&base).cloned() {
+            self.take(super::limits::MAP_ENTRY + size_of_val(same.as_slice()));
             self.same_as.insert(made, same);
         }
+        self.take_content(made);
         let mut map: FxHashMap<EnvId, EnvId> = FxHashMap::default();
         for arc in arcs {
             let child = self.new_vertex(made, arc.label);
@@ -294,7 +303,8 @@ impl Evaluation {
             let v = self.vm(child);
             v.conjuncts = moved;
             v.own_scope = own_scope;
-            self.vm(made).arcs.push(super::Arc_ { vertex: child, ..arc });
+            self.take_content(child);
+            self.put(made, |v| &mut v.arcs, super::Arc_ { vertex: child, ..arc });
         }
         for at in 0..self.v(made).patterns.len() {
             let value = self.v(made).patterns[at].value;

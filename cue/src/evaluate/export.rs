@@ -1,11 +1,30 @@
 //! A vertex in; plain data out, exact or with opaque leaves.
 
-use super::{Evaluation, Fault, Message, Mode, Term, VertexId};
+use super::{
+    Evaluation, Fault, Message, Mode, Term, VertexId,
+    limits::{HANDED_OUT, NODE_SIZE},
+};
 use crate::{
     diagnostic::Code,
     ir::{ArcKind, Atom, ExprId},
     packages::{Data, Kinds},
 };
+
+/// How much was handed out so far.
+#[derive(Default)]
+pub(crate) struct Size {
+    /// As it is held against the budget of output.
+    output: usize,
+    /// Bytes that it takes meanwhile.
+    memory: usize,
+}
+
+impl Size {
+    fn add(&mut self, output: usize, memory: usize) {
+        self.output += output;
+        self.memory += memory;
+    }
+}
 
 impl Evaluation {
     pub(crate) fn term_data(&mut self, term: &Term, place: ExprId) -> Result<Data, Fault> {
@@ -13,22 +32,24 @@ impl Evaluation {
             Term::Atom(atom) => Ok(atom_data(atom)),
             Term::Vertex(vertex) => {
                 self.validate(*vertex, Mode::Concrete, place)?;
-                let mut size = 0;
+                let mut size = Size::default();
                 let data = self.data(*vertex, place, &mut size)?;
-                self.work(size, place)?;
+                self.work(size.output, place)?;
                 Ok(data)
             }
         }
     }
 
     /// A concrete value as plain data.
-    pub(crate) fn data(&mut self, vertex: VertexId, place: ExprId, size: &mut usize) -> Result<Data, Fault> {
+    pub(crate) fn data(&mut self, vertex: VertexId, place: ExprId, size: &mut Size) -> Result<Data, Fault> {
         self.process(vertex);
         let Some(own) = self.default_of(vertex) else {
             return Err(self.fault_with(Code::Ambiguous, Message::Ambiguous(vertex), &[place]));
         };
-        *size += super::limits::NODE_SIZE;
-        if *size > self.budget.output {
+        size.add(NODE_SIZE, HANDED_OUT);
+        let own_place = self.v(own).conjuncts.first().map_or(place, |conjunct| conjunct.expr);
+        self.room(size.memory, if place == ExprId::NONE { own_place } else { place })?;
+        if size.output > self.budget.output {
             let limit = self.budget.output;
             return Err(self.fault(Code::Budget, format!("the output is larger than {limit} bytes"), place));
         }
@@ -39,7 +60,9 @@ impl Evaluation {
         if let Some(atom) = &v.atom {
             let data = atom_data(atom);
             if let Data::String(s) = &data {
-                *size += s.len();
+                size.add(s.len(), 2 * s.len());
+            } else if let Data::Number { value, .. } = &data {
+                size.add(0, 2 * value.size());
             }
             return Ok(data);
         }
@@ -60,7 +83,7 @@ impl Evaluation {
         for arc in self.shown(own).iter().filter(|a| a.kind == ArcKind::Member && a.label.is_regular()) {
             let value = stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.data(arc.vertex, place, size))?;
             let name = self.label_text(arc.label).to_string();
-            *size += name.len();
+            size.add(name.len(), 2 * name.len());
             fields.push((name, value));
         }
         Ok(Data::Struct(fields))
@@ -84,6 +107,7 @@ impl Evaluation {
                 if self.is_list(own) && depth < 32 {
                     let mut items = Vec::new();
                     for element in self.elements_of(own) {
+                        self.take(HANDED_OUT);
                         items.push(self.shape_data(&Term::Vertex(element), depth + 1, place)?);
                     }
                     return Ok(Data::List(items));

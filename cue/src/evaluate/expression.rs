@@ -192,9 +192,7 @@ impl Evaluation {
         for (at, text) in texts.iter().enumerate() {
             out.extend_from_slice(text);
             // Held against the budget before it grows further.
-            if self.text_size.saturating_add(out.len()) > self.budget.memory {
-                self.grow(out.len(), conjunct.expr)?;
-            }
+            self.room(out.len(), conjunct.expr)?;
             let Some(expr) = exprs.get(at) else { continue };
             match self.concrete(conjunct.with(*expr))? {
                 Term::Atom(Atom::String(s)) => out.extend_from_slice(s.as_bytes()),

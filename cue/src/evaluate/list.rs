@@ -40,6 +40,7 @@ impl Evaluation {
                 ));
             }
         }
+        self.room(elements.len() * super::limits::VERTEX_SIZE, conjunct.expr)?;
         self.add_kinds(vertex, Kinds::LIST, conjunct.expr);
         let count = elements.len();
         for (at, element) in elements.into_iter().enumerate() {
@@ -74,6 +75,7 @@ impl Evaluation {
 
     /// Says what the elements from an index on are.
     fn add_rest(&mut self, vertex: VertexId, from: usize, kind: Conjunct) {
+        self.take(size_of::<super::ListState>() + size_of::<(usize, Conjunct)>());
         self.list_state(vertex).rest.push((from, kind));
         let mut at = 0;
         while at < self.v(vertex).arcs.len() {
@@ -154,7 +156,7 @@ impl Evaluation {
             let label = Label::index(at);
             let conjunct = self.plain(ExprId::value(element.0));
             let child = self.arc(list, label, ArcKind::Member);
-            self.vm(child).conjuncts.push(conjunct);
+            self.put(child, |v| &mut v.conjuncts, conjunct);
         }
         // Referring to it copies its elements.
         self.vm(list).copy_of = VertexId::NONE;

@@ -22,7 +22,10 @@ impl Evaluation {
     fn data_atom(&mut self, data: &Data, place: ExprId) -> Result<Atom, Fault> {
         Ok(match data {
             Data::Bool(b) => Atom::Bool(*b),
-            Data::Number { value, is_float } => Atom::Number { value: value.clone(), is_float: *is_float },
+            Data::Number { value, is_float } => {
+                self.take(value.heap_bytes());
+                Atom::Number { value: value.clone(), is_float: *is_float }
+            }
             Data::String(s) => {
                 self.grow(s.len(), place)?;
                 Atom::String(Arc::from(s.as_str()))
@@ -47,7 +50,7 @@ impl Evaluation {
         let kinds = match data {
             Data::Opaque(other) => {
                 let conjunct = self.plain(ExprId::value(*other as u32));
-                self.vm(vertex).conjuncts.push(conjunct);
+                self.put(vertex, |v| &mut v.conjuncts, conjunct);
                 return Ok(());
             }
             Data::List(items) => {
@@ -55,6 +58,7 @@ impl Evaluation {
                     self.fill_arc(vertex, Label::index(at), item, place)?;
                 }
                 let closed = ListState { closed: Some(items.len()), ..Default::default() };
+                self.take(size_of::<ListState>());
                 self.vm(vertex).list = Some(Box::new(closed));
                 Kinds::LIST
             }
@@ -92,13 +96,13 @@ impl Evaluation {
         };
         self.vm(vertex).arcs.clear();
         let conjunct = self.plain(expr);
-        self.vm(vertex).conjuncts.push(conjunct);
+        self.put(vertex, |v| &mut v.conjuncts, conjunct);
         Ok(())
     }
 
     fn fill_arc(&mut self, parent: VertexId, label: Label, data: &Data, place: ExprId) -> Result<(), Fault> {
         let vertex = self.new_vertex(parent, label);
-        self.vm(parent).arcs.push(Arc_ { label, kind: ArcKind::Member, vertex });
+        self.put(parent, |v| &mut v.arcs, Arc_ { label, kind: ArcKind::Member, vertex });
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.fill_vertex(vertex, data, place))
     }
 }

@@ -51,8 +51,9 @@ pub(crate) use addition::Step;
 pub(crate) use arcs::{Arc_, Arcs};
 pub(crate) use calls::Asking;
 pub(crate) use cycle::{CycleKind, Standing};
+pub(crate) use export::Size;
 pub(crate) use fault::{Fault, FaultData, Message};
-pub use limits::Budget;
+pub use limits::{Budget, Guard};
 pub use origin::Origin;
 pub use print::Shown;
 pub(crate) use validate::Mode;
@@ -360,13 +361,24 @@ pub(crate) struct Evaluation {
     matchers: FxHashMap<String, Rc<Result<crate::regexp::Regexp, String>>>,
     /// Alternatives that came to the same value as the one that was kept.
     same_as: FxHashMap<VertexId, Vec<VertexId>>,
+    /// Bytes of the compiled regular expressions.
+    matchers_size: usize,
     pub(crate) budget: Budget,
     steps: u64,
     depth: u32,
     /// Counts runs of comprehensions, so that what one run adds is shown together.
     firings: u32,
-    /// Bytes of texts that were made.
-    text_size: usize,
+    /// Steps at which the limits and the guard are looked at again.
+    asked_at: u64,
+    /// Bytes that were taken.
+    used: usize,
+    /// Bytes that may be taken before the guard is asked for more.
+    granted: usize,
+    loan: limits::Loan,
+    /// Where it was when the limits were looked at.
+    last_place: ExprId,
+    /// Why it ended before its time.
+    stopped: Option<Fault>,
     /// Number of the last walk over values.
     walks: u32,
     /// Values written as syntax or as a tree.
@@ -386,7 +398,7 @@ const MAX_PATH: usize = 40;
 pub(crate) const ROOT_SCOPE: ScopeId = ScopeId(0);
 
 impl Evaluation {
-    pub(crate) fn new(program: Arc<Program>, budget: Budget) -> Self {
+    pub(crate) fn new(program: Arc<Program>, budget: Budget, guard: Option<Arc<dyn Guard>>) -> Self {
         let chunk = Rc::new(Shared(program.chunk.clone()));
         let mut this = Self {
             program,
@@ -401,11 +413,17 @@ impl Evaluation {
             grafts: FxHashMap::default(),
             matchers: FxHashMap::default(),
             same_as: FxHashMap::default(),
+            matchers_size: 0,
             budget,
             steps: 0,
             depth: 0,
             firings: 0,
-            text_size: 0,
+            asked_at: 0,
+            used: 0,
+            granted: 0,
+            loan: limits::Loan::new(guard),
+            last_place: ExprId::NONE,
+            stopped: None,
             walks: 0,
             written: 0,
             epoch: 1,
@@ -428,7 +446,7 @@ impl Evaluation {
         let scope = if embeds { self.new_scope(ROOT_SCOPE, ScopeKind::Literal) } else { ROOT_SCOPE };
         for file in files {
             let conjunct = Conjunct { scope, ..self.plain(*file) };
-            self.vm(vertex).conjuncts.push(conjunct);
+            self.put(vertex, |v| &mut v.conjuncts, conjunct);
         }
     }
 
@@ -458,6 +476,7 @@ impl Evaluation {
 
     pub(crate) fn new_vertex(&mut self, parent: VertexId, label: Label) -> VertexId {
         let id = VertexId(self.vertices.len() as u32);
+        self.take(limits::VERTEX_SIZE);
         self.vertices.push(Vertex {
             parent,
             label,
@@ -510,6 +529,7 @@ impl Evaluation {
     pub(crate) fn inline_all(&mut self, conjuncts: &[Conjunct], parent: VertexId) -> VertexId {
         let vertex = self.new_vertex(parent, Label::NONE);
         self.vertices[vertex.0 as usize].conjuncts.extend_from_slice(conjuncts);
+        self.take_content(vertex);
         vertex
     }
 
@@ -522,6 +542,7 @@ impl Evaluation {
     }
 
     pub(crate) fn new_env(&mut self, up: EnvId, kind: EnvKind) -> EnvId {
+        self.take(limits::ENV_SIZE);
         self.envs.push(Env { up, kind });
         EnvId(self.envs.len() as u32 - 1)
     }
@@ -545,7 +566,12 @@ impl Evaluation {
         if let Some(id) = self.program.labels.find(text) {
             return id;
         }
-        self.program.labels.len() + self.labels.intern(text)
+        let known = self.labels.len();
+        let id = self.labels.intern(text);
+        if self.labels.len() > known {
+            self.take(limits::LABEL_SIZE + text.len());
+        }
+        self.program.labels.len() + id
     }
 
     /// The labels that are written like that: of a field, a definition, a hidden field.
@@ -642,6 +668,7 @@ impl Evaluation {
         if made.exprs.len() >= ir::MAX_VERTICES {
             return None;
         }
+        self.take_chunk(&made);
         self.chunks.push(Rc::new(Shared(Arc::new(made))));
         Some(id)
     }

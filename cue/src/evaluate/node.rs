@@ -31,6 +31,12 @@ impl Evaluation {
             }
             State::New => {}
         }
+        if let Some(stopped) = self.stopped().cloned() {
+            // Nothing is begun any more.
+            self.set_fault(vertex, stopped);
+            self.vm(vertex).state = State::Done;
+            return;
+        }
         if self.depth >= self.budget.depth {
             let limit = self.budget.depth;
             let fault = self.fault(
@@ -137,7 +143,8 @@ impl Evaluation {
             }
             Err(fault) if fault.is_incomplete() => {
                 task.state = TaskState::Blocked;
-                task.fault = Some(fault);
+                task.fault = Some(fault.clone());
+                self.take_fault(&fault);
                 false
             }
             Err(fault) => {
@@ -159,7 +166,12 @@ impl Evaluation {
                 if data.busy == vertex {
                     data.busy = VertexId::NONE;
                 }
-                Fault(std::rc::Rc::new(data))
+                let fault = Fault(std::rc::Rc::new(data));
+                self.take_fault(&fault);
+                if fault.0.code == Code::Budget {
+                    self.note_stopped(&fault);
+                }
+                fault
             } else {
                 fault
             };
@@ -313,7 +325,7 @@ impl Evaluation {
             return arcs[at].vertex;
         }
         let child = self.new_vertex(vertex, label);
-        self.vm(vertex).arcs.push(super::Arc_ { label, kind, vertex: child });
+        self.put(vertex, |v| &mut v.arcs, super::Arc_ { label, kind, vertex: child });
         if label.is_regular() {
             for at in 0..self.v(vertex).patterns.len() {
                 self.apply_pattern(vertex, at, label, child);
@@ -337,7 +349,7 @@ impl Evaluation {
         if conjunct.kind <= super::CycleKind::Optional {
             self.vm(child).standing.plain = true;
         }
-        self.vm(child).conjuncts.push(conjunct);
+        self.put(child, |v| &mut v.conjuncts, conjunct);
         match self.v(child).state {
             State::New => {}
             State::Busy => self.add(child, conjunct),

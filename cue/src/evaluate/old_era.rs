@@ -72,6 +72,7 @@ impl Evaluation {
         if elements.len() > MAX_ELEMENTS {
             return Err(self.too_long(place));
         }
+        self.room(elements.len() * super::limits::VERTEX_SIZE, place)?;
         Ok(Term::Vertex(self.list_of(elements)))
     }
 

@@ -47,7 +47,7 @@ impl Evaluation {
             return;
         }
         let firing = self.firing(env);
-        self.vm(vertex).structs.push(StructUse { expr, repeats: 0, firing });
+        self.put(vertex, |v| &mut v.structs, StructUse { expr, repeats: 0, firing });
     }
 
     /// The number of the innermost loop around an environment.

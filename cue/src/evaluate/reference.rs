@@ -67,6 +67,7 @@ impl Evaluation {
                         return Err(missing(self));
                     };
                     let made = self.inline(Conjunct { env, ..conjunct.with(expr) }, vertex);
+                    self.take(super::limits::MAP_ENTRY);
                     self.lets.insert((env, *index), made);
                     Ok(Term::Vertex(made))
                 }
@@ -303,7 +304,7 @@ impl Evaluation {
         if through.kind != CycleKind::Cyclic && self.v(vertex).included.contains(&key) {
             return Ok(());
         }
-        self.vm(vertex).included.push(key);
+        self.put(vertex, |v| &mut v.included, key);
         // Whoever may still add conjuncts to the target does it first.
         let parent = self.v(target).parent;
         if !parent.is_none() && self.v(parent).state == State::Busy && self.v(target).label != Label::NONE {
@@ -316,7 +317,7 @@ impl Evaluation {
                 }
                 at += 1;
             }
-            self.vm(target).subscribers.push((vertex, through));
+            self.put(target, |v| &mut v.subscribers, (vertex, through));
         }
         if self.v(target).conjuncts.is_empty() {
             return self.include_value(vertex, target, through);
@@ -348,13 +349,13 @@ impl Evaluation {
         if let Some(atom) = atom {
             self.add_atom(vertex, atom, by);
         }
-        let v = self.vm(vertex);
-        v.bounds.extend(bounds);
-        v.checks.extend(checks);
-        v.patterns.extend(patterns);
+        self.room(arcs.len() * super::limits::VERTEX_SIZE, through.expr)?;
+        bounds.into_iter().for_each(|bound| self.put(vertex, |v| &mut v.bounds, bound));
+        checks.into_iter().for_each(|check| self.put(vertex, |v| &mut v.checks, check));
+        patterns.into_iter().for_each(|pattern| self.put(vertex, |v| &mut v.patterns, pattern));
         for scope in open {
             let scope = self.graft(scope, through.scope);
-            self.vm(vertex).open.push(scope);
+            self.put(vertex, |v| &mut v.open, scope);
         }
         for scope in closers {
             let scope = self.graft(scope, through.scope);
@@ -395,6 +396,7 @@ impl Evaluation {
     pub(crate) fn new_scope(&mut self, parent: ScopeId, kind: ScopeKind) -> ScopeId {
         let above = self.scopes[parent.0 as usize];
         let closes = above.closes || matches!(kind, ScopeKind::Definition | ScopeKind::Close(_));
+        self.take(size_of::<Scope>());
         self.scopes.push(Scope { parent, kind, depth: above.depth + 1, closes });
         ScopeId(self.scopes.len() as u32 - 1)
     }
@@ -418,6 +420,7 @@ impl Evaluation {
         let Scope { parent, kind, .. } = self.scopes[scope.0 as usize];
         let parent = self.graft(parent, below);
         let made = self.new_scope(parent, kind);
+        self.take(super::limits::MAP_ENTRY);
         self.grafts.insert((scope, below), made);
         made
     }

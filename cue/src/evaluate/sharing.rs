@@ -43,7 +43,7 @@ impl Evaluation {
         }
         if own != target {
             // Should a part of the chain get another conjunct, everything before it is made anew.
-            self.vm(target).subscribers.push((vertex, conjunct));
+            self.put(target, |v| &mut v.subscribers, (vertex, conjunct));
         }
         let v = self.vm(vertex);
         v.forward = own;

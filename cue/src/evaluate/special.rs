@@ -3,7 +3,7 @@
 use super::{Conjunct, Evaluation, Fault, Message, Mode, Term, VertexId};
 use crate::{
     diagnostic::Code,
-    ir::{ArcKind, Atom, Label},
+    ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds, Special},
 };
 
@@ -197,6 +197,11 @@ impl Evaluation {
             Term::Atom(atom) => return super::export::atom_data(atom),
             Term::Vertex(vertex) => *vertex,
         };
+        self.take(super::limits::HANDED_OUT);
+        if self.step(ExprId::NONE).is_err() {
+            // Whoever asks for the data takes a step next.
+            return Data::Null;
+        }
         self.finalize(vertex);
         let own = self.default_of(vertex).unwrap_or(vertex);
         let own = self.deref(own);

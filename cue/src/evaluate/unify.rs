@@ -61,7 +61,7 @@ impl Evaluation {
                 self.add(vertex, conjunct.with(left));
                 self.add(vertex, conjunct.with(right));
             }
-            Expr::Or(_) => self.vm(vertex).choices.push(Choice::Expr(conjunct.optional())),
+            Expr::Or(_) => self.put(vertex, |v| &mut v.choices, Choice::Expr(conjunct.optional())),
             Expr::ValueAlias(inner) => {
                 let inner = *inner;
                 let env = self.new_env(conjunct.env, EnvKind::Vertex(vertex));
@@ -104,12 +104,12 @@ impl Evaluation {
             let fault = self.fault(Code::Budget, text, conjunct.expr);
             return self.set_fault(vertex, fault);
         }
-        self.vm(vertex).tasks.push(Task { kind, conjunct, state: TaskState::Pending, fault: None });
+        self.put(vertex, |v| &mut v.tasks, Task { kind, conjunct, state: TaskState::Pending, fault: None });
     }
 
     pub(crate) fn note_origin(&mut self, vertex: VertexId, conjunct: Conjunct, kind: OriginKind) {
         let kind = self.input_kind(conjunct.expr).unwrap_or(kind);
-        self.vm(vertex).origins.push((conjunct.expr, kind));
+        self.put(vertex, |v| &mut v.origins, (conjunct.expr, kind));
     }
 
     pub(crate) fn add_kinds(&mut self, vertex: VertexId, kinds: Kinds, by: ExprId) {
@@ -227,18 +227,16 @@ impl Evaluation {
                     );
                 }
                 Decl::Ellipsis => {
-                    let v = self.vm(vertex);
-                    v.open.push(scope);
-                    v.has_ellipsis = true;
+                    self.put(vertex, |v| &mut v.open, scope);
+                    self.vm(vertex).has_ellipsis = true;
                 }
             }
         }
     }
 
     fn add_pattern(&mut self, vertex: VertexId, matcher: Matcher, labelled: bool, value: Conjunct) {
-        let v = self.vm(vertex);
-        let at = v.patterns.len();
-        v.patterns.push(Pattern { matcher, value, labelled });
+        let at = self.v(vertex).patterns.len();
+        self.put(vertex, |v| &mut v.patterns, Pattern { matcher, value, labelled });
         let mut i = 0;
         while i < self.v(vertex).arcs.len() {
             let arc = self.v(vertex).arcs[i];

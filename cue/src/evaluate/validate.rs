@@ -19,6 +19,9 @@ pub(crate) enum Mode {
 /// Most diagnostics that are collected: enough to say how many more there are than are shown.
 const MAX_DIAGNOSTICS: usize = 1_000;
 
+/// The same for an evaluation that was stopped.
+const MAX_STOPPED: usize = 5;
+
 impl Evaluation {
     /// Fails with the first thing that is wrong.
     pub(crate) fn validate(&mut self, vertex: VertexId, mode: Mode, place: ExprId) -> Result<(), Fault> {
@@ -83,11 +86,17 @@ impl Evaluation {
     /// Everything that is wrong.
     pub(crate) fn collect(&mut self, vertex: VertexId, mode: Mode, out: &mut Vec<Diagnostic>) {
         let walk = self.new_walk();
+        self.finalize(vertex);
+        // What was not finished says little about itself, so that comes first which ended it.
+        if let Some(stopped) = self.stopped().cloned() {
+            let at = if stopped.0.vertex.is_none() { vertex } else { stopped.0.vertex };
+            self.push_diagnostic(&stopped, at, out);
+        }
         self.collect_below(vertex, mode, walk, out);
     }
 
     fn collect_below(&mut self, vertex: VertexId, mode: Mode, walk: u32, out: &mut Vec<Diagnostic>) {
-        if out.len() >= MAX_DIAGNOSTICS {
+        if out.len() >= MAX_DIAGNOSTICS || (self.stopped().is_some() && out.len() >= MAX_STOPPED) {
             return;
         }
         self.finalize(vertex);

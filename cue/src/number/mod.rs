@@ -261,6 +261,14 @@ impl Decimal {
         coefficient + self.exponent.unsigned_abs() as usize / 2
     }
 
+    /// Bytes that it holds on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match &self.coefficient {
+            Coefficient::Small(_) => 0,
+            Coefficient::Big(big) => 64 + big.bits() as usize / 8,
+        }
+    }
+
     /// The exponent of the first digit: 2 for 123.4.
     pub fn adjusted_exponent(&self) -> i64 {
         i64::from(self.exponent) + self.digits().cast_signed() - 1

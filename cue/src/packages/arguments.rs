@@ -4,7 +4,7 @@ use super::{Data, Failure};
 use crate::number::Decimal;
 
 /// Longest text or list a function makes: far above any real configuration, far below what exhausts memory.
-pub(super) const MAX_RESULT: usize = 1 << 26;
+pub(super) const MAX_RESULT: usize = 1 << 25;
 
 fn wrong<T>(arguments: &[Data], index: usize, expected: &str) -> Result<T, Failure> {
     match arguments.get(index) {

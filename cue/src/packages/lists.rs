@@ -1,5 +1,9 @@
 //! Package `list`: lists in, lists, numbers and verdicts out.
 
+use std::hash::{Hash as _, Hasher as _};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
 use super::arguments::{any, integer, list, number, numbers, size, texts};
 use super::{
     ANY, Data, Failure, INTEGER, Kinds, LIST, NUMBER, Package, Special, count, function, lenient, shape,
@@ -130,8 +134,41 @@ fn flatten(a: &[Data]) -> Outcome {
 
 fn unique(a: &[Data]) -> Outcome {
     let items = list(a, 0)?;
-    let repeated = |(index, item): (usize, &Data)| items[index + 1..].iter().any(|other| equal(item, other));
-    Ok(Data::Bool(!items.iter().enumerate().any(repeated)))
+    // Only what looks the same from afar is compared: there may be very many.
+    let mut alike: FxHashMap<u64, Vec<&Data>> = FxHashMap::default();
+    for item in items {
+        let mut hasher = FxHasher::default();
+        outline(item, &mut hasher);
+        let others = alike.entry(hasher.finish()).or_default();
+        if others.iter().any(|other| equal(item, other)) {
+            return Ok(Data::Bool(false));
+        }
+        others.push(item);
+    }
+    Ok(Data::Bool(true))
+}
+
+/// Says the same of equal values: of structs, whose fields may stand in any order, the sum of what is said of each.
+fn outline(value: &Data, hasher: &mut FxHasher) {
+    std::mem::discriminant(value).hash(hasher);
+    match value {
+        Data::Null => {}
+        Data::Bool(b) => b.hash(hasher),
+        Data::Number { value, .. } => value.to_f64().to_bits().hash(hasher),
+        Data::String(text) => text.hash(hasher),
+        Data::Bytes(bytes) => bytes.hash(hasher),
+        Data::Opaque(number) => number.hash(hasher),
+        Data::List(items) => items.iter().for_each(|item| outline(item, hasher)),
+        Data::Struct(fields) => {
+            let field = |(name, value): &(String, Data)| {
+                let mut own = FxHasher::default();
+                name.hash(&mut own);
+                outline(value, &mut own);
+                own.finish()
+            };
+            fields.iter().map(field).fold(0_u64, u64::wrapping_add).hash(hasher);
+        }
+    }
 }
 
 fn folded(

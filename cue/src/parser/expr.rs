@@ -1,6 +1,6 @@
 //! Expressions by precedence climbing, lists, interpolations and comprehensions.
 
-use super::{MAX_CHAIN, Mistake, Parser};
+use super::{MAX_CHAIN, MAX_CLAUSES, Mistake, Parser};
 use crate::{ast::*, lexer::TokenKind, literal, source::Span};
 
 impl Parser<'_> {
@@ -434,6 +434,11 @@ impl Parser<'_> {
                     );
                 }
             };
+            if clauses.len() >= MAX_CLAUSES {
+                return Err(
+                    self.error_at(format!("more than {MAX_CLAUSES} clauses in a comprehension"), from)
+                );
+            }
             clauses.push(Clause { span: from.to(self.last_span()), kind, comments });
             if matches!(self.kind(), TokenKind::Comma { .. }) {
                 self.advance();

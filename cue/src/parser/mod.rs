@@ -17,6 +17,9 @@ pub(crate) const MAX_DEPTH: u32 = 1_000;
 /// Most operands, selectors or calls in a row: each makes the tree one level deeper.
 pub(crate) const MAX_CHAIN: u32 = 2_000;
 
+/// Most clauses of one comprehension: each opens a level of names.
+pub(crate) const MAX_CLAUSES: usize = 100;
+
 /// Most mistakes reported for one file.
 const MAX_DIAGNOSTICS: usize = 100;
 
@@ -216,6 +219,10 @@ impl<'a> Parser<'a> {
     /// rest of the file along, so a line that starts no deeper than the declaration also ends it.
     pub(super) fn recover(&mut self, first_token: usize) {
         self.after_mistake = true;
+        // What gave up altogether is not looked through again by everything around it.
+        if matches!(self.token().kind, TokenKind::End) {
+            return;
+        }
         let margin = self.column(self.lexed.tokens[first_token].span);
         let mut depth = 0u32;
         for token in &self.lexed.tokens[first_token..self.at] {

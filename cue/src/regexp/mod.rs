@@ -4,8 +4,12 @@ mod translate;
 
 use std::ops::Range;
 
-/// Largest compiled program, so that a pattern cannot exhaust memory.
-const MAX_PROGRAM_BYTES: usize = 4 << 20;
+/// Sizes of compiled programs: which of them suffices tells what a pattern takes, and the last one is the largest there
+/// is, so that a pattern cannot exhaust memory.
+const PROGRAM_BYTES: [usize; 3] = [32 << 10, 512 << 10, 4 << 20];
+
+/// Least memory of a match.
+const MATCH_BYTES: usize = 256 << 10;
 
 /// A compiled expression. Matching takes time linear in the text.
 #[derive(Debug, Clone)]
@@ -16,17 +20,36 @@ pub struct Regexp {
 impl Regexp {
     /// Compiles `pattern`; the error says what is wrong with it.
     pub fn compile(pattern: &str) -> Result<Self, String> {
-        let translated = translate::translate(pattern)
-            .map_err(|e| format!("error parsing regexp: {e} in pattern `{pattern}`"))?;
-        regex::RegexBuilder::new(&translated)
-            .size_limit(MAX_PROGRAM_BYTES)
-            .build()
-            .map(|inner| Self { inner })
-            .map_err(|e| {
-                let reason = e.to_string();
-                let last = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-                format!("error parsing regexp: {last} in pattern `{pattern}`")
-            })
+        Self::compile_sized(pattern).0
+    }
+
+    /// The same with the bytes that it may take: programs of several sizes are tried, the small ones first.
+    pub(crate) fn compile_sized(pattern: &str) -> (Result<Self, String>, usize) {
+        let translated = match translate::translate(pattern) {
+            Ok(translated) => translated,
+            Err(e) => {
+                return (Err(format!("error parsing regexp: {e} in pattern `{pattern}`")), pattern.len());
+            }
+        };
+        let mut refused = None;
+        for size in PROGRAM_BYTES {
+            // The memory of a match is limited like the program: one that needs more takes longer instead.
+            let made = regex::RegexBuilder::new(&translated)
+                .size_limit(size)
+                .dfa_size_limit(size.max(MATCH_BYTES))
+                .build();
+            match made {
+                Ok(inner) => return (Ok(Self { inner }), size + translated.len()),
+                Err(error @ regex::Error::CompiledTooBig(_)) => refused = Some(error),
+                Err(error) => {
+                    refused = Some(error);
+                    break;
+                }
+            }
+        }
+        let reason = refused.map(|error| error.to_string()).unwrap_or_default();
+        let last = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        (Err(format!("error parsing regexp: {last} in pattern `{pattern}`")), pattern.len())
     }
 
     /// Whether the pattern is found anywhere in `text`.

@@ -1,6 +1,6 @@
 //! The words of a command line in, what they ask for out.
 
-use vela_cue::{Era, UnknownEra};
+use vela_cue::{Budget, Era, UnknownEra};
 
 /// What `help` prints.
 pub(crate) const USAGE: &str = "usage: cue-eval COMMAND [OPTION]... [INPUT]...
@@ -32,6 +32,8 @@ options:
   -d, --diff           show what fmt would change; the code tells whether anything (fmt)
   --check              list the files that are not formatted; the code tells whether any (fmt)
   -w, --write          write the new text back to the files (fmt, modernize)
+  --memory SIZE        bytes that an evaluation may take, as 64MB or 1GB (1GB by default)
+  --steps N            operations that an evaluation may take (10000000 by default)
   --era RELEASE        what the inputs were written for: 0.2, 0.9 or 0.17
   --diagnostics FORMAT text or json
 inputs:
@@ -58,6 +60,7 @@ pub(crate) struct Arguments {
     pub(crate) check: bool,
     pub(crate) write: bool,
     pub(crate) era: Option<Era>,
+    pub(crate) budget: Budget,
     pub(crate) samples: Vec<String>,
     pub(crate) json_diagnostics: bool,
     pub(crate) inputs: Vec<String>,
@@ -65,6 +68,17 @@ pub(crate) struct Arguments {
 
 const COMMANDS: [&str; 10] =
     ["export", "eval", "def", "vet", "fmt", "tree", "openapi", "parse", "modernize", "explain"];
+
+/// A size as people write it: bytes, or a number with KB, MB or GB.
+fn bytes(text: &str) -> Result<usize, String> {
+    let units = [("KB", 10), ("MB", 20), ("GB", 30), ("B", 0), ("", 0)];
+    let found = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
+    let number =
+        found.and_then(|(number, shift)| number.trim().parse::<usize>().ok()?.checked_mul(1 << shift));
+    number
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| format!("--memory takes a size such as 64MB, not {text:?}"))
+}
 
 impl Arguments {
     /// Reads the words behind the program's name.
@@ -113,6 +127,13 @@ impl Arguments {
                 "--sample" => arguments.samples.push(value()?),
                 "--era" => {
                     arguments.era = Some(value()?.parse().map_err(|e: UnknownEra| e.to_string())?);
+                }
+                "--memory" => arguments.budget.memory = bytes(&value()?)?,
+                "--steps" => {
+                    let steps = value()?;
+                    let number = steps.parse().ok().filter(|steps| *steps > 0);
+                    arguments.budget.steps =
+                        number.ok_or_else(|| format!("--steps takes a number from 1, not {steps:?}"))?;
                 }
                 "-t" | "--inject" => arguments.tags.push(value()?),
                 unknown if unknown.starts_with('-') && unknown.len() > 1 => {

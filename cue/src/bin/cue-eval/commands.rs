@@ -32,7 +32,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<String, Failure> {
             definitions(arguments)
         }
         "vet" => {
-            vet::run(sources(arguments)?, arguments.concrete)?;
+            vet::run(sources(arguments)?, arguments.concrete, arguments.budget)?;
             Ok(String::new())
         }
         "explain" => Ok(values(arguments)?.iter().map(explain::text).collect()),
@@ -166,7 +166,7 @@ fn values(arguments: &Arguments) -> Result<Vec<Value>, Failure> {
     }
     tags::inject(&mut sources, &arguments.tags)?;
     if arguments.expressions.is_empty() {
-        return Ok(vec![inputs::compiled(&sources)?.instantiate(&[]).root()]);
+        return Ok(vec![inputs::compiled(&sources, arguments.budget)?.instantiate(&[]).root()]);
     }
     // The expressions see the imports of the file they are added to.
     let at = sources.iter().position(|source| source.name.ends_with(".cue")).unwrap_or(0);
@@ -184,6 +184,6 @@ fn values(arguments: &Arguments) -> Result<Vec<Value>, Failure> {
         }
         fields.push(field);
     }
-    let root = inputs::compiled(&sources)?.instantiate(&[]).root();
+    let root = inputs::compiled(&sources, arguments.budget)?.instantiate(&[]).root();
     Ok(fields.iter().map(|field| root.lookup(field)).collect())
 }

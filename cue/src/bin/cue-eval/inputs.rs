@@ -70,9 +70,12 @@ pub(crate) fn is_side_file(name: &str) -> bool {
 }
 
 /// The package with what it imports from the surrounding module.
-pub(crate) fn compiled(sources: &[Source]) -> Result<vela_cue::Template, vela_cue::Diagnostics> {
+pub(crate) fn compiled(
+    sources: &[Source],
+    budget: vela_cue::Budget,
+) -> Result<vela_cue::Template, vela_cue::Diagnostics> {
     let packages = imports::load(sources);
     let packages: Vec<&dyn vela_cue::Provider> =
         packages.iter().map(|package| package as &dyn vela_cue::Provider).collect();
-    vela_cue::Template::compile_with(sources, &packages)
+    Ok(vela_cue::Template::compile_with(sources, &packages)?.with_budget(budget))
 }

@@ -1,6 +1,6 @@
 //! Sources in; everything that is wrong with them out.
 
-use vela_cue::{Diagnostics, Format, Source, Sources, data_file};
+use vela_cue::{Budget, Diagnostics, Format, Source, Sources, data_file};
 
 use super::Failure;
 use super::inputs::{compiled, is_side_file};
@@ -10,20 +10,20 @@ const INCOMPLETE: &str =
     "some instances are incomplete; use the -c flag to show errors or -c=false to allow incomplete instances";
 
 /// Checks CUE files by themselves, or every value of the data files against them.
-pub(crate) fn run(mut sources: Vec<Source>, concrete: Option<bool>) -> Result<(), Failure> {
+pub(crate) fn run(mut sources: Vec<Source>, concrete: Option<bool>, budget: Budget) -> Result<(), Failure> {
     sources.retain(|source| !is_side_file(&source.name));
     let (rules, data): (Vec<Source>, Vec<Source>) =
         sources.into_iter().partition(|source| source.format == Format::Cue);
     if rules.is_empty() || data.is_empty() {
-        return alone(&[rules, data].concat(), concrete);
+        return alone(&[rules, data].concat(), concrete, budget);
     }
     // What is wrong with the rules themselves is told once, not for every value.
-    compiled(&rules)?.instantiate(&[]).root().validate(false)?;
+    compiled(&rules, budget)?.instantiate(&[]).root().validate(false)?;
     let mut found: Option<Diagnostics> = None;
     for value in values(data)? {
         let mut together = rules.clone();
         together.push(value);
-        let result = compiled(&together)
+        let result = compiled(&together, budget)
             .and_then(|template| template.instantiate(&[]).root().validate(concrete != Some(false)));
         if let Err(diagnostics) = result {
             found = Some(match found {
@@ -35,8 +35,8 @@ pub(crate) fn run(mut sources: Vec<Source>, concrete: Option<bool>) -> Result<()
     found.map_or(Ok(()), |diagnostics| Err(diagnostics.into()))
 }
 
-fn alone(sources: &[Source], concrete: Option<bool>) -> Result<(), Failure> {
-    let root = compiled(sources)?.instantiate(&[]).root();
+fn alone(sources: &[Source], concrete: Option<bool>, budget: Budget) -> Result<(), Failure> {
+    let root = compiled(sources, budget)?.instantiate(&[]).root();
     root.validate(concrete == Some(true))?;
     if concrete.is_none() && root.validate(true).is_err() {
         return Err(Failure::Message(INCOMPLETE.into()));

@@ -13,8 +13,11 @@ use crate::number::Decimal;
 /// Deepest nesting that is read.
 const MAX_DEPTH: usize = 500;
 
-/// Most nodes that a text makes, aliases counted as often as they are used.
-const MAX_NODES: usize = 2_000_000;
+/// Most nodes that the aliases of a text make beside those that stand in it.
+const MAX_ALIASED: usize = 50_000;
+
+/// Bytes of a scalar that count as one node.
+const NODE_BYTES: usize = 16;
 
 /// What is wrong in a text, and at which byte.
 type Mistake = (usize, String);
@@ -139,8 +142,9 @@ impl<'a> Reader<'a> {
 
     fn count(&mut self, span: Span, nodes: usize) -> Result<(), Mistake> {
         self.nodes = self.nodes.saturating_add(nodes);
-        if self.nodes > MAX_NODES {
-            let text = format!("more than {MAX_NODES} nodes, aliases counted as often as they are used");
+        // Without aliases a text never has more nodes than bytes.
+        if self.nodes > self.text.len().saturating_add(MAX_ALIASED) {
+            let text = format!("aliases make more than {MAX_ALIASED} nodes");
             return Err(self.mistake(span, text));
         }
         Ok(())
@@ -161,16 +165,20 @@ impl<'a> Reader<'a> {
         let start = self.bytes(span);
         let (value, anchor) = match event {
             Event::Alias(id) => {
-                let Some((value, size)) = self.anchors.get(&id).cloned() else {
+                let Some(size) = self.anchors.get(&id).map(|(_, size)| *size) else {
                     return Err(self.mistake(span, "an alias inside its own anchor"));
                 };
                 self.count(span, size)?;
+                let Some((value, _)) = self.anchors.get(&id).cloned() else {
+                    return Err(self.mistake(span, "an alias inside its own anchor"));
+                };
                 // The alias is what the reader of the text sees here.
                 return Ok(Node { at: start, ..value });
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.map(|tag| (tag.handle().to_string(), tag.suffix().to_string()));
                 let text = self.unterminated(&text, style, span);
+                self.count(span, text.len() / NODE_BYTES)?;
                 let data = scalar(text, style, tag.as_ref()).map_err(|e| self.mistake(span, e))?;
                 (Tree::Scalar(data), anchor)
             }
