@@ -1,15 +1,52 @@
-//! A computation that may take a while → its result, away from the threads that serve requests.
+//! A computation with templates that may take a while → its result, away from the threads that serve requests.
+
+use std::sync::Arc;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::task::JoinError;
+use vela_engine::Templates;
+use vela_runtime::{Allowance, Computations};
+use vela_webhooks::allowance::limits;
 
-/// Compute it; fails only where the computation panicked.
-pub(crate) async fn apart<T: Send + 'static>(
-    compute: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, JoinError> {
-    // A runtime of one thread has no other requests to keep going, and a run of it can be repeated exactly.
-    if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return Ok(compute());
+/// Why there is no result; the same computation may have one at another time.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotComputed {
+    /// It panicked.
+    #[error(transparent)]
+    Panicked(#[from] tokio::task::JoinError),
+    /// There was no memory or no time for it; in the words of who refused it.
+    #[error("{0}")]
+    Interrupted(String),
+}
+
+/// Cancels what nobody waits for any more.
+struct Cancelled(Arc<Allowance>);
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        self.0.cancel();
     }
-    tokio::task::spawn_blocking(compute).await
+}
+
+/// Compute it, within what the process has for computations.
+pub(crate) async fn apart<T: Send + 'static, E: Send + 'static>(
+    computations: &Computations,
+    templates: &Templates,
+    compute: impl FnOnce(&Templates) -> Result<T, E> + Send + 'static,
+) -> Result<Result<T, E>, NotComputed> {
+    let allowance = computations.begin(None).await;
+    let templates = templates.within(limits(computations, &allowance));
+    // A runtime of one thread has no other requests to keep going, and a run of it can be repeated exactly.
+    let computed = if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
+        compute(&templates)
+    } else {
+        let _cancelled = Cancelled(allowance.clone());
+        tokio::task::spawn_blocking(move || compute(&templates)).await?
+    };
+    match computed {
+        Err(error) => match allowance.refusal() {
+            Some(reason) => Err(NotComputed::Interrupted(reason.to_owned())),
+            None => Ok(Err(error)),
+        },
+        Ok(computed) => Ok(Ok(computed)),
+    }
 }

@@ -13,10 +13,11 @@ use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use vela_core::options::{
     ApplyOnce, Bounds, Capability, DEFINITION_UPDATES_AT_ONCE, DefinitionUpdates, Generations, Hook, Reach,
+    RenderLimits,
 };
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
 
-use values::{Listen, boolean, duration};
+use values::{Listen, boolean, bytes, duration};
 use webhook::WebhookArgs;
 
 /// The usual port of `/metrics`.
@@ -111,6 +112,18 @@ struct BehaviourArgs {
     /// Objects of one kind reconciled at the same time.
     #[arg(long, alias = "workers", default_value_t = 4, value_parser = workers, value_name = "N")]
     concurrent_reconciles: usize,
+    /// Applications rendered at once, by controllers and webhooks together.
+    #[arg(long, default_value_t = 4, value_parser = workers, value_name = "N")]
+    concurrent_renders: usize,
+    /// Memory that the evaluation of one template may take.
+    #[arg(long, default_value = "64MB", value_parser = bytes, value_name = "SIZE")]
+    render_memory: usize,
+    /// Memory that all evaluations of templates may take together.
+    #[arg(long, default_value = "256MB", value_parser = bytes, value_name = "SIZE")]
+    render_memory_total: usize,
+    /// Processor time that the evaluation of one template may take.
+    #[arg(long, default_value = "2s", value_parser = duration, value_name = "DURATION")]
+    render_time: Duration,
     /// Revisions of a Component kept beside the pinned ones.
     #[arg(long, default_value_t = 50, value_name = "N")]
     revision_limit: usize,
@@ -263,6 +276,12 @@ impl BehaviourArgs {
             bounds: Bounds {
                 own_namespace: !self.allow_cross_namespace,
                 no_rights: !self.allow_granting_rights,
+            },
+            rendering: RenderLimits {
+                at_once: self.concurrent_renders,
+                memory: self.render_memory,
+                total: self.render_memory_total,
+                time: self.render_time,
             },
             reach: if self.allow_loopback_requests { Reach::ServicesAndLoopback } else { Reach::Services },
         })

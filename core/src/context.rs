@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use vela_runtime::events::Events;
-use vela_runtime::{Applier, Cache, Discovery};
+use vela_runtime::{Applier, Cache, Computations, Discovery};
 
 use crate::author::Authors;
 use crate::hooks::Hooks;
@@ -32,6 +32,8 @@ pub struct Context {
     pub hooks: Arc<Hooks>,
     /// On whose behalf applications are executed; nothing where the controllers act for themselves.
     pub(crate) authors: Option<Arc<Authors>>,
+    /// Where templates are evaluated, by controllers and webhooks together.
+    pub(crate) computations: Computations,
     /// Asks what objects name by a URL.
     pub(crate) outbound: Outbound,
 }
@@ -49,6 +51,7 @@ impl Context {
         let authors = options.authenticate_application.then(|| Arc::new(Authors::new(client.clone())));
         Self {
             authors,
+            computations: Computations::new(options.rendering),
             outbound: Outbound::new(options.reach),
             cache: Cache::new(client.clone()),
             applier: Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER),

@@ -81,6 +81,7 @@ impl Controllers {
         if let Some(elsewhere) = elsewhere {
             context = context.with_elsewhere(elsewhere);
         }
+        end_with(&stop, &context);
         let webhooks = webhooks.map(|webhooks| crate::webhooks::server(&context, webhooks));
         let injector = trait_injector.map(|injector| crate::webhooks::injector(&context, injector));
         let mut manager = Manager::new(context.client.clone(), context.cache.clone())
@@ -97,6 +98,15 @@ impl Controllers {
         manager.run(stop).await?;
         Ok(())
     }
+}
+
+/// Ends the evaluations of templates when a stop is asked for: nobody waits for what they would give.
+fn end_with(stop: &crate::Stop, context: &Context) {
+    let (stop, computations) = (stop.clone(), context.computations.clone());
+    tokio::spawn(async move {
+        stop.cancelled().await;
+        computations.stop();
+    });
 }
 
 /// The controllers that the operator's choices leave, in the order they start.

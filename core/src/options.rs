@@ -8,6 +8,7 @@ use std::time::Duration;
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
 pub use vela_engine::Bounds;
 pub use vela_engine::application_configuration::ApplyOnce;
+pub use vela_runtime::computations::Limits as RenderLimits;
 pub use vela_runtime::outside::Reach;
 
 /// Objects of one kind reconciled at the same time unless told otherwise.
@@ -70,6 +71,8 @@ pub struct Options {
     pub reach: Reach,
     /// How far applications reach that act for nobody.
     pub bounds: Bounds,
+    /// What evaluations of templates may use, one and all together.
+    pub rendering: RenderLimits,
 }
 
 impl Default for Options {
@@ -93,6 +96,7 @@ impl Default for Options {
             authenticate_application: false,
             reach: Reach::Services,
             bounds: Bounds::SAFE,
+            rendering: RenderLimits::default(),
         }
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
     };
     let config = Config { address, certificates, bundles: Some(bundles), limits: Limits::default() };
     let judges = vela_webhooks::Webhooks::new(client, Arc::default()).with_copies(&context.cache);
-    let judges = judges.within(context.options.bounds());
+    let judges = judges.within(context.options.bounds()).with_computations(&context.computations);
     Server::new(config, Arc::new(judges))
 }
 

@@ -8,6 +8,7 @@
 mod scenarios {
     pub(crate) mod access;
     mod authors;
+    mod bombs;
     mod bounds;
     pub(crate) mod broken;
     mod confidential;

@@ -10,6 +10,7 @@ mod context;
 pub mod cue;
 mod declared;
 mod env;
+mod exhausted;
 mod handlebars;
 mod helm;
 mod joined;
@@ -38,7 +39,8 @@ use crate::revision::Identity;
 use crate::successor::{self, VersionKind};
 
 pub(crate) use labels::short_hash;
-pub use templates::{Compiled, Templates};
+pub use templates::{Compiled, Limits, MEMORY, Templates};
+pub use vela_cue::{Budget, Guard};
 
 /// What the labels `app.oam.dev/resourceType` and friends say an object is.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,12 +22,14 @@
 //! | [`openapi`] | a group version → its published schemas |
 //! | [`conditions`], [`events`] | outcomes → what a user sees on the object |
 //! | [`webhook`] | requests of an API server over TLS → what a handler says about them |
+//! | [`computations`] | places and memory of a process → an allowance for each computation |
 //! | [`clock`] | the present moment as objects carry it |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
 
 pub mod apply;
 pub mod cache;
 pub mod clock;
+pub mod computations;
 pub mod conditions;
 pub mod confirm;
 pub mod controller;
@@ -57,6 +59,7 @@ pub mod webhook;
 
 pub use apply::{Applied, Applier, Outcome};
 pub use cache::{Cache, Change, Informer, Key, Watch};
+pub use computations::{Allowance, Computations};
 pub use controller::{Action, Controller, Failure, Reconciler};
 pub use discovery::{Discovery, Kind};
 pub use interest::Interests;

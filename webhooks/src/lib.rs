@@ -9,11 +9,13 @@
 //! cluster, and nothing here writes to one. [`Webhooks::answer`] takes a path and bytes and gives status and
 //! body; [`paths`] lists who answers where.
 
+pub mod allowance;
 pub mod application;
 pub mod component;
 pub mod configuration;
 pub mod conversion;
 mod copies;
+mod counts;
 pub mod definition;
 pub mod envelope;
 pub mod fetch;

@@ -108,6 +108,20 @@ impl Review {
         })
     }
 
+    /// A review of which no more is known than whom to answer.
+    pub(crate) fn unread(api_version: String, uid: String) -> Self {
+        Self {
+            api_version,
+            uid,
+            operation: Operation::Create,
+            resource: Resource::default(),
+            namespace: String::new(),
+            object: Value::Null,
+            old_object: Value::Null,
+            user: User::default(),
+        }
+    }
+
     /// Whether there is something to judge: an object that is made or changed, and not going away.
     pub fn concerns_a_living_object(&self) -> bool {
         matches!(self.operation, Operation::Create | Operation::Update)

@@ -1,15 +1,18 @@
 //! A path and the bytes of a review → the bytes of the reply: what an admission server calls.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::future::BoxFuture;
 use kube::Client;
-use vela_engine::parse::References;
+use vela_engine::parse::{COMPONENT_LIMIT, References};
 use vela_engine::{Bounds, DefinitionKind, Document, Snapshot, Templates};
+use vela_runtime::Computations;
 use vela_runtime::cache::Cache;
 use vela_runtime::webhook::Handler;
 pub use vela_runtime::webhook::Reply;
 
+use crate::allowance::limits;
 use crate::application::Release;
 use crate::fetch::{FetchError, Reader};
 use crate::identity::OwnName;
@@ -17,8 +20,8 @@ use crate::paths::{self, Action, Path, Subject};
 use crate::review::{self, Review};
 use crate::verdict::{Cause, Refusal, Verdict};
 use crate::{
-    application, component, configuration, conversion, definition, identity, rollout, service_binding,
-    standard,
+    application, component, configuration, conversion, counts, definition, identity, rollout,
+    service_binding, standard,
 };
 
 /// Every webhook of the platform.
@@ -28,9 +31,21 @@ pub struct Webhooks {
     /// The same with definitions that may be behind.
     copied: Option<Reader>,
     templates: Arc<Templates>,
+    computations: Computations,
     only_injecting: bool,
     client: Client,
     own: OwnName,
+}
+
+/// Why there is no verdict.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    /// The cluster could not be read.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// There was no memory or no time for it.
+    #[error("the review was not finished: {0}")]
+    Interrupted(String),
 }
 
 impl Webhooks {
@@ -40,6 +55,7 @@ impl Webhooks {
             reader: Reader::new(client.clone()),
             copied: None,
             templates,
+            computations: Computations::default(),
             only_injecting: false,
             client,
             own: OwnName::default(),
@@ -62,6 +78,12 @@ impl Webhooks {
         }
     }
 
+    /// The same with evaluations that share the places and the memory of their process.
+    #[must_use]
+    pub fn with_computations(self, computations: &Computations) -> Self {
+        Self { computations: computations.clone(), ..self }
+    }
+
     /// The same for a server that answers about ServiceBindings and nothing else.
     #[must_use]
     pub fn only_injecting(self) -> Self {
@@ -71,6 +93,10 @@ impl Webhooks {
     /// Answers one request. A cluster that cannot be read is an error of the webhook (500), so that
     /// the failure policy of the configuration decides, not we.
     pub async fn answer(&self, path: &str, body: &[u8]) -> Reply {
+        self.answer_before(path, body, None).await
+    }
+
+    async fn answer_before(&self, path: &str, body: &[u8], until: Option<Instant>) -> Reply {
         if self.only_injecting && path != paths::INJECT {
             return Reply::failure(
                 404,
@@ -89,12 +115,16 @@ impl Webhooks {
         let Some(path) = Path::at(path) else {
             return Reply::failure(404, format!("no webhook at {path}"));
         };
+        if let Some(reply) = too_many(path, body) {
+            return reply;
+        }
         let review = match Review::read(body) {
             Ok(review) => review,
             Err(error) => return Reply::failure(400, error.to_string()),
         };
-        match self.verdict(path, &review).await {
+        match self.verdict(path, &review, until).await {
             Ok(verdict) => Reply { status: 200, body: verdict.reply(&review) },
+            Err(error @ Unanswered::Interrupted(_)) => Reply::failure(503, error.to_string()),
             Err(error) => Reply::failure(500, error.to_string()),
         }
     }
@@ -121,7 +151,12 @@ impl Webhooks {
         Reply { status: 200, body: verdict.reply(&review) }
     }
 
-    async fn verdict(&self, path: &Path, review: &Review) -> Result<Verdict, FetchError> {
+    async fn verdict(
+        &self,
+        path: &Path,
+        review: &Review,
+        until: Option<Instant>,
+    ) -> Result<Verdict, Unanswered> {
         if let Some(wrong) = path.refuses(review) {
             return Ok(Verdict::bad_request("", wrong));
         }
@@ -136,14 +171,14 @@ impl Webhooks {
         let release = if path.path.contains("v1alpha2") { Release::Seed } else { Release::V1 };
         match (path.subject, path.action) {
             (Subject::Application, Action::Mutate) => Ok(identity::mutate(review)),
-            (Subject::Application, Action::Validate) => self.application(review, release).await,
-            (Subject::Configuration, action) => self.configuration(review, action).await,
-            (Subject::Component, action) => self.component(review, action).await,
+            (Subject::Application, Action::Validate) => self.application(review, release, until).await,
+            (Subject::Configuration, action) => Ok(self.configuration(review, action).await?),
+            (Subject::Component, action) => Ok(self.component(review, action).await?),
             (Subject::Definition, Action::Mutate) => {
                 let resource = self.workload_resource(review).await?;
                 Ok(definition::mutate(review, resource.as_deref()))
             }
-            (Subject::Definition, Action::Validate) => self.definition(review).await,
+            (Subject::Definition, Action::Validate) => self.definition(review, until).await,
             (Subject::DefinitionRevision, _) => Ok(definition::judge_revision(review)),
             (Subject::Rollout, Action::Mutate) => Ok(rollout::mutate(review, release)),
             (Subject::Rollout, Action::Validate) => {
@@ -155,22 +190,43 @@ impl Webhooks {
             (Subject::MetricsTrait, Action::Validate) => Ok(standard::judge_metrics(review)),
             (Subject::PodSpecWorkload, Action::Mutate) => Ok(standard::mutate_pod_spec(review)),
             (Subject::PodSpecWorkload, Action::Validate) => Ok(standard::judge_pod_spec(review)),
-            (Subject::Workload, _) => self.workload(review).await,
+            (Subject::Workload, _) => Ok(self.workload(review).await?),
         }
     }
 
-    async fn application(&self, review: &Review, release: Release) -> Result<Verdict, FetchError> {
+    /// Judges by templates, with an allowance of the process.
+    async fn evaluate(
+        &self,
+        until: Option<Instant>,
+        judge: impl FnOnce(&Templates) -> Verdict + Send,
+    ) -> Result<Verdict, Unanswered> {
+        let allowance = self.computations.begin(until).await;
+        let verdict = judge(&self.templates.within(limits(&self.computations, &allowance)));
+        match allowance.refusal() {
+            Some(reason) => Err(Unanswered::Interrupted(reason.to_owned())),
+            None => Ok(verdict),
+        }
+    }
+
+    async fn application(
+        &self,
+        review: &Review,
+        release: Release,
+        until: Option<Instant>,
+    ) -> Result<Verdict, Unanswered> {
         let document = Document::from_object(review.object.clone());
         let namespace = review.object_namespace();
-        let judge = |snapshot: &Snapshot| application::judge(review, release, snapshot, &self.templates);
+        let judge = |snapshot: Snapshot| {
+            self.evaluate(until, move |templates| application::judge(review, release, &snapshot, templates))
+        };
         if let Some(copied) = &self.copied {
-            let verdict = judge(&copied.application(namespace, &document).await?);
+            let verdict = judge(copied.application(namespace, &document).await?).await?;
             if verdict.is_allowed() {
                 return Ok(verdict);
             }
         }
         // A definition may have been written a moment ago: nobody is refused by a copy.
-        Ok(judge(&self.reader.application(namespace, &document).await?))
+        judge(self.reader.application(namespace, &document).await?).await
     }
 
     async fn configuration(&self, review: &Review, action: Action) -> Result<Verdict, FetchError> {
@@ -193,7 +249,7 @@ impl Webhooks {
         Ok(configuration::mutate(review, &snapshot))
     }
 
-    async fn definition(&self, review: &Review) -> Result<Verdict, FetchError> {
+    async fn definition(&self, review: &Review, until: Option<Instant>) -> Result<Verdict, Unanswered> {
         let definition = match definition::read(review) {
             Ok(definition) => Ok(self.reader.with_kinds(definition).await?),
             Err(diagnostic) => Err(diagnostic),
@@ -205,7 +261,7 @@ impl Webhooks {
             None => None,
         };
         let known = definition::Known { kept, resource: self.workload_resource(review).await? };
-        Ok(definition::judge(review, definition, &known, &self.templates))
+        self.evaluate(until, move |templates| definition::judge(review, definition, &known, templates)).await
     }
 
     async fn workload_resource(&self, review: &Review) -> Result<Option<String>, FetchError> {
@@ -246,9 +302,33 @@ impl Webhooks {
     }
 }
 
+/// The answer to a review that holds too much, before anything is built of it.
+fn too_many(path: &Path, body: &[u8]) -> Option<Reply> {
+    if body.len() > review::BYTES_AT_MOST {
+        // Whoever reads it says so.
+        return None;
+    }
+    let counts = match counts::counts(body) {
+        Ok(counts) => counts,
+        Err(error) => return Some(Reply::failure(400, format!("the review is not read: {error}"))),
+    };
+    let [components, before] = counts.components;
+    // What is there already must be let go, and its finalizers be taken off.
+    if components <= COMPONENT_LIMIT || components == before || path.subject != Subject::Application {
+        return None;
+    }
+    let message = format!("{components} components; the limit is {COMPONENT_LIMIT}");
+    let verdict = Verdict::refused(Refusal::Invalid, vec![Cause::invalid("spec.components", message)]);
+    Some(Reply { status: 200, body: verdict.reply(&Review::unread(counts.api_version, counts.uid)) })
+}
+
 impl Handler for Webhooks {
     fn answer<'a>(&'a self, path: &'a str, body: &'a [u8]) -> BoxFuture<'a, Reply> {
         Box::pin(self.answer(path, body))
+    }
+
+    fn answer_until<'a>(&'a self, path: &'a str, body: &'a [u8], until: Instant) -> BoxFuture<'a, Reply> {
+        Box::pin(self.answer_before(path, body, Some(until)))
     }
 
     fn body_at_most(&self, path: &str) -> usize {

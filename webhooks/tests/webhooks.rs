@@ -5,6 +5,8 @@
 mod applications;
 #[path = "webhooks/bindings.rs"]
 mod bindings;
+#[path = "webhooks/bombs.rs"]
+mod bombs;
 #[path = "webhooks/cluster.rs"]
 mod cluster;
 #[path = "webhooks/components.rs"]

@@ -12,7 +12,7 @@ use vela_engine::render::processing;
 use vela_engine::revision::Previous;
 use vela_engine::status::{ConditionType, Definitions};
 use vela_engine::{
-    AppFile, Diagnostics, Document, Graph, Secrets, Snapshot, graph, parse, plan, render, revision,
+    AppFile, Diagnostics, Document, Graph, Secrets, Snapshot, Templates, graph, parse, plan, render, revision,
 };
 use vela_runtime::Key;
 
@@ -284,18 +284,18 @@ impl Hands {
         previous: Vec<Previous>,
         answers: processing::Answers,
     ) -> Result<Graph, Stopped> {
-        let templates = self.templates.clone();
-        let mean = move || {
+        let mean = move |templates: &Templates| {
             let app_file =
                 parse::parse(&document, &snapshot).map_err(|e| Stopped::wrong(ConditionType::Parsed, e))?;
             let revision = revision::revision_among(app_file, &previous);
             let plan = plan::plan(revision).map_err(|e| Stopped::wrong(ConditionType::Policy, e))?;
             let inputs = render::Inputs { answers: Some(answers), ..render::Inputs::default() };
-            let rendered = render::render(&plan, &templates, &inputs);
+            let rendered = render::render(&plan, templates, &inputs);
             let rendered = rendered.map_err(|e| Stopped::wrong(ConditionType::Render, e))?;
             graph::graph(rendered).map_err(|e| Stopped::wrong(ConditionType::Render, e))
         };
-        apart(mean).await.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?
+        let meant = apart(&self.context.computations, &self.templates, mean).await;
+        meant.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?
     }
 }
 

@@ -71,6 +71,10 @@ fn limits_waits_and_workers() {
         "4",
         "--definition-revision-limit=5",
         "--concurrent-reconciles=6",
+        "--concurrent-renders=3",
+        "--render-memory=8MB",
+        "--render-memory-total=1GB",
+        "--render-time=500ms",
         "--informer-re-sync-interval=1h30m",
         "--depend-check-wait=10s",
         "--system-definition-namespace=defs",
@@ -80,6 +84,9 @@ fn limits_waits_and_workers() {
     assert_eq!(options.application_revision_limit, 4);
     assert_eq!(options.definition_revision_limit, 5);
     assert_eq!(options.concurrent_reconciles, 6);
+    let rendering = options.rendering;
+    assert_eq!((rendering.at_once, rendering.time), (3, Duration::from_millis(500)));
+    assert_eq!((rendering.memory, rendering.total), (8 << 20, 1 << 30));
     assert_eq!(options.resync, Some(Duration::from_secs(5400)));
     assert_eq!(options.dependency_wait, Duration::from_secs(10));
     assert_eq!(options.system_namespace, "defs");
@@ -184,6 +191,10 @@ fn wrong_values_are_refused_with_the_flag_named() {
         ("--health-addr=:x", ":PORT"),
         ("--revision-limit=-1", "--revision-limit"),
         ("--concurrent-reconciles=0", "from 1"),
+        ("--concurrent-renders=0", "from 1"),
+        ("--render-memory=1", "64MB"),
+        ("--render-memory-total=much", "64MB"),
+        ("--render-time=2", "1h30m"),
         ("--informer-re-sync-interval=5", "1h30m"),
         ("--depend-check-wait=-1s", "1h30m"),
         ("--enable-leader-election=yes", "true or false"),

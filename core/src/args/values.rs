@@ -36,6 +36,14 @@ impl FromStr for Listen {
     }
 }
 
+/// A size as people write it: bytes, or a number with KB, MB or GB.
+pub(crate) fn bytes(text: &str) -> Result<usize, String> {
+    const UNITS: [(&str, u32); 5] = [("KB", 10), ("MB", 20), ("GB", 30), ("B", 0), ("", 0)];
+    let found = UNITS.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)));
+    let size = found.and_then(|(number, shift)| number.parse::<usize>().ok()?.checked_mul(1 << shift));
+    size.filter(|size| *size >= 1 << 20).ok_or_else(|| "write a size from 1MB such as 64MB or 1GB".to_owned())
+}
+
 /// A duration as Go spells it: `90s`, `1h30m`, `1.5h`, `250ms`; `0` needs no unit.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "write a duration such as 90s, 5m or 1h30m".to_owned();

@@ -141,13 +141,12 @@ impl Revisions {
 
     /// The pure middle.
     async fn mean(&self, document: Document, snapshot: Snapshot, number: u64) -> Result<Graph, Trouble> {
-        let templates = self.templates.clone();
-        let mean = move || {
+        let mean = move |templates: &Templates| {
             let app_file = parse::parse(&document, &snapshot)?;
             let plan = plan::plan(revision::recorded(app_file, number))?;
-            graph::graph(render::render(&plan, &templates, &render::Inputs::default())?)
+            graph::graph(render::render(&plan, templates, &render::Inputs::default())?)
         };
-        let meant = apart(mean).await;
+        let meant = apart(&self.context.computations, &self.templates, mean).await;
         meant.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 }

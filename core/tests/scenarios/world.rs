@@ -171,6 +171,11 @@ impl World {
         self.running = Some(Running { stop, counts, task });
     }
 
+    /// The embedded server, for a process of its own; none on a real cluster.
+    pub(crate) fn server(&self) -> Option<&ApiServer> {
+        self.server.as_ref().map(|(server, _)| server)
+    }
+
     /// A client of a further process, whose requests are on a record of their own; none on a real cluster.
     pub(crate) fn another(&self) -> Option<(kube::Client, Faults)> {
         let (server, _) = self.server.as_ref()?;

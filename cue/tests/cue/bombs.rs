@@ -13,8 +13,8 @@ use std::{fmt::Write as _, fs};
 use vela_testkit::{Archive, golden};
 
 /// What an evaluation may take.
-const BUDGET: [&str; 2] = ["--memory=32MB", "--steps=1000000"];
-const BUDGET_KIB: usize = 32 << 10;
+const BUDGET: [&str; 2] = ["--memory=16MB", "--steps=1000000"];
+const BUDGET_KIB: usize = 16 << 10;
 
 /// What the process may take: twice the budget, its program, and the stack that it reserves.
 const PROCESS_KIB: usize = 2 * BUDGET_KIB + (160 << 10);
@@ -23,7 +23,7 @@ const PROCESS_KIB: usize = 2 * BUDGET_KIB + (160 << 10);
 const IDLE_KIB: usize = 24 << 10;
 
 /// More than any bomb takes on a slow machine without optimization.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Diagnostics of one bomb that are kept.
 const TOLD: usize = 3;

@@ -3,13 +3,18 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Era, FieldKind, FieldOptions, Input, Instance, Kind, Progress, Provider, Run, Source, Value};
+use vela_cue::{
+    Budget, Era, FieldKind, FieldOptions, Guard, Input, Instance, Kind, Progress, Provider, Run, Source,
+    Value,
+};
 
 use super::asked::{self, Asked};
 use super::declared;
+use super::exhausted::Exhausted;
 use super::parameters::Parameters;
 use super::patch::{self, Field, Markers, Tree};
 use super::processing::{Answers, Request};
+use super::templates::Limits;
 use super::tree::{DEPTH_LIMIT, Shape, kind_name, shape};
 pub(crate) use super::tree::{Use, markers, tree};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Place};
@@ -33,7 +38,21 @@ pub struct Template {
     asked: Arc<Asked>,
     /// Whether it may import a package with calls.
     asks: bool,
+    bounds: Option<Bounds>,
 }
+
+/// Who keeps the evaluations of a template within limits.
+#[derive(Clone)]
+struct Bounds {
+    guard: Option<Arc<dyn Guard>>,
+    /// The content of the template.
+    hash: Arc<str>,
+    exhausted: Arc<Exhausted>,
+}
+
+/// What finding out the declared parameters may use up: they are looked at once, for all who use the template.
+const DECLARED_BUDGET: Budget =
+    Budget { steps: 200_000, depth: 400, output: 1 << 20, memory: 16 << 20, time: None };
 
 /// What a component template makes.
 pub struct Component {
@@ -117,11 +136,49 @@ impl Template {
             let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
             findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
         })?;
+        let look = template.clone().with_budget(DECLARED_BUDGET);
         let ignores_parameters = !asked::reads(text, "parameter")
-            && declared::nothing(&template.instantiate(&[]).root().lookup("parameter"));
+            && declared::nothing(&look.instantiate(&[]).root().lookup("parameter"));
         let asked = Arc::new(Asked::of(text));
         let asks = text.contains("\"vela/");
-        Ok(Self { title: Arc::from(title), template, ignores_parameters, asked, asks })
+        Ok(Self { title: Arc::from(title), template, ignores_parameters, asked, asks, bounds: None })
+    }
+
+    /// The same template; what runs out is kept by the content `hash` of the template.
+    pub(super) fn remembered(self, hash: &str, exhausted: &Arc<Exhausted>) -> Self {
+        let bounds = Bounds { guard: None, hash: Arc::from(hash), exhausted: exhausted.clone() };
+        Self { bounds: Some(bounds), ..self }
+    }
+
+    /// The same template, evaluated within these limits.
+    pub(super) fn within(&self, limits: &Limits) -> Self {
+        let mut within = self.clone();
+        within.template = within.template.with_budget(limits.budget);
+        if let Some(guard) = &limits.guard {
+            within.template = within.template.with_guard(guard.clone());
+        }
+        if let Some(bounds) = &mut within.bounds {
+            bounds.guard = limits.guard.clone();
+        }
+        within
+    }
+
+    /// Evaluates, unless the same content ran out before.
+    fn once<T>(
+        &self,
+        given: &[&Json],
+        evaluate: impl FnOnce() -> Result<T, Diagnostics>,
+    ) -> Result<T, Diagnostics> {
+        let Some(Bounds { guard, hash, exhausted }) = &self.bounds else { return evaluate() };
+        if let Some(told) = exhausted.get(hash, given) {
+            return Err(told);
+        }
+        evaluate().inspect_err(|told| {
+            let interrupted = guard.as_ref().is_some_and(|guard| guard.interrupted());
+            if !interrupted && told.iter().any(|diagnostic| diagnostic.code == Code::Limit) {
+                exhausted.keep(hash, given, told);
+            }
+        })
     }
 
     /// Evaluates a component template; the findings are warnings.
@@ -130,15 +187,18 @@ impl Template {
         parameter: &Parameters<'_>,
         context: &Json,
     ) -> Result<(Component, Diagnostics), Diagnostics> {
-        let opened = self.opened(parameter, context, None);
-        let made = opened.as_ref().map_err(Clone::clone).and_then(|root| self.make_component(root));
-        self.with_undeclared(opened.ok(), parameter, made)
+        self.once(&[parameter.value(), context], || {
+            let opened = self.opened(parameter, context, None);
+            let made = opened.as_ref().map_err(Clone::clone).and_then(|root| self.make_component(root));
+            self.with_undeclared(opened.ok(), parameter, made)
+        })
     }
 
     fn make_component(&self, root: &Value) -> Result<Component, Diagnostics> {
         self.sound(root)?;
         let output = root.lookup("output");
         if !output.exists() {
+            root.within_budget().map_err(|errors| findings(&self.title, &errors))?;
             return Err(self.error(Code::BadDefinition, "the template has no `output`").into());
         }
         Ok(Component { output: self.tree(root, &output, Use::Object)?, outputs: self.objects(root)? })
@@ -151,10 +211,17 @@ impl Template {
         context: &Json,
         answers: Option<&Answers>,
     ) -> Result<(Trait, Diagnostics), Diagnostics> {
-        let opened = self.opened(parameter, context, None);
-        let root = opened.as_ref().map_err(Clone::clone);
-        let made = root.and_then(|root| self.make_trait(root.clone(), parameter, context, answers));
-        self.with_undeclared(opened.ok(), parameter, made)
+        let make = || {
+            let opened = self.opened(parameter, context, None);
+            let root = opened.as_ref().map_err(Clone::clone);
+            let made = root.and_then(|root| self.make_trait(root.clone(), parameter, context, answers));
+            self.with_undeclared(opened.ok(), parameter, made)
+        };
+        // What was answered elsewhere decides too: then it is evaluated each time.
+        match answers {
+            Some(answers) if !answers.is_empty() => make(),
+            _ => self.once(&[parameter.value(), context], make),
+        }
     }
 
     fn make_trait(
@@ -216,7 +283,9 @@ impl Template {
         parameter: &Parameters<'_>,
         made: Result<T, Diagnostics>,
     ) -> Result<(T, Diagnostics), Diagnostics> {
-        let declared = root.map(|root| root.lookup("parameter"));
+        // What was stopped does not know what it declares.
+        let finished = root.filter(|root| root.within_budget().is_ok());
+        let declared = finished.map(|root| root.lookup("parameter"));
         let undeclared =
             declared::undeclared(&self.title, declared.as_ref(), parameter.value(), self.ignores_parameters);
         match made {
@@ -239,11 +308,10 @@ impl Template {
 
     /// Evaluates a status text and gives one field of it.
     pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
-        self.instance(Input::new("parameter", parameter), context, None)
-            .root()
-            .lookup(field)
-            .to_json()
-            .map_err(|found| findings(&self.title, &found))
+        self.once(&[parameter, context], || {
+            let root = self.instance(Input::new("parameter", parameter), context, None).root();
+            root.lookup(field).to_json().map_err(|found| findings(&self.title, &found))
+        })
     }
 
     /// Whether the template can ask for that field of the context.
@@ -365,7 +433,13 @@ impl Template {
             let message = format!("{} is nested deeper than {DEPTH_LIMIT} levels", value.path());
             Diagnostics::from(self.error(Code::Limit, message))
         };
-        let Err(errors) = value.validate(true) else { return tree(value, use_, 0).ok_or_else(too_deep) };
+        let made = || {
+            let made = tree(value, use_, 0);
+            // What ran out while it was walked over lacks fields.
+            value.within_budget().map_err(|errors| findings(&self.title, &errors))?;
+            made.ok_or_else(too_deep)
+        };
+        let Err(errors) = value.validate(true) else { return made() };
         let found = self.missing(root);
         if !found.is_empty() {
             return Err(found);
@@ -374,7 +448,7 @@ impl Template {
             error.code.class() == vela_cue::Class::Incomplete
                 && matches!(shape(&root.lookup(&error.path)), Shape::Open)
         });
-        if closable { tree(value, use_, 0).ok_or_else(too_deep) } else { Err(findings(&self.title, &errors)) }
+        if closable { made() } else { Err(findings(&self.title, &errors)) }
     }
 
     fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {

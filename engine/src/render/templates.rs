@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vela_cue::Provider as _;
+use vela_cue::{Budget, Guard, Provider as _};
 
+use super::exhausted::Exhausted;
 use super::{cue, handlebars};
 use crate::definition::{DEFAULT_ERA, Definition, DefinitionKind, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -12,6 +13,34 @@ use crate::{kube_packages, steps};
 
 /// More compiled definitions than this are not kept: the cache is emptied and fills again.
 const CACHE_LIMIT: usize = 4096;
+
+/// What the evaluation of one template may take unless told otherwise: a thousand times what a large one takes.
+pub const MEMORY: usize = 64 << 20;
+
+/// What a health policy or a status text may use up: both say little about one object.
+const TEXT_BUDGET: Budget =
+    Budget { steps: 500_000, depth: 400, output: 1 << 20, memory: 16 << 20, time: None };
+
+/// What each evaluation may use up, and who is asked whether it may go on.
+#[derive(Clone)]
+pub struct Limits {
+    /// What one evaluation may use up.
+    pub budget: Budget,
+    /// Who lends the memory and ends what has to end; nobody unless told otherwise.
+    pub guard: Option<Arc<dyn Guard>>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { budget: Budget { memory: MEMORY, ..Budget::default() }, guard: None }
+    }
+}
+
+impl Limits {
+    fn are_usual(&self) -> bool {
+        self.guard.is_none() && self.budget == Self::default().budget
+    }
+}
 
 /// A definition ready to be instantiated with parameters.
 pub enum Compiled {
@@ -32,10 +61,17 @@ pub enum Compiled {
 type Entry = Result<Arc<Compiled>, Diagnostics>;
 
 /// Compiled definitions by content hash. One value serves many threads and many applications.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Templates {
+    cache: Arc<Cache>,
+    limits: Limits,
+}
+
+#[derive(Default)]
+struct Cache {
     compiled: Mutex<HashMap<String, Entry>>,
     health: Mutex<HashMap<String, Result<cue::Template, Diagnostics>>>,
+    exhausted: Arc<Exhausted>,
 }
 
 impl Templates {
@@ -44,33 +80,55 @@ impl Templates {
         Self::default()
     }
 
+    /// The same cache for evaluations within these limits.
+    #[must_use]
+    pub fn within(&self, limits: Limits) -> Self {
+        Self { cache: self.cache.clone(), limits }
+    }
+
     /// The definition compiled; from the cache if this content was compiled before, failures too.
     pub fn get(&self, definition: &Definition) -> Entry {
-        if let Some(entry) = lock(&self.compiled).get(definition.hash()) {
-            return entry.clone();
+        if let Some(entry) = lock(&self.cache.compiled).get(definition.hash()).cloned() {
+            return self.limited(entry);
         }
         // Compiled outside the lock: two threads may do the same work once, none waits for the other.
-        let entry = compile(definition).map(Arc::new);
-        let mut compiled = lock(&self.compiled);
+        let entry = compile(definition, &self.cache.exhausted).map(Arc::new);
+        let mut compiled = lock(&self.cache.compiled);
         if compiled.len() >= CACHE_LIMIT {
             compiled.clear();
         }
         compiled.insert(definition.hash().to_owned(), entry.clone());
-        entry
+        drop(compiled);
+        self.limited(entry)
+    }
+
+    /// A compiled definition whose evaluations keep to the limits.
+    fn limited(&self, entry: Entry) -> Entry {
+        let compiled = entry?;
+        Ok(match &*compiled {
+            Compiled::Cue(template) if !self.limits.are_usual() => {
+                Arc::new(Compiled::Cue(template.within(&self.limits)))
+            }
+            _ => compiled,
+        })
     }
 
     /// A health policy or status text compiled; the text itself is the key.
     pub(crate) fn text(&self, title: &str, text: &str) -> Result<cue::Template, Diagnostics> {
-        if let Some(entry) = lock(&self.health).get(text) {
-            return entry.clone();
+        let limits = Limits { budget: TEXT_BUDGET, guard: self.limits.guard.clone() };
+        let limited = |template: cue::Template| template.within(&limits);
+        if let Some(entry) = lock(&self.cache.health).get(text).cloned() {
+            return entry.map(limited);
         }
-        let entry = cue::Template::compile(title, text, DEFAULT_ERA);
-        let mut health = lock(&self.health);
+        let entry = cue::Template::compile(title, text, DEFAULT_ERA)
+            .map(|template| template.remembered(text, &self.cache.exhausted));
+        let mut health = lock(&self.cache.health);
         if health.len() >= CACHE_LIMIT {
             health.clear();
         }
         health.insert(text.to_owned(), entry.clone());
-        entry
+        drop(health);
+        entry.map(limited)
     }
 }
 
@@ -79,7 +137,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
+fn compile(definition: &Definition, exhausted: &Arc<Exhausted>) -> Result<Compiled, Diagnostics> {
     let title = definition.title();
     match definition.language() {
         Language::Cue(text) => {
@@ -90,7 +148,9 @@ fn compile(definition: &Definition) -> Result<Compiled, Diagnostics> {
             };
             let era = definition.era();
             let template = cue::Template::compile_with(&title, text, era, &own, definition.packages());
-            Ok(Compiled::Cue(template.map_err(|found| without_packages(definition, found))?))
+            let template = template.map_err(|found| without_packages(definition, found))?;
+            let template = template.remembered(definition.hash(), exhausted);
+            Ok(Compiled::Cue(template.within(&Limits::default())))
         }
         Language::Handlebars(text) => Ok(Compiled::Handlebars(handlebars::Template::compile(&title, text)?)),
         Language::Kube { .. } => Ok(Compiled::Kube),

@@ -161,7 +161,9 @@ impl Desk {
             let _place = place;
             let Content { bytes, share } = content;
             let _share = share;
-            runtime.block_on(async { timeout_at(until, handler.answer(&named, &bytes)).await.ok() })
+            runtime.block_on(async {
+                timeout_at(until, handler.answer_until(&named, &bytes, until.into_std())).await.ok()
+            })
         });
         match timeout_at(until, judged).await {
             Ok(Ok(Some(reply))) => reply,

@@ -1,5 +1,7 @@
 //! What answers reviews, as the server sees it.
 
+use std::time::Instant;
+
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -10,6 +12,11 @@ pub const BODY_AT_MOST: usize = 7 * 1024 * 1024;
 pub trait Handler: Send + Sync {
     /// What to say to these bytes at this path. It may be dropped at its deadline, where it waits.
     fn answer<'a>(&'a self, path: &'a str, body: &'a [u8]) -> BoxFuture<'a, Reply>;
+
+    /// The same, by a judge who wants to know when nobody waits for the answer any more.
+    fn answer_until<'a>(&'a self, path: &'a str, body: &'a [u8], _until: Instant) -> BoxFuture<'a, Reply> {
+        self.answer(path, body)
+    }
 
     /// Bytes that a body at this path may have.
     fn body_at_most(&self, _path: &str) -> usize {

@@ -40,16 +40,20 @@ pub(crate) async fn cluster() -> (ApiServer, Webhooks) {
     (server, Webhooks::new(client, Arc::new(Templates::new())))
 }
 
-async fn ask(webhooks: &Webhooks, components: Value) -> Reply {
-    let review = json!({
+/// The review of a new Application.
+pub(crate) fn creation(components: &Value) -> Value {
+    json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
         "request": {"uid": "1", "operation": "CREATE", "namespace": "default", "object": {
             "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
             "metadata": {"name": "shop", "namespace": "default"},
             "spec": {"components": components},
         }},
-    });
-    webhooks.answer(APPLICATIONS, review.to_string().as_bytes()).await
+    })
+}
+
+pub(crate) async fn ask(webhooks: &Webhooks, components: Value) -> Reply {
+    webhooks.answer(APPLICATIONS, creation(&components).to_string().as_bytes()).await
 }
 
 #[tokio::test]

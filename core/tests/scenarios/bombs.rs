@@ -1,0 +1,148 @@
+//! Definitions that compute without end: told with their place, and nobody else is worse off.
+
+use serde_json::{Value, json};
+use vela_core::{Options, Process};
+
+use super::world::{World, application, until_or, web};
+
+/// Far more than anybody has: it ends when something is used up.
+const ENDLESS: &str = r##"
+import "list"
+_n: list.Range(0, 100000, 1)
+output: {apiVersion: "v1", kind: "ConfigMap", data: {text: parameter.text, for x in _n for y in _n {"\(x)-\(y)": "z"}}}
+parameter: text: string
+"##;
+
+fn endless(name: &str, template: &str) -> Value {
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1",
+        "kind": "ComponentDefinition",
+        "metadata": {"name": name},
+        "spec": {
+            "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+            "schematic": {"cue": {"template": template}},
+        },
+    })
+}
+
+fn component(type_: &str, text: &str) -> Value {
+    json!({"name": "a", "type": type_, "properties": {"text": text}})
+}
+
+/// Why an application is not rendered, once it is told.
+async fn told(world: &World, name: &str) -> String {
+    let failed = |application: &Value| {
+        let conditions = application["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.iter().any(|condition| condition["type"] == "Render" && condition["status"] == "False")
+    };
+    let application = until_or("the condition tells", || world.application(name), failed).await;
+    let conditions = application["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let condition = conditions.iter().find(|condition| condition["type"] == "Render");
+    condition.and_then(|condition| condition["message"].as_str()).unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_computes_without_end_is_told_and_its_neighbours_run() {
+    let mut world = World::without_controllers().await;
+    let mut options = Options::default();
+    options.rendering.memory = 8 << 20;
+    world.start_as(Process { options, ..Process::default() });
+    world.create(endless("endless", ENDLESS)).await;
+    for name in ["bomb-a", "bomb-b", "bomb-c"] {
+        world.create(application(name, &[component("endless", name)])).await;
+    }
+    world.create(application("shop", &[web("front", "nginx:1")])).await;
+    world.phase("shop", "running").await;
+    for name in ["bomb-a", "bomb-b", "bomb-c"] {
+        let message = told(&world, name).await;
+        assert!(message.contains("evaluation stopped") && message.contains("endless"), "{message}");
+    }
+    // A definition that is mended is evaluated again.
+    let mended = ENDLESS.replace(r#", for x in _n for y in _n {"\(x)-\(y)": "z"}"#, "");
+    let spec = json!({"spec": {"schematic": {"cue": {"template": mended}}}});
+    world.patch("core.oam.dev/v1beta1", "ComponentDefinition", "endless", spec).await;
+    world.phase("bomb-a", "running").await;
+}
+
+#[cfg(target_os = "linux")]
+mod process {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::super::world::{World, application, until, web};
+    use super::{ENDLESS, component, endless, told};
+
+    /// Bombs that are thrown, one of them a new one each time.
+    const BOMBS: usize = 6;
+    /// Far beyond what a busy machine needs.
+    const PATIENCE: Duration = Duration::from_secs(120);
+
+    /// Resident kibibytes, now and at most.
+    fn resident(child: &Child) -> (usize, usize) {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let figure = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.split_whitespace().next().unwrap().parse::<usize>().unwrap()
+        };
+        (figure("VmRSS:"), figure("VmHWM:"))
+    }
+
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn bombs_take_what_they_may_and_give_it_back() {
+        let world = World::without_controllers().await;
+        let Some(server) = world.server() else { return };
+        let served = server.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let kubeconfig = folder.path().join("config");
+        std::fs::write(&kubeconfig, served.kubeconfig()).unwrap();
+        let mut core = Ended(
+            Command::new(env!("CARGO_BIN_EXE_vela-core"))
+                .args(["--metrics-addr=0", "--health-addr=0", "--log-level=warn", "--kubeconfig"])
+                .arg(&kubeconfig)
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+        );
+        world.create(application("shop", &[web("front", "nginx:1")])).await;
+        world.phase("shop", "running").await;
+        let (before, _) = resident(&core.0);
+        for number in 0..BOMBS {
+            let name = format!("bomb-{number}");
+            world.create(endless(&name, &format!("{ENDLESS}// {number}\n"))).await;
+            world.create(application(&name, &[component(&name, "a")])).await;
+        }
+        for number in 0..BOMBS {
+            told(&world, &format!("bomb-{number}")).await;
+        }
+        let (_, peak) = resident(&core.0);
+        // Two large evaluations of 64 MB at once, and what the allocator and the small ones need.
+        assert!(peak < before + (256 << 10), "{before} KiB became {peak} KiB");
+        let back = || async {
+            let (now, _) = resident(&core.0);
+            now < before + before / 2
+        };
+        until("the memory is given back", back).await;
+        println!("resident: {before} KiB before, {peak} KiB at most, {} KiB after", resident(&core.0).0);
+        // One more is under way when the process is asked to stop.
+        world.create(endless("last", ENDLESS)).await;
+        world.create(application("last", &[component("last", "a")])).await;
+        let asks = Command::new("kill").args(["-TERM", &core.0.id().to_string()]).status().unwrap();
+        assert!(asks.success());
+        let asked = Instant::now();
+        while core.0.try_wait().unwrap().is_none() {
+            assert!(asked.elapsed() < PATIENCE, "it does not end");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        println!("stopped after {} ms", asked.elapsed().as_millis());
+    }
+}

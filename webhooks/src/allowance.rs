@@ -1,0 +1,39 @@
+//! An allowance of the process → the limits that evaluations of templates keep to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vela_engine::render::{Budget, Guard, Limits};
+use vela_runtime::{Allowance, Computations};
+
+/// Lends an evaluation what the process has.
+struct Lender(Arc<Allowance>);
+
+impl Guard for Lender {
+    fn go_on(&self) -> Result<(), String> {
+        self.0.go_on()
+    }
+
+    fn lend(&self, bytes: usize) -> Result<(), String> {
+        self.0.lend(bytes)
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.0.give_back(bytes);
+    }
+
+    fn clock(&self) -> Duration {
+        self.0.clock()
+    }
+
+    fn interrupted(&self) -> bool {
+        self.0.interrupted()
+    }
+}
+
+/// Limits of the evaluations that this allowance is for.
+pub fn limits(computations: &Computations, allowance: &Arc<Allowance>) -> Limits {
+    let shared = computations.limits();
+    let budget = Budget { memory: shared.memory, time: Some(shared.time), ..Limits::default().budget };
+    Limits { budget, guard: Some(Arc::new(Lender(allowance.clone()))) }
+}
