@@ -13,8 +13,8 @@ use std::{fmt::Write as _, fs};
 use vela_testkit::{Archive, golden};
 
 /// What an evaluation may take.
-const BUDGET: [&str; 2] = ["--memory=16MB", "--steps=1000000"];
-const BUDGET_KIB: usize = 16 << 10;
+const BUDGET: [&str; 2] = ["--memory=32MB", "--steps=1000000"];
+const BUDGET_KIB: usize = 32 << 10;
 
 /// What the process may take: twice the budget, its program, and the stack that it reserves.
 const PROCESS_KIB: usize = 2 * BUDGET_KIB + (160 << 10);
