@@ -98,6 +98,7 @@ mod process {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "a measurement of a process: what the allocator keeps differs between systems"]
     async fn bombs_take_what_they_may_and_give_it_back() {
         let world = World::without_controllers().await;
         let Some(server) = world.server() else { return };
