@@ -7,6 +7,7 @@ COPY .cargo .cargo
 COPY cue cue
 COPY crds crds
 COPY definitions definitions
+COPY kinds kinds
 COPY runtime runtime
 COPY apiserver apiserver
 COPY testkit testkit

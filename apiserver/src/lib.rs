@@ -8,7 +8,6 @@
 mod allocate;
 pub mod apply;
 pub mod builtin;
-pub mod cause;
 mod controllers;
 mod crd;
 mod delete;
@@ -34,7 +33,8 @@ mod validate;
 mod watch;
 mod write;
 
-pub use cause::{Cause, CauseReason};
 pub use http::{ApiService, ResponseBody};
 pub use serve::{ServeError, Served};
 pub use server::{ApiServer, BuildError, Builder, ByHand, Clock, Controllers};
+pub use vela_kinds::cause;
+pub use vela_kinds::cause::{Cause, CauseReason};

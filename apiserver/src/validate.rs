@@ -1,14 +1,13 @@
 //! The metadata of an object in, the causes for which it is refused out. What lies outside metadata is not looked at.
 
 use serde_json::Value;
+pub(crate) use vela_kinds::names::qualified_name;
+use vela_kinds::names::{self, label_value};
 
 use crate::cause::Cause;
 use crate::object;
 use crate::registry::Resource;
 
-const LABEL_VALUE_MAX: usize = 63;
-const PREFIX_MAX: usize = 253;
-const NAME_MAX: usize = 253;
 /// All annotations of an object together.
 const ANNOTATIONS_MAX_BYTES: usize = 256 * 1024;
 const FINALIZERS_MAX: usize = 1000;
@@ -16,20 +15,6 @@ const FINALIZERS_MAX: usize = 1000;
 /// Finalizers that need no domain.
 const STANDARD_FINALIZERS: &[&str] =
     &["orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io"];
-
-const LABEL_FORM: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and \
-                          must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex \
-                          used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
-const SUBDOMAIN_FORM: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' \
-                              or '.', and must start and end with an alphanumeric character (e.g. 'example.com', \
-                              regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const QUALIFIED_FORM: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and \
-                              end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex \
-                              used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const VALUE_FORM: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
-                          '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
-                          'my_value',  or '12345', regex used for validation is \
-                          '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 /// Checks the metadata of a new object, or of one that replaces `old`.
 pub(crate) fn metadata(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause> {
@@ -115,90 +100,8 @@ fn owner_references(references: Option<&Value>, causes: &mut Vec<Cause>) {
 
 /// Checks a name by the rule of its kind.
 pub(crate) fn object_name(resource: &Resource, name: &str) -> Result<(), String> {
-    let built_in = !resource.is_custom();
-    match resource.kind.as_str() {
-        // Names of these may hold colons; they only must be one path segment.
-        "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding" if built_in => path_segment(name),
-        "Namespace" | "Service" if built_in => dns_label(name),
-        _ => subdomain(name),
-    }
-}
-
-fn path_segment(name: &str) -> Result<(), String> {
-    if name == "." || name == ".." {
-        Err(format!("may not be '{name}'"))
-    } else if name.contains(['/', '%']) {
-        Err("may not contain '/' or '%'".into())
-    } else {
-        Ok(())
-    }
-}
-
-fn is_label(text: &str) -> bool {
-    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-    edge(text.chars().next())
-        && edge(text.chars().last())
-        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-}
-
-fn dns_label(name: &str) -> Result<(), String> {
-    if name.len() > LABEL_VALUE_MAX {
-        Err(format!("must be no more than {LABEL_VALUE_MAX} characters"))
-    } else if is_label(name) {
-        Ok(())
-    } else {
-        Err(LABEL_FORM.into())
-    }
-}
-
-fn subdomain(name: &str) -> Result<(), String> {
-    if name.len() > NAME_MAX {
-        Err(format!("must be no more than {NAME_MAX} characters"))
-    } else if name.split('.').all(is_label) {
-        Ok(())
-    } else {
-        Err(SUBDOMAIN_FORM.into())
-    }
-}
-
-fn is_name_part(text: &str) -> bool {
-    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    edge(text.chars().next())
-        && edge(text.chars().last())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-}
-
-/// `prefix/name` as in labels, annotations and finalizers.
-pub(crate) fn qualified_name(key: &str) -> Result<(), String> {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    if let Some(prefix) = prefix {
-        if prefix.is_empty() {
-            return Err("prefix part must be non-empty".into());
-        }
-        if prefix.len() > PREFIX_MAX || !prefix.split('.').all(is_label) {
-            return Err(format!("prefix part {SUBDOMAIN_FORM}"));
-        }
-    }
-    if name.is_empty() {
-        Err(format!("name part must be non-empty, {QUALIFIED_FORM}"))
-    } else if name.len() > LABEL_VALUE_MAX {
-        Err(format!("name part must be no more than {LABEL_VALUE_MAX} characters"))
-    } else if is_name_part(name) {
-        Ok(())
-    } else {
-        Err(QUALIFIED_FORM.into())
-    }
-}
-
-fn label_value(value: &str) -> Result<(), String> {
-    if value.len() > LABEL_VALUE_MAX {
-        Err(format!("must be no more than {LABEL_VALUE_MAX} characters"))
-    } else if value.is_empty() || is_name_part(value) {
-        Ok(())
-    } else {
-        Err(VALUE_FORM.into())
+    match resource.is_custom() {
+        true => names::subdomain(name),
+        false => names::object_name(&resource.kind, name),
     }
 }

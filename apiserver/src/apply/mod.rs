@@ -52,7 +52,7 @@ impl<'a> Schema<'a> {
     /// The object before it exists: built-in kinds have parts that are always there.
     fn nothing(&self) -> Value {
         match self.node() {
-            Node::BuiltIn(ty, _) => node::empty(ty),
+            Node::BuiltIn(ty, _) => types::empty(ty),
             _ => Value::Object(Map::new()),
         }
     }

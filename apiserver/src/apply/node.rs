@@ -118,7 +118,7 @@ impl<'a> Node<'a> {
         match *self {
             Node::BuiltIn(Type::Struct(at), _) => {
                 let field = types::table().get(*at)?.field(key)?;
-                field.default.clone().or_else(|| field.zero.then(|| empty(&field.ty)))
+                field.default.clone().or_else(|| field.zero.then(|| types::empty(&field.ty)))
             }
             Node::Custom(node) => node.properties.get(key)?.default.clone(),
             _ => None,
@@ -142,25 +142,6 @@ impl<'a> Node<'a> {
         }
         pairs.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(Element::Key(pairs))
-    }
-}
-
-/// The value a Go program would write for a field nobody set.
-pub(crate) fn empty(ty: &Type) -> Value {
-    match ty {
-        Type::Scalar(Scalar::Bool) => false.into(),
-        Type::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Number | Scalar::IntOrString) => 0.into(),
-        Type::Scalar(Scalar::Quantity) => "0".into(),
-        Type::Scalar(Scalar::Time) | Type::Any | Type::List(_) | Type::Map(_) => Value::Null,
-        Type::Scalar(Scalar::String | Scalar::Bytes) => "".into(),
-        Type::Struct(at) => {
-            let fields = types::table().get(*at).map(|s| s.fields.as_slice()).unwrap_or_default();
-            let pairs = fields
-                .iter()
-                .filter(|f| f.zero || (f.required && !matches!(f.ty, Type::Struct(_))))
-                .map(|f| (f.name.clone(), empty(&f.ty)));
-            Value::Object(pairs.collect())
-        }
     }
 }
 

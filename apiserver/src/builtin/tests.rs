@@ -161,3 +161,11 @@ fn an_empty_number_that_means_nothing_is_not_kept() {
     assert_eq!(container["livenessProbe"]["periodSeconds"], 10);
     assert_eq!(container["env"], json!([{"name": "A"}]));
 }
+
+#[test]
+fn every_kind_has_a_type_with_metadata() {
+    for kind in kinds() {
+        let ty = types::table().kind(&kind.api_version(), kind.kind);
+        assert!(ty.is_some_and(|s| s.field("metadata").is_some()), "{}", kind.kind);
+    }
+}

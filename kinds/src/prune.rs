@@ -13,7 +13,7 @@ pub fn prune(api_version: &str, kind: &str, object: &mut Value) -> Vec<String> {
 }
 
 /// The same for a value of one type, e.g. `metadata` of a custom resource.
-pub(crate) fn walk(value: &mut Value, ty: &Type, path: &str, unknown: &mut Vec<String>) {
+pub fn walk(value: &mut Value, ty: &Type, path: &str, unknown: &mut Vec<String>) {
     match (ty, value) {
         (Type::Struct(at), Value::Object(map)) => {
             let Some(known) = types::table().get(*at) else { return };

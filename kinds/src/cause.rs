@@ -61,7 +61,7 @@ pub struct Cause {
 const SHOWN_VALUE_BYTES: usize = 4096;
 
 /// A value as messages show it: strings quoted, containers as compact JSON.
-pub(crate) fn shown(value: &Value) -> String {
+pub fn shown(value: &Value) -> String {
     let mut text = value.to_string();
     if text.len() > SHOWN_VALUE_BYTES {
         let mut end = SHOWN_VALUE_BYTES;

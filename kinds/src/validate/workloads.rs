@@ -122,6 +122,12 @@ pub(super) fn stateful_set(new: &Value, old: Option<&Value>, out: &mut Vec<Cause
     }
     not_negative(new, "spec.replicas", out);
     template(new, out);
+    // A claim that the set makes for each pod is a volume of the pod.
+    let claims: Vec<String> = list(new, "/spec/volumeClaimTemplates")
+        .iter()
+        .map(|claim| format!("Not found: {:?}", text(claim, "/metadata/name")))
+        .collect();
+    out.retain(|cause| cause.reason != CauseReason::NotFound || !claims.contains(&cause.message));
     if let Some(old) = old {
         const MAY_CHANGE: [&str; 8] = [
             "replicas",

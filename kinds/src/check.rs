@@ -86,7 +86,7 @@ fn walk(value: &Value, ty: &Type, path: &str, owner: &str, depth: usize) -> Resu
     }
 }
 
-fn base64_error(text: &str) -> Option<String> {
+pub(crate) fn base64_error(text: &str) -> Option<String> {
     use base64::Engine as _;
     match base64::engine::general_purpose::STANDARD.decode(text) {
         Ok(_) => None,

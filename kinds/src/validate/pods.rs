@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{list, names, text};
-use crate::builtin::check::quantity;
 use crate::cause::{Cause, CauseReason};
+use crate::check::quantity;
 
 const PORT_RANGE: std::ops::RangeInclusive<i64> = 1..=65535;
 const PORT_RULE: &str = "must be between 1 and 65535, inclusive";

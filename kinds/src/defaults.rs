@@ -52,7 +52,7 @@ fn fill(value: &mut Value, ty: &Type) {
                     } else if field.zero {
                         let mut empty = match &field.ty {
                             Type::Struct(_) => Value::Object(Object::new()),
-                            other => crate::apply::node::empty(other),
+                            other => types::empty(other),
                         };
                         fill(&mut empty, &field.ty);
                         map.insert(field.name.clone(), empty);

@@ -1,0 +1,20 @@
+//! The built-in kinds of Kubernetes as data: an object in; what it lacks, what is unknown in it and what no API server takes
+//! of it, out. Pure; knows no OAM word and serves nothing.
+//!
+//! The API server of this workspace answers with it, and the engine tells authors before anything is sent.
+
+pub mod cause;
+mod check;
+mod defaults;
+pub mod names;
+mod problems;
+mod prune;
+pub mod types;
+mod validate;
+
+pub use cause::{Cause, CauseReason};
+pub use check::check_types;
+pub use defaults::apply_defaults;
+pub use problems::{Problem, problems};
+pub use prune::{prune, walk as prune_type};
+pub use validate::validate;
