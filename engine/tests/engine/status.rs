@@ -190,7 +190,7 @@ fn a_failed_apply_is_told_by_name() {
     observed.insert_refusal(graph.objects_of(1)[0].key(), "replicas: must not be negative");
     let status = status::status(&graph, &observed, &templates).to_json(None, "now");
     assert_eq!(status["conditions"][4]["reason"], status::REFUSED);
-    assert_eq!(status["services"][1]["message"], "waits for back");
+    assert_eq!(status["services"][0]["message"], "waits for back");
 }
 
 #[test]
