@@ -185,7 +185,9 @@ impl Reader {
         let is_optional = parameter.type_ == "object"
             && !parameter.children.is_empty()
             && !parameter.children.iter().any(|child| child.required);
-        parameter.required = listed && parameter.default.is_none() && !is_optional;
+        // A list or map that nobody gives is empty.
+        let is_many = parameter.type_.starts_with("[]") || parameter.type_.starts_with("map[");
+        parameter.required = listed && parameter.default.is_none() && !is_optional && !is_many;
         parameter
     }
 

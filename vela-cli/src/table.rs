@@ -4,6 +4,8 @@ use crate::screen::{cut, shown};
 
 /// Space between two columns.
 const GAP: usize = 3;
+/// A text that is cut to less says nothing.
+const LEAST_TEXT: usize = 16;
 
 /// A table for people: a heading and rows, each column as wide as its widest cell.
 pub(crate) struct Table {
@@ -36,6 +38,20 @@ impl Table {
         for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(long)) {
             *cell = cut(cell, left);
         }
+        self
+    }
+
+    /// How wide it is at least, where the column `long` gives what it can.
+    pub(crate) fn least(&self, long: usize) -> usize {
+        let width = |at: usize| if at == long { LEAST_TEXT } else { self.width(at) };
+        (0..self.columns()).map(|at| width(at) + GAP).sum::<usize>().saturating_sub(GAP)
+    }
+
+    /// The same without its last column.
+    #[must_use]
+    pub(crate) fn without_last(mut self) -> Self {
+        let last = self.columns().saturating_sub(1);
+        self.rows.iter_mut().for_each(|row| row.truncate(last));
         self
     }
 

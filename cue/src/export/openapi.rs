@@ -69,8 +69,10 @@ fn schema(shape: &Shape, style: Style) -> Map<String, Json> {
     if !matches!(shape.kind, Some(Kind::Array | Kind::Object)) && !shape.constants.is_empty() {
         put("enum", json!(shape.constants));
     }
-    if let Some(default) =
-        shape.default.as_ref().filter(|d| !d.is_null() && !d.as_array().is_some_and(Vec::is_empty))
+    if let Some(default) = shape
+        .default
+        .as_ref()
+        .filter(|d| !d.is_null() && (style.typed || !d.as_array().is_some_and(Vec::is_empty)))
     {
         put("default", default.clone());
     }

@@ -71,6 +71,11 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
         return Ok(());
     }
     let width = screen.width().filter(|_| args.output == ListFormat::Table);
+    // A terminal that is too narrow shows no times: what is the matter is more important.
+    let table = match width {
+        Some(width) if table.least(message) > width => table.without_last(),
+        _ => table,
+    };
     screen.print(&table.cut_to(width, message).render())
 }
 

@@ -6,9 +6,12 @@ use crate::args::{Format, Global, Status};
 use crate::cluster::Cluster;
 use crate::command::delete::APPLICATIONS;
 use crate::error::{Error, Result};
-use crate::screen::{BAD, BOLD, Screen, data, styled};
+use crate::screen::{BAD, BOLD, Screen, data, styled, wrapped};
 use crate::session::{Purpose, Session, block_on};
 use crate::tree::{self, text};
+
+/// Columns of the names of what is told.
+const LABEL: usize = 11;
 
 pub(crate) fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<()> {
     block_on(async {
@@ -29,7 +32,7 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
     let mut out = String::new();
     let mut say = |name: &str, value: &str| {
         if !value.is_empty() {
-            out.push_str(&format!("{}{value}\n", styled(BOLD, &format!("{name:<11}"))));
+            out.push_str(&format!("{}{value}\n", styled(BOLD, &format!("{name:<LABEL$}"))));
         }
     };
     say("Name", text(&application, "/metadata/name"));
@@ -39,7 +42,9 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
     say("Revision", text(&application, "/status/latestRevision/name"));
     let told = problems(&application);
     for problem in &told {
-        say("Problem", &styled(BAD, problem));
+        let width = screen.width().unwrap_or(usize::MAX).saturating_sub(LABEL);
+        let lines: Vec<String> = wrapped(problem, width).lines().map(|line| styled(BAD, line)).collect();
+        say("Problem", &lines.join(&format!("\n{}", " ".repeat(LABEL))));
     }
     out.push('\n');
     out.push_str(&tree.without(&told.join("\n")).render());

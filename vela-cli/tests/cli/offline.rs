@@ -261,7 +261,7 @@ fn show_tells_what_it_can_of_every_kind_and_language() {
     };
     show("bucket", &["component bucket", "bucket  string, required"]);
     show("chart", &["the values of the Helm chart podinfo of https://charts"]);
-    show("spread", &["policy spread", "clusters  []string, required"]);
+    show("spread", &["policy spread", "clusters  []string"]);
     show("notify-somebody", &["workflow step notify-somebody", "clusters"]);
     show("page", &["handlebars", "replicas  any", "image  any"]);
 }

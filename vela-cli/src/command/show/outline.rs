@@ -116,7 +116,7 @@ mod tests {
         let described = parameters(&Definition::from_object(object).unwrap());
         let text = anstream::adapter::strip_str(&render(&described, 40)).to_string();
         let expected = "\
-env  map[string]object, required
+env  map[string]object
   <name>:
     value  string, required
 ports  []object
