@@ -8,6 +8,7 @@ COPY cue cue
 COPY crds crds
 COPY definitions definitions
 COPY kinds kinds
+COPY listen listen
 COPY runtime runtime
 COPY apiserver apiserver
 COPY testkit testkit

@@ -3,15 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto;
-use hyper_util::service::TowerToHyperService;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     KeyUsagePurpose,
 };
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
@@ -20,8 +16,8 @@ use crate::server::ApiServer;
 
 /// Connections at once; a watch per kind of a few clients stays far below.
 const CONNECTIONS_MAX: usize = 1024;
-/// How long a client may take for the TLS handshake.
-const HANDSHAKE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+/// Requests at once of one connection: clients of HTTP/2 send all their watches on one.
+const STREAMS_MAX: u32 = 1000;
 
 /// Why the server could not be put on the network.
 #[derive(Debug, thiserror::Error)]
@@ -96,54 +92,24 @@ impl ApiServer {
     /// Puts the server on the network. Every client must show the token; only TLS is spoken.
     pub async fn serve(&self, address: SocketAddr) -> Result<Served, ServeError> {
         let (ca_pem, tls) = certificate(address)?;
-        let listener =
-            TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, source })?;
-        let address = listener.local_addr().map_err(|source| ServeError::Listen { address, source })?;
+        let unheard = |source| ServeError::Listen { address, source };
+        let listener = vela_listen::bind(address).await.map_err(unheard)?;
+        let address = listener.local_addr().map_err(unheard)?;
         let stop = self.core.closing.child_token();
         let service = ApiService::new(self.core.clone(), true);
-        self.core.tasks.spawn(accept(listener, TlsAcceptor::from(Arc::new(tls)), service, stop.clone()));
+        let config = vela_listen::Config {
+            tls: Some(TlsAcceptor::from(Arc::new(tls))),
+            // Watches never end by themselves; who is still there after the grace is cut off.
+            limits: vela_listen::Limits {
+                connections: CONNECTIONS_MAX,
+                streams: STREAMS_MAX,
+                ..vela_listen::Limits::default()
+            },
+            ..vela_listen::Config::new("sandbox")
+        };
+        self.core.tasks.spawn(vela_listen::serve(listener, config, service, stop.clone()));
         Ok(Served { address, ca_pem, token: self.core.token.clone(), stop })
     }
-}
-
-async fn accept(listener: TcpListener, tls: TlsAcceptor, service: ApiService, stop: CancellationToken) {
-    let graceful = hyper_util::server::graceful::GracefulShutdown::new();
-    let places = Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
-    loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
-        let stream = tokio::select! {
-            () = stop.cancelled() => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    // Out of file descriptors, or a client that left: the next one may fare better.
-                    tracing::warn!(%error, "connection not accepted");
-                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-                    continue;
-                }
-            },
-        };
-        let (tls, service, watcher) = (tls.clone(), service.clone(), graceful.watcher());
-        tokio::spawn(async move {
-            let _place = place;
-            let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await;
-            let stream = match handshake {
-                Ok(Ok(stream)) => stream,
-                Ok(Err(error)) => return tracing::debug!(%error, "handshake failed"),
-                Err(_) => return tracing::debug!("handshake took too long"),
-            };
-            let builder = auto::Builder::new(TokioExecutor::new());
-            let connection = builder
-                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
-                .into_owned();
-            if let Err(error) = watcher.watch(connection).await {
-                tracing::debug!(%error, "connection ended");
-            }
-        });
-    }
-    drop(listener);
-    // Watches never end by themselves; who is still there after this is cut off.
-    let _ = tokio::time::timeout(std::time::Duration::from_secs(2), graceful.shutdown()).await;
 }
 
 fn certificate(address: SocketAddr) -> Result<(String, rustls::ServerConfig), ServeError> {

@@ -1,7 +1,7 @@
 //! An address in → an HTTP server for health and metrics, in plain text, until stopped.
 
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,20 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use vela_listen::Received;
 
 use crate::health::{self, Check};
 use crate::metrics::Metrics;
-
-/// Probes and scrapers are few; more connections than this are a mistake or an attack.
-const CONNECTIONS_AT_MOST: usize = 64;
-/// A client that sends its request headers more slowly than this is cut off.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the endpoints tell.
 #[derive(Debug, Default)]
@@ -48,46 +39,20 @@ pub(crate) async fn serve(
     state: Arc<State>,
     stop: CancellationToken,
 ) -> std::io::Result<(SocketAddr, tokio::task::JoinHandle<()>)> {
-    let listener = bind(address).await?;
+    let listener = vela_listen::bind(address).await?;
     let bound = listener.local_addr()?;
-    let task = tokio::spawn(async move {
-        let free = Arc::new(Semaphore::new(CONNECTIONS_AT_MOST));
-        loop {
-            let Ok(permit) = free.clone().acquire_owned().await else { return };
-            let stream = tokio::select! {
-                () = stop.cancelled() => return,
-                accepted = listener.accept() => match accepted { Ok((stream, _)) => stream, Err(_) => continue },
-            };
-            let (state, stop) = (state.clone(), stop.clone());
-            tokio::spawn(async move {
-                let _permit = permit;
-                let service = service_fn(move |request| {
-                    let answer = answer(&request, &state);
-                    async move { Ok::<_, Infallible>(answer) }
-                });
-                let mut server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
-                server.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-                let connection = server.serve_connection(TokioIo::new(stream), service);
-                tokio::select! { () = stop.cancelled() => {}, _ = connection => {} }
-            });
-        }
+    let service = tower::service_fn(move |request| {
+        let answer = answer(&request, &state);
+        async move { Ok::<_, Infallible>(answer) }
     });
+    // Answers take no time, so a stop waits for none.
+    let limits = vela_listen::Limits { grace: Duration::ZERO, ..vela_listen::Limits::default() };
+    let config = vela_listen::Config { limits, ..vela_listen::Config::new("health and metrics") };
+    let task = tokio::spawn(vela_listen::serve(listener, config, service, stop));
     Ok((bound, task))
 }
 
-/// Every address of this machine means IPv4's where IPv6 is switched off.
-pub(crate) async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
-    match TcpListener::bind(address).await {
-        Err(error)
-            if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != std::io::ErrorKind::AddrInUse =>
-        {
-            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
-        }
-        bound => bound,
-    }
-}
-
-fn answer(request: &Request<Incoming>, state: &State) -> Response<Full<Bytes>> {
+fn answer(request: &Request<Received>, state: &State) -> Response<Full<Bytes>> {
     let asks = matches!(*request.method(), Method::GET | Method::HEAD);
     let path = request.uri().path().trim_matches('/');
     let (endpoint, rest) = path.split_once('/').unwrap_or((path, ""));

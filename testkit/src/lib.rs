@@ -4,6 +4,7 @@
 //! * [`archive`] reads small programs that keep input and expectation in one file.
 //! * [`conformance`] finds the folder of peer results beside the repository, or says that it is absent.
 //! * [`program`] writes random CUE programs, and smaller ones of one that shows a mistake.
+//! * [`silent`] connects to a port in every way that says nothing.
 //! * [`normalize`] removes what two runs may never agree on (uids, times, resource versions).
 
 mod archive;
@@ -11,6 +12,7 @@ mod conformance;
 mod golden;
 mod normalize;
 pub mod program;
+pub mod silent;
 
 pub use archive::{Archive, ArchiveFile};
 pub use conformance::{conformance_dir, examples_dir, repository_root, skipped};

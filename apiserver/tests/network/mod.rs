@@ -6,6 +6,7 @@ use kube::api::{Api, ListParams, PostParams, WatchEvent, WatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use vela_apiserver::ApiServer;
+use vela_testkit::silent::{self, Trust};
 
 use crate::verbs::{DEADLINE, config_map, refusal};
 
@@ -44,4 +45,24 @@ async fn a_shutdown_ends_watches() {
     // Whether the client sees a clean end or a cut connection, it does not wait.
     let rest = tokio::time::timeout(DEADLINE, events.try_next()).await.expect("the watch ends");
     assert!(!matches!(rest, Ok(Some(_))), "nothing comes after the end");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silent_peers_keep_nobody_out_and_end_no_watch() {
+    silent::many_files().expect("files enough");
+    let server = ApiServer::builder().build().expect("a server in memory");
+    let served = server.serve("127.0.0.1:0".parse().expect("an address")).await.expect("served");
+    let maps: Api<ConfigMap> = Api::default_namespaced(connect(&served.kubeconfig()).await);
+    let mut events = maps.watch(&WatchParams::default(), "0").await.expect("watching").boxed();
+    let trust = Trust::new(served.ca_pem(), "localhost").expect("an authority");
+    let peers = silent::peers(served.address(), silent::MANY, Some(&trust)).await.expect("connected");
+    // Somebody new, who has no connection yet.
+    let newcomer: Api<ConfigMap> = Api::default_namespaced(connect(&served.kubeconfig()).await);
+    let (options, map) = (PostParams::default(), config_map("a", "1"));
+    let created = tokio::time::timeout(silent::DEADLINE, newcomer.create(&options, &map));
+    created.await.expect("in time").expect("created");
+    let first = tokio::time::timeout(DEADLINE, events.try_next()).await.expect("in time").expect("an event");
+    assert!(matches!(first, Some(WatchEvent::Added(_))), "the watch, which was quiet, goes on: {first:?}");
+    drop(peers);
+    server.shutdown().await;
 }

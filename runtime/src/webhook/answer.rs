@@ -6,11 +6,12 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 use tracing::field::Empty;
+use vela_listen::Received;
 
 use super::figures::Figures;
 use super::handler::{Handler, Reply};
@@ -38,7 +39,7 @@ pub struct Limits {
     pub bodies_kib: usize,
     /// The time for a review where the client names none.
     pub deadline: Duration,
-    /// How long a new connection may take for its handshake, and then for its first request.
+    /// How long a new connection may take for its handshake, then for its first byte, and then for its first request.
     pub first_request: Duration,
     /// How long reviews under way may take to end after a stop was asked for.
     pub grace: Duration,
@@ -53,6 +54,19 @@ impl Default for Limits {
             deadline: DEADLINE,
             first_request: super::server::FIRST_REQUEST,
             grace: super::server::GRACE,
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn of_connections(&self) -> vela_listen::Limits {
+        vela_listen::Limits {
+            connections: self.connections,
+            handshake: self.first_request,
+            first_byte: self.first_request,
+            headers: self.first_request,
+            grace: self.grace,
+            ..vela_listen::Limits::default()
         }
     }
 }
@@ -78,7 +92,7 @@ impl Desk {
         Self { handler, figures, reviews: Arc::new(reviews), bodies: Arc::new(bodies), limits }
     }
 
-    pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    pub(super) async fn respond(&self, request: Request<Received>) -> Response<Full<Bytes>> {
         let began = Instant::now();
         let _under_way = self.figures.began();
         let path = request.uri().path().to_owned();
@@ -102,7 +116,7 @@ impl Desk {
     }
 
     /// The body, if the request is one we take.
-    async fn read(&self, path: &str, request: Request<Incoming>, until: Instant) -> Result<Content, Reply> {
+    async fn read(&self, path: &str, request: Request<Received>, until: Instant) -> Result<Content, Reply> {
         if request.method() != Method::POST {
             let method = request.method();
             return Err(Reply::failure(405, format!("{method} is not served: reviews come by POST")));

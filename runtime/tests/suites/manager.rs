@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use vela_runtime::cache::{Cache, Watch};
 use vela_runtime::manager::{Endpoint, Error, Manager};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
+use vela_testkit::silent;
 
 use super::cluster::{client, config_map, config_maps, create, recorded, until};
 
@@ -97,6 +98,27 @@ async fn a_stop_lets_the_running_reconcile_end_and_closes_the_endpoints() {
     task.await.unwrap().unwrap();
     assert!(slow.ended.load(Ordering::SeqCst), "the reconcile was not cut off");
     assert!(get(health, "/healthz").await.is_none_or(|answer| answer.is_empty()));
+}
+
+#[tokio::test]
+async fn silent_peers_keep_no_probe_from_its_answer() {
+    silent::many_files().unwrap();
+    let client = client();
+    let (health, metrics) = (free_address().await, free_address().await);
+    let manager = Manager::new(client.clone(), Cache::new(client))
+        .health(Some(health.into()))
+        .metrics_address(Some(metrics.into()));
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(manager.run(stop.clone()));
+    until("the endpoints are there", || std::net::TcpStream::connect(metrics).is_ok()).await;
+    for (address, path) in [(health, "/healthz"), (metrics, "/metrics")] {
+        let peers = silent::peers(address, silent::MANY, None).await.unwrap();
+        let answer = tokio::time::timeout(silent::DEADLINE, get(address, path)).await.unwrap().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        drop(peers);
+    }
+    stop.cancel();
+    task.await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vela_runtime::metrics::Metrics;
 use vela_runtime::webhook::{BODY_AT_MOST, Certificates, Config, Handler, Limits, Reply, Running, Server};
+use vela_testkit::silent::{self, Trust};
 
 use super::cluster::until;
 use super::tls::{Authority, NAME, connect, exchange, review};
@@ -237,4 +238,15 @@ async fn garbage_and_silence_take_no_place_for_long() {
     let (status, _) = exchange(&mut bench.connect().await, head.as_bytes()).await;
     assert!(status == 431 || status == 0, "{status}");
     assert_eq!(bench.review("/count", b"{}").await.0, 200);
+}
+
+#[tokio::test]
+async fn silent_peers_keep_no_review_from_its_answer() {
+    silent::many_files().unwrap();
+    let bench = Bench::with(Limits::default()).await;
+    let trust = Trust::new(&bench.authority.pem(), NAME).unwrap();
+    let peers = silent::peers(bench.running.address(), silent::MANY, Some(&trust)).await.unwrap();
+    let (status, _) = tokio::time::timeout(silent::DEADLINE, bench.review("/count", b"{}")).await.unwrap();
+    assert_eq!(status, 200);
+    drop(peers);
 }

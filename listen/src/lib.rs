@@ -1,0 +1,202 @@
+//! A bound socket and a service in → answers out until stopped, whoever else connects and says nothing.
+//!
+//! Every port that a process of ours opens is served by [`serve`]. A connection has one of four stages, each with its
+//! own limit: the TLS handshake, the first byte, the first request, and the idle time after that. In the last stage it
+//! is always somebody's turn ([`turn`]): ours while a service computes or an answer that never ends (a watch) has
+//! nothing to say, the peer's while we wait for a request, for the rest of a body, or for an answer to be taken. Only
+//! a connection where it is the peer's turn is idle. When all places are taken, the connection that has been idle
+//! longest goes, so that silence never costs anybody else the service.
+
+mod connection;
+mod heard;
+mod places;
+mod turn;
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response};
+use http_body::Body;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use connection::Connection;
+use places::Places;
+pub use turn::Received;
+
+/// Who wants an answer speaks at once; this is what a bad network may take.
+const FIRST: Duration = Duration::from_secs(10);
+/// Clients of Kubernetes close what was idle for 90 s. We outlive that, so that none is closed just as a request is
+/// sent on it.
+const IDLE: Duration = Duration::from_secs(100);
+/// Connections at once, where nobody says otherwise.
+const CONNECTIONS: usize = 128;
+/// Requests at once of one HTTP/2 connection, where nobody says otherwise.
+const STREAMS: u32 = 64;
+/// How long requests under way may take to end after a stop, where nobody says otherwise.
+const GRACE: Duration = Duration::from_secs(2);
+/// A pause after a connection could not be accepted, because file descriptors ran out, say.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// How much at once, and how long for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections that stand.
+    pub connections: usize,
+    /// Requests under way on one HTTP/2 connection.
+    pub streams: u32,
+    /// From the connection to the end of the TLS handshake.
+    pub handshake: Duration,
+    /// From there to the first byte.
+    pub first_byte: Duration,
+    /// From there to the end of the first request's headers.
+    pub headers: Duration,
+    /// How long it may be the peer's turn after that. What has begun by then has as long as headers may take.
+    pub idle: Duration,
+    /// How long requests under way may take to end after a stop was asked for.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: CONNECTIONS,
+            streams: STREAMS,
+            handshake: FIRST,
+            first_byte: FIRST,
+            headers: FIRST,
+            idle: IDLE,
+            grace: GRACE,
+        }
+    }
+}
+
+/// Told of every connection that comes (1) and goes (-1).
+pub type Count = Arc<dyn Fn(i64) + Send + Sync>;
+
+/// What a listener is.
+#[derive(Clone)]
+pub struct Config {
+    /// What logs call it: "webhooks", say.
+    pub name: &'static str,
+    /// How TLS is spoken; without it, plain text is.
+    pub tls: Option<TlsAcceptor>,
+    /// How much at once, and how long for what.
+    pub limits: Limits,
+    /// Who counts its connections.
+    pub count: Option<Count>,
+}
+
+impl Config {
+    /// Plain text, with the usual limits, counted by nobody.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, tls: None, limits: Limits::default(), count: None }
+    }
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("name", &self.name)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Every address of this machine means IPv4's where IPv6 is switched off.
+pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    match TcpListener::bind(address).await {
+        Err(error)
+            if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != std::io::ErrorKind::AddrInUse =>
+        {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        bound => bound,
+    }
+}
+
+/// Serve until stopped; ends when all connections have, within the grace of the limits.
+pub async fn serve<S, B>(listener: TcpListener, config: Config, service: S, stop: CancellationToken)
+where
+    S: tower::Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+    B: Body + Send + Unpin + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let Config { name, tls, limits, count } = config;
+    let places = Arc::new(Places::new(limits.connections));
+    let (tasks, cut) = (TaskTracker::new(), CancellationToken::new());
+    let mut troubled = false;
+    loop {
+        let stream = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file descriptors, or a client that left: the next one may fare better.
+                    if !std::mem::replace(&mut troubled, true) {
+                        tracing::warn!(%error, listener = name, "a connection was not accepted; idle ones go");
+                    }
+                    places.let_one_go();
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+        };
+        troubled = false;
+        let place = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            place = tokio::time::timeout(limits.handshake, places.take()) => place,
+        };
+        let Ok(place) = place else {
+            tracing::warn!(
+                listener = name,
+                connections = limits.connections,
+                "all connections are at work; one was refused"
+            );
+            continue;
+        };
+        let connection = Connection { name, place, limits, stop: stop.clone() };
+        let (service, tls, cut, count) = (service.clone(), tls.clone(), cut.clone(), count.clone());
+        tasks.spawn(async move {
+            let _counted = count.map(Counted::new);
+            tokio::select! {
+                biased;
+                () = cut.cancelled() => {}
+                () = connection.run(stream, tls, service) => {}
+            }
+        });
+    }
+    drop(listener);
+    tasks.close();
+    if tokio::time::timeout(limits.grace, tasks.wait()).await.is_err() {
+        if !limits.grace.is_zero() {
+            tracing::warn!(listener = name, grace = ?limits.grace, "requests did not end in time; they are cut off");
+        }
+        cut.cancel();
+        tasks.wait().await;
+    }
+}
+
+/// One connection, counted until it is dropped.
+struct Counted(Count);
+
+impl Counted {
+    fn new(count: Count) -> Self {
+        count(1);
+        Self(count)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        (self.0)(-1);
+    }
+}
