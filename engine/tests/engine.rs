@@ -19,6 +19,8 @@ mod manifest;
 mod patches;
 #[path = "engine/processing.rs"]
 mod processing;
+#[path = "engine/reference.rs"]
+mod reference;
 #[path = "engine/speed.rs"]
 mod speed;
 #[path = "engine/status.rs"]
