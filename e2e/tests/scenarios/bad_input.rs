@@ -17,7 +17,7 @@ struct Case {
     says: &'static [&'static str],
 }
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 7] = [
     Case {
         name: "broken YAML",
         body: "    - name: web\n      type: webservice\n      properties: {image: nginx\n",
@@ -53,11 +53,6 @@ const CASES: [Case; 8] = [
         body: "    - name: web\n      type: worker\n      properties: {image: x}\n    - name: web\n      type: worker\n      properties: {image: x}\n",
         says: &["standard input:10:13", "web"],
     },
-    Case {
-        name: "trait on the wrong workload",
-        body: "    - name: job\n      type: task\n      properties: {image: x}\n      traits:\n        - type: hpa-only\n          properties: {}\n",
-        says: &["standard input:11:17", "hpa-only"],
-    },
 ];
 
 fn refused(target: &Target, manifest: &str, says: &[&str]) -> std::result::Result<(), String> {
@@ -77,9 +72,7 @@ fn every_mistake_is_told_with_its_place_and_nothing_is_applied() {
         let target = Target::open("bad").await?;
         let mut wrong = Vec::new();
         for case in &CASES {
-            // The definition comes with the manifest, so that no other scenario sees it.
-            let definition = "---\napiVersion: core.oam.dev/v1beta1\nkind: TraitDefinition\nmetadata: {name: hpa-only}\nspec:\n  appliesToWorkloads: [deployments.apps]\n  schematic:\n    cue:\n      template: |\n        patch: {}\n        parameter: {}\n";
-            let manifest = format!("{HEAD}{}{definition}", case.body);
+            let manifest = format!("{HEAD}{}", case.body);
             if let Err(why) = refused(&target, &manifest, case.says) {
                 wrong.push(format!("{}: {why}", case.name));
             }

@@ -28,7 +28,7 @@ fn without_a_cluster_everything_happens_inside_one_command() {
         let manifest = repository("examples/first-app.yaml");
         let (code, out, err) = vela(&["up", "-f", &manifest.to_string_lossy(), "--timeout", "120s"])?;
         assert_eq!(code, 0, "{out}{err}");
-        assert!(err.contains("local sandbox (no cluster is configured)"), "the switch is told: {err}");
+        assert!(err.contains("Application default/first-app: running"), "{err}");
         assert!(out.contains("Deployment page"), "the tree is shown: {out}");
 
         let (code, out, err) = vela(&["status", "first-app"])?;

@@ -8,13 +8,10 @@ use vela_definitions::{Definition, Kind, builtin};
 use vela_engine::parameters::parameters;
 
 /// The pages, and which definitions stand on them.
-const PAGES: &[(Kind, &str, &str)] = &[
-    (Kind::Component, "components.md", "Component types"),
-    (Kind::Trait, "traits.md", "Trait types"),
-];
+const PAGES: &[(Kind, &str, &str)] =
+    &[(Kind::Component, "components.md", "Component types"), (Kind::Trait, "traits.md", "Trait types")];
 
-const GENERATED: &str =
-    "Generated from the definitions; `UPDATE=1 cargo test -p vela-engine --test engine reference` rewrites it.\n";
+const GENERATED: &str = "Generated from the definitions; `UPDATE=1 cargo test -p vela-engine --test engine reference` rewrites it.\n";
 
 #[test]
 fn the_pages_are_current() {
@@ -27,7 +24,13 @@ fn the_pages_are_current() {
         for definition in of_kind {
             let name = definition.name;
             let _ = writeln!(index, "| [`{name}`]({file}#{name}) | {} |", definition.description);
-            let _ = write!(page, "\n## {name}\n\n{}\n{}\n{}", definition.description, facts(definition), read(definition));
+            let _ = write!(
+                page,
+                "\n## {name}\n\n{}\n{}\n{}",
+                definition.description,
+                facts(definition),
+                read(definition)
+            );
         }
         golden(file, &page);
     }

@@ -60,6 +60,13 @@ pub(super) fn verdicts(kind: &Kind, object: &Value) -> Result<(), String> {
     let ours = verdict(ours, object);
     let (accepting, others): (Vec<&Verdict>, Vec<&Verdict>) =
         references.iter().partition(|one| one.overrules(&references));
+    // A reference that refuses only what ours takes by choice says nothing against taking it.
+    let by_choice = |one: &&Verdict| {
+        one.causes.iter().all(|cause| known::is_known(&kind.kind, &kind.version, &cause.field))
+    };
+    if accepting.is_empty() && ours.causes.is_empty() && others.iter().any(by_choice) {
+        return Ok(());
+    }
     let differences = if accepting.is_empty() {
         let complaints = others.iter().filter_map(|one| one.causes.first());
         let refused = !ours.causes.is_empty();

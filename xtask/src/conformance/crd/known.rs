@@ -12,7 +12,9 @@ struct Choice {
 const BOTH_SPELLINGS: &str = "both versions accept both spellings while no webhook converts them";
 const SAME_IN_BOTH: &str = "versions without a conversion between them must have the same fields";
 
-const CHOICES: [Choice; 9] = [
+const FILLED_IN: &str = "filled in by a webhook, and by the controller where no webhook runs";
+
+const CHOICES: [Choice; 14] = [
     Choice {
         kind: "Application",
         version: "v1alpha2",
@@ -66,6 +68,26 @@ const CHOICES: [Choice; 9] = [
         version: "v1alpha2",
         place: "spec.workloadDefinitions.*.spec.schematic.terraform.deleteResource",
         why: SAME_IN_BOTH,
+    },
+    Choice { kind: "ComponentDefinition", version: "v1alpha2", place: "spec.workload", why: FILLED_IN },
+    Choice { kind: "ComponentDefinition", version: "v1beta1", place: "spec.workload", why: FILLED_IN },
+    Choice {
+        kind: "ApplicationRevision",
+        version: "v1alpha2",
+        place: "spec.componentDefinitions.*.spec.workload",
+        why: FILLED_IN,
+    },
+    Choice {
+        kind: "ApplicationRevision",
+        version: "v1beta1",
+        place: "spec.componentDefinitions.*.spec.workload",
+        why: FILLED_IN,
+    },
+    Choice {
+        kind: "DefinitionRevision",
+        version: "v1beta1",
+        place: "spec.componentDefinition.spec.workload",
+        why: FILLED_IN,
     },
 ];
 
