@@ -194,7 +194,8 @@ impl Definitions {
                 self.workloads.observe(created);
                 Ok(())
             }
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+            // Any other conflict says nothing of the object, and the next reconcile asks again.
+            Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
             Err(source) => Err(Error::Workload { name: resource.to_owned(), source }),
         }
     }
