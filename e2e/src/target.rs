@@ -302,7 +302,9 @@ fn granted() -> serde_json::Value {
         "rules": [
             {"apiGroups": groups, "resources": ["*"], "verbs": verbs},
             {"apiGroups": [""], "resources": ["namespaces", "secrets", "pods"], "verbs": verbs},
-            // Some scenarios serve webhooks, and installations without them go on beside.
+            // Some scenarios serve webhooks, and installations without them go on beside. Whoever keeps the certificate
+            // replaces it.
+            {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "create", "update"]},
             {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["get", "list", "patch"]},
             {"apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list", "patch"]},
             {"apiGroups": ["core.oam.dev"], "resources": ["servicebindings"], "verbs": ["list"]},
