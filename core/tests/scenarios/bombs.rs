@@ -25,8 +25,9 @@ fn endless(name: &str, template: &str) -> Value {
     })
 }
 
-fn component(type_: &str, text: &str) -> Value {
-    json!({"name": "a", "type": type_, "properties": {"text": text}})
+/// Each writes a ConfigMap of its own name: two that share one would contend for it once they are mended.
+fn component(type_: &str, name: &str) -> Value {
+    json!({"name": name, "type": type_, "properties": {"text": name}})
 }
 
 /// Why an application is not rendered, once it is told.
@@ -123,7 +124,7 @@ mod process {
         for number in 0..BOMBS {
             let name = format!("bomb-{number}");
             world.create(endless(&name, &format!("{ENDLESS}// {number}\n"))).await;
-            world.create(application(&name, &[component(&name, "a")])).await;
+            world.create(application(&name, &[component(&name, &name)])).await;
         }
         for number in 0..BOMBS {
             told(&world, &format!("bomb-{number}")).await;
@@ -139,7 +140,7 @@ mod process {
         println!("resident: {before} KiB before, {peak} KiB at most, {} KiB after", resident(&core.0).0);
         // One more is under way when the process is asked to stop.
         world.create(endless("last", ENDLESS)).await;
-        world.create(application("last", &[component("last", "a")])).await;
+        world.create(application("last", &[component("last", "last")])).await;
         let asks = Command::new("kill").args(["-TERM", &core.0.id().to_string()]).status().unwrap();
         assert!(asks.success());
         let asked = Instant::now();
