@@ -1,11 +1,12 @@
 //! Applications as they are stored → in short, for lists.
 
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt};
 use serde::Serialize;
 use serde_json::Value;
 use vela_crds::application::is_v1alpha2_form;
+use vela_runtime::Api;
 
 /// One page of a list as it is asked for: large enough to be one for most, small enough for memory.
 const PAGE: u32 = 500;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt;
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::{DynamicObject, ListParams};
 use serde::Serialize;
 use serde_json::Value;
 use vela_crds::{ManagedResource, ResourceTracker, labels};
+use vela_runtime::Api;
 use vela_runtime::{Discovery, readiness};
 
 /// Requests under way at once while a tree is read.

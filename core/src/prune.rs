@@ -126,8 +126,8 @@ fn pruned(deleted: Result<Option<Deletion>, runtime_apply::Error>) -> Result<Pru
 async fn all_go(client: &kube::Client, seen: &[Seen<'_>]) -> Result<bool, kube::Error> {
     for &Seen { resource, object } in seen {
         let key = Key::of(object);
-        let api: kube::Api<kube::api::DynamicObject> =
-            kube::Api::namespaced_with(client.clone(), &key.namespace, resource);
+        let api: vela_runtime::Api<kube::api::DynamicObject> =
+            vela_runtime::Api::namespaced_with(client.clone(), &key.namespace, resource);
         let live = api.get_opt(&key.name).await?;
         let goes = live.is_some_and(|live| {
             live.metadata.uid == object.metadata.uid && live.metadata.deletion_timestamp.is_some()

@@ -1,10 +1,10 @@
 //! An object and its new status in; one status write out, or none where nothing changed.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use vela_runtime::Api;
 use vela_runtime::{Failure, Informer, Key};
 
 use crate::context::{Context, FIELD_MANAGER};

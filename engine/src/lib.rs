@@ -45,6 +45,7 @@ pub mod label_selector;
 pub mod manifest;
 pub mod manual_scaler;
 
+pub mod names;
 pub mod observed;
 pub mod parameters;
 pub mod parse;

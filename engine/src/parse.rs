@@ -373,6 +373,7 @@ impl<'a> Parser<'a> {
 
     fn metadata(&mut self) {
         let name = self.document.name();
+        self.namespace();
         if name.is_empty() {
             self.error(Code::MissingField, "metadata.name", "an Application needs a name", None);
         } else if !fields::is_name(name) {
@@ -414,7 +415,7 @@ impl<'a> Parser<'a> {
             let message = format!("{name:?} is not a name: {}", fields::NAME_RULE);
             self.error(Code::WrongType, &format!("{path}.name"), message, None);
         }
-        let type_ = self.required_text(&path, fields, "type", "a component");
+        let type_ = self.required_type(&path, fields, "type", "a component");
         let definition = type_.as_deref().and_then(|type_| self.component_definition(&path, type_));
         let properties = self.properties(&path, fields, self.era.properties_field());
         let traits = self.traits(&path, fields, definition.as_deref(), type_.as_deref().unwrap_or(""));
@@ -451,7 +452,7 @@ impl<'a> Parser<'a> {
             let fields = self.object(&path, Some(value));
             self.known_fields(&path, fields, fields::trait_(self.era));
             let type_field = self.era.trait_type_field();
-            let Some(type_) = self.required_text(&path, fields, type_field, "a trait") else { continue };
+            let Some(type_) = self.required_type(&path, fields, type_field, "a trait") else { continue };
             let properties = self.properties(&path, fields, "properties");
             let type_path = format!("{path}.{type_field}");
             let Some(definition) = self.snapshot.definition(DefinitionKind::Trait, &type_).cloned() else {
@@ -540,7 +541,7 @@ impl<'a> Parser<'a> {
             let path = format!("spec.policies[{index}]");
             let fields = self.object(&path, Some(value));
             self.known_fields(&path, fields, &["name", "type", "properties"]);
-            let Some(type_) = self.required_text(&path, fields, "type", "a policy") else { continue };
+            let Some(type_) = self.required_type(&path, fields, "type", "a policy") else { continue };
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             if !name.is_empty() && policies.iter().any(|policy| policy.name == name) {
                 self.error(
@@ -566,7 +567,7 @@ impl<'a> Parser<'a> {
         for (index, value) in self.list("spec.workflow.steps", workflow.get("steps")).iter().enumerate() {
             let path = format!("spec.workflow.steps[{index}]");
             let fields = self.object(&path, Some(value));
-            let Some(type_) = self.required_text(&path, fields, "type", "a workflow step") else { continue };
+            let Some(type_) = self.required_type(&path, fields, "type", "a workflow step") else { continue };
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             let properties = self.properties(&path, fields, "properties");
             let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));

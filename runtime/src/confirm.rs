@@ -3,8 +3,9 @@
 //! A cache may be behind: whoever deletes because of what an object no longer names asks here first. The proof holds
 //! for the moment of the reads only, so it is asked for directly before the deletion.
 
+use crate::api::Api;
 use futures::future::try_join_all;
-use kube::api::{Api, ApiResource, DynamicObject};
+use kube::api::{ApiResource, DynamicObject};
 
 use crate::cache::Key;
 

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
+use crate::api::Api;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use tokio::time::Instant;
 
 /// A kind that was missing is not looked up again before this time: a broken manifest must not flood the server.
@@ -141,6 +142,10 @@ impl Discovery {
     }
 
     async fn ask(&self, api_version: &str) -> Result<HashMap<String, Kind>, Error> {
+        if !crate::api::is_group_version(api_version) {
+            // No server serves what cannot be asked for.
+            return Ok(HashMap::new());
+        }
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let listed = if group.is_empty() {
             self.client.list_core_api_resources(version).await

@@ -191,10 +191,13 @@ impl Interests {
             return;
         }
         let resource = ApiResource::erase::<CustomResourceDefinition>(&());
-        let (state, discovery) = (self.state.clone(), self.discovery.clone());
-        self.cache
-            .informer(Watch::metadata(resource))
-            .on_change(Arc::new(move |change| crd_changed(&state, &discovery, change)));
+        let (state, discovery, cache) = (self.state.clone(), self.discovery.clone(), self.cache.weak());
+        self.cache.informer(Watch::metadata(resource)).on_change(Arc::new(move |change| {
+            let Some(group) = crd_changed(&state, &discovery, change) else { return };
+            if let Some(cache) = cache.upgrade() {
+                cache.changed(&group);
+            }
+        }));
     }
 }
 
@@ -222,9 +225,10 @@ fn object_changed(state: &Shared, kind: &Arc<str>, labels: &'static [&'static st
     }
 }
 
-fn crd_changed(state: &Shared, discovery: &Discovery, change: &Change) {
+/// The group whose kinds changed.
+fn crd_changed(state: &Shared, discovery: &Discovery, change: &Change) -> Option<String> {
     let name = change.object().and_then(|object| object.metadata.name.clone()).unwrap_or_default();
-    let Some((_, group)) = name.split_once('.') else { return };
+    let (_, group) = name.split_once('.')?;
     let mut state = lock(state);
     state.crds.insert(group.to_owned(), Instant::now());
     let missed: Vec<Place> = state
@@ -235,6 +239,7 @@ fn crd_changed(state: &Shared, discovery: &Discovery, change: &Change) {
         .collect();
     missed.iter().for_each(|(api_version, _)| discovery.forget(api_version));
     state.wake(missed.iter());
+    Some(group.to_owned())
 }
 
 fn group_of(api_version: &str) -> &str {

@@ -18,6 +18,7 @@
 //! | [`on_behalf`] | a client and a name → a client that asks in that name |
 //! | [`outside`] | a URL that somebody wrote → an answer from an address that was looked at |
 //! | [`owner`] | an object → who controls it |
+//! | [`api`] | a kind, a namespace and names → requests whose paths say exactly that |
 //! | [`discovery`] | group, version, kind → resource |
 //! | [`openapi`] | a group version → its published schemas |
 //! | [`conditions`], [`events`] | outcomes → what a user sees on the object |
@@ -26,6 +27,7 @@
 //! | [`clock`] | the present moment as objects carry it |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
 
+pub mod api;
 pub mod apply;
 pub mod cache;
 pub mod clock;
@@ -57,6 +59,7 @@ mod untold;
 mod watch;
 pub mod webhook;
 
+pub use api::Api;
 pub use apply::{Applied, Applier, Outcome};
 pub use cache::{Cache, Change, Informer, Key, Watch};
 pub use computations::{Allowance, Computations};

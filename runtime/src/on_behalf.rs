@@ -138,7 +138,7 @@ pub fn refusing(reason: &str) -> kube::Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kube::Api;
+    use crate::api::Api;
     use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 
     fn maps(client: kube::Client) -> Api<DynamicObject> {

@@ -5,6 +5,9 @@ use serde_json::Value;
 
 /// The document of `v1` or `apps/v1`; nothing when the server does not serve that group version.
 pub async fn document(client: &kube::Client, api_version: &str) -> Result<Option<Value>, kube::Error> {
+    if !crate::api::is_group_version(api_version) {
+        return Ok(None);
+    }
     let path = match api_version.split_once('/') {
         Some((group, version)) => format!("/openapi/v3/apis/{group}/{version}"),
         None => format!("/openapi/v3/api/{api_version}"),

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::api::Api;
 use futures::StreamExt as _;
-use kube::api::{Api, DynamicObject};
+use kube::api::DynamicObject;
 use kube::core::PartialObjectMeta;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, watcher};
@@ -33,12 +34,14 @@ pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: Can
     match watch.depth {
         Depth::Full => {
             let api: Api<DynamicObject> = api(client, watch.namespace.as_deref(), &watch.resource);
+            let Some(api) = door(api, &informer) else { return };
             let events = watcher(api, config).backoff(Pause::default());
             follow(events, &informer, stop, |object| object).await;
         }
         Depth::Metadata => {
             let api: Api<PartialObjectMeta<DynamicObject>> =
                 api(client, watch.namespace.as_deref(), &watch.resource);
+            let Some(api) = door(api, &informer) else { return };
             let events = watcher(api, config).backoff(Pause::default());
             follow(events, &informer, stop, |object| DynamicObject {
                 types: None,
@@ -89,6 +92,17 @@ where
     match namespace {
         Some(namespace) => Api::namespaced_with(client, namespace, resource),
         None => Api::all_with(client, resource),
+    }
+}
+
+/// A namespace that cannot be one is refused for good.
+fn door<K: kube::Resource>(api: Api<K>, informer: &Informer) -> Option<kube::Api<K>> {
+    match api.inner() {
+        Ok(api) => Some(api),
+        Err(error) => {
+            informer.failed(Trouble { text: error.to_string(), refused: true, forbidden: false });
+            None
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use vela_engine::names;
 
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 
@@ -51,7 +52,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = "Target")]
     pub(crate) sandbox: bool,
     /// Namespace (default: that of the context, else "default")
-    #[arg(long, short, global = true, value_name = "NAME", help_heading = "Target")]
+    #[arg(long, short, global = true, value_name = "NAME", help_heading = "Target", value_parser = namespace)]
     pub(crate) namespace: Option<String>,
 }
 
@@ -145,6 +146,7 @@ pub(crate) struct Up {
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     /// Name of the application (or ApplicationConfiguration)
+    #[arg(value_parser = object)]
     pub(crate) name: String,
     /// How to print it
     #[arg(long, short, value_enum, default_value = "table")]
@@ -165,6 +167,7 @@ pub(crate) struct Ls {
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false).args(["names", "files"]))]
 pub(crate) struct Delete {
     /// Names of applications (or ApplicationConfigurations)
+    #[arg(value_parser = object)]
     pub(crate) names: Vec<String>,
     /// Delete what this file, folder or - (standard input) describes; may be given many times
     #[arg(long = "file", short, value_name = "PATH")]
@@ -206,6 +209,7 @@ pub(crate) struct DryRun {
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// Type, such as webservice or scaler; without it, all types are listed
+    #[arg(value_parser = type_)]
     pub(crate) name: Option<String>,
     /// Files or folders with more definitions; they win over the built-in ones
     #[arg(long = "definitions", short, value_name = "PATH")]
@@ -228,6 +232,7 @@ pub(crate) enum Rollout {
     /// Show where a rollout is, with a bar for each batch
     Status {
         /// Name of the AppRollout
+        #[arg(value_parser = object)]
         name: String,
         /// How to print it
         #[arg(long, short, value_enum, default_value = "table")]
@@ -242,16 +247,19 @@ pub(crate) enum Rollout {
     /// Stop a rollout where it is
     Pause {
         /// Name of the AppRollout
+        #[arg(value_parser = object)]
         name: String,
     },
     /// Let a paused rollout go on
     Resume {
         /// Name of the AppRollout
+        #[arg(value_parser = object)]
         name: String,
     },
     /// Let a rollout go on behind the batch it waits for (batchPartition)
     Promote {
         /// Name of the AppRollout
+        #[arg(value_parser = object)]
         name: String,
         /// To the end, rather than by one batch
         #[arg(long)]
@@ -261,11 +269,13 @@ pub(crate) enum Rollout {
     #[command(visible_alias = "abandon")]
     Undo {
         /// Name of the AppRollout
+        #[arg(value_parser = object)]
         name: String,
     },
     /// List the revisions of an application, and the rollouts that go from or to them
     History {
         /// Name of the application
+        #[arg(value_parser = object)]
         application: String,
         /// How to print them
         #[arg(long, short, value_enum, default_value = "table")]
@@ -439,6 +449,26 @@ pub(crate) struct Version {
 
 /// The longest wait somebody can ask for: beyond a day it is a typing error.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The name of an object: it becomes part of a request, so nothing else passes.
+fn object(text: &str) -> Result<String, String> {
+    let wrong =
+        || "a name has lower-case letters, digits, '-' and '.' only, and at most 253 of them".to_owned();
+    names::is_subdomain(text).then(|| text.to_owned()).ok_or_else(wrong)
+}
+
+fn namespace(text: &str) -> Result<String, String> {
+    let wrong =
+        || "a namespace has lower-case letters, digits and '-' only, and at most 63 of them".to_owned();
+    names::is_label(text).then(|| text.to_owned()).ok_or_else(wrong)
+}
+
+/// The name of a definition, with a version where one is wanted.
+fn type_(text: &str) -> Result<String, String> {
+    let wrong =
+        || "a type has lower-case letters, digits, '-' and '.' only, and a version behind '@'".to_owned();
+    names::is_type(text).then(|| text.to_owned()).ok_or_else(wrong)
+}
 
 /// Reads `90s`, `5m`, `1h30m`; a bare number means seconds.
 fn duration(text: &str) -> Result<Duration, String> {

@@ -3,13 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Mutex;
 
-use kube::api::{
-    Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
-};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams};
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use vela_engine::successor::{self, VersionKind};
+use vela_runtime::Api;
 
 use crate::error::{Error, Failure, Kind, Result};
 use crate::ownership::{self, Path};
@@ -120,6 +119,9 @@ impl Cluster {
 
     /// How the cluster serves a kind in exactly this version; nothing where it does not.
     async fn served(&self, api_version: &str, kind: &str) -> Result<Option<(ApiResource, Scope)>> {
+        if !vela_runtime::api::is_group_version(api_version) {
+            return Ok(None);
+        }
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let gvk = GroupVersionKind::gvk(group, version, kind);
         match pinned_kind(&self.client, &gvk).await {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
 use serde_json::{Value, json};
+use vela_runtime::Api;
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -23,6 +24,7 @@ pub(crate) async fn established(cluster: &Cluster, name: &str) -> Result<()> {
         "CustomResourceDefinition",
     ));
     let api: Api<DynamicObject> = Api::all_with(cluster.client().clone(), &resource);
+    let api = api.inner().map_err(|error| cluster.failure("follow its kinds", &error))?;
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let mut changes = std::pin::pin!(watcher(api, config).default_backoff().applied_objects());
     let watching = async {

@@ -225,6 +225,7 @@ async fn judge(cluster: &Cluster, awaited: &Awaited, object: &Value) -> Result<V
 
 async fn watch(cluster: &Cluster, awaited: &Awaited, index: usize) -> Result<BoxStream<'static, Change>> {
     let api = cluster.api(&awaited.api_version, &awaited.kind, Some(&awaited.namespace)).await?;
+    let api = api.inner().map_err(|error| cluster.failure(&format!("follow {}", awaited.name), &error))?;
     let config = watcher::Config::default().fields(&format!("metadata.name={}", awaited.name));
     let (name, mut listed) = (awaited.name.clone(), false);
     let stream = watcher(api, config).default_backoff().filter_map(move |event| {

@@ -5,16 +5,18 @@ use std::sync::{Arc, OnceLock};
 
 use futures::future::join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, ResourceExt};
 use serde_json::Value;
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
 use vela_engine::application_configuration;
 use vela_engine::definition::{DefinitionKind, record, version};
+use vela_engine::names;
 use vela_engine::parse::{self, References};
 use vela_engine::snapshot::Resource;
 use vela_engine::{Bounds, ClusterVersion, Definition, Document, ObjectKey, Snapshot};
+use vela_runtime::Api;
 use vela_runtime::cache::Cache;
 use vela_runtime::{Discovery, discovery};
 
@@ -193,7 +195,9 @@ impl Reader {
 
     /// An object as it is, if it is there.
     pub async fn object(&self, key: &ObjectKey) -> Result<Option<Value>, FetchError> {
-        if key.name.is_empty() {
+        let askable = |name: &str| vela_runtime::api::is_part(name);
+        if !askable(&key.name) || !key.namespace.is_empty() && !askable(&key.namespace) {
+            // Nothing is called so.
             return Ok(None);
         }
         let Some(kind) = self.kind(&key.api_version, &key.kind).await? else { return Ok(None) };
@@ -353,7 +357,8 @@ impl Reader {
     }
 
     async fn ours(&self, namespace: &str, kind: &str, name: &str) -> Result<Option<Value>, FetchError> {
-        if namespace.is_empty() || name.is_empty() {
+        if !names::is_label(namespace) || !names::is_subdomain(name) {
+            // Nothing is called so.
             return Ok(None);
         }
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(vela_crds::GROUP, "v1beta1", kind));

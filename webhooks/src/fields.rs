@@ -1,11 +1,9 @@
 //! Parts of an object that every kind has → what is wrong with them.
 
 use serde_json::Value;
+use vela_engine::names::{NAME_AT_MOST, is_subdomain};
 
 use crate::verdict::Cause;
-
-/// The longest name of an object.
-const NAME_AT_MOST: usize = 253;
 
 /// What is wrong with the metadata of an object in a namespace.
 pub fn metadata(object: &Value) -> Vec<Cause> {
@@ -36,15 +34,4 @@ pub fn metadata(object: &Value) -> Vec<Cause> {
         }
     }
     causes
-}
-
-/// Labels between dots, each of lower case letters, digits and inner hyphens.
-pub fn is_subdomain(name: &str) -> bool {
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    name.len() <= NAME_AT_MOST && name.split('.').all(label)
 }

@@ -40,7 +40,7 @@ impl OwnName {
         if let Some(known) = self.0.get() {
             return Ok(known);
         }
-        let api: kube::Api<SelfSubjectReview> = kube::Api::all(client.clone());
+        let api: vela_runtime::Api<SelfSubjectReview> = vela_runtime::Api::all(client.clone());
         let asked = api.create(&PostParams::default(), &SelfSubjectReview::default()).await?;
         let user = asked.status.and_then(|status| status.user_info).and_then(|user| user.username);
         Ok(self.0.get_or_init(|| user.unwrap_or_default()))

@@ -1,7 +1,8 @@
 //! A resource name, as definitions register it (`deployments.apps`) → the kind behind it, asked of the cluster.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::{Api, Client};
+use kube::Client;
+use vela_runtime::Api;
 
 /// `apiVersion` and `kind`.
 pub type ApiKind = (String, String);

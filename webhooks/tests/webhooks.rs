@@ -27,6 +27,8 @@ mod fuzz;
 mod identities;
 #[path = "webhooks/latency.rs"]
 mod latency;
+#[path = "webhooks/names.rs"]
+mod names;
 #[path = "webhooks/reviews.rs"]
 mod reviews;
 #[path = "webhooks/rollouts.rs"]

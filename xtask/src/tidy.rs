@@ -109,6 +109,8 @@ pub(crate) fn run() -> Result<(), String> {
         first_line(source, &mut wrong);
         names(source, &mut wrong);
         purity(source, &mut wrong);
+        paths(source, &mut wrong);
+        ports(source, &mut wrong);
     }
     architecture(&mut wrong);
     if wrong.is_empty() {
@@ -185,6 +187,62 @@ fn purity(source: &Source, wrong: &mut Vec<String>) {
     }
 }
 
+/// Paths of requests are made in one place, which takes only names that stand for themselves.
+fn paths(source: &Source, wrong: &mut Vec<String>) {
+    const MAKES_PATHS: [&str; 5] = [
+        "kube::Api",
+        "kube::api::Api",
+        "list_api_group_resources",
+        "list_core_api_resources",
+        "pinned_kind(&",
+    ];
+    // Those of discovery look first whether what they ask for is a group and a version.
+    const PLACES: [&str; 4] = [
+        "runtime/src/api.rs",
+        "runtime/src/discovery.rs",
+        "webhooks/src/registered.rs",
+        "vela-cli/src/cluster.rs",
+    ];
+    if PLACES.contains(&source.name.as_str()) || !is_ours(source) {
+        return;
+    }
+    for (number, line) in shipped(source) {
+        let item = |word: &str| line.contains(word) && !line.contains(&format!("{word}R"));
+        let imported =
+            line.starts_with("use kube::") && line.split([' ', ',', '{', '}', ':', ';']).any(|w| w == "Api");
+        if imported || MAKES_PATHS.iter().any(|word| item(word)) {
+            wrong.push(format!("{}:{number}: makes a path of a request; use vela_runtime::Api", source.name));
+        }
+    }
+}
+
+/// Ports are served in one place, where silence costs nobody the service.
+fn ports(source: &Source, wrong: &mut Vec<String>) {
+    if source.name.starts_with("listen/") || !is_ours(source) {
+        return;
+    }
+    for (number, line) in shipped(source) {
+        if line.contains("TcpListener") || line.contains("serve_connection") {
+            wrong.push(format!("{}:{number}: serves a port; use vela_listen::serve", source.name));
+        }
+    }
+}
+
+/// Code that runs at people's: no test, no chore.
+fn is_ours(source: &Source) -> bool {
+    let chores = ["e2e/", "xtask/", "testkit/"].iter().any(|room| source.name.starts_with(room));
+    !chores
+        && source.name.contains("/src/")
+        && !source.name.contains("/tests")
+        && !source.name.ends_with("tests.rs")
+}
+
+/// Lines before the tests of a file, with their numbers.
+fn shipped(source: &Source) -> impl Iterator<Item = (usize, &str)> {
+    let lines = source.text.lines().enumerate().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+    lines.map(|(number, line)| (number + 1, line)).filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
 fn architecture(wrong: &mut Vec<String>) {
     let text = std::fs::read_to_string(command::root().join("ARCHITECTURE.md")).unwrap_or_default();
     for room in &ROOMS {
@@ -237,6 +295,28 @@ mod tests {
         purity(&source("cue/src/b.rs", "//! b\n#[cfg(test)]\nuse std::fs;\n"), &mut wrong);
         purity(&source("core/src/c.rs", "//! c\nuse std::fs;\n"), &mut wrong);
         assert_eq!(wrong, ["cue/src/a.rs:2: a pure room names `std::fs`"]);
+    }
+
+    #[test]
+    fn paths_and_ports_have_one_place_each() {
+        let mut wrong = Vec::new();
+        for name in ["core/src/a.rs", "runtime/src/api.rs", "core/tests/a.rs", "core/src/a/tests.rs"] {
+            paths(
+                &source(name, "//! a\nuse kube::api::{Api, ListParams};\nuse kube::ApiResource;\n"),
+                &mut wrong,
+            );
+        }
+        for name in ["core/src/b.rs", "listen/src/lib.rs", "e2e/src/proxy.rs"] {
+            ports(
+                &source(name, "//! b\nlet l = TcpListener::bind(a);\n#[cfg(test)]\nuse TcpListener;\n"),
+                &mut wrong,
+            );
+        }
+        let expected = [
+            "core/src/a.rs:2: makes a path of a request; use vela_runtime::Api",
+            "core/src/b.rs:2: serves a port; use vela_listen::serve",
+        ];
+        assert_eq!(wrong, expected);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -13,6 +12,7 @@ use vela_crds::{
 use vela_engine::definition::version::{self, Asked};
 use vela_engine::parse::References;
 use vela_engine::{ClusterVersion, Definition, DefinitionKind, Diagnostics, ObjectKey, Snapshot};
+use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::cache::{Informer, Watch};
 use vela_webhooks::kinds::with_kinds;

@@ -3,7 +3,6 @@
 //! The AppRollout is the application's own: it has its name, is deleted with it, and follows its plan. Everything about the
 //! pods is done there, by the controller that also carries out rollouts that people write.
 
-use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::{Value, json};
 use vela_crds::{AppRollout, AppRolloutStatus};
@@ -11,6 +10,7 @@ use vela_engine::rollout::inline::{Ask, Known, Way, ask, way};
 use vela_engine::rollout::template;
 use vela_engine::status::{ConditionType, Status};
 use vela_engine::{Code, Diagnostic, Graph, ObjectKey};
+use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
 

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
 use vela_crds::{ApplicationRevision, labels};
 use vela_engine::parse::References;
 use vela_engine::revision::{Previous, asked};
 use vela_engine::{Definition, DefinitionKind, Document, Snapshot, parse, revision};
+use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::apply::explain;
 

@@ -24,7 +24,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use vela_crds::{AppRollout, Application, ApplicationConfiguration, finalizers, labels};
@@ -34,6 +33,7 @@ use vela_engine::status::{ConditionType, Status, status};
 use vela_engine::{
     Code, Definition, Diagnostic, Diagnostics, Document, Graph, Secrets, Templates, parse, render,
 };
+use vela_runtime::Api;
 use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kube::ResourceExt as _;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams, Preconditions};
-use kube::{Api, ResourceExt as _};
 use vela_crds::{ManagedResource, ResourceTracker, ResourceTrackerSpec, labels};
 use vela_engine::application_configuration::{API_VERSION, KIND};
+use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::cache::{Change, Informer, Watch};
 

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use kube::Api;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
 use serde_json::json;
 use vela_crds::{AppRollout, ApplicationRevision, annotations, labels};
 use vela_engine::Document;
 use vela_engine::revision::{Previous, Revision};
+use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::apply as runtime_apply;
 use vela_runtime::cache::{Informer, Watch};

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use vela_crds::annotations::LAST_APPLIED_CONFIGURATION;
@@ -15,6 +14,7 @@ use vela_engine::application_configuration::data::{self as flow, StorePlan, Worl
 use vela_engine::application_configuration::render::{Rendered, annotate_last_applied};
 use vela_engine::application_configuration::status::message;
 use vela_engine::{Code, Diagnostic, Diagnostics, ObjectKey, Secrets};
+use vela_runtime::Api;
 use vela_runtime::cache::version_of;
 use vela_runtime::interest::{Error, Interests, Look};
 use vela_runtime::queue::Queue;

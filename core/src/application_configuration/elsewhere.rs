@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;
 use vela_crds::finalizers;
 use vela_engine::application_configuration::Graph;
 use vela_engine::application_configuration::garbage::{Garbage, is_marked, mark};
 use vela_engine::application_configuration::render::RenderedObject;
+use vela_runtime::Api;
 use vela_runtime::apply::{self as runtime_apply, explain};
 use vela_runtime::confirm::Seen;
 use vela_runtime::controller::controller_owner;

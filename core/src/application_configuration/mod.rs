@@ -15,13 +15,13 @@ mod tell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_crds::annotations::STAMPS;
 use vela_crds::{Application, ApplicationConfiguration, Component, HealthScope, finalizers};
 use vela_engine::application_configuration::{is_passive, status};
 use vela_engine::{Document, Secrets};
+use vela_runtime::Api;
 use vela_runtime::cache::{Change, Index, Informer, Watch};
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, conditions};

@@ -1,10 +1,11 @@
 //! Memberships in and out → the scopes' lists of workloads edited; scopes themselves are never created or deleted.
 
-use kube::api::{Api, DynamicObject, PostParams};
+use kube::api::{DynamicObject, PostParams};
 use serde_json::Value;
 use vela_engine::application_configuration::graph::{add_member, memberships, remove_member};
 use vela_engine::application_configuration::render::RenderedComponent;
 use vela_engine::{DefinitionKind, ObjectKey};
+use vela_runtime::Api;
 use vela_runtime::Failure;
 
 use super::Hands;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Preconditions};
 use vela_crds::labels;
 use vela_engine::application_configuration::revision::superfluous;
+use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::cache::Informer;
 

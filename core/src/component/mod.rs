@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 use vela_crds::{ApplicationConfiguration, Component, labels};
 use vela_engine::application_configuration::hook as asking;
 use vela_engine::application_configuration::revision::{self, NewRevision};
+use vela_runtime::Api;
 use vela_runtime::cache::{Informer, Watch};
 use vela_runtime::conditions::{self, Condition};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, events};

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Preconditions};
 use vela_engine::definition::version;
 use vela_engine::parse;
 use vela_engine::{Definition, Document};
+use vela_runtime::Api;
 use vela_runtime::Key;
 
 use super::Definitions;

@@ -6,7 +6,6 @@ mod limit;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 use vela_crds::{
@@ -16,6 +15,7 @@ use vela_crds::{
 use vela_engine::definition::record;
 use vela_engine::revision::Previous;
 use vela_engine::{Definition, DefinitionKind, Templates};
+use vela_runtime::Api;
 use vela_runtime::apply::{self as runtime_apply, Conflicts, Outcome};
 use vela_runtime::cache::{Informer, Watch};
 use vela_runtime::conditions::{self, Condition};

@@ -1,11 +1,11 @@
 //! Measurements of a rollout that are due → asked of their servers, all at once; what cannot be asked says why.
 
 use futures::future::join_all;
-use kube::Api;
 use kube::api::DynamicObject;
 use vela_engine::rollout::metrics::{
     ANSWER_BYTES_AT_MOST, Measurement, Origin, Question, Reading, reading, render, template, url,
 };
+use vela_runtime::Api;
 use vela_runtime::apply::explain;
 
 use crate::application::fetch::json;

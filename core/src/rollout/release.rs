@@ -2,9 +2,9 @@
 //!
 //! A workload that still names it would be deleted with it by the cluster's garbage collector.
 
-use kube::Api;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::json;
+use vela_runtime::Api;
 use vela_runtime::apply::explain;
 use vela_runtime::{Key, discovery};
 

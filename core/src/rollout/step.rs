@@ -1,10 +1,10 @@
 //! One lap that was decided → metrics measured, hooks asked, writes made.
 
-use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use vela_engine::Secrets;
 use vela_engine::rollout::lap::Ended;
 use vela_engine::rollout::{Lap, Owner, Write};
+use vela_runtime::Api;
 use vela_runtime::apply::explain;
 use vela_runtime::interest::Look;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, TypeMeta};
 use serde::Serialize;
 use serde_json::json;
@@ -10,6 +9,7 @@ use vela_crds::{Condition, Conditioned};
 use vela_engine::Secrets;
 use vela_engine::rollout::Effect;
 use vela_engine::rollout::state::BATCH_PROGRESSING;
+use vela_runtime::Api;
 use vela_runtime::cache::Informer;
 use vela_runtime::{Failure, Key, events};
 

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use kube::api::{Api, DynamicObject};
+use kube::api::DynamicObject;
 use vela_crds::standard::MetricsTrait;
 use vela_engine::standard::metrics_trait::{
     self as rendering, MONITORING, NAMESPACE, SERVICE_MONITOR, Scrape,
 };
+use vela_runtime::Api;
 use vela_runtime::interest::{Error, Look};
 use vela_runtime::{Action, Failure, Key};
 

@@ -68,7 +68,8 @@ pub(crate) async fn in_namespace(
     namespace: &str,
 ) -> Api<DynamicObject> {
     let discovery = Discovery::new(world.client.clone());
-    discovery.resolve(api_version, kind).await.unwrap().api(world.client.clone(), namespace)
+    let kind = discovery.resolve(api_version, kind).await.unwrap();
+    kind.api(world.client.clone(), namespace).inner().unwrap()
 }
 
 /// True when the namespace is there.

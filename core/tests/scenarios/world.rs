@@ -250,7 +250,8 @@ impl World {
     }
 
     pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
-        self.discovery.resolve(api_version, kind).await.unwrap().api(self.client.clone(), &self.namespace)
+        let kind = self.discovery.resolve(api_version, kind).await.unwrap();
+        kind.api(self.client.clone(), &self.namespace).inner().unwrap()
     }
 
     pub(crate) async fn create(&self, mut object: Value) -> DynamicObject {

@@ -115,7 +115,7 @@ pub fn references(document: &Document, snapshot: &Snapshot) -> References {
             asked.definition(DefinitionKind::Scope, "", scope);
         }
     }
-    asked.references
+    asked.references.askable()
 }
 
 struct Asked<'a> {

@@ -7,7 +7,10 @@ use serde_json::{Map, Value as Json};
 use super::{Era, Parser};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::field_path::type_name;
-use crate::nearest;
+use crate::{names, nearest};
+
+/// Characters of a refused name that are told.
+const NAME_SHOWN: usize = 64;
 
 /// What every object has, and what an Application has beside it.
 pub(super) const TOP: &[&str] = &["apiVersion", "kind", "metadata", "spec", "status"];
@@ -76,13 +79,13 @@ pub(super) const NAME_RULE: &str = "lower-case letters and digits, `-` and `.` b
 
 /// A DNS-1123 subdomain that may stand in a label: objects and labels are named by it.
 pub(super) fn is_name(name: &str) -> bool {
-    let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let label = |part: &str| {
-        part.starts_with(alphanumeric)
-            && part.ends_with(alphanumeric)
-            && part.chars().all(|c| alphanumeric(c) || c == '-')
-    };
-    name.len() <= 63 && name.split('.').all(label)
+    name.len() <= 63 && names::is_subdomain(name)
+}
+
+/// As it was written, as far as people want to see it.
+fn shown(name: &str) -> String {
+    let start: String = name.chars().take(NAME_SHOWN).collect();
+    if start.len() == name.len() { format!("{name:?}") } else { format!("{start:?}…") }
 }
 
 static NO_FIELDS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
@@ -158,6 +161,39 @@ impl<'a> Parser<'a> {
             }
         }
         None
+    }
+
+    /// The name of a definition. It becomes part of a request, so what cannot be a name is looked for nowhere.
+    pub(super) fn required_type(
+        &mut self,
+        path: &str,
+        fields: &Map<String, Json>,
+        field: &str,
+        whose: &str,
+    ) -> Option<String> {
+        let type_ = self.required_text(path, fields, field, whose)?;
+        if names::is_type(&type_) {
+            return Some(type_);
+        }
+        let message = format!(
+            "{} cannot be the name of a definition: lower-case letters, digits, `-` and `.`, at most {}",
+            shown(&type_),
+            names::NAME_AT_MOST
+        );
+        self.error(Code::WrongType, &format!("{path}.{field}"), message, None);
+        None
+    }
+
+    /// The namespace of the application, where it names one.
+    pub(super) fn namespace(&mut self) {
+        let namespace = self.document.namespace();
+        if !namespace.is_empty() && !names::is_label(namespace) {
+            let message = format!(
+                "{} is not a namespace: lower-case letters, digits and `-`, at most 63",
+                shown(namespace)
+            );
+            self.error(Code::WrongType, "metadata.namespace", message, None);
+        }
     }
 
     /// Fields nobody reads are most often a slip: warned, with the nearest known name.

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use crate::definition::DefinitionKind;
 use crate::manifest::Document;
+use crate::names;
 use crate::observed::ObjectKey;
 
 /// What a document needs to know of the world.
@@ -29,6 +30,13 @@ impl References {
         self.objects.extend(other.objects.iter().cloned());
         self.kinds.extend(other.kinds.iter().cloned());
         self.registered.extend(other.registered.iter().cloned());
+    }
+
+    /// Without what cannot be a name: it is nowhere, nobody asks for it, and parsing says so.
+    pub(crate) fn askable(mut self) -> Self {
+        self.definitions.retain(|(_, name)| names::is_type(name));
+        self.objects.retain(|key| names::is_subdomain(&key.name) && names::is_label(&key.namespace));
+        self
     }
 }
 
@@ -56,7 +64,7 @@ pub fn references(application: &Document) -> References {
     for name in super::scopes::types(application) {
         references.definitions.insert((DefinitionKind::Scope, name.to_owned()));
     }
-    references
+    references.askable()
 }
 
 fn items<'a>(value: Option<&'a Json>, field: &str) -> impl Iterator<Item = &'a Json> {

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::api::Api;
 use futures::future::BoxFuture;
-use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
 
 use super::{Applier, Deletion, Error, Guard};
@@ -128,7 +128,7 @@ impl Applier {
         match api.delete(&key.name, &params).await {
             // The server answers with the object while finalizers hold it, and with a status once it is gone.
             Ok(answer) => {
-                let held = answer.left().and_then(|object| object.metadata.finalizers);
+                let held = answer.and_then(|object| object.metadata.finalizers);
                 let held = held.is_some_and(|held| !held.is_empty());
                 Ok(Some(if held { Deletion::Going } else { Deletion::Gone }))
             }

@@ -4,7 +4,8 @@
 //! refuses the whole object. People's objects carry such fields (written for another version of a kind, misspelt), so
 //! the applier leaves them out as the API server would, and says so.
 
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use crate::api::Api;
+use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::Status;
 use serde_json::Value;
 

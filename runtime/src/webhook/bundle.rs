@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::api::Api;
 use k8s_openapi::ByteString;
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 

@@ -235,3 +235,36 @@ fn what_is_not_supported_yet_will_not_run_and_has_a_code_of_its_own() {
     person.types(&["dry-run", "--offline", "-f", &page, "-f", &app, "-f", &wrong]).fails(1, &["pag"]);
     assert!(person.types(&["help"]).ok().out.contains("Exit codes:"));
 }
+
+#[test]
+fn names_that_would_ask_for_something_else_are_refused_before_anybody_is_asked() {
+    let person = Person::new();
+    let long = "a".repeat(300);
+    for name in ["../..", "steal?x=1", "steal#f", "steal/status", "%2e%2e", "", "a\u{1b}[2J", &long] {
+        for words in [
+            &["status", name][..],
+            &["delete", name][..],
+            &["show", name][..],
+            &["ls", "--namespace", name][..],
+            &["rollout", "status", name][..],
+            &["rollout", "undo", name][..],
+            &["rollout", "history", name][..],
+        ] {
+            person.types(words).fails(2, &["lower-case letters"]);
+        }
+    }
+    assert!(!person.path("vela").exists(), "no target is opened");
+}
+
+#[test]
+fn a_broken_kubeconfig_is_never_quoted() {
+    let person = Person::new();
+    let file = person.write(
+        "config",
+        "apiVersion: v1\nkind: Config\nusers:\n- name: me\n  user: [\n    token: hidden-token\ncurrent-context: me\n",
+    );
+    let said = person.types(&["ls", "--kubeconfig", &file]);
+    said.fails(1, &["config", "line "]);
+    let said = person.types(&["ls", "--kubeconfig", &file]);
+    assert!(!said.err.contains("hidden") && !said.out.contains("hidden"), "{said:?}");
+}
