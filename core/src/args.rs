@@ -10,12 +10,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser, ValueEnum};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use vela_core::options::{
     ApplyOnce, Bounds, Capability, DEFINITION_UPDATES_AT_ONCE, DefinitionUpdates, Generations, Hook, Reach,
     RenderLimits,
 };
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
+use vela_runtime::kubeconfig::told;
 
 use values::{Listen, boolean, bytes, duration};
 use webhook::WebhookArgs;
@@ -200,16 +201,23 @@ impl Args {
     /// The cluster the flags mean.
     pub(crate) async fn config(&self) -> Result<kube::Config, Box<dyn std::error::Error>> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
-        let config = match &self.kubeconfig {
-            Some(file) => {
-                let kubeconfig = Kubeconfig::read_from(file)
-                    .map_err(|error| format!("cannot read the kubeconfig {}: {error}", file.display()))?;
-                kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?
+        if let Some(file) = &self.kubeconfig {
+            let unusable = |error: KubeconfigError| {
+                format!("the kubeconfig {} cannot be used: {}", file.display(), told(&error))
+            };
+            let kubeconfig = Kubeconfig::read_from(file).map_err(unusable)?;
+            return Ok(kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(unusable)?);
+        }
+        match kube::Config::from_kubeconfig(&options).await {
+            Ok(config) => Ok(config),
+            Err(error) if self.context.is_some() => {
+                Err(format!("the kubeconfig cannot be used: {}", told(&error)).into())
             }
-            None if self.context.is_some() => kube::Config::from_kubeconfig(&options).await?,
-            None => kube::Config::infer().await?,
-        };
-        Ok(config)
+            // What kube says while it chooses quotes the file in the log, so the choice is made here.
+            Err(error) => kube::Config::incluster().map_err(|pod| {
+                format!("no cluster is configured: the kubeconfig cannot be used ({}), and this is no pod ({pod})", told(&error)).into()
+            }),
+        }
     }
 
     /// How the flags want the controllers to run; the first wrong value stops the start.

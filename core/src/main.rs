@@ -45,7 +45,8 @@ async fn main() -> ExitCode {
     };
     let outcome = run(args).await;
     if let Err(error) = &outcome {
-        tracing::error!("{error}");
+        let said = vela_runtime::kubeconfig::guarded(error.as_ref()).unwrap_or_else(|| error.to_string());
+        tracing::error!("{said}");
     }
     if let Some(exporter) = exporter {
         exporter.end().await;

@@ -24,6 +24,7 @@
 //! | [`conditions`], [`events`] | outcomes → what a user sees on the object |
 //! | [`webhook`] | requests of an API server over TLS → what a handler says about them |
 //! | [`computations`] | places and memory of a process → an allowance for each computation |
+//! | [`kubeconfig`] | an error about access to a cluster → what may be told of it |
 //! | [`clock`] | the present moment as objects carry it |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
 
@@ -42,6 +43,7 @@ pub mod fault;
 pub mod graph;
 mod health;
 pub mod interest;
+pub mod kubeconfig;
 pub mod lease;
 pub mod manager;
 pub mod metrics;

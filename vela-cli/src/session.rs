@@ -63,7 +63,7 @@ impl Session {
                 Ok(Self { cluster, local: Some(local), is_sandbox: true })
             }
             Taken::Serving(path) => {
-                let broken = |error: &dyn std::error::Error| {
+                let broken = |error: &(dyn std::error::Error + 'static)| {
                     Error::config(format!(
                         "the kubeconfig of the serving sandbox is broken: {}",
                         target::causes(error)

@@ -104,7 +104,7 @@ fn kubeconfig(global: &Global) -> Result<Option<(Kubeconfig, String)>> {
     }
     let mut merged = Kubeconfig::default();
     for path in &present {
-        merged = merged.merge(read(path)?).map_err(|error| Error::config(error.to_string()))?;
+        merged = merged.merge(read(path)?).map_err(|error| Error::config(causes(&error)))?;
     }
     let names = present.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     Ok(Some((merged, names)))
@@ -132,11 +132,21 @@ async fn from_kubeconfig(kubeconfig: Kubeconfig, source: &str, global: &Global) 
             .hint("correct the kubeconfig, or use --sandbox to work without a cluster")
     })?;
     let namespace = global.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+    if !vela_engine::names::is_label(&namespace) {
+        return Err(Error::config(format!(
+            "context {context:?} of {source} names the namespace {namespace:?}, which cannot be one"
+        ))
+        .hint("correct the kubeconfig, or give another with --namespace")
+        .into());
+    }
     Ok(Target::Cluster(Box::new(Cluster { config, context, namespace })))
 }
 
 /// An error with the causes below it, which many libraries leave out of their first sentence.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(told) = vela_runtime::kubeconfig::guarded(error) {
+        return told;
+    }
     /// Deeper chains say nothing new.
     const DEEPEST: usize = 8;
     let mut text = error.to_string();

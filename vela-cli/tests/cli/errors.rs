@@ -263,8 +263,6 @@ fn a_broken_kubeconfig_is_never_quoted() {
         "config",
         "apiVersion: v1\nkind: Config\nusers:\n- name: me\n  user: [\n    token: hidden-token\ncurrent-context: me\n",
     );
-    let said = person.types(&["ls", "--kubeconfig", &file]);
-    said.fails(1, &["config", "line "]);
-    let said = person.types(&["ls", "--kubeconfig", &file]);
+    let said = person.types(&["ls", "--kubeconfig", &file]).fails(3, &["config", "line "]);
     assert!(!said.err.contains("hidden") && !said.out.contains("hidden"), "{said:?}");
 }
