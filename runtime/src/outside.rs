@@ -26,11 +26,16 @@ use tower::Service;
 const ADDRESSES_AT_MOST: usize = 64;
 
 /// Services of clouds that tell credentials to every machine that asks, beyond the link-local ones.
-const MACHINE_SERVICES: [IpAddr; 4] = [
+const MACHINE_SERVICES: [IpAddr; 9] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x253)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x123)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)),
 ];
 
 /// Which addresses may be asked.
@@ -57,7 +62,11 @@ impl Reach {
 
 /// An address that a service can have, and no helper of a machine.
 fn is_service(address: IpAddr) -> bool {
-    let address = embedded(address);
+    // What an address carries may be a helper, and so may what carries it.
+    may_be_asked(address) && may_be_asked(embedded(address))
+}
+
+fn may_be_asked(address: IpAddr) -> bool {
     if MACHINE_SERVICES.contains(&address) || address.is_unspecified() || address.is_loopback() {
         return false;
     }
@@ -68,13 +77,19 @@ fn is_service(address: IpAddr) -> bool {
             !v4.is_link_local() && first != 0 && first < 224
         }
         IpAddr::V6(v6) => {
-            let site_local = v6.segments()[0] & 0xffc0 == 0xfec0;
-            !v6.is_unicast_link_local() && !v6.is_multicast() && !site_local
+            let [a, b, c, ..] = v6.segments();
+            let site_local = a & 0xffc0 == 0xfec0;
+            // Translation within a site (RFC 8215): each site decides where in it the IPv4 address stands.
+            let translated = (a, b, c) == (0x64, 0xff9b, 1);
+            // Teredo hides two IPv4 addresses, and nobody serves anything behind it any more.
+            let teredo = (a, b) == (0x2001, 0);
+            !v6.is_unicast_link_local() && !v6.is_multicast() && !site_local && !translated && !teredo
         }
     }
 }
 
-/// The IPv4 address that an IPv6 address stands for: mapped, compatible, translated (NAT64) or tunnelled (6to4).
+/// The IPv4 address that an IPv6 address stands for: mapped, compatible, translated (NAT64, SIIT) or tunnelled (6to4,
+/// ISATAP).
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let [a, b, c, d, e, f, g, h] = v6.segments();
@@ -86,7 +101,9 @@ fn embedded(address: IpAddr) -> IpAddr {
         (0, 0, 0, 0, 0, 0xffff) | (0x64, 0xff9b, 0, 0, 0, 0) => v4(g, h),
         // ::1 and :: are themselves.
         (0, 0, 0, 0, 0, 0) if g != 0 => v4(g, h),
+        (0, 0, 0, 0, 0xffff, 0) => v4(g, h),
         (0x2002, ..) => v4(b, c),
+        (.., 0 | 0x200, 0x5efe) => v4(g, h),
         _ => address,
     }
 }
@@ -325,12 +342,41 @@ mod tests {
             "64:ff9b::169.254.169.254",
             "2002:a9fe:a9fe::1",
             "2002:7f00:1::",
+            "2002:6464:64c8::",
+            "fd00:ec2::23",
+            "fd00:ec2::253",
+            "fd00:ec2::123",
+            "fd20:ce::254",
+            "fd00:c1::a9fe:a9fe",
+            "64:ff9b:1::169.254.169.254",
+            "64:ff9b:1:a9fe:a9:fe00::",
+            "64:ff9b:1:ffff::8.8.8.8",
+            "::ffff:0:169.254.169.254",
+            "::ffff:0:127.0.0.1",
+            "::127.0.0.1",
+            "2001:0:a9fe:a9fe::1",
+            "2001::5601:5601",
+            "2001:0:808:808::f7f7:f7f7",
+            "2001:db8::5efe:169.254.169.254",
+            "2001:db8::200:5efe:127.0.0.1",
+            "fe80::5efe:8.8.8.8",
         ] {
             assert!(!Reach::Services.allows(address.parse().unwrap()), "{address}");
         }
-        for address in
-            ["10.96.0.1", "192.168.1.1", "100.64.0.1", "8.8.8.8", "fd12::1", "2001:db8::1", "::ffff:10.0.0.1"]
-        {
+        for address in [
+            "10.96.0.1",
+            "192.168.1.1",
+            "100.64.0.1",
+            "8.8.8.8",
+            "fd12::1",
+            "2001:db8::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::8.8.8.8",
+            "::ffff:0:8.8.8.8",
+            "2002:808:808::1",
+            "2001:db8::5efe:8.8.8.8",
+            "2001:4860::1",
+        ] {
             assert!(Reach::Services.allows(address.parse().unwrap()), "{address}");
         }
         let local = Reach::ServicesAndLoopback;
