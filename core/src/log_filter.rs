@@ -7,9 +7,15 @@ use tracing_subscriber::filter::ParseError;
 /// that they refuse.
 const QUOTES_ANSWERS: &str = "kube_client::client";
 
+/// The library of watches warns at each attempt that is forbidden. Ours say once what they may not follow.
+const WARNS_AGAIN: &str = "kube_runtime::watcher";
+
 /// The filter for a level or a list of targets and levels. Whoever names the client's own target gets what it says.
 pub fn filter(level: &str) -> Result<EnvFilter, ParseError> {
-    let wanted = EnvFilter::try_new(level)?;
+    let mut wanted = EnvFilter::try_new(level)?;
+    if !level.contains(WARNS_AGAIN) {
+        wanted = wanted.add_directive(format!("{WARNS_AGAIN}=error").parse()?);
+    }
     if level.contains(QUOTES_ANSWERS) {
         return Ok(wanted);
     }
@@ -28,6 +34,7 @@ mod tests {
         for level in ["debug", "trace", "info,vela_core=debug", "kube_client=trace"] {
             let filter = filter(level).unwrap().to_string();
             assert!(filter.contains("kube_client::client=info"), "{filter}");
+            assert!(filter.contains("kube_runtime::watcher=error"), "{filter}");
         }
         assert!(filter("error").unwrap().to_string().contains("kube_client::client=error"));
         assert!(

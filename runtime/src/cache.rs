@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kube::api::{ApiResource, DynamicObject};
+use tokio::sync::Notify;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -123,6 +124,8 @@ pub struct Informer {
     forbidden: Sender<bool>,
     /// Counts how often the server came back, for the whole cache.
     returns: Sender<u64>,
+    /// Rings when a kind that was refused may be served now.
+    hope: Notify,
 }
 
 /// Why a watch does not follow its kind.
@@ -144,6 +147,8 @@ struct State {
     /// The newest version the watch has passed: a write's answer older than this is no news.
     passed: u64,
     failure: Option<Trouble>,
+    /// How often in a row the server answered that it will not be followed.
+    refusals: u32,
 }
 
 impl fmt::Debug for Informer {
@@ -160,7 +165,7 @@ impl Informer {
 
     fn told(watch: Watch, returns: Sender<u64>) -> Self {
         let [synced, away, forbidden] = [false; 3].map(|start| channel(start).0);
-        Self { watch, state: Mutex::default(), synced, away, forbidden, returns }
+        Self { watch, state: Mutex::default(), synced, away, forbidden, returns, hope: Notify::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -308,12 +313,14 @@ impl Informer {
             for new in fresh.values() {
                 state.passed = state.passed.max(version_of(new));
             }
+            // What is listed may most likely be watched: a refused watch is not listed again.
+            state.refusals = 0;
             let changes = state.untold.changes(&fresh, known, first);
             (changes, state.handlers.clone())
         };
         // Synced before the handlers run: a reconcile they wake must find the copy readable.
         self.synced.send_replace(true);
-        self.connected();
+        self.returned();
         for change in &changes {
             handlers.iter().for_each(|handler| handler(change));
         }
@@ -353,6 +360,7 @@ impl Informer {
     pub(crate) fn failed(&self, trouble: Trouble) {
         let Trouble { refused, forbidden, .. } = trouble;
         let mut state = self.lock();
+        state.refusals = if refused { state.refusals.saturating_add(1) } else { 0 };
         if state.failure.as_ref().is_none_or(|known| known.text != trouble.text) {
             tracing::warn!(kind = %self.watch.resource.kind, error = trouble.text, "watch interrupted; trying again");
         }
@@ -364,7 +372,25 @@ impl Informer {
 
     /// The server follows the kind with us (again).
     pub(crate) fn connected(&self) {
-        self.lock().failure = None;
+        let mut state = self.lock();
+        state.failure = None;
+        state.refusals = 0;
+        drop(state);
+        self.returned();
+    }
+
+    /// How often in a row the server answered that it will not be followed.
+    pub(crate) fn refusals(&self) -> u32 {
+        self.lock().refusals
+    }
+
+    /// Ends when something happened that may change the server's mind.
+    pub(crate) async fn hope(&self) {
+        self.hope.notified().await;
+    }
+
+    /// The server answers. That it lists a kind does not say that it lets it be watched.
+    fn returned(&self) {
         if self.away.send_replace(false) {
             self.returns.send_modify(|times| *times += 1);
         }
@@ -409,6 +435,15 @@ pub struct NotSynced {
 #[derive(Clone)]
 pub struct Cache {
     inner: Arc<Inner>,
+}
+
+/// A cache that may be gone.
+pub(crate) struct WeakCache(std::sync::Weak<Inner>);
+
+impl WeakCache {
+    pub(crate) fn upgrade(&self) -> Option<Cache> {
+        self.0.upgrade().map(|inner| Cache { inner })
+    }
 }
 
 struct Inner {
@@ -480,6 +515,20 @@ impl Cache {
         for informer in self.informers() {
             informer.current().await;
         }
+    }
+
+    /// Kinds of this group are served otherwise than before: those that were refused are asked for at once.
+    pub(crate) fn changed(&self, group: &str) {
+        for informer in self.informers() {
+            if informer.watch.resource.group == group && informer.refusals() > 0 {
+                informer.hope.notify_one();
+            }
+        }
+    }
+
+    /// The same cache, which does not live on for this.
+    pub(crate) fn weak(&self) -> WeakCache {
+        WeakCache(Arc::downgrade(&self.inner))
     }
 
     /// Counts how often a watch found a server again that was away.

@@ -15,6 +15,7 @@ mod suites {
     pub(crate) mod manager;
     pub(crate) mod queue;
     pub(crate) mod readiness;
+    mod refused;
     pub(crate) mod terms;
     pub(crate) mod tls;
     pub(crate) mod webhook;

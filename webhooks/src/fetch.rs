@@ -334,7 +334,7 @@ impl Reader {
 
     /// The DefinitionRevisions of a namespace with a label.
     async fn revisions(&self, namespace: &str, label: &str) -> Result<Vec<Value>, FetchError> {
-        if namespace.is_empty() {
+        if !names::is_label(namespace) {
             return Ok(Vec::new());
         }
         let resource =

@@ -196,9 +196,10 @@ fn paths(source: &Source, wrong: &mut Vec<String>) {
         "list_core_api_resources",
         "pinned_kind(&",
     ];
-    // Those of discovery look first whether what they ask for is a group and a version.
-    const PLACES: [&str; 4] = [
+    // Those of discovery look first whether what they ask for is a group and a version; watches take what passed.
+    const PLACES: [&str; 5] = [
         "runtime/src/api.rs",
+        "runtime/src/watch.rs",
         "runtime/src/discovery.rs",
         "webhooks/src/registered.rs",
         "vela-cli/src/cluster.rs",
