@@ -1,7 +1,11 @@
 //! Diagnostics: what is wrong or doubtful, where in the manifest, where in the definition, and what to do.
 
+mod code;
+
 use std::fmt;
 use std::sync::Arc;
+
+pub use code::Code;
 
 /// More diagnostics than this are not shown: the reader fixes the first ones first.
 const SHOWN_LIMIT: usize = 100;
@@ -50,51 +54,6 @@ pub enum Severity {
     Error,
     /// Probably not what the author meant; the lap goes on.
     Warning,
-}
-
-/// What sort of trouble it is: the only part of a diagnostic that may steer control flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Code {
-    /// The text is not YAML or JSON.
-    Syntax,
-    /// A limit on size, depth, number of aliases or work was passed.
-    Limit,
-    /// The object is of a kind or version this phase does not take.
-    WrongKind,
-    /// A field nobody reads.
-    UnknownField,
-    /// A required field is absent.
-    MissingField,
-    /// A field has the wrong type or an impossible value.
-    WrongType,
-    /// No definition of that type is known.
-    UnknownDefinition,
-    /// A definition is itself broken.
-    BadDefinition,
-    /// Two things of one scope carry one name.
-    DuplicateName,
-    /// A name refers to nothing.
-    UnknownReference,
-    /// Things wait for each other in a circle.
-    Cycle,
-    /// A trait does not apply to this workload.
-    WrongWorkload,
-    /// Understood, but not built yet.
-    NotSupported,
-    /// A parameter is missing, of the wrong type, or refused by the template.
-    Parameter,
-    /// A parameter the template does not declare.
-    UnknownParameter,
-    /// The template fails with these parameters.
-    Template,
-    /// The template's own `errs` speak.
-    Refused,
-    /// A value is not there yet; the only code that means *pending*.
-    Incomplete,
-    /// Two rendered objects have one identity.
-    Collision,
-    /// A rendered object that API servers do not take, or take only in part.
-    Refusable,
 }
 
 /// One finding.
@@ -195,7 +154,7 @@ impl Diagnostic {
 }
 
 impl fmt::Display for Diagnostic {
-    /// `app.yaml:9:13: error: message`, then the field, the definition and the advice on lines of their own.
+    /// `app.yaml:9:13: error[code]: message`, then the field, the definition and the advice on lines of their own.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.manifest, self.object.is_empty()) {
             (Some(place), _) => write!(f, "{place}: ")?,
@@ -203,7 +162,7 @@ impl fmt::Display for Diagnostic {
             (None, true) => {}
         }
         let severity = if self.is_error() { "error" } else { "warning" };
-        write!(f, "{severity}: {}", self.message)?;
+        write!(f, "{severity}[{}]: {}", self.code, self.message)?;
         if !self.path.is_empty() {
             write!(f, "\n  field: {}", self.path)?;
         }

@@ -78,6 +78,25 @@ pub(crate) fn wrapped(line: &str, width: usize) -> String {
     out
 }
 
+/// The line with the head of an error in its style: `error:`, or `error[code]:` of a diagnostic.
+fn painted(line: &str) -> String {
+    let head = line.match_indices("error").find_map(|(start, word)| {
+        let rest = &line[start + word.len()..];
+        let code = rest.strip_prefix('[').and_then(|rest| rest.split_once("]:")).map(|(code, _)| code);
+        let is_code = |code: &&str| code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+        match code.filter(is_code) {
+            Some(code) => Some(start..start + word.len() + code.len() + "[]:".len()),
+            None => rest.starts_with(':').then(|| start..start + word.len() + 1),
+        }
+    });
+    match head {
+        Some(head) => {
+            format!("{}{}{}", &line[..head.start], styled(BAD, &line[head.clone()]), &line[head.end..])
+        }
+        None => line.to_owned(),
+    }
+}
+
 /// The two streams, and the lines of progress that are being rewritten.
 pub(crate) struct Screen {
     out: anstream::AutoStream<std::io::Stdout>,
@@ -178,12 +197,8 @@ impl Screen {
     pub(crate) fn failure(&mut self, failure: &Failure) {
         for text in failure.texts() {
             let width = if self.live { columns(std::io::stderr()) } else { usize::MAX };
-            let painted = text
-                .lines()
-                .map(|line| wrapped(line, width))
-                .map(|line| line.replacen("error:", &format!("{BAD}error:{BAD:#}"), 1))
-                .collect::<Vec<_>>()
-                .join("\n");
+            let painted =
+                text.lines().map(|line| painted(&wrapped(line, width))).collect::<Vec<_>>().join("\n");
             self.say(&painted);
         }
     }
@@ -229,6 +244,22 @@ mod tests {
         assert_eq!(anstream::adapter::strip_str(&short).to_string(), "✓ fine …");
         assert_eq!(short.matches('\u{1b}').count(), line.matches('\u{1b}').count());
         assert_eq!(cut("short", 8), "short");
+    }
+
+    #[test]
+    fn the_head_of_an_error_is_painted_with_its_code() {
+        let head = |text| styled(BAD, text);
+        for (line, expected) in [
+            ("error: no file", format!("{} no file", head("error:"))),
+            (
+                "a.yaml:1:2: error[unknown_field]: b",
+                format!("a.yaml:1:2: {} b", head("error[unknown_field]:")),
+            ),
+            ("  field: spec.error[0]", "  field: spec.error[0]".to_owned()),
+            ("  help: an error[0]: or not", "  help: an error[0]: or not".to_owned()),
+        ] {
+            assert_eq!(painted(line), expected);
+        }
     }
 
     #[test]

@@ -57,8 +57,10 @@ fn of_a_field_written_twice_the_last_one_holds_with_a_warning() {
     let warnings: Vec<String> = document.warnings().map(ToString::to_string).collect();
     assert_eq!(
         warnings,
-        ["m.yaml:7:3: warning: field \"a\" is written twice in one mapping; the last one holds\n  \
-          help: the other one is at m.yaml:6:3"]
+        [
+            "m.yaml:7:3: warning[duplicate_name]: field \"a\" is written twice in one mapping; the last one holds\n  \
+          help: the other one is at m.yaml:6:3"
+        ]
     );
 }
 

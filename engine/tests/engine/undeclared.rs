@@ -263,9 +263,13 @@ spec:
     let document = manifest::read("app.yaml", text).unwrap().as_slice()[0].clone();
     let rendered = vela_engine::dry_run::render(&document, &snapshot(), &Templates::new()).unwrap();
     let warned = rendered.warnings().to_string();
-    assert!(warned.starts_with("app.yaml:9:48: warning: "), "{warned}");
+    assert!(warned.starts_with("app.yaml:9:48: warning[unknown_parameter]: "), "{warned}");
     let refused = rendered.strictly().unwrap_err().to_string();
-    for part in ["app.yaml:9:48: error: ", "\"valeu\" in parameter env[0]", "did you mean \"value\"?"] {
+    for part in [
+        "app.yaml:9:48: error[unknown_parameter]: ",
+        "\"valeu\" in parameter env[0]",
+        "did you mean \"value\"?",
+    ] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
 }
