@@ -37,12 +37,13 @@ pub(crate) async fn apart<T: Send + 'static, E: Send + 'static>(
     let templates = templates.within(limits(computations, &allowance));
     // A runtime of one thread has no other requests to keep going, and a run of it can be repeated exactly.
     let computed = if Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread {
-        compute(&templates)
+        Ok(compute(&templates))
     } else {
         let _cancelled = Cancelled(allowance.clone());
-        tokio::task::spawn_blocking(move || compute(&templates)).await?
+        let own = allowance.clone();
+        tokio::task::spawn_blocking(move || own.apart(|| compute(&templates))).await?
     };
-    match computed {
+    match computed.map_err(NotComputed::Interrupted)? {
         Err(error) => match allowance.refusal() {
             Some(reason) => Err(NotComputed::Interrupted(reason.to_owned())),
             None => Ok(Err(error)),

@@ -4,6 +4,9 @@
 //! and goes on among the *large* ones, of which there are few: those that end soon never wait behind those that do not. A
 //! large one has all the memory it may ever take, so none waits for another that waits for it.
 //!
+//! Each has a thread of its own, whose priority sinks the longer it takes: where there are fewer processors than
+//! computations, those that end soon are not slowed down by those that do not.
+//!
 //! Nothing here can end a computation from outside: it asks, often, and ends itself when it is refused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +21,10 @@ const SMALL: usize = 4 << 20;
 
 /// Processor time after which a computation counts as large.
 const SOON: Duration = Duration::from_millis(100);
+
+/// Processor time of a thread after which it lets others go first, and how much nicer it becomes to them (`nice(2)`: 1 has
+/// four fifths of the weight, 10 a tenth, 19 a hundredth).
+const SINKS: [(Duration, i32); 2] = [(Duration::from_millis(10), 5), (Duration::from_millis(40), 14)];
 
 /// Computations that may wait to become large ones; each holds what it had from the start.
 const WAITING: usize = 16;
@@ -117,7 +124,7 @@ impl Computations {
             // Nobody closes the semaphore.
             false => self.shared.places.clone().acquire_owned().await.ok(),
         };
-        let held = Held { place, large: alone, lent: 0, began: None };
+        let held = Held { place, large: alone, lent: 0, sunk: 0 };
         let (cancelled, refused) = (AtomicBool::new(false), OnceLock::new());
         let shared = self.shared.clone();
         Arc::new(Allowance { shared, alone, until, cancelled, refused, held: Mutex::new(held) })
@@ -139,7 +146,8 @@ struct Held {
     place: Option<OwnedSemaphorePermit>,
     large: bool,
     lent: usize,
-    began: Option<Duration>,
+    /// How often the priority of its thread sank.
+    sunk: usize,
 }
 
 impl std::fmt::Debug for Allowance {
@@ -165,7 +173,7 @@ impl Allowance {
         self.refused.get().map(String::as_str)
     }
 
-    /// Processor time that this thread has used; it stands still where computations must be repeatable.
+    /// Processor time that this thread, its own, has used; it stands still where computations must be repeatable.
     pub fn clock(&self) -> Duration {
         if self.alone {
             return Duration::ZERO;
@@ -174,18 +182,37 @@ impl Allowance {
         Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
     }
 
+    /// Computes on a thread of its own, which nobody uses after it: a priority that sank does not rise again. A panic goes
+    /// on in the caller. Refused where the system has no thread to give.
+    pub fn apart<T: Send>(&self, compute: impl FnOnce() -> T + Send) -> Result<T, String> {
+        if self.alone {
+            return Ok(compute());
+        }
+        std::thread::scope(|scope| {
+            let own = std::thread::Builder::new().name("computation".to_owned()).spawn_scoped(scope, compute);
+            match own {
+                Ok(own) => Ok(own.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
+                Err(error) => self.refuse(&format!("no thread for the evaluation: {error}; try again later")),
+            }
+        })
+    }
+
     /// Whether it may go on; may wait until a large one may.
     pub fn go_on(&self) -> Result<(), String> {
         self.not_cancelled()?;
         if self.alone {
             return Ok(());
         }
-        let now = self.clock();
-        let (began, large) = {
+        let used = self.clock();
+        let large = {
             let mut held = self.held();
-            (*held.began.get_or_insert(now), held.large)
+            while let Some((_, more)) = SINKS.get(held.sunk).filter(|(after, _)| used > *after) {
+                sink(*more);
+                held.sunk += 1;
+            }
+            held.large
         };
-        if !large && now.saturating_sub(began) > SOON { self.enlarge() } else { Ok(()) }
+        if !large && used > SOON { self.enlarge() } else { Ok(()) }
     }
 
     /// So many bytes more; may wait.
@@ -220,7 +247,7 @@ impl Allowance {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn refuse(&self, reason: &str) -> Result<(), String> {
+    fn refuse<T>(&self, reason: &str) -> Result<T, String> {
         // Only the first one is told.
         let _ = self.refused.set(reason.to_owned());
         Err(reason.to_owned())
@@ -262,6 +289,16 @@ impl Allowance {
         self.held().large = true;
         Ok(())
     }
+}
+
+/// Lets other threads go first.
+fn sink(more: i32) {
+    // Elsewhere it would be the priority of the whole process.
+    #[cfg(target_os = "linux")]
+    // One that may not sink takes what it can get.
+    let _ = rustix::process::nice(more);
+    #[cfg(not(target_os = "linux"))]
+    let _ = more;
 }
 
 impl Drop for Allowance {
@@ -351,5 +388,30 @@ mod tests {
         assert_eq!(Limits::default().large(2), 1, "a processor is left for those that end soon");
         assert_eq!(Limits { total: 1, ..LIMITS }.large(8), 1);
         assert_eq!(Limits { at_once: 16, total: 1 << 30, ..LIMITS }.large(16), 8);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test(flavor = "multi_thread")]
+    async fn one_that_takes_long_lets_others_go_first_and_its_caller_stays_as_it_was() {
+        // Nineteenth in `proc(5)`, counted behind the name, which may hold blanks.
+        fn nice() -> i32 {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("this thread");
+            let behind = stat.rsplit_once(')').expect("a name").1;
+            behind.split_whitespace().nth(16).and_then(|nice| nice.parse().ok()).expect("a number")
+        }
+        let computations = Computations::new(LIMITS);
+        let allowance = computations.begin(None).await;
+        let before = nice();
+        let (soon, late) = allowance
+            .apart(|| {
+                let soon = nice();
+                while allowance.clock() < SOON {
+                    allowance.go_on().expect("nobody else computes");
+                }
+                (soon, nice())
+            })
+            .expect("a thread");
+        let sum: i32 = SINKS.iter().map(|(_, more)| more).sum();
+        assert_eq!((soon, late, nice()), (before, (before + sum).min(19), before));
     }
 }

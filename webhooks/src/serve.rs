@@ -201,7 +201,8 @@ impl Webhooks {
         judge: impl FnOnce(&Templates) -> Verdict + Send,
     ) -> Result<Verdict, Unanswered> {
         let allowance = self.computations.begin(until).await;
-        let verdict = judge(&self.templates.within(limits(&self.computations, &allowance)));
+        let templates = self.templates.within(limits(&self.computations, &allowance));
+        let verdict = allowance.apart(|| judge(&templates)).map_err(Unanswered::Interrupted)?;
         match allowance.refusal() {
             Some(reason) => Err(Unanswered::Interrupted(reason.to_owned())),
             None => Ok(verdict),

@@ -160,6 +160,7 @@ async fn a_normal_review_does_not_wait_for_bombs() {
         part(&quiet, 99),
         part(&meanwhile, 99)
     );
-    // Other tests take the processors too: what is meant is that nobody waits for a bomb to end, which takes seconds.
-    assert!(part(&meanwhile, 50) < part(&quiet, 50) * 20, "half of them wait");
+    // What is wanted is twice the quiet figure at most; other tests take the processors, too, and not at all times alike.
+    assert!(part(&meanwhile, 50) < part(&quiet, 50) * 4, "half of them are slower");
+    assert!(part(&meanwhile, 99) < part(&quiet, 99) * 10, "one in a hundred waits");
 }
