@@ -1,5 +1,7 @@
 //! A handlebars template with `parameter` and `context` → YAML text → objects.
 
+use std::io::{self, Write};
+
 use handlebars::{Handlebars, RenderErrorReason, no_escape};
 use serde_json::{Value as Json, json};
 
@@ -8,6 +10,33 @@ use crate::manifest;
 
 /// Name of the one template in its registry.
 const NAME: &str = "template";
+
+/// Bytes of text that a template may make; an API server takes objects of 1.5 MB.
+const TEXT_AT_MOST: usize = 4 << 20;
+
+/// Pieces that the text may consist of: loops in loops over a short list make any number.
+const PIECES_AT_MOST: usize = 100_000;
+
+/// Text up to [`TEXT_AT_MOST`] in [`PIECES_AT_MOST`].
+#[derive(Default)]
+struct Text {
+    bytes: Vec<u8>,
+    pieces: usize,
+}
+
+impl Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.pieces += 1;
+        if self.pieces > PIECES_AT_MOST || self.bytes.len() + bytes.len() > TEXT_AT_MOST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// A compiled handlebars template.
 pub struct Template {
@@ -33,7 +62,8 @@ impl Template {
     /// The objects the template makes with these parameters.
     pub fn render(&self, parameter: &Json, context: &Json) -> Result<Vec<Json>, Diagnostics> {
         let data = json!({"parameter": parameter, "context": context});
-        let text = self.registry.render(NAME, &data).map_err(|error| {
+        let mut text = Text::default();
+        self.registry.render_to_write(NAME, &data, &mut text).map_err(|error| {
             let place = DefinitionPlace {
                 definition: self.definition.clone(),
                 line: error.line_no.map_or(0, number),
@@ -43,10 +73,16 @@ impl Template {
                 RenderErrorReason::MissingVariable(Some(name)) => {
                     (Code::Parameter, format!("{name} must be given"))
                 }
+                RenderErrorReason::IOError(_) => {
+                    let limits = format!("{TEXT_AT_MOST} bytes or {PIECES_AT_MOST} pieces of text");
+                    (Code::Template, format!("the template makes more than {limits}"))
+                }
                 reason => (Code::Template, reason.to_string()),
             };
             Diagnostics::from(Diagnostic::error(code, message).definition(place))
         })?;
+        // The template, its values and so what they make are text.
+        let text = String::from_utf8_lossy(&text.bytes);
         let documents = manifest::read("rendered text", &text).map_err(|errors| {
             let place = DefinitionPlace { definition: self.definition.clone(), line: 0, column: 0 };
             errors
@@ -70,4 +106,28 @@ impl Template {
 
 fn number(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_in_loops_end_at_the_limit() {
+        let text = "{{#each parameter.n}}{{#each ../parameter.n}}{{#each ../../parameter.n}}\
+                    {{#each ../../../parameter.n}}{{this}}{{/each}}{{/each}}{{/each}}{{/each}}";
+        let template = Template::compile("loops", text).expect("a template");
+        let told =
+            template.render(&json!({"n": vec![0; 1000]}), &json!({})).expect_err("far too much").to_string();
+        assert!(
+            told.contains("the template makes more than 4194304 bytes or 100000 pieces of text"),
+            "{told}"
+        );
+        let long = Template::compile("long", "text: {{parameter.n}}").expect("a template");
+        let n = "n".repeat(1 << 20);
+        assert_eq!(
+            long.render(&json!({"n": n}), &json!({})).expect("long, not too long"),
+            [json!({"text": n})]
+        );
+    }
 }
