@@ -49,7 +49,7 @@ fn what_has_no_effect_is_said_and_the_log_goes_where_it_shall() {
     for words in [
         "--storage-driver=ConfigMap changes nothing",
         "metrics,podspecworkload,route,autoscale",
-        "cannot read the kubeconfig /none",
+        "the kubeconfig /none cannot be used",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
@@ -59,7 +59,7 @@ fn what_has_no_effect_is_said_and_the_log_goes_where_it_shall() {
 #[test]
 fn a_log_in_a_pipe_is_plain_text() {
     let said = String::from_utf8(vela_core(&["--kubeconfig=/none"]).stderr).unwrap();
-    assert!(said.contains("cannot read the kubeconfig /none") && !said.contains('\u{1b}'), "{said}");
+    assert!(said.contains("the kubeconfig /none cannot be used") && !said.contains('\u{1b}'), "{said}");
 }
 
 #[test]
