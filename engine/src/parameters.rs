@@ -38,8 +38,11 @@ pub struct Parameter {
     /// stands between alternatives.
     #[serde(rename = "type")]
     pub type_: String,
-    /// Must it be given?
+    /// Must it be given (where its condition holds)?
     pub required: bool,
+    /// Where the definition declares it only under a condition: the condition, as it stands there.
+    #[serde(rename = "if", skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
     /// What it is when it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
@@ -181,10 +184,16 @@ impl Reader {
         parameter.description = text.split_whitespace().collect::<Vec<_>>().join(" ");
         parameter.name = name.to_owned();
         parameter.default = schema.get("default").filter(|_| !name.is_empty()).cloned();
-        // An object can be left out when everything in it can.
+        parameter.condition = schema.get("x-if").and_then(Json::as_str).map(str::to_owned);
+        // An object can be left out when everything in it can. What stands under a condition counts where the condition
+        // holds with nothing given.
+        let holds = |child: &Parameter| {
+            let declared = schema.get("properties").and_then(|properties| properties.get(&child.name));
+            child.condition.is_none() || declared.is_some_and(|declared| declared.get("x-if").is_some())
+        };
         let is_optional = parameter.type_ == "object"
             && !parameter.children.is_empty()
-            && !parameter.children.iter().any(|child| child.required);
+            && !parameter.children.iter().any(|child| child.required && holds(child));
         // A list or map that nobody gives is empty.
         let is_many = parameter.type_.starts_with("[]") || parameter.type_.starts_with("map[");
         parameter.required = listed && parameter.default.is_none() && !is_optional && !is_many;
@@ -207,17 +216,19 @@ impl Reader {
             }
         }
         let others = schema.get("additionalProperties").filter(|others| others.is_object());
-        match (schema.get("properties").and_then(Json::as_object), others) {
-            (Some(properties), _) => {
+        let properties = schema.get("properties").and_then(Json::as_object);
+        let is_object = properties.is_some() || schema.get("x-conditional").is_some();
+        match (is_object, others) {
+            (true, _) => {
                 parameter.children = self.fields(properties, schema, depth);
                 parameter.type_ = "object".to_owned();
             }
-            (None, Some(others)) => {
+            (false, Some(others)) => {
                 let value = self.value(others, depth + 1);
                 let type_ = format!("map[string]{}", grouped(&value.type_));
                 parameter = Parameter { type_, ..value };
             }
-            (None, None) => parameter.type_ = type_word(schema),
+            (false, None) => parameter.type_ = type_word(schema),
         }
         if schema.get("nullable") == Some(&Json::Bool(true)) {
             parameter.type_.push_str(" | null");
@@ -226,8 +237,13 @@ impl Reader {
         parameter
     }
 
-    /// Those that must be given come first, in the order in which they are declared.
-    fn fields(&mut self, properties: &Map<String, Json>, schema: &Json, depth: usize) -> Vec<Parameter> {
+    /// Those that must be given come first, in the order in which they are declared, and those under conditions last.
+    fn fields(
+        &mut self,
+        properties: Option<&Map<String, Json>>,
+        schema: &Json,
+        depth: usize,
+    ) -> Vec<Parameter> {
         let listed: Vec<&str> = schema
             .get("required")
             .and_then(Json::as_array)
@@ -236,14 +252,31 @@ impl Reader {
             .filter_map(Json::as_str)
             .collect();
         let mut fields: Vec<Parameter> = properties
-            .iter()
+            .into_iter()
+            .flatten()
             .map(|(name, schema)| self.parameter(name, schema, listed.contains(&name.as_str()), depth + 1))
             .collect();
         let rank = |field: &Parameter| {
             let place = listed.iter().position(|name| *name == field.name).unwrap_or(listed.len());
-            (!field.required, if field.required { place } else { 0 })
+            (field.condition.is_some(), !field.required, if field.required { place } else { 0 })
         };
         fields.sort_by_key(rank);
+        for one in schema.get("x-conditional").and_then(Json::as_array).into_iter().flatten() {
+            let name = one.get("title").and_then(Json::as_str).unwrap_or_default();
+            let is_required = one.get("x-required") == Some(&Json::Bool(true));
+            let field = self.parameter(name, one, is_required, depth + 1);
+            // Declared alike under several conditions, it is one parameter.
+            let is_alike = |known: &&mut Parameter| {
+                known.condition.is_some()
+                    && **known == Parameter { condition: known.condition.clone(), ..field.clone() }
+            };
+            match (fields.iter_mut().find(is_alike), &field.condition) {
+                (Some(Parameter { condition: Some(known), .. }), Some(other)) => {
+                    known.push_str(&format!(" || {other}"));
+                }
+                _ => fields.push(field),
+            }
+        }
         fields
     }
 

@@ -156,6 +156,11 @@ fn objects(parts: Vec<Part>, mut result: Shape) -> Shape {
         field.required = false;
     }
     result.fields = fields;
+    for property in parts.iter().flat_map(|part| &part.shape.conditional) {
+        if !result.conditional.contains(property) {
+            result.conditional.push(property.clone());
+        }
+    }
     result.alternatives = parts.into_iter().map(|part| part.shape).collect();
     result
 }

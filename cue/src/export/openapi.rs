@@ -13,8 +13,9 @@ pub fn schema_of_field(files: &[File], name: &str) -> Json {
     root(files, name, Style { titled: true, typed: false })
 }
 
-/// The same, but every alternative says its own type, which OpenAPI documents of the real `cue` leave out: for whoever
-/// describes the field to people.
+/// The same for whoever describes the field to people: every alternative says its own type, which OpenAPI documents of
+/// the real `cue` leave out, and the fields declared under conditions are told. One whose condition holds by defaults
+/// stands among the others and has the condition at `x-if`; the others stand, with theirs, in the list `x-conditional`.
 pub fn typed_schema_of_field(files: &[File], name: &str) -> Json {
     root(files, name, Style { titled: true, typed: true })
 }
@@ -35,7 +36,9 @@ impl Style {
 }
 
 fn root(files: &[File], name: &str, style: Style) -> Json {
-    let Some((shape, comments)) = field_shape(files, name) else { return json!({"type": "object"}) };
+    let Some((shape, comments)) = field_shape(files, name, style.typed) else {
+        return json!({"type": "object"});
+    };
     let mut schema = schema(&shape, style);
     if let Some(text) = description(&comments, true) {
         schema.insert("description".into(), Json::String(text));
@@ -110,6 +113,15 @@ fn schema(shape: &Shape, style: Style) -> Map<String, Json> {
     if !shape.fields.is_empty() {
         put("properties", properties(&shape.fields, style));
     }
+    if !shape.conditional.is_empty() {
+        let one = |field: &Property| {
+            let mut schema = property(field, style);
+            schema.insert("title".into(), json!(field.name));
+            schema.insert("x-required".into(), json!(field.required));
+            Json::Object(schema)
+        };
+        put("x-conditional", shape.conditional.iter().map(one).collect());
+    }
     let needed = required(&shape.fields);
     if !needed.is_empty() {
         put("required", json!(needed));
@@ -159,17 +171,23 @@ fn required(fields: &[Property]) -> Vec<&str> {
 }
 
 fn properties(fields: &[Property], style: Style) -> Json {
-    let schemas = fields.iter().map(|field| {
-        let mut schema = schema(&field.shape, style);
-        if style.titled {
-            schema.insert("title".into(), json!(field.name));
-        }
-        if let Some(text) = description(&field.comments, style.titled) {
-            schema.insert("description".into(), Json::String(text));
-        }
-        (field.name.clone(), Json::Object(schema))
-    });
-    Json::Object(schemas.collect())
+    Json::Object(
+        fields.iter().map(|field| (field.name.clone(), Json::Object(property(field, style)))).collect(),
+    )
+}
+
+fn property(field: &Property, style: Style) -> Map<String, Json> {
+    let mut schema = schema(&field.shape, style);
+    if style.titled {
+        schema.insert("title".into(), json!(field.name));
+    }
+    if let Some(text) = description(&field.comments, style.titled) {
+        schema.insert("description".into(), Json::String(text));
+    }
+    if let Some(condition) = &field.condition {
+        schema.insert("x-if".into(), json!(condition));
+    }
+    schema
 }
 
 /// The comments as one text; `clean` gives what stands between `+usage=` and `+short`, where they are used.

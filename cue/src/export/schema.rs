@@ -8,9 +8,10 @@ use serde_json::Value as Json;
 use super::choice::{self, Part};
 use super::shape::{Kind, Property, Shape, add, both, bounded, constant, of_constant};
 use crate::ast::{
-    BinaryOp, Clause, ClauseKind, CommentGroup, CommentPlace, Constraint, Decl, DeclKind, Expr, ExprKind,
-    Field, File, Label, LabelKind, StructLit, UnaryOp,
+    BinaryOp, Clause, ClauseKind, CommentGroup, CommentPlace, Comprehension, Constraint, Decl, DeclKind,
+    Expr, ExprKind, Field, File, Label, LabelKind, StructLit, UnaryOp,
 };
+use crate::format::format_expr;
 use crate::literal;
 use crate::number::Decimal;
 
@@ -32,26 +33,60 @@ struct Reader {
     nodes: usize,
     /// Comprehensions around.
     conditional: usize,
+    /// Fields are told whether their conditions hold or not.
+    described: bool,
 }
 
-/// The shape of the value at a top-level field of these files, fields of that name in all of them unified.
-pub(super) fn field_shape(files: &[File], name: &str) -> Option<(Shape, Vec<String>)> {
+/// The shape of the value at a top-level field of these files, fields of that name in all of them unified. `described`
+/// also tells the fields declared under conditions that may come to hold.
+pub(super) fn field_shape(files: &[File], name: &str, described: bool) -> Option<(Shape, Vec<String>)> {
     let decls: Vec<Decl> = files.iter().flat_map(|f| f.decls.iter().cloned()).collect();
     let scope = Scope { decls: &decls, parent: None };
-    let mut reader = Reader { depth: 0, nodes: 0, conditional: 0 };
+    let mut reader = Reader { depth: 0, nodes: 0, conditional: 0, described };
     let (mut result, mut notes): (Option<Shape>, Vec<String>) = (None, Vec::new());
+    let mut join = |shape: Shape, decl: &Decl| {
+        notes.extend(comments(decl));
+        result = Some(match result.take() {
+            Some(known) => both(known, shape),
+            None => shape,
+        });
+    };
+    let of_name = |field: &Field| label_name(&field.label).as_deref() == Some(name);
     for decl in &decls {
-        let DeclKind::Field(field) = &decl.kind else { continue };
-        if label_name(&field.label).as_deref() == Some(name) {
-            let shape = reader.shape(&field.value, &scope);
-            notes.extend(comments(decl));
-            result = Some(match result {
-                Some(known) => both(known, shape),
-                None => shape,
-            });
+        match &decl.kind {
+            DeclKind::Field(field) if of_name(field) => join(reader.shape(&field.value, &scope), decl),
+            DeclKind::Embed(Expr { kind: ExprKind::Comprehension(comprehension), .. }) if described => {
+                let (Some(condition), ExprKind::Struct(inner)) =
+                    (condition_of(&comprehension.clauses), &comprehension.value.kind)
+                else {
+                    continue;
+                };
+                let holds = reader.holds(&comprehension.clauses, &scope) == Some(true);
+                let scope = Scope { decls: &inner.decls, parent: Some(&scope) };
+                for decl in &inner.decls {
+                    if let DeclKind::Field(field) = &decl.kind
+                        && of_name(field)
+                    {
+                        join(reader.shape(&field.value, &scope).under(&condition, holds), decl);
+                    }
+                }
+            }
+            _ => {}
         }
     }
     result.map(|shape| (shape, notes))
+}
+
+/// The conditions of a comprehension as one, as written; none where it repeats or binds something.
+fn condition_of(clauses: &[Clause]) -> Option<String> {
+    let mut all = Vec::with_capacity(clauses.len());
+    for clause in clauses {
+        let ClauseKind::If(condition) = &clause.kind else { return None };
+        let text = format_expr(condition).split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_choice = matches!(condition.kind, ExprKind::Binary(BinaryOp::LogicalOr, ..));
+        all.push(if is_choice { format!("({text})") } else { text });
+    }
+    Some(all.join(" && "))
 }
 
 pub(super) fn label_name(label: &Label) -> Option<String> {
@@ -200,13 +235,10 @@ impl Reader {
                 DeclKind::Embed(expr) => {
                     let embedded = match &expr.kind {
                         ExprKind::Comprehension(comprehension) => {
-                            if self.holds(&comprehension.clauses, &scope) != Some(true) {
-                                continue;
+                            match self.comprehended(comprehension, &scope) {
+                                Some(shape) => shape,
+                                None => continue,
                             }
-                            self.conditional += 1;
-                            let inner = self.shape(&comprehension.value, &scope);
-                            self.conditional -= 1;
-                            inner
                         }
                         _ => self.shape(expr, &scope),
                     };
@@ -231,6 +263,24 @@ impl Reader {
             property.comments.push(text(group));
         }
         shape
+    }
+
+    /// What a comprehension yields: what stands in it where its conditions hold by constants and defaults alone, and
+    /// where schemas describe also the fields that it declares otherwise.
+    fn comprehended(&mut self, comprehension: &Comprehension, scope: &Scope<'_>) -> Option<Shape> {
+        let holds = self.holds(&comprehension.clauses, scope) == Some(true);
+        let condition = condition_of(&comprehension.clauses).filter(|_| self.described);
+        if !holds && condition.is_none() {
+            return None;
+        }
+        self.conditional += 1;
+        let inner = self.shape(&comprehension.value, scope);
+        self.conditional -= 1;
+        match condition {
+            Some(_) if inner.kind != Some(Kind::Object) => holds.then_some(inner),
+            Some(condition) => Some(inner.under(&condition, holds)),
+            None => Some(inner),
+        }
     }
 
     /// Whether all conditions hold by constants and defaults alone; none when that cannot be told.
@@ -293,6 +343,7 @@ impl Reader {
         let mut property = Property {
             required: field.constraint != Some(Constraint::Optional),
             comments: Vec::new(),
+            condition: None,
             shape: self.shape(&field.value, scope),
             name,
         };

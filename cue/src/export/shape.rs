@@ -29,6 +29,8 @@ pub(super) struct Shape {
     pub(super) constants: Vec<Json>,
     pub(super) default: Option<Json>,
     pub(super) fields: Vec<Property>,
+    /// Fields declared under conditions of which nobody knows yet whether they hold.
+    pub(super) conditional: Vec<Property>,
     /// What further fields must be.
     pub(super) others: Option<Box<Shape>>,
     pub(super) items: Option<Box<Shape>>,
@@ -51,6 +53,8 @@ pub(super) struct Property {
     pub(super) required: bool,
     /// The text of each group of comments on it, a line break behind every line.
     pub(super) comments: Vec<String>,
+    /// Under which condition it is declared, as written; only told where a schema describes a field to people.
+    pub(super) condition: Option<String>,
     pub(super) shape: Shape,
 }
 
@@ -60,6 +64,10 @@ pub(super) fn add(fields: &mut Vec<Property>, property: Property) {
         Some(known) => {
             known.required |= property.required;
             known.comments.extend(property.comments);
+            known.condition = match (known.condition.take(), property.condition) {
+                (Some(one), Some(other)) if one != other => Some(format!("{one} || {other}")),
+                (one, other) => one.and(other),
+            };
             known.shape = both(std::mem::take(&mut known.shape), property.shape);
         }
         None => fields.push(property),
@@ -85,6 +93,8 @@ pub(super) fn both(a: Shape, b: Shape) -> Shape {
     for property in b.fields {
         add(&mut fields, property);
     }
+    let mut conditional = a.conditional;
+    conditional.extend(b.conditional);
     let join = |a: Option<Box<Shape>>, b: Option<Box<Shape>>| match (a, b) {
         (Some(a), Some(b)) => Some(Box::new(both(*a, *b))),
         (a, b) => a.or(b),
@@ -108,6 +118,7 @@ pub(super) fn both(a: Shape, b: Shape) -> Shape {
         constants,
         default: a.default.or(b.default),
         fields,
+        conditional,
         others: join(a.others, b.others),
         items: join(a.items, b.items),
         minimum: b.minimum.or(a.minimum),
@@ -130,6 +141,9 @@ pub(super) fn either(known: &mut Property, other: Property) {
             }
         }
         known.shape.fields.iter_mut().for_each(|field| field.required = false);
+        let new = other.shape.conditional.into_iter();
+        let new: Vec<Property> = new.filter(|field| !known.shape.conditional.contains(field)).collect();
+        known.shape.conditional.extend(new);
     } else if known.shape.kind != Some(Kind::Array) || other.shape.kind != Some(Kind::Array) {
         if known.shape == other.shape && known.required == other.required {
             return;
@@ -223,6 +237,21 @@ pub(super) fn json_number(value: &Decimal) -> Option<Json> {
 }
 
 impl Shape {
+    /// The same declared under a condition, of which constants and defaults alone say whether it holds.
+    pub(super) fn under(self, condition: &str, holds: bool) -> Self {
+        let mark = |field: Property| {
+            let inner = field.condition.map_or_else(String::new, |inner| format!(" && {inner}"));
+            Property { condition: Some(format!("{condition}{inner}")), ..field }
+        };
+        let fields: Vec<Property> = self.fields.into_iter().map(mark).collect();
+        let conditional: Vec<Property> = self.conditional.into_iter().map(mark).collect();
+        if holds {
+            return Self { fields, conditional, ..self };
+        }
+        let conditional = fields.into_iter().chain(conditional).collect();
+        Self { kind: Some(Kind::Object), conditional, ..Self::default() }
+    }
+
     /// The scalar it stands for, if it admits only that.
     pub(super) fn constant(&self) -> Option<&Json> {
         match &self.constants[..] {

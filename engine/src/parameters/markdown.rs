@@ -81,6 +81,9 @@ fn words(parameter: &Parameter) -> String {
     for rule in &parameter.rules {
         add(code(rule));
     }
+    if let Some(condition) = &parameter.condition {
+        add(format!("only if {}", code(condition)));
+    }
     words
 }
 

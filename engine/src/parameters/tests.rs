@@ -73,6 +73,76 @@ fn everything_a_newcomer_writes_is_described() {
     assert_eq!(child(&web, "either").type_, "string | int");
 }
 
+const CONDITIONAL: &str = r##"
+parameter: {
+	mode: *"local" | "remote" | "mirror"
+	if mode == "local" {
+		// +usage=Folder to serve
+		folder: string
+	}
+	if mode == "remote" {
+		// +usage=Where it is
+		url:   string
+		port?: int
+		cache: string
+		if port != _|_ if url != "" {tls: *true | bool}
+	}
+	auth?: {
+		kind: *"none" | "basic"
+		if kind == "basic" {user: string}
+	}
+	if mode == "mirror" {cache: string}
+	for name in ["a", "b"] {(name): string}
+}
+if parameter.mode == "remote" {parameter: region: string}
+"##;
+
+#[test]
+fn what_is_declared_under_a_condition_is_described_with_it() {
+    let described = cue(CONDITIONAL);
+    let told = |one: &Parameter| (one.type_.clone(), one.required, one.condition.clone());
+    let some = |condition: &str| Some(condition.to_owned());
+    let root = &described.root;
+    assert_eq!(told(child(root, "mode")), ("string".to_owned(), false, None));
+    let local = (String::from("string"), true, some(r#"mode == "local""#));
+    assert_eq!(told(child(root, "folder")), local, "it holds by default");
+    assert_eq!(child(root, "url").description, "Where it is");
+    assert_eq!(told(child(root, "url")), ("string".to_owned(), true, some(r#"mode == "remote""#)));
+    assert_eq!(told(child(root, "port")), ("int".to_owned(), false, some(r#"mode == "remote""#)));
+    let inner = some(r#"mode == "remote" && port != _|_ && url != """#);
+    assert_eq!(told(child(root, "tls")), ("bool".to_owned(), false, inner));
+    assert_eq!(told(child(root, "region")).2, some(r#"parameter.mode == "remote""#));
+    assert_eq!(told(child(root, "cache")).2, some(r#"mode == "remote" || mode == "mirror""#));
+    let auth = child(root, "auth");
+    assert!(!auth.required, "with nothing given its condition does not hold");
+    assert_eq!(told(child(auth, "user")), ("string".to_owned(), true, some(r#"kind == "basic""#)));
+
+    let text = described.markdown(3);
+    let row = r#"| `url` | `string` | yes |  | Where it is; only if `mode == "remote"` |"#;
+    assert!(text.contains(row), "{text}");
+    let json = serde_json::to_value(&described).unwrap();
+    let url = json["parameters"].as_array().unwrap().iter().find(|one| one["name"] == "url").unwrap();
+    assert_eq!((&url["if"], &url["required"]), (&json!(r#"mode == "remote""#), &json!(true)));
+}
+
+#[test]
+fn what_conditions_declare_in_alternatives_is_described_once() {
+    let either = "parameter: #One | #Two\n#One: {a: *1 | int, if a > 1 {b: int}}\n\
+                  #Two: {c: string, if c == \"x\" || c == \"y\" if c != \"z\" {d: int}}\n";
+    let root = cue(either).root;
+    let conditions: Vec<(&str, Option<&str>)> =
+        root.children.iter().map(|one| (one.name.as_str(), one.condition.as_deref())).collect();
+    assert_eq!(
+        conditions,
+        [
+            ("a", None),
+            ("c", None),
+            ("b", Some("a > 1")),
+            ("d", Some(r#"(c == "x" || c == "y") && c != "z""#))
+        ]
+    );
+}
+
 #[test]
 fn parameters_as_a_whole_may_be_a_map_or_alternatives() {
     let map = cue("// +usage=Labels by name\nparameter: [string]: string | null\n").root;

@@ -241,6 +241,7 @@ fn show_tells_what_it_can_of_every_kind_and_language() {
     };
     let terraform = r#"{terraform: {configuration: "variable \"bucket\" { type = string }"}}"#;
     let cue = r#"{cue: {template: "parameter: clusters: [...string]"}}"#;
+    let conditional = r#"{cue: {template: 'parameter: {mode: *"a" | "b", if mode == "b" {url: string}}'}}"#;
     let helm = "{helm: {release: {chart: {spec: {chart: podinfo}}}, repository: {url: 'https://charts'}}}";
     person.write(
         "more.yaml",
@@ -249,6 +250,7 @@ fn show_tells_what_it_can_of_every_kind_and_language() {
             definition("ComponentDefinition", "chart", helm),
             definition("PolicyDefinition", "spread", cue),
             definition("WorkflowStepDefinition", "notify-somebody", cue),
+            definition("TraitDefinition", "fetch", conditional),
         ]
         .concat(),
     );
@@ -263,6 +265,7 @@ fn show_tells_what_it_can_of_every_kind_and_language() {
     show("chart", &["the values of the Helm chart podinfo of https://charts"]);
     show("spread", &["policy spread", "clusters  []string"]);
     show("notify-somebody", &["workflow step notify-somebody", "clusters"]);
+    show("fetch", &["trait fetch", "mode  string", "url  string, required, only if mode == \"b\""]);
     show("page", &["handlebars", "replicas  any", "image  any"]);
 }
 

@@ -80,6 +80,9 @@ fn facts(parameter: &Parameter) -> String {
     if parameter.required {
         facts.push_str(", required");
     }
+    if let Some(condition) = &parameter.condition {
+        facts.push_str(&format!(", only if {condition}"));
+    }
     facts
 }
 
@@ -109,7 +112,8 @@ mod tests {
     #[test]
     fn what_is_inside_stands_where_it_is_written_and_long_texts_wrap() {
         let template = "parameter: {\n\t// +usage=Ports that are opened for everybody who asks\n\tports?: [...{\n\t\tport: int\n\t\t\
-                        protocol: *\"TCP\" | \"UDP\"\n\t}]\n\tenv: [string]: {value: string}\n}\n";
+                        protocol: *\"TCP\" | \"UDP\"\n\t}]\n\tenv: [string]: {value: string}\n\
+                        \tif ports != _|_ {host: string}\n}\n";
         let object = json!({
             "kind": "TraitDefinition", "metadata": {"name": "a"}, "spec": {"schematic": {"cue": {"template": template}}},
         });
@@ -125,6 +129,8 @@ ports  []object
   - port  int, required
     protocol  string, one of \"TCP\"
       \"UDP\", default \"TCP\"
+host  string, required, only if
+  ports != _|_
 ";
         assert_eq!(text, expected);
     }
