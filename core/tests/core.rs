@@ -29,6 +29,7 @@ mod scenarios {
     mod process;
     pub(crate) mod processing;
     pub(crate) mod pruning;
+    mod restored;
     mod revision_hook;
     pub(crate) mod rights;
     mod rollout_counts;

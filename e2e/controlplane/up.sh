@@ -70,7 +70,8 @@ ETCD=$P_ETCD API=$P_API KCM=$P_KCM SCHED=$P_SCHED KWOK=$P_KWOK URL=$URL TOKEN=$A
 C
 say "certs and kubeconfigs"
 
-start() { local n=$1; shift; setsid "$@" >"log/$n.log" 2>&1 </dev/null & echo $! > "$n.pid"; }
+# What is started stands in NAME.command, for restore.sh.
+start() { local n=$1; shift; printf '%q ' "$@" > "$n.command"; setsid "$@" >>"log/$n.log" 2>&1 </dev/null & echo $! > "$n.pid"; }
 alive() { kill -0 "$(cat "$1.pid")" 2>/dev/null || { echo "$1 died:" >&2; tail -5 "log/$1.log" >&2; "$HERE/down.sh"; exit 1; }; }
 export KP_RUN=$RUN
 

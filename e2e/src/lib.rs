@@ -1,7 +1,8 @@
 //! Strangers: what the end-to-end scenarios need to use the doors, and nothing else of this house.
 //!
 //! * [`doors`] finds the programs `vela` and `vela-core`, and builds them where they are missing.
-//! * [`target`] opens a sandbox of its own, or the cluster of `E2E_KUBECONFIG` with one `vela-core` for all scenarios.
+//! * [`target`] opens a sandbox of its own, or the cluster of `E2E_KUBECONFIG` with one `vela-core` for all scenarios, or a control plane of its
+//!   own that can be set back to a backup.
 //! * [`proxy`] stands between a program and an API server and makes faults; [`replica`] is a `vela-core` behind it,
 //!   [`balancer`] the one address of several.
 //! * [`objects`] reads what is in a namespace and waits for conditions with a deadline.
@@ -23,6 +24,7 @@ pub mod moments;
 pub mod objects;
 pub mod passing;
 pub mod person;
+mod plane;
 pub mod proxy;
 pub mod recording;
 pub mod replica;

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::Result;
 use crate::doors::doors;
 use crate::objects::{self, Cluster};
+use crate::plane::Plane;
 
 /// How long a program may take until it answers.
 const START_DEADLINE: Duration = Duration::from_secs(120);
@@ -42,6 +43,8 @@ enum Turn {
 enum Backing {
     /// A real cluster with what vela installs and nothing that reconciles.
     Alone,
+    /// The same, which this scenario has started for itself.
+    OfItsOwn(Plane),
     /// `vela sandbox run`, ours alone.
     Sandbox(Mutex<Option<Child>>),
     /// `vela-core` beside the real cluster, shared by the scenarios of this test binary.
@@ -122,6 +125,38 @@ impl Target {
         Self::in_namespace(kubeconfig, namespace, home, Backing::Alone, turn).await
     }
 
+    /// A real control plane of the scenario `name` alone, without controllers, which may be set back.
+    pub async fn of_its_own(name: &str) -> Result<Self> {
+        if !is_real() {
+            return Err("scenarios start a control plane of their own only where they run on one".into());
+        }
+        // Started while no other scenario needs the processors: it has deadlines.
+        let turn = Turn::Alone { _held: TURNS.write().unwrap_or_else(PoisonError::into_inner) };
+        let plane = Plane::start()?;
+        let kubeconfig = plane.kubeconfig();
+        let home = tempfile::tempdir()?;
+        install(&kubeconfig, home.path())?;
+        let namespace = format!("e2e-{name}");
+        Self::in_namespace(kubeconfig, namespace, home, Backing::OfItsOwn(plane), Some(turn)).await
+    }
+
+    /// Copies what is stored, where [`Target::of_its_own`] was opened.
+    pub async fn back_up(&self) -> Result<()> {
+        self.plane()?.back_up().await
+    }
+
+    /// Sets the cluster back to the copy while its clients go on.
+    pub async fn restore(&self) -> Result<()> {
+        self.plane()?.restore().await
+    }
+
+    fn plane(&self) -> Result<&Plane> {
+        match &self.backing {
+            Backing::OfItsOwn(plane) => Ok(plane),
+            _ => Err("others use this cluster".into()),
+        }
+    }
+
     async fn in_namespace(
         kubeconfig: PathBuf,
         namespace: String,
@@ -171,7 +206,7 @@ impl Target {
     /// `vela` with the environment of this target, not started yet.
     pub fn command(&self, words: &[&str]) -> Result<Command> {
         let mut command = clean(&doors()?.vela, self.home.path());
-        if matches!(self.backing, Backing::Real(_) | Backing::Alone) {
+        if !matches!(self.backing, Backing::Sandbox(_)) {
             command.env("KUBECONFIG", &self.kubeconfig);
         }
         command.args(words).args(["--namespace", &self.namespace]);
@@ -198,7 +233,7 @@ impl Target {
     pub fn process(&self) -> Option<u32> {
         match &self.backing {
             Backing::Sandbox(slot) => slot.lock().ok()?.as_ref().map(Child::id),
-            Backing::Real(_) | Backing::Alone => None,
+            Backing::Real(_) | Backing::Alone | Backing::OfItsOwn(_) => None,
         }
     }
 
@@ -207,7 +242,7 @@ impl Target {
         match &self.backing {
             Backing::Sandbox(slot) => kill(slot),
             Backing::Real(controller) => kill(&controller.child),
-            Backing::Alone => Ok(()),
+            Backing::Alone | Backing::OfItsOwn(_) => Ok(()),
         }
     }
 
@@ -221,7 +256,7 @@ impl Target {
                 Ok(())
             }
             Backing::Real(controller) => controller.start(),
-            Backing::Alone => Ok(()),
+            Backing::Alone | Backing::OfItsOwn(_) => Ok(()),
         }
     }
 }

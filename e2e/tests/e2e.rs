@@ -28,6 +28,8 @@ mod killed;
 mod replay;
 #[path = "scenarios/replicas.rs"]
 mod replicas;
+#[path = "scenarios/restored.rs"]
+mod restored;
 #[path = "scenarios/roles.rs"]
 mod roles;
 #[path = "scenarios/rollouts.rs"]

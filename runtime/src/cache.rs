@@ -1,11 +1,13 @@
 //! A watched kind in → a local, trimmed copy that can be read without a request, and its changes.
 
+mod watched;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::DynamicObject;
 use tokio::sync::Notify;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
@@ -14,104 +16,13 @@ use tokio_util::task::TaskTracker;
 use crate::copies::Copies;
 use crate::untold::Untold;
 
+pub use watched::{Change, Depth, Handler, Key, Watch};
+
 /// Longest wait for a first list; after it the start fails and names the kind.
 pub const SYNC_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Namespace and name of an object; the namespace of a cluster-scoped object is empty.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// The namespace, or nothing for a cluster-scoped object.
-    pub namespace: String,
-    /// The name.
-    pub name: String,
-}
-
-impl Key {
-    /// A key from its parts.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self { namespace: namespace.into(), name: name.into() }
-    }
-
-    /// The key of an object.
-    pub fn of(object: &DynamicObject) -> Self {
-        Self {
-            namespace: object.metadata.namespace.clone().unwrap_or_default(),
-            name: object.metadata.name.clone().unwrap_or_default(),
-        }
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.namespace.is_empty() {
-            f.write_str(&self.name)
-        } else {
-            write!(f, "{}/{}", self.namespace, self.name)
-        }
-    }
-}
-
-/// How much of each object a watch keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Depth {
-    /// The whole object without its managed fields.
-    Full,
-    /// Names, labels, annotations and owners only: enough to wait on a kind or to wake its owner.
-    Metadata,
-}
-
-/// What to watch; two equal questions share one watch.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Watch {
-    /// The kind.
-    pub resource: ApiResource,
-    /// Only this namespace.
-    pub namespace: Option<String>,
-    /// Only objects this label selector matches.
-    pub labels: Option<String>,
-    /// How much to keep.
-    pub depth: Depth,
-}
-
-impl Watch {
-    /// Every object of the kind, whole.
-    pub fn full(resource: ApiResource) -> Self {
-        Self { resource, namespace: None, labels: None, depth: Depth::Full }
-    }
-
-    /// Every object of the kind, metadata only.
-    pub fn metadata(resource: ApiResource) -> Self {
-        Self { resource, namespace: None, labels: None, depth: Depth::Metadata }
-    }
-
-    /// Only objects the selector matches.
-    #[must_use]
-    pub fn labelled(mut self, selector: impl Into<String>) -> Self {
-        self.labels = Some(selector.into());
-        self
-    }
-}
-
-/// A change of one object, as handlers see it.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// The object before, if it was known.
-    pub old: Option<Arc<DynamicObject>>,
-    /// The object now; absent when it was deleted.
-    pub new: Option<Arc<DynamicObject>>,
-    /// True while the change only reports what already existed when the watch began.
-    pub initial: bool,
-}
-
-impl Change {
-    /// The object now, or the last one known.
-    pub fn object(&self) -> Option<&Arc<DynamicObject>> {
-        self.new.as_ref().or(self.old.as_ref())
-    }
-}
-
-/// Called for each change, in order; must be quick and must not block (it usually adds a key to a queue).
-pub type Handler = Arc<dyn Fn(&Change) + Send + Sync>;
+/// Longest wait for all copies after the server was set back: one kind that cannot be listed must not hold up the others.
+const ONE_TIME_AT_MOST: Duration = Duration::from_secs(20);
 
 /// The local copy of one watched kind.
 pub struct Informer {
@@ -122,10 +33,26 @@ pub struct Informer {
     away: Sender<bool>,
     /// Whether we lack the right to list the kind, as this watch knows it.
     forbidden: Sender<bool>,
-    /// Counts how often the server came back, for the whole cache.
-    returns: Sender<u64>,
+    /// Whether the copy follows the server, or had an answer that it cannot.
+    follows: Sender<bool>,
     /// Rings when a kind that was refused may be served now.
     hope: Notify,
+    whole: Whole,
+}
+
+/// What the informers of one cache tell about all of them.
+#[derive(Clone, Debug)]
+struct Whole {
+    /// Counts how often the server came back.
+    returns: Sender<u64>,
+    /// True from the moment that a server which was set back is noticed until all copies follow it.
+    is_set_back: Sender<bool>,
+}
+
+impl Default for Whole {
+    fn default() -> Self {
+        Self { returns: channel(0).0, is_set_back: channel(false).0 }
+    }
 }
 
 /// Why a watch does not follow its kind.
@@ -146,6 +73,8 @@ struct State {
     untold: Untold,
     /// The newest version the watch has passed: a write's answer older than this is no news.
     passed: u64,
+    /// The server was set back since the last list: versions from before and after it cannot be compared.
+    is_set_back: bool,
     failure: Option<Trouble>,
     /// How often in a row the server answered that it will not be followed.
     refusals: u32,
@@ -160,12 +89,12 @@ impl fmt::Debug for Informer {
 impl Informer {
     #[cfg(test)]
     pub(crate) fn new(watch: Watch) -> Self {
-        Self::told(watch, channel(0).0)
+        Self::told(watch, Whole::default())
     }
 
-    fn told(watch: Watch, returns: Sender<u64>) -> Self {
-        let [synced, away, forbidden] = [false; 3].map(|start| channel(start).0);
-        Self { watch, state: Mutex::default(), synced, away, forbidden, returns, hope: Notify::new() }
+    fn told(watch: Watch, whole: Whole) -> Self {
+        let [synced, away, forbidden, follows] = [false; 4].map(|start| channel(start).0);
+        Self { watch, state: Mutex::default(), synced, away, forbidden, follows, hope: Notify::new(), whole }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -310,12 +239,13 @@ impl Informer {
             let mut state = self.lock();
             let fresh = state.listing.take().unwrap_or_default();
             let known = state.objects.replace(fresh.clone());
+            let is_set_back = std::mem::take(&mut state.is_set_back);
             for new in fresh.values() {
                 state.passed = state.passed.max(version_of(new));
             }
             // What is listed may most likely be watched: a refused watch is not listed again.
             state.refusals = 0;
-            let changes = state.untold.changes(&fresh, known, first);
+            let changes = state.untold.changes(&fresh, known, first, is_set_back);
             (changes, state.handlers.clone())
         };
         // Synced before the handlers run: a reconcile they wake must find the copy readable.
@@ -324,6 +254,19 @@ impl Informer {
         for change in &changes {
             handlers.iter().for_each(|handler| handler(change));
         }
+    }
+
+    /// The server is at an earlier version than it told of before, as after a restore from a backup. A list follows.
+    pub(crate) fn set_back(&self) {
+        let mut state = self.lock();
+        (state.passed, state.is_set_back) = (0, true);
+        drop(state);
+        self.whole.is_set_back.send_replace(true);
+    }
+
+    /// The watch ended and is about to go on.
+    pub(crate) fn resumes(&self) {
+        self.follows.send_replace(false);
     }
 
     pub(crate) fn changed(&self, mut object: DynamicObject) {
@@ -368,6 +311,7 @@ impl Informer {
         drop(state);
         self.away.send_replace(!refused);
         self.forbidden.send_replace(forbidden);
+        self.follows.send_replace(refused);
     }
 
     /// The server follows the kind with us (again).
@@ -391,8 +335,9 @@ impl Informer {
 
     /// The server answers. That it lists a kind does not say that it lets it be watched.
     fn returned(&self) {
+        self.follows.send_replace(true);
         if self.away.send_replace(false) {
-            self.returns.send_modify(|times| *times += 1);
+            self.whole.returns.send_modify(|times| *times += 1);
         }
     }
 
@@ -400,6 +345,11 @@ impl Informer {
     async fn current(&self) {
         // The sender lives as long as this does.
         let _ = self.away.subscribe().wait_for(|away| !away).await;
+    }
+
+    async fn follows(&self) {
+        // The sender lives as long as this does.
+        let _ = self.follows.subscribe().wait_for(|follows| *follows).await;
     }
 }
 
@@ -452,7 +402,7 @@ struct Inner {
     informers: Mutex<HashMap<Watch, (usize, Arc<Informer>)>>,
     tasks: TaskTracker,
     stop: CancellationToken,
-    returns: Sender<u64>,
+    whole: Whole,
 }
 
 impl fmt::Debug for Cache {
@@ -470,7 +420,7 @@ impl Cache {
                 informers: Mutex::default(),
                 tasks: TaskTracker::new(),
                 stop: CancellationToken::new(),
-                returns: channel(0).0,
+                whole: Whole::default(),
             }),
         }
     }
@@ -481,7 +431,7 @@ impl Cache {
         if let Some((_, informer)) = informers.get(&watch) {
             return informer.clone();
         }
-        let informer = Arc::new(Informer::told(watch.clone(), self.inner.returns.clone()));
+        let informer = Arc::new(Informer::told(watch.clone(), self.inner.whole.clone()));
         let number = informers.len();
         informers.insert(watch, (number, informer.clone()));
         self.inner.tasks.spawn(crate::watch::run(
@@ -533,7 +483,24 @@ impl Cache {
 
     /// Counts how often a watch found a server again that was away.
     pub(crate) fn returns(&self) -> Receiver<u64> {
-        self.inner.returns.subscribe()
+        self.inner.whole.returns.subscribe()
+    }
+
+    /// Come back at once, unless the server was set back to an earlier state: then only when all copies are of the new
+    /// time. What is decided from one that is and one that is not would make again what nobody wants any more.
+    pub(crate) async fn of_one_time(&self) {
+        if !*self.inner.whole.is_set_back.borrow() {
+            return;
+        }
+        let all = async {
+            for informer in self.informers() {
+                informer.follows().await;
+            }
+        };
+        if tokio::time::timeout(ONE_TIME_AT_MOST, all).await.is_err() {
+            tracing::warn!(after = ?ONE_TIME_AT_MOST, "not all kinds could be listed anew since the server was set back");
+        }
+        self.inner.whole.is_set_back.send_replace(false);
     }
 
     /// Why a first list is missing, where the server is away.

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use crate::cache::{Change, Informer, Key};
+use crate::cache::{Cache, Change, Informer, Key};
 use crate::metrics::Metrics;
 use crate::queue::{Priority, Queue, Verdict};
 
@@ -187,6 +187,7 @@ impl Controller {
     /// wait, and no further one begins.
     pub(crate) fn run(
         &self,
+        cache: Cache,
         metrics: Arc<Metrics>,
         cut: CancellationToken,
     ) -> impl Future<Output = ()> + Send + 'static {
@@ -198,6 +199,7 @@ impl Controller {
                 queue: self.queue.clone(),
                 reconcile: self.reconcile.clone(),
                 timeout: self.timeout,
+                cache: cache.clone(),
                 metrics: metrics.clone(),
             };
             workers.push(cut.clone().run_until_cancelled_owned(worker.run()));
@@ -214,12 +216,14 @@ struct Worker {
     queue: Arc<Queue<Key>>,
     reconcile: Reconcile,
     timeout: Duration,
+    cache: Cache,
     metrics: Arc<Metrics>,
 }
 
 impl Worker {
     async fn run(self) {
         while let Some(item) = self.queue.next().await {
+            self.cache.of_one_time().await;
             self.metrics.working(&self.name, item.waited);
             let began = Instant::now();
             let span = tracing::info_span!(

@@ -153,6 +153,41 @@ impl<S> Layer<S> for Faults {
     }
 }
 
+/// The place of a server: clients keep it while another server takes it over, as after a restore from a backup.
+#[derive(Clone, Debug)]
+pub struct Door<S> {
+    leads_to: Arc<Mutex<S>>,
+}
+
+impl<S> Door<S> {
+    /// A door to this server.
+    pub fn new(server: S) -> Self {
+        Self { leads_to: Arc::new(Mutex::new(server)) }
+    }
+
+    /// From now on requests go there; those under way end where they went.
+    pub fn lead_to(&self, server: S) {
+        *self.leads_to.lock().unwrap_or_else(PoisonError::into_inner) = server;
+    }
+}
+
+impl<S, B> Service<Request<B>> for Door<S>
+where
+    S: Service<Request<B>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.leads_to.lock().unwrap_or_else(PoisonError::into_inner).poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> S::Future {
+        self.leads_to.lock().unwrap_or_else(PoisonError::into_inner).call(request)
+    }
+}
+
 /// A service behind [`Faults`].
 #[derive(Clone, Debug)]
 pub struct Faulty<S> {

@@ -1,12 +1,17 @@
-//! A client in → the same client for one watch, which tells when it is connected and does not begin anew without pause.
+//! A client in → the same client for one watch, which tells when it is connected, does not begin anew without pause, and
+//! does not go on from a version that the server has not reached: one that was restored from a backup would tell nothing
+//! until it has.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use http::{Request, Response};
+use http::{Method, Request, Response, header};
+use http_body_util::BodyExt as _;
 use kube::client::Body;
+use serde::Deserialize;
+use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 use tower::Service;
 
@@ -15,6 +20,8 @@ use crate::cache::Informer;
 /// A watch that ends sooner is not begun again before this time is over: a server, or somebody between, that ends every
 /// watch at once would otherwise be asked as fast as it can answer.
 const AT_LEAST: Duration = Duration::from_secs(1);
+/// The smallest list: what matters is its version.
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json";
 
 /// Refusals that cost no more than any failure: rights and kinds often come a moment after who needs them.
 const REFUSALS_AT_ONCE: u32 = 3;
@@ -35,7 +42,8 @@ fn left_alone(refusals: u32) -> Duration {
 /// The client of one informer's watch.
 pub(crate) fn paced(client: kube::Client, informer: Arc<Informer>) -> kube::Client {
     let namespace = client.default_namespace().to_owned();
-    kube::Client::new(Paced { inner: client, informer, next: Instant::now() }, namespace)
+    let paced = Paced { inner: client, informer, next: Instant::now(), follows_list: false };
+    kube::Client::new(paced, namespace)
 }
 
 struct Paced {
@@ -43,6 +51,8 @@ struct Paced {
     informer: Arc<Informer>,
     /// When the next watch may begin.
     next: Instant,
+    /// The last request was a list, whose version the next watch goes on from.
+    follows_list: bool,
 }
 
 impl Service<Request<Body>> for Paced {
@@ -57,24 +67,33 @@ impl Service<Request<Body>> for Paced {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (client, informer) = (self.inner.clone(), self.informer.clone());
-        let query = request.uri().query().unwrap_or_default();
         let (now, alone) = (Instant::now(), left_alone(informer.refusals()));
-        let watch = query.split('&').any(|part| part == "watch=true");
+        let version = resumed_version(&request);
+        let resumes = version.filter(|_| !std::mem::replace(&mut self.follows_list, version.is_none()));
         let mut begin = now + alone;
-        if watch {
+        if version.is_some() {
             begin = begin.max(self.next);
             self.next = begin + AT_LEAST;
         }
+        if resumes.is_some() {
+            informer.resumes();
+        }
         Box::pin(async move {
-            if watch || begin > now {
+            if version.is_some() || begin > now {
                 tokio::select! {
                     biased;
                     () = informer.hope(), if !alone.is_zero() => {}
                     () = sleep_until(begin) => {}
                 }
             }
-            if !watch {
+            if version.is_none() {
                 return client.send(request).await;
+            }
+            let collection = request.uri().path().to_owned();
+            if let Some(version) = resumes
+                && let Some(answer) = unless_reached(&client, &informer, &collection, version).await?
+            {
+                return Ok(answer);
             }
             let answer = client.send(request).await?;
             if answer.status().is_success() {
@@ -83,4 +102,59 @@ impl Service<Request<Body>> for Paced {
             Ok(answer)
         })
     }
+}
+
+/// The version from which a watch goes on; nothing for a request that is no watch.
+fn resumed_version(request: &Request<Body>) -> Option<u64> {
+    let query = request.uri().query().unwrap_or_default();
+    if !query.split('&').any(|part| part == "watch=true") {
+        return None;
+    }
+    let version = query.split('&').find_map(|part| part.strip_prefix("resourceVersion="));
+    Some(version.and_then(|version| version.parse().ok()).unwrap_or(0))
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    metadata: ListedMetadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedMetadata {
+    resource_version: Option<String>,
+}
+
+/// Ask where the server is before a watch goes on from a version. Nothing when it has reached that; else what the watch
+/// is told: the refusal of the question, or that its version is gone, which makes it list anew.
+async fn unless_reached(
+    client: &kube::Client,
+    informer: &Informer,
+    collection: &str,
+    version: u64,
+) -> Result<Option<Response<Body>>, kube::Error> {
+    let question = Request::builder()
+        .method(Method::GET)
+        .uri(format!("{collection}?limit=1"))
+        .header(header::ACCEPT, METADATA)
+        .body(Body::empty())
+        .map_err(kube::Error::HttpError)?;
+    let answer = client.send(question).await?;
+    if !answer.status().is_success() {
+        return Ok(Some(answer));
+    }
+    let body = answer.into_body().collect().await?.to_bytes();
+    let listed: Listed = serde_json::from_slice(&body).map_err(kube::Error::SerdeError)?;
+    let reached = listed.metadata.resource_version.and_then(|reached| reached.parse::<u64>().ok());
+    let Some(reached) = reached.filter(|reached| *reached < version) else { return Ok(None) };
+    informer.set_back();
+    let message = format!(
+        "the server is at version {reached} and has told of version {version} before: it was set back, as by a backup; \
+         everything is listed anew"
+    );
+    let gone = json!({"type": "ERROR", "object": {
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "code": 410, "reason": "Expired", "message": message,
+    }});
+    Ok(Some(Response::new(Body::from(format!("{gone}\n").into_bytes()))))
 }

@@ -94,7 +94,7 @@ impl Term {
                 running.spawn(resync::run(controller.queue(), controller.kinds(), every));
             }
             running.spawn(hurry(controller.queue(), self.cache.clone()));
-            running.spawn(controller.run(self.metrics.clone(), cut.clone()));
+            running.spawn(controller.run(self.cache.clone(), self.metrics.clone(), cut.clone()));
         }
         running
     }

@@ -38,12 +38,14 @@ impl Untold {
         before
     }
 
-    /// What a whole list changes for handlers, in the order of the keys; afterwards nothing is untold.
+    /// What a whole list changes for handlers, in the order of the keys; afterwards nothing is untold. Where the server
+    /// was set back, one version may mean two contents.
     pub(crate) fn changes(
         &mut self,
         fresh: &BTreeMap<Key, Arc<DynamicObject>>,
         mut known: BTreeMap<Key, Arc<DynamicObject>>,
         initial: bool,
+        is_set_back: bool,
     ) -> Vec<Change> {
         for (key, seen) in std::mem::take(&mut self.seen) {
             match seen {
@@ -57,7 +59,10 @@ impl Untold {
         for (key, new) in fresh {
             let old = known.remove(key);
             let version = |object: &DynamicObject| object.metadata.resource_version.clone();
-            if old.as_ref().is_none_or(|old| version(old) != version(new)) {
+            let differs = |old: &Arc<DynamicObject>| {
+                version(old) != version(new) || (is_set_back && old.as_ref() != new.as_ref())
+            };
+            if old.as_ref().is_none_or(differs) {
                 changes.push(Change { old, new: Some(new.clone()), initial });
             }
         }
@@ -172,6 +177,32 @@ mod tests {
         heard.informer.forget(&Key::of(&object("2")));
         heard.list(None);
         heard.heard(&[]);
+    }
+
+    #[test]
+    fn a_server_that_was_set_back_is_believed_from_its_list_on() {
+        let heard = Heard::new();
+        heard.list(Some("7"));
+        heard.informer.changed(object("9"));
+        heard.heard(&[("", "7"), ("7", "9")]);
+        heard.informer.set_back();
+        heard.list(Some("5"));
+        heard.heard(&[("9", "5")]);
+        // Answers of our own writes are read from the copy again, though the watch had passed their versions before.
+        heard.informer.observe(object("6"));
+        let key = Key::of(&object("6"));
+        let copy = heard.informer.get(&key).and_then(|copy| copy.metadata.resource_version.clone());
+        assert_eq!(copy.as_deref(), Some("6"));
+        heard.informer.changed(object("6"));
+        heard.heard(&[("5", "6")]);
+        // The same version, and another content.
+        heard.informer.set_back();
+        heard.informer.list_started();
+        let mut other = object("6");
+        other.data = json!({"data": {"is": "another"}});
+        heard.informer.listed(other);
+        heard.informer.list_finished();
+        heard.heard(&[("6", "6")]);
     }
 
     #[test]

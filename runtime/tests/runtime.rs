@@ -16,6 +16,7 @@ mod suites {
     pub(crate) mod queue;
     pub(crate) mod readiness;
     mod refused;
+    mod restored;
     pub(crate) mod terms;
     pub(crate) mod tls;
     pub(crate) mod webhook;

@@ -8,11 +8,11 @@ use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tower::Layer;
-use vela_apiserver::ApiServer;
+use vela_apiserver::{ApiServer, ApiService, Clock};
 use vela_core::options::Bounds;
 use vela_core::{Controllers, Options, Process, Stop};
 use vela_runtime::discovery::Discovery;
-use vela_runtime::fault::{Entry, Faults};
+use vela_runtime::fault::{Door, Entry, Faults};
 use vela_runtime::metrics::Metrics;
 
 use super::access::Authorizer;
@@ -29,7 +29,15 @@ pub(crate) struct World {
     discovery: Discovery,
     running: Option<Running>,
     authorizer: Authorizer,
-    server: Option<(ApiServer, Box<dyn std::any::Any>)>,
+    server: Option<Embedded>,
+}
+
+struct Embedded {
+    server: ApiServer,
+    /// Its workload controllers.
+    guard: Box<dyn std::any::Any>,
+    /// Where everybody finds it.
+    door: Door<ApiService>,
 }
 
 struct Running {
@@ -92,12 +100,11 @@ impl World {
             }
             None => {
                 let server = ApiServer::builder().build().unwrap();
-                let guard: Box<dyn std::any::Any> = Box::new(server.run_controllers());
-                let client = kube::Client::new(server.service(), "default");
-                let controlled =
-                    kube::Client::new(authorizer.layer(faults.layer(server.service())), "default");
-                let world =
-                    Self::over(client, controlled, (faults, authorizer), namespace, Some((server, guard)));
+                let (guard, door) = (Box::new(server.run_controllers()), Door::new(server.service()));
+                let client = kube::Client::new(door.clone(), "default");
+                let controlled = kube::Client::new(authorizer.layer(faults.layer(door.clone())), "default");
+                let server = Embedded { server, guard, door };
+                let world = Self::over(client, controlled, (faults, authorizer), namespace, Some(server));
                 world.install().await;
                 world
             }
@@ -118,7 +125,7 @@ impl World {
         controlled: kube::Client,
         (faults, authorizer): (Faults, Authorizer),
         namespace: String,
-        server: Option<(ApiServer, Box<dyn std::any::Any>)>,
+        server: Option<Embedded>,
     ) -> Self {
         let discovery = Discovery::new(client.clone());
         Self { client, faults, namespace, controlled, discovery, running: None, authorizer, server }
@@ -173,14 +180,28 @@ impl World {
 
     /// The embedded server, for a process of its own; none on a real cluster.
     pub(crate) fn server(&self) -> Option<&ApiServer> {
-        self.server.as_ref().map(|(server, _)| server)
+        self.server.as_ref().map(|embedded| &embedded.server)
+    }
+
+    /// Puts the server as it was when this was taken from it in the place of the one that is; clients are not told.
+    pub(crate) async fn restore(&mut self, backup: ApiServer) {
+        let embedded = self.server.as_mut().unwrap();
+        embedded.door.lead_to(backup.service());
+        embedded.guard = Box::new(backup.run_controllers());
+        let before = std::mem::replace(&mut embedded.server, backup);
+        before.shutdown().await;
+    }
+
+    /// What is stored now; none on a real cluster.
+    pub(crate) fn back_up(&self) -> Option<ApiServer> {
+        self.server().map(|server| server.fork(Clock::system()))
     }
 
     /// A client of a further process, whose requests are on a record of their own; none on a real cluster.
     pub(crate) fn another(&self) -> Option<(kube::Client, Faults)> {
-        let (server, _) = self.server.as_ref()?;
+        let door = self.server.as_ref()?.door.clone();
         let faults = Faults::new();
-        Some((kube::Client::new(faults.layer(server.service()), "default"), faults))
+        Some((kube::Client::new(faults.layer(door), "default"), faults))
     }
 
     /// Stop them in order.

@@ -1,0 +1,66 @@
+//! Nothing in → a real control plane of one scenario alone, which can be backed up and set back to its backup.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Result;
+use crate::target::Said;
+
+/// Runs until it is dropped.
+pub(crate) struct Plane {
+    scripts: PathBuf,
+    /// The state folder, in a temporary one.
+    run: PathBuf,
+    _home: tempfile::TempDir,
+}
+
+impl Plane {
+    /// Starts one from the binaries that the scripts of `e2e/controlplane` have built.
+    pub(crate) fn start() -> Result<Self> {
+        let home = tempfile::tempdir()?;
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("controlplane");
+        let plane = Self { scripts, run: home.path().join("plane"), _home: home };
+        script(plane.call("up.sh"))?;
+        Ok(plane)
+    }
+
+    /// A way in with every right.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.run.join("kubeconfig")
+    }
+
+    /// Copies what etcd has now.
+    pub(crate) async fn back_up(&self) -> Result<()> {
+        self.meanwhile("backup.sh").await
+    }
+
+    /// Sets etcd back to the copy, and starts everything of the control plane anew.
+    pub(crate) async fn restore(&self) -> Result<()> {
+        self.meanwhile("restore.sh").await
+    }
+
+    /// The proxies of the scenario go on: one that stood still would carry requests from before a restore to after it.
+    async fn meanwhile(&self, name: &'static str) -> Result<()> {
+        let call = self.call(name);
+        tokio::task::spawn_blocking(|| script(call)).await?
+    }
+
+    fn call(&self, name: &str) -> Command {
+        let mut command = Command::new("bash");
+        command.arg(self.scripts.join(name)).env("KP_RUN", &self.run).env("KP_PORT", "random");
+        command
+    }
+}
+
+fn script(mut call: Command) -> Result<()> {
+    // What a script has started keeps no pipe of ours open: each has a log file.
+    let output = call.stdin(Stdio::null()).output()?;
+    Said::of(&output).ok().map(|_| ()).map_err(|error| format!("{call:?}: {error}").into())
+}
+
+impl Drop for Plane {
+    fn drop(&mut self) {
+        // Nobody is left to be told.
+        let _ = script(self.call("down.sh"));
+    }
+}
