@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask check | conformance | differential-cue | fuzz | simulate | e2e | bench | codegen`.
+//! Chores of the project: `cargo xtask check | conformance | differential-cue | fuzz | simulate | soak | e2e | bench | codegen`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
@@ -10,6 +10,7 @@ mod e2e;
 mod fuzz;
 mod image;
 mod simulate;
+mod soak;
 mod tidy;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ usage: cargo xtask <chore>
                               seeded schedules of the controllers with faults, kills and meddling; every promise checked
   batch                       the same for many cases: one JSON object a line in, one out
   e2e [--real]                the scenarios on the sandbox, or on a real control plane
+  soak [--minutes N] [--seed S]
+                              a real vela-core kept busy for an hour; its memory, queues and connections must come back
   bench [--manager|--rollouts] figures of the release binaries, as recorded in docs/benchmarks.md; or only those of the
                               manager and its webhooks, or of rollouts, in a profile that builds fast
   codegen                     rewrites generated files (a test proves them current)
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["fuzz-child", target] => fuzz::serve(target),
         ["simulate", rest @ ..] => simulate::run(rest),
+        ["soak", rest @ ..] => soak::run(rest),
         ["batch"] => conformance::serve(),
         ["e2e"] => e2e::on_the_sandbox(),
         ["e2e", "--real"] => e2e::on_a_control_plane(),
