@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use vela_crds::annotations;
 use vela_cue::Era;
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic};
 use crate::kube_packages::{self, KubePackage};
-use crate::manifest::Document;
+use crate::manifest::{Document, Lines};
 
 /// Larger templates are refused.
 const TEMPLATE_LIMIT: usize = 1 << 20;
@@ -22,6 +22,10 @@ const TEMPLATE_LIMIT: usize = 1 << 20;
 /// What templates are read as that do not say their release: all an older release accepts, for definitions outlive
 /// releases, and a text of the newest one means the same.
 pub const DEFAULT_ERA: Era = Era::V0_9;
+
+/// Where templates in CUE stand.
+const TEMPLATES: [&[&str]; 2] =
+    [&["spec", "schematic", "cue", "template"], &["spec", "extension", "template"]];
 
 /// The era that the annotation names.
 fn era(object: &Json) -> Result<Era, String> {
@@ -135,6 +139,8 @@ pub struct Definition {
     language: Language,
     era: Era,
     packages: Vec<Arc<KubePackage>>,
+    /// The file that holds the template, and where its lines stand there.
+    written: Option<(Arc<str>, Lines)>,
 }
 
 impl Definition {
@@ -175,6 +181,7 @@ impl Definition {
             language,
             era,
             packages: Vec::new(),
+            written: TEMPLATES.iter().find_map(|path| document.places().lines(path)),
         })
     }
 
@@ -282,6 +289,16 @@ impl Definition {
         [self.text(&["workload", "type"]), self.text(&["definitionRef", "name"])]
             .into_iter()
             .find(|t| !t.is_empty())
+    }
+
+    /// A place in the template as one in the file that holds it, where that is known.
+    pub(crate) fn in_file(&self, place: &mut DefinitionPlace) {
+        if let Some((file, lines)) = self.written.as_ref().filter(|_| place.line > 0 && place.file.is_none())
+        {
+            place.file = Some(Arc::clone(file));
+            place.line += lines.before;
+            place.column += lines.indent;
+        }
     }
 
     /// `trait definition "scaler"`.

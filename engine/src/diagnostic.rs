@@ -32,17 +32,32 @@ impl fmt::Display for Place {
 pub struct DefinitionPlace {
     /// Kind and name of the definition, e.g. `trait definition "scaler"`.
     pub definition: String,
+    /// The file that the definition was read from, when that is known: then line and column count in it.
+    pub file: Option<Arc<str>>,
     /// Line in the template text, from 1; 0 when the whole definition is meant.
     pub line: u32,
     /// Column in the template text, from 1; 0 when the whole definition is meant.
     pub column: u32,
 }
 
+impl DefinitionPlace {
+    /// A place in the text of the template.
+    pub fn new(definition: impl Into<String>, line: u32, column: u32) -> Self {
+        Self { definition: definition.into(), file: None, line, column }
+    }
+
+    /// The whole definition.
+    pub fn whole(definition: impl Into<String>) -> Self {
+        Self::new(definition, 0, 0)
+    }
+}
+
 impl fmt::Display for DefinitionPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => f.write_str(&self.definition),
-            line => write!(f, "{} at {}:{}", self.definition, line, self.column),
+        match (self.line, &self.file) {
+            (0, _) => f.write_str(&self.definition),
+            (line, None) => write!(f, "{} at {line}:{}", self.definition, self.column),
+            (line, Some(file)) => write!(f, "{} at {file}:{line}:{}", self.definition, self.column),
         }
     }
 }
@@ -138,7 +153,7 @@ impl Diagnostic {
 
     /// The same as an error, where it tells of something written that would come to nothing.
     #[must_use]
-    fn strictly(self) -> Self {
+    pub(crate) fn strictly(self) -> Self {
         match self.code {
             Code::UnknownField | Code::UnknownParameter | Code::Refusable => {
                 Self { severity: Severity::Error, ..self }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+pub(crate) use places::Lines;
 pub use places::{Places, Position};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};

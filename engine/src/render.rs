@@ -9,6 +9,7 @@ mod component;
 mod context;
 pub mod cue;
 mod declared;
+mod doubts;
 mod env;
 mod exhausted;
 mod handlebars;
@@ -19,6 +20,7 @@ mod labels;
 pub mod parameters;
 pub mod patch;
 pub mod processing;
+mod refusable;
 pub mod single;
 mod templates;
 mod terraform;
@@ -150,9 +152,15 @@ impl Rendered {
         &self.warnings
     }
 
-    /// The same, unless something that is written would come to nothing.
+    /// The same, unless something that is written would come to nothing. Objects that lack what is not supported yet are not
+    /// those that would be made, so what is wrong with them stays a warning.
     pub fn strictly(self) -> Result<Self, Diagnostics> {
-        let warnings = self.warnings.clone().strictly();
+        let is_whole = self.plan.left_out().is_empty();
+        let strictly = |warning: Diagnostic| match warning.code {
+            Code::Refusable if !is_whole => warning,
+            _ => warning.strictly(),
+        };
+        let warnings: Diagnostics = self.warnings.iter().cloned().map(strictly).collect();
         if warnings.has_errors() { Err(warnings) } else { Ok(self) }
     }
 
@@ -195,8 +203,24 @@ pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Ren
     }
     collisions(plan.app_file(), &components, &mut found);
     out_of_bounds(plan.app_file(), &components, &mut found);
+    refusable::scalers(plan.app_file(), &components, &mut found);
+    let found = in_files(plan.app_file(), found);
     let (components, warnings) = found.or(components)?;
     Ok(Rendered { plan: plan.clone(), components, warnings })
+}
+
+/// Places in templates as places in the files that hold them.
+fn in_files(app: &AppFile, found: Diagnostics) -> Diagnostics {
+    let definitions = app.definitions();
+    let placed = |mut finding: Diagnostic| {
+        if let Some(place) = &mut finding.definition
+            && let Some(definition) = definitions.iter().find(|one| one.title() == place.definition)
+        {
+            definition.in_file(place);
+        }
+        finding
+    };
+    found.into_iter().map(placed).collect()
 }
 
 /// Two objects with one identity would overwrite each other.
@@ -210,11 +234,7 @@ fn collisions(app: &AppFile, components: &[RenderedComponent], found: &mut Diagn
             if let Some(first) = seen.get(&key) {
                 let message = format!("{key} is made twice: by {first} and by {maker}");
                 let hint = "give one of the components or trait objects another name".to_owned();
-                let place = crate::diagnostic::DefinitionPlace {
-                    definition: object.definition.title(),
-                    line: 0,
-                    column: 0,
-                };
+                let place = crate::diagnostic::DefinitionPlace::whole(object.definition.title());
                 let error = Diagnostic::error(Code::Collision, message).at(app.document(), path).hint(hint);
                 found.push(error.definition(place));
             } else {

@@ -15,6 +15,8 @@ mod dry_run;
 mod gaps;
 #[path = "engine/manifest.rs"]
 mod manifest;
+#[path = "engine/mistakes.rs"]
+mod mistakes;
 #[path = "engine/patches.rs"]
 mod patches;
 #[path = "engine/processing.rs"]

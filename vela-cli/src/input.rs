@@ -117,7 +117,7 @@ fn read_file(path: &Path) -> Result<Vec<Document>> {
         Error::user(format!("{name}:{line}:{column}: this is not UTF-8 text")).hint("save the file as UTF-8")
     })?;
     if path.extension().is_some_and(|end| end == "cue") {
-        return Ok(vec![Document::from_object(definition::cue_file::read(&name, &text)?)]);
+        return Ok(vec![definition::cue_file::document(&name, &text)?]);
     }
     let documents: Vec<Document> = manifest::read(&name, &text)?.into_iter().collect();
     match documents.iter().find(|document| is_appfile(document)) {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use vela_crds::annotations::DEFINITION_REVISION_NAME;
 use vela_engine::definition::record;
 use vela_engine::definition::version::is_complete;
+use vela_engine::render::Compiled;
 use vela_engine::{
     Code, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, ObjectKey, Templates, plan,
 };
@@ -119,7 +120,13 @@ pub fn faults(definition: &Definition, templates: &Templates) -> Verdict {
 
 /// The same for a program that shows diagnostics.
 pub fn findings(definition: &Definition, templates: &Templates) -> Diagnostics {
-    let mut found = templates.get(definition).err().unwrap_or_default();
+    let mut found = match templates.get(definition) {
+        Ok(compiled) => match &*compiled {
+            Compiled::Cue(template) => template.doubts().clone(),
+            _ => Diagnostics::new(),
+        },
+        Err(broken) => broken,
+    };
     for cause in nothing_to_make(definition.object()) {
         let finding = Diagnostic::error(Code::MissingField, cause.message);
         found.push(Diagnostic { path: cause.field, ..finding });

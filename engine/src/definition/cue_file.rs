@@ -6,10 +6,19 @@ use vela_cue::{Source, Sources, parser};
 
 use crate::definition::{DEFAULT_ERA, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
+use crate::manifest::{Document, Lines, Places};
+
+/// Path of the template in the object.
+const TEMPLATE: [&str; 4] = ["spec", "schematic", "cue", "template"];
 
 /// Reads the file: the definition it describes or, where it has `apiVersion` and `kind`, the object that it evaluates to.
 /// `file` is what diagnostics call it.
 pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
+    document(file, text).map(Document::into_value)
+}
+
+/// The same as a document that knows where its template stands in the file.
+pub fn document(file: &str, text: &str) -> Result<Document, Diagnostics> {
     let source = Source::new(file, text).with_era(DEFAULT_ERA);
     let mut sources = Sources::default();
     let id = sources.add(source.clone());
@@ -32,7 +41,7 @@ pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
     }
     let names = |decl: &vela_cue::ast::Decl, wanted: &str| matches!(&decl.kind, DeclKind::Field(field) if name(field) == Some(wanted));
     if ["apiVersion", "kind"].iter().all(|wanted| tree.decls.iter().any(|decl| names(decl, wanted))) {
-        return whole(file, text);
+        return whole(file, text).map(Document::from_object);
     }
     let broken = |message: &str| -> Diagnostics {
         let hint = "a definition file has a field named like the definition, and a field `template`";
@@ -65,7 +74,14 @@ pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
         .collect();
     let template = format!("{imports}{}", text.get(start..end).unwrap_or(""));
     let about = about(file, sources.text(head.label.span.to(head.value.span)), name)?;
-    object(name, &about, &template).map_err(|message| broken(&message))
+    let object = object(name, &about, &template).map_err(|message| broken(&message))?;
+    let number = |number: usize| u32::try_from(number).unwrap_or(0);
+    let (line, column) =
+        sources.position(head.label.span).map_or((1, 1), |(_, line, column)| (number(line), number(column)));
+    let opened = text.get(..start).unwrap_or("").matches('\n').count();
+    let before = number(opened.saturating_sub(imports.lines().count()));
+    let places = Places::of_text(file, (line, column), &TEMPLATE, Lines { before, indent: 0 });
+    Ok(Document::new(object, places))
 }
 
 fn name(field: &Field) -> Option<&str> {

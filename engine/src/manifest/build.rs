@@ -7,7 +7,7 @@ use std::sync::Arc;
 use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, ScanError};
 use serde_json::{Map, Value as Json};
 
-use super::places::{Children, Node, Places, Position};
+use super::places::{Children, Lines, Node, Places, Position};
 use super::{DEPTH_LIMIT, DOCUMENT_LIMIT, Document, TEXT_LIMIT, VALUE_LIMIT, scalar};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
 
@@ -64,7 +64,7 @@ fn read(file: &Arc<str>, text: &str) -> Result<Vec<Document>, (Diagnostics, Opti
     let mut options = Options::default();
     options.set_emit_comments(false);
     let mut parser = Parser::new_from_str_with_options(text, options);
-    let mut builder = Builder::empty(file);
+    let mut builder = Builder::empty(file, text);
     loop {
         match parser.next_event() {
             None => break,
@@ -141,6 +141,8 @@ struct Open {
 
 struct Builder<'a> {
     file: &'a Arc<str>,
+    /// What was not passed by yet, and the number of its first line.
+    rest: (u32, &'a str),
     documents: Vec<Document>,
     errors: Diagnostics,
     /// Of the document that is being read.
@@ -155,9 +157,10 @@ struct Builder<'a> {
 struct Stop;
 
 impl<'a> Builder<'a> {
-    fn empty(file: &'a Arc<str>) -> Self {
+    fn empty(file: &'a Arc<str>, text: &'a str) -> Self {
         Self {
             file,
+            rest: (1, text),
             documents: Vec::new(),
             errors: Diagnostics::new(),
             warnings: Diagnostics::new(),
@@ -211,7 +214,14 @@ impl<'a> Builder<'a> {
                 let tag = tag.as_ref().and_then(|tag| tag.core_suffix().map(str::to_owned));
                 let value = self.scalar(&text, style, tag.as_deref(), place);
                 let is_merge = style == ScalarStyle::Plain && text == "<<" && tag.is_none();
-                return self.value(leaf(value, place), anchor, is_merge, place);
+                let mut built = leaf(value, place);
+                if style == ScalarStyle::Literal
+                    && let Some(indent) = self.indent(place.0, &text)
+                {
+                    let before = place.0.saturating_sub(1);
+                    built.node.children = Children::Lines(Lines { before, indent });
+                }
+                return self.value(built, anchor, is_merge, place);
             }
             Event::SequenceStart(_, anchor, _) => {
                 return self.open(Frame::Sequence { items: Vec::new(), nodes: Vec::new() }, place, anchor);
@@ -260,6 +270,21 @@ impl<'a> Builder<'a> {
                 Json::Null
             }
         }
+    }
+
+    /// By how many columns a text below `|`, whose first line this is, is moved in.
+    fn indent(&mut self, line: u32, text: &str) -> Option<u32> {
+        let blank = |line: &str| line.trim().is_empty();
+        let (number, first) = text.lines().enumerate().find(|(_, line)| !blank(line))?;
+        // Texts are met in order, so that the file is walked once.
+        let wanted = line.saturating_add(u32::try_from(number).ok()?);
+        while self.rest.0 < wanted {
+            let (_, rest) = self.rest.1.split_once('\n')?;
+            self.rest = (self.rest.0 + 1, rest);
+        }
+        let written = self.rest.1.lines().next().filter(|_| self.rest.0 == wanted)?;
+        let lead = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        u32::try_from(lead(written).checked_sub(lead(first))?).ok()
     }
 
     fn open(&mut self, frame: Frame, at: (u32, u32), anchor: usize) -> Result<(), Stop> {

@@ -28,6 +28,17 @@ pub(crate) enum Children {
     None,
     Fields(BTreeMap<String, Node>),
     Items(Vec<Node>),
+    /// A text of several lines.
+    Lines(Lines),
+}
+
+/// Where the lines of a text stand in the file that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lines {
+    /// The line of the file before its first line.
+    pub(crate) before: u32,
+    /// By how many columns it is moved in.
+    pub(crate) indent: u32,
 }
 
 impl Node {
@@ -99,7 +110,7 @@ impl Places {
         }
         let length = path.len();
         match &node.children {
-            Children::None => {}
+            Children::None | Children::Lines(_) => {}
             Children::Fields(fields) => {
                 for (name, child) in fields {
                     field_path::push_field(path, name);
@@ -114,6 +125,29 @@ impl Places {
                     path.truncate(length);
                 }
             }
+        }
+    }
+
+    /// The positions of a document that holds one text of another file.
+    pub(crate) fn of_text(file: &str, at: (u32, u32), path: &[&str], lines: Lines) -> Self {
+        let at = Position { key: at, value: at };
+        let text = Node { at, children: Children::Lines(lines) };
+        let root = path.iter().rev().fold(text, |inner, name| Node {
+            at,
+            children: Children::Fields(BTreeMap::from([((*name).to_owned(), inner)])),
+        });
+        Self::new(Arc::from(file), root)
+    }
+
+    /// The file and the lines of the text at this path, where each of its lines is one of the file.
+    pub(crate) fn lines(&self, path: &[&str]) -> Option<(Arc<str>, Lines)> {
+        let mut node = &self.root;
+        for name in path {
+            node = node.child(&Segment::Field((*name).to_owned()))?;
+        }
+        match (&node.children, &self.file) {
+            (Children::Lines(lines), Some(file)) => Some((Arc::clone(file), *lines)),
+            _ => None,
         }
     }
 

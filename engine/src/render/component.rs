@@ -10,7 +10,7 @@ use super::processing::Request;
 use super::templates::Compiled;
 use super::{
     Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, env, helm, joined, kube,
-    labels, terraform, workload_ref,
+    labels, refusable, terraform, workload_ref,
 };
 use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -31,6 +31,26 @@ struct Draft {
     role: Role,
     definition: Arc<Definition>,
     patched_by: Vec<String>,
+    /// Where it was written, and then what the traits changed.
+    origins: Vec<cue::Origin>,
+    /// The trait that said how many pods there are.
+    sized_by: Option<String>,
+}
+
+impl Draft {
+    fn new(tree: Tree, role: Role, definition: &Arc<Definition>, origin: Option<cue::Origin>) -> Self {
+        let definition = Arc::clone(definition);
+        let origins = origin.into_iter().collect();
+        Self { tree, role, definition, patched_by: Vec::new(), origins, sized_by: None }
+    }
+
+    /// Changes it as a trait says.
+    fn patch(&mut self, patch: &cue::Patch, type_: &str) -> Result<(), Diagnostic> {
+        self.tree = patch.apply(&self.tree)?;
+        self.patched_by.push(type_.to_owned());
+        self.origins.extend(patch.origin());
+        Ok(())
+    }
 }
 
 /// Whose template runs: for diagnostics.
@@ -57,8 +77,7 @@ impl Site<'_> {
 
     fn place_one(&self, mut finding: Diagnostic) -> Diagnostic {
         if finding.definition.is_none() {
-            finding.definition =
-                Some(DefinitionPlace { definition: self.definition.title(), line: 0, column: 0 });
+            finding.definition = Some(DefinitionPlace::whole(self.definition.title()));
         }
         if finding.manifest.is_some() && !finding.object.is_empty() {
             return finding;
@@ -166,7 +185,11 @@ fn drafts(
             found.extend(site.place(warnings));
             vec_of(made, &component.definition)
         }
-        Err(errors) => return failed(site.place(errors), found),
+        Err(errors) => {
+            let outcome = failed(site.place(errors), found);
+            parameters_of_traits(app, component, context, outside, found);
+            return outcome;
+        }
     };
     let mut context = context.clone();
     if let Some(fields) = context.as_object_mut() {
@@ -212,6 +235,36 @@ fn drafts(
     if ok { Outcome::Drafts(drafts) } else { Outcome::Failed }
 }
 
+/// What is wrong with the parameters of traits whose component has no workload for them: everything else may come of that.
+fn parameters_of_traits(
+    app: &AppFile,
+    component: &Component,
+    context: &Json,
+    outside: &Outside<'_>,
+    found: &mut Diagnostics,
+) {
+    for trait_ in &component.traits {
+        let (definition, path) = (&trait_.definition, &trait_.path);
+        let site = Site { document: app.document(), definition, path, field: "properties" };
+        let findings = match outside.templates.get(definition) {
+            Ok(compiled) => match &*compiled {
+                Compiled::Cue(template) => {
+                    let answers = outside.inputs.answers.as_ref();
+                    let made = template.trait_(&site.parameters(&trait_.properties), context, answers);
+                    made.map_or_else(|errors| errors, |(_, warnings)| warnings)
+                }
+                Compiled::Kube => kube_object(definition, &trait_.properties).err().unwrap_or_default(),
+                _ => Diagnostics::new(),
+            },
+            Err(broken) => broken,
+        };
+        let own = findings.into_iter().filter(|finding| {
+            matches!(finding.code, Code::Parameter | Code::UnknownParameter | Code::BadDefinition)
+        });
+        found.extend(site.place(own.collect()));
+    }
+}
+
 /// Findings that all say “not there yet” make the component pending; anything else is an error.
 fn failed(errors: Diagnostics, found: &mut Diagnostics) -> Outcome {
     let incomplete =
@@ -224,9 +277,13 @@ fn failed(errors: Diagnostics, found: &mut Diagnostics) -> Outcome {
 }
 
 fn vec_of(made: cue::Component, definition: &Arc<Definition>) -> Vec<Draft> {
-    let draft = |tree, role| Draft { tree, role, definition: Arc::clone(definition), patched_by: Vec::new() };
-    let workload = draft(made.output, Role::Workload);
-    let others = made.outputs.into_iter().map(|(resource, tree)| draft(tree, Role::Auxiliary { resource }));
+    let origin = |part: &str| made.origin.as_ref().map(|origin| origin.part(part));
+    let (workload, others) = (origin("output"), origin("outputs"));
+    let workload = Draft::new(made.output, Role::Workload, definition, workload);
+    let others = made.outputs.into_iter().map(|(resource, tree)| {
+        let origin = others.as_ref().map(|origin| origin.part(&resource));
+        Draft::new(tree, Role::Auxiliary { resource }, definition, origin)
+    });
     std::iter::once(workload).chain(others).collect()
 }
 
@@ -245,22 +302,27 @@ fn base(
                 return Err(Diagnostic::error(Code::Template, "the template makes no object").into());
             };
             let outputs = objects.map(|object| (resource_name(&object), Tree::from(&object))).collect();
-            Ok((cue::Component { output: Tree::from(&output), outputs }, Diagnostics::new()))
+            Ok((plain(&output, outputs), Diagnostics::new()))
         }
         Compiled::Kube => {
             let object = kube_object(site.definition, parameter)?;
-            Ok((cue::Component { output: Tree::from(&object), outputs: Vec::new() }, Diagnostics::new()))
+            Ok((plain(&object, Vec::new()), Diagnostics::new()))
         }
         Compiled::Helm => Ok((helm_objects(site.definition, parameter, context)?, Diagnostics::new())),
         Compiled::Terraform => {
             let object = terraform_object(site.definition, parameter, context)?;
-            Ok((cue::Component { output: Tree::from(&object), outputs: Vec::new() }, Diagnostics::new()))
+            Ok((plain(&object, Vec::new()), Diagnostics::new()))
         }
         Compiled::Nothing => {
             let message = format!("{} has no template, so it makes no objects", site.definition.title());
             Err(Diagnostic::error(Code::BadDefinition, message).into())
         }
     }
+}
+
+/// Objects of no known origin.
+fn plain(output: &Json, outputs: Vec<(String, Tree)>) -> cue::Component {
+    cue::Component { output: Tree::from(output), outputs, origin: None }
 }
 
 fn kube_object(definition: &Definition, parameter: &Json) -> Result<Json, Diagnostics> {
@@ -300,7 +362,7 @@ fn helm_objects(
         (RELEASE.to_owned(), Tree::from(&made.release)),
         ("repository".to_owned(), Tree::from(&made.repository)),
     ];
-    Ok(cue::Component { output: Tree::from(&workload), outputs })
+    Ok(plain(&workload, outputs))
 }
 
 /// Puts the release of a chart in the place of the bare workload; what traits wrote into that goes along.
@@ -414,12 +476,22 @@ fn apply(
     if let Some(patch) = &made.patch
         && let Some(workload) = drafts.iter_mut().find(|draft| draft.role == Role::Workload)
     {
-        workload.tree = patch.apply(&workload.tree).map_err(unfit)?;
-        workload.patched_by.push(trait_.type_.clone());
+        workload.patch(patch, &trait_.type_).map_err(unfit)?;
+        if patch.sizes()
+            && let Some(first) = workload.sized_by.replace(trait_.type_.clone())
+        {
+            let message = format!(
+                "traits {first:?} and {:?} both say how many replicas there are; the later one wins",
+                trait_.type_
+            );
+            warnings.push(Diagnostic::warning(Code::Refusable, message).hint("leave one of them out"));
+        }
     }
+    let others = made.origin.as_ref().map(|origin| origin.part("outputs"));
     for (resource, tree) in made.outputs {
+        let origin = others.as_ref().map(|origin| origin.part(&resource));
         let role = Role::Trait { type_: trait_.type_.clone(), index, resource };
-        drafts.push(Draft { tree, role, definition: Arc::clone(&trait_.definition), patched_by: Vec::new() });
+        drafts.push(Draft::new(tree, role, &trait_.definition, origin));
     }
     for (name, patch) in &made.patch_outputs {
         let target = drafts.iter_mut().find(|draft| match &draft.role {
@@ -427,8 +499,7 @@ fn apply(
             Role::Workload => false,
         });
         if let Some(target) = target {
-            target.tree = patch.apply(&target.tree).map_err(unfit)?;
-            target.patched_by.push(trait_.type_.clone());
+            target.patch(patch, &trait_.type_).map_err(unfit)?;
         }
     }
     Ok(warnings)
@@ -459,12 +530,21 @@ fn site_of<'a>(draft: &Draft, owner: &labels::Owner<'a>) -> (String, &'a str) {
     }
 }
 
-/// A field of an object that neither the template nor a trait gave a value.
+/// A field of an object that neither the template nor a trait gave a value: why, and where it is written.
 fn incomplete_value(draft: &Draft, incomplete: &patch::Incomplete, owner: &labels::Owner<'_>) -> Diagnostic {
     let (what, path) = site_of(draft, owner);
-    let message = format!("{what}.{} has no value: {}", incomplete.path, incomplete.text);
-    let place = DefinitionPlace { definition: draft.definition.title(), line: 0, column: 0 };
-    Diagnostic::error(Code::Template, message).at(owner.app.document(), path).definition(place)
+    let segments = field_path::parse(&incomplete.path).unwrap_or_default();
+    let why = draft.origins.iter().rev().find_map(|origin| origin.why(&segments));
+    let reason = match &why {
+        Some(why) if incomplete.text == cue::UNKNOWN => {
+            why.message.strip_prefix(&format!("{}: ", why.path)).unwrap_or(&why.message)
+        }
+        _ => incomplete.text.as_str(),
+    };
+    let message = format!("{what}.{} has no value: {reason}", incomplete.path);
+    let (place, hint) = why.map(|why| (why.definition, why.hint)).unwrap_or_default();
+    let place = place.unwrap_or_else(|| DefinitionPlace::whole(draft.definition.title()));
+    Diagnostic::error(Code::Template, message).at(owner.app.document(), path).definition(place).hint_opt(hint)
 }
 
 /// A draft becomes an object: it must have a kind; then it gets its name and labels.
@@ -491,15 +571,17 @@ fn finish(draft: Draft, owner: &labels::Owner<'_>, found: &mut Diagnostics) -> O
                 }
                 _ => &component.path,
             };
-            let place = DefinitionPlace { definition: draft.definition.title(), line: 0, column: 0 };
+            let place = DefinitionPlace::whole(draft.definition.title());
             let error =
                 Diagnostic::error(Code::Template, format!("{what} has no {field}: it is not an object"));
             found.push(error.at(owner.app.document(), path).definition(place));
             return None;
         }
     }
-    let Draft { tree: _, role, definition, patched_by } = draft;
+    let (_, path) = site_of(&draft, owner);
+    let Draft { tree: _, role, definition, patched_by, origins, sized_by: _ } = draft;
     let mut rendered = RenderedObject { object, role, definition, patched_by };
     labels::assign(&mut rendered, owner);
+    refusable::object(&rendered, &origins, (owner.app.document(), path), found);
     Some(rendered)
 }

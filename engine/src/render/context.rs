@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::definition::{Definition, Language};
+use crate::nearest;
 use crate::parse::{AppFile, Component};
 use crate::revision::Identity;
 
@@ -49,6 +50,36 @@ pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unna
             .unwrap_or(Json::Null);
     }
     context
+}
+
+/// What templates may ask of their context, the workload and what stands in revisions of it included.
+pub(super) const NAMES: [&str; 20] = [
+    "name",
+    "namespace",
+    "appName",
+    "appRevision",
+    "appRevisionNum",
+    "appLabels",
+    "appAnnotations",
+    "publishVersion",
+    "workflowName",
+    "replicaKey",
+    "revision",
+    "cluster",
+    "clusterVersion",
+    "components",
+    "componentType",
+    "config",
+    "output",
+    "outputs",
+    "parameter",
+    "status",
+];
+
+/// Advice where the evaluator misses a field that is nearly one of the context.
+pub(super) fn meant(message: &str) -> Option<String> {
+    let (_, name) = message.rsplit_once("undefined field: ")?;
+    nearest::did_you_mean(name.trim(), NAMES)
 }
 
 /// Does the template hold the word at all? If not, it cannot ask for it.

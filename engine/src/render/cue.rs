@@ -16,7 +16,8 @@ use super::patch::{self, Field, Markers, Tree};
 use super::processing::{Answers, Request};
 use super::templates::Limits;
 use super::tree::{DEPTH_LIMIT, Shape, kind_name, shape};
-pub(crate) use super::tree::{Use, markers, tree};
+pub(crate) use super::tree::{UNKNOWN, Use, markers, tree};
+use super::{context, doubts};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Place};
 use crate::field_path;
 use crate::kube_packages::KubePackage;
@@ -35,6 +36,8 @@ pub struct Template {
     template: vela_cue::Template,
     /// Whether it neither declares nor reads any parameter.
     ignores_parameters: bool,
+    /// What looks like a slip in the text itself.
+    doubts: Arc<Diagnostics>,
     asked: Arc<Asked>,
     /// Whether it may import a package with calls.
     asks: bool,
@@ -60,6 +63,72 @@ pub struct Component {
     pub output: Tree,
     /// Objects beside it, in the order of the template.
     pub outputs: Vec<(String, Tree)>,
+    /// Where all of it was written, when a CUE template made it.
+    pub origin: Option<Origin>,
+}
+
+/// Where what a template made was written.
+#[derive(Clone)]
+pub struct Origin {
+    value: Value,
+    template: Template,
+}
+
+impl Origin {
+    /// A part of it.
+    pub fn part(&self, name: &str) -> Self {
+        Self { value: self.value.field(name), template: self.template.clone() }
+    }
+
+    /// The place in the template of the value at this path, and that of the parameter it was made of; of the nearest
+    /// value above it where `exact` is not asked for.
+    pub fn find(
+        &self,
+        path: &[field_path::Segment],
+        exact: bool,
+    ) -> Option<(Option<Place>, DefinitionPlace)> {
+        let mut value = self.value.clone();
+        if !value.exists() {
+            return None;
+        }
+        for segment in path {
+            let inner = match segment {
+                field_path::Segment::Field(name) => value.field(name),
+                field_path::Segment::Index(index) => value.field(&index.to_string()),
+            };
+            if !inner.exists() {
+                if exact {
+                    return None;
+                }
+                break;
+            }
+            value = inner;
+        }
+        Some((given_place(&value), self.template.place(&value)))
+    }
+
+    /// Why the value at this path is none yet.
+    pub fn why(&self, path: &[field_path::Segment]) -> Option<Diagnostic> {
+        let mut value = self.value.clone();
+        for segment in path {
+            value = match segment {
+                field_path::Segment::Field(name) => value.field(name),
+                field_path::Segment::Index(index) => value.field(&index.to_string()),
+            };
+        }
+        let errors = value.exists().then(|| value.validate(true).err()).flatten()?;
+        findings(&self.template.title, &errors).into_iter().next()
+    }
+}
+
+/// Where the parameter that made a value stands in the manifest.
+fn given_place(value: &Value) -> Option<Place> {
+    let origins = value.origins();
+    let origin = origins.iter().find(|origin| origin.span.file.is_by_line())?;
+    let sources = value.sources();
+    let (file, line, column) = sources.position(origin.span)?;
+    let number = |number: usize| u32::try_from(number).unwrap_or(0);
+    Some(Place { file: Arc::from(file), line: number(line), column: number(column) })
 }
 
 /// What a trait template makes.
@@ -73,6 +142,8 @@ pub struct Trait {
     pub outputs: Vec<(String, Tree)>,
     /// What must be answered first; the rest is empty then.
     pub request: Option<Request>,
+    /// Where all of it was written, when a CUE template made it.
+    pub origin: Option<Origin>,
 }
 
 /// A change of an object.
@@ -87,6 +158,16 @@ impl Patch {
     /// A change without markers.
     pub fn plain(tree: Tree) -> Self {
         Self { tree, markers: Markers::default(), origin: None }
+    }
+
+    /// Where it was written.
+    pub fn origin(&self) -> Option<Origin> {
+        self.origin.clone().map(|(value, template)| Origin { value, template })
+    }
+
+    /// Whether it says how many pods a workload has.
+    pub fn sizes(&self) -> bool {
+        self.tree.to_json().pointer("/spec/replicas").is_some_and(Json::is_number)
     }
 
     /// The object changed; a conflict names the place in the template.
@@ -137,11 +218,12 @@ impl Template {
             findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
         })?;
         let look = template.clone().with_budget(DECLARED_BUDGET);
-        let ignores_parameters = !asked::reads(text, "parameter")
-            && declared::nothing(&look.instantiate(&[]).root().lookup("parameter"));
+        let parameter = look.instantiate(&[]).root().lookup("parameter");
+        let ignores_parameters = !asked::reads(text, "parameter") && declared::nothing(&parameter);
+        let doubts = Arc::new(doubts::of(title, text, declared::names(&parameter).as_deref()));
         let asked = Arc::new(Asked::of(text));
         let asks = text.contains("\"vela/");
-        Ok(Self { title: Arc::from(title), template, ignores_parameters, asked, asks, bounds: None })
+        Ok(Self { title: Arc::from(title), template, ignores_parameters, doubts, asked, asks, bounds: None })
     }
 
     /// The same template; what runs out is kept by the content `hash` of the template.
@@ -201,7 +283,8 @@ impl Template {
             root.within_budget().map_err(|errors| findings(&self.title, &errors))?;
             return Err(self.error(Code::BadDefinition, "the template has no `output`").into());
         }
-        Ok(Component { output: self.tree(root, &output, Use::Object)?, outputs: self.objects(root)? })
+        let origin = Some(Origin { value: root.clone(), template: self.clone() });
+        Ok(Component { output: self.tree(root, &output, Use::Object)?, outputs: self.objects(root)?, origin })
     }
 
     /// Evaluates a trait template; the findings are warnings.
@@ -247,7 +330,8 @@ impl Template {
                 None => return Ok(Trait { request: Some(request), ..Trait::default() }),
             }
         }
-        let mut made = Trait { outputs: self.objects(&root)?, ..Trait::default() };
+        let origin = Some(Origin { value: root.clone(), template: self.clone() });
+        let mut made = Trait { outputs: self.objects(&root)?, origin, ..Trait::default() };
         for field in root.fields(FieldOptions::default()) {
             match field.name.as_str() {
                 "patch" => made.patch = Some(self.patch(&root, &field.value)?),
@@ -286,8 +370,9 @@ impl Template {
         // What was stopped does not know what it declares.
         let finished = root.filter(|root| root.within_budget().is_ok());
         let declared = finished.map(|root| root.lookup("parameter"));
-        let undeclared =
+        let mut undeclared =
             declared::undeclared(&self.title, declared.as_ref(), parameter.value(), self.ignores_parameters);
+        undeclared.extend((*self.doubts).clone());
         match made {
             Ok(made) => Ok((made, undeclared)),
             Err(mut errors) => {
@@ -303,7 +388,7 @@ impl Template {
         let position = value.origins().iter().find_map(|origin| sources.position(origin.span));
         let number = |number: usize| u32::try_from(number).unwrap_or(0);
         let (line, column) = position.map_or((0, 0), |(_, line, column)| (number(line), number(column)));
-        DefinitionPlace { definition: self.title.to_string(), line, column }
+        DefinitionPlace::new(self.title.to_string(), line, column)
     }
 
     /// Evaluates a status text and gives one field of it.
@@ -312,6 +397,11 @@ impl Template {
             let root = self.instance(Input::new("parameter", parameter), context, None).root();
             root.lookup(field).to_json().map_err(|found| findings(&self.title, &found))
         })
+    }
+
+    /// What looks like a slip in the text itself, as warnings.
+    pub fn doubts(&self) -> &Diagnostics {
+        &self.doubts
     }
 
     /// Whether the template can ask for that field of the context.
@@ -452,7 +542,7 @@ impl Template {
     }
 
     fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
-        let place = DefinitionPlace { definition: self.title.to_string(), line: 0, column: 0 };
+        let place = DefinitionPlace::whole(self.title.to_string());
         Diagnostic::error(code, message).definition(place)
     }
 
@@ -519,9 +609,12 @@ pub(crate) fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostic
                 "" => finding.message.clone(),
                 path => format!("{path}: {}", finding.message),
             };
-            let place = DefinitionPlace { definition: title.to_owned(), line, column };
+            let place = DefinitionPlace::new(title.to_owned(), line, column);
             let mut diagnostic =
                 Diagnostic::error(code, message).definition(place).hint_opt(finding.hint.clone());
+            if diagnostic.hint.is_none() {
+                diagnostic.hint = context::meant(&finding.message);
+            }
             diagnostic.path = finding.path.clone();
             diagnostic.manifest = manifest;
             diagnostic

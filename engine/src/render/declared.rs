@@ -13,6 +13,14 @@ pub(super) fn nothing(parameter: &Value) -> bool {
     parameter.fields(all).is_empty() && !parameter.is_extensible() && !parameter.is_choice()
 }
 
+/// The parameters that a template declares; nothing where it takes any.
+pub(super) fn names(parameter: &Value) -> Option<Vec<String>> {
+    let all = FieldOptions { optional: true, ..FieldOptions::default() };
+    let fields = parameter.fields(all);
+    let any = fields.is_empty() || parameter.is_extensible() || parameter.is_choice();
+    (!any).then(|| fields.into_iter().map(|field| field.name).collect())
+}
+
 /// A warning for every given part that nobody declares. Where there is no value, nothing is known but whether the template
 /// ignores its parameters.
 pub(super) fn undeclared(

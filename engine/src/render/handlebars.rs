@@ -52,7 +52,7 @@ impl Template {
         registry.register_escape_fn(no_escape);
         registry.register_template_string(NAME, text).map_err(|error| {
             let (line, column) = error.pos().map_or((0, 0), |(line, column)| (number(line), number(column)));
-            let place = DefinitionPlace { definition: definition.to_owned(), line, column };
+            let place = DefinitionPlace::new(definition.to_owned(), line, column);
             Diagnostic::error(Code::BadDefinition, format!("the template is broken: {}", error.reason()))
                 .definition(place)
         })?;
@@ -64,11 +64,11 @@ impl Template {
         let data = json!({"parameter": parameter, "context": context});
         let mut text = Text::default();
         self.registry.render_to_write(NAME, &data, &mut text).map_err(|error| {
-            let place = DefinitionPlace {
-                definition: self.definition.clone(),
-                line: error.line_no.map_or(0, number),
-                column: error.column_no.map_or(0, number),
-            };
+            let place = DefinitionPlace::new(
+                self.definition.clone(),
+                error.line_no.map_or(0, number),
+                error.column_no.map_or(0, number),
+            );
             let (code, message) = match error.reason() {
                 RenderErrorReason::MissingVariable(Some(name)) => {
                     (Code::Parameter, format!("{name} must be given"))
@@ -84,7 +84,7 @@ impl Template {
         // The template, its values and so what they make are text.
         let text = String::from_utf8_lossy(&text.bytes);
         let documents = manifest::read("rendered text", &text).map_err(|errors| {
-            let place = DefinitionPlace { definition: self.definition.clone(), line: 0, column: 0 };
+            let place = DefinitionPlace::whole(self.definition.clone());
             errors
                 .into_iter()
                 .map(|mut error| {
@@ -97,7 +97,7 @@ impl Template {
         // Nobody reads that text again, so nobody would see which of both holds.
         if let Some(twice) = documents.iter().flat_map(manifest::Document::warnings).next() {
             let message = format!("the template made text in which {}", twice.message);
-            let place = DefinitionPlace { definition: self.definition.clone(), line: 0, column: 0 };
+            let place = DefinitionPlace::whole(self.definition.clone());
             return Err(Diagnostic::error(Code::Template, message).definition(place).into());
         }
         Ok(documents.into_iter().map(manifest::Document::into_value).collect())

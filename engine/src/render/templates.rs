@@ -158,7 +158,7 @@ fn compile(definition: &Definition, exhausted: &Arc<Exhausted>) -> Result<Compil
         Language::Terraform(_) => Ok(Compiled::Terraform),
         Language::Other(name) => {
             let message = format!("schematic {name:?} is not supported yet");
-            let place = DefinitionPlace { definition: title, line: 0, column: 0 };
+            let place = DefinitionPlace::whole(title);
             let error = Diagnostic::error(Code::NotSupported, message).definition(place);
             Err(error.hint("supported are cue, handlebars, helm, kube and terraform").into())
         }

@@ -103,6 +103,9 @@ pub(crate) fn markers(value: &Value) -> Markers {
     found
 }
 
+/// What a value is called of which nothing is known.
+pub(crate) const UNKNOWN: &str = "any value";
+
 /// What people call a kind.
 pub(super) fn kind_name(kind: Kind) -> &'static str {
     match kind {
@@ -115,6 +118,6 @@ pub(super) fn kind_name(kind: Kind) -> &'static str {
         Kind::Bytes => "bytes",
         Kind::List => "list",
         Kind::Struct => "struct",
-        Kind::Bottom | Kind::Any => "any value",
+        Kind::Bottom | Kind::Any => UNKNOWN,
     }
 }

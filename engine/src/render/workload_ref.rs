@@ -25,7 +25,7 @@ pub(super) fn write(
         }
         if let Err(error) = field_path::set(&mut made.object, path, reference.clone()) {
             let message = format!("workloadRefPath {path:?} cannot be written: {error}");
-            let place = DefinitionPlace { definition: made.definition.title(), line: 0, column: 0 };
+            let place = DefinitionPlace::whole(made.definition.title());
             let (written, _) = maker(app, component, &made.role);
             let error = Diagnostic::error(Code::BadDefinition, message);
             found.push(error.at(app.document(), written).definition(place));

@@ -57,19 +57,22 @@ fn what_does_not_become_healthy_fails_with_the_reason() {
     assert!(said.out.contains("Deployment front"), "the tree is shown all the same: {said:?}");
 }
 
-/// Makes a Deployment that only an API server finds wrong.
-fn unmatched() -> String {
-    PAGE.replace("metadata: {labels: {app: {{context.name}}}}", "metadata: {labels: {app: another}}")
+/// Makes an object that only an API server finds wrong: the schema of its kind is the cluster's.
+fn without_references() -> String {
+    let page = PAGE
+        .replace("kind: Service", "kind: HealthScope")
+        .replace("apiVersion: v1\n", "apiVersion: core.oam.dev/v1alpha2\n");
+    page.replace("spec: {selector: {app: {{context.name}}}, ports: [{port: 80}]}", "spec: {probe-timeout: 5}")
 }
 
 #[test]
 fn what_cannot_get_better_ends_the_wait_with_the_whole_reason_once() {
     let person = Person::new();
-    person.write("site/page.yaml", unmatched());
+    person.write("site/page.yaml", without_references());
     person.write("site/app.yaml", site(false));
     // The time allowed is longer than any patience: the test would never end if it were waited for.
     let said = person.types(&["up", "-f", "site", "--timeout", "1h"]);
-    let reason = "`selector` does not match template `labels`";
+    let reason = "spec.workloadRefs: Required value";
     let said = said.fails(1, &["Application default/site failed", "front", reason]);
     let told = [said.err.as_str(), said.out.as_str()].concat();
     assert_eq!(told.matches(reason).count(), 1, "{said:?}");
@@ -80,7 +83,7 @@ fn what_cannot_get_better_ends_the_wait_with_the_whole_reason_once() {
 #[test]
 fn logs_in_a_pipe_are_plain_text_with_reasons() {
     let person = Person::new();
-    person.write("site/page.yaml", unmatched());
+    person.write("site/page.yaml", without_references());
     person.write("site/app.yaml", site(false));
     let mut command = person.command(&["up", "-f", "site"]);
     let said = Said::of(&command.env_remove("NO_COLOR").env("VELA_LOG", "info").output().unwrap());
