@@ -3,7 +3,8 @@
 //! A template may say `import apps "kube/apps/v1"` and use `apps.#Deployment`. Two spellings name a group version:
 //! `kube/<apiVersion>` (`kube/v1`, `kube/networking.k8s.io/v1`) and `<domain>/<group>/<version>` (`k8s.io/apps/v1`,
 //! `k8s.io/networking/v1`, `oam.dev/core/v1beta1`) or `<group>/<version>` for a group with a dot. The schemas come from
-//! whoever made the snapshot, so a preview and the controller see the same kinds.
+//! whoever made the snapshot, so a preview and the controller see the same kinds. Group versions that Kubernetes has withdrawn
+//! keep the names of their kinds, so that templates outlive them as objects do (see [`crate::successor`]).
 
 mod schema;
 #[cfg(test)]
@@ -16,6 +17,8 @@ use sha2::{Digest, Sha256};
 use vela_cue::ast::DeclKind;
 use vela_cue::{FileId, Provider, Source};
 
+use crate::successor;
+
 /// The core group under its other name.
 const CORE: &str = "core";
 /// The domain of the groups that Kubernetes itself brings, whose short ones (`apps`) carry it in no spelling but this.
@@ -26,6 +29,8 @@ const KUBERNETES: &str = "k8s.io";
 pub struct KubePackage {
     path: String,
     api_version: String,
+    /// Nobody serves it any more.
+    withdrawn: bool,
     text: Arc<str>,
     hash: String,
 }
@@ -52,15 +57,33 @@ pub enum Error {
 impl KubePackage {
     /// The package a path names, from the OpenAPI v3 document of that group version.
     pub fn new(path: &str, api_version: &str, document: &Json) -> Result<Self, Error> {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let text = schema::text(name, api_version, document)?;
+        Ok(Self::of_text(path, api_version, &schema::text(package_name(path), api_version, document)?, false))
+    }
+
+    /// The package a path names where Kubernetes has withdrawn that group version: its kinds without their fields. What a
+    /// template makes of them goes on to the version that followed, as every object of a withdrawn version does.
+    pub fn withdrawn(path: &str) -> Option<Self> {
+        api_versions(path).into_iter().find_map(|api_version| {
+            let kinds: Vec<&str> = successor::kinds(&api_version).map(|(kind, _)| kind).collect();
+            let text = schema::open_kinds(package_name(path), &api_version, &kinds);
+            (!kinds.is_empty()).then(|| Self::of_text(path, &api_version, &text, true))
+        })
+    }
+
+    fn of_text(path: &str, api_version: &str, text: &str, withdrawn: bool) -> Self {
         let hash = crate::revision::hex(&Sha256::digest(text.as_bytes()));
-        Ok(Self { path: path.to_owned(), api_version: api_version.to_owned(), text: Arc::from(text), hash })
+        let (path, api_version) = (path.to_owned(), api_version.to_owned());
+        Self { path, api_version, withdrawn, text: Arc::from(text), hash }
     }
 
     /// The group version: `apps/v1`.
     pub fn api_version(&self) -> &str {
         &self.api_version
+    }
+
+    /// Whether its group version is one that Kubernetes has withdrawn.
+    pub fn is_withdrawn(&self) -> bool {
+        self.withdrawn
     }
 
     /// Hash of the text: equal hashes, equal kinds.
@@ -82,6 +105,10 @@ impl Provider for KubePackage {
     fn sources(&self) -> Vec<Source> {
         vec![Source::new(format!("{}.cue", self.path), self.text.to_string())]
     }
+}
+
+fn package_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// The kube packages that a CUE text imports, in the order written; other packages are left out.

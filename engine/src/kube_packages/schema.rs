@@ -39,11 +39,7 @@ pub(super) fn text(package: &str, api_version: &str, document: &Json) -> Result<
     let mut text = format!("package {package}\n");
     for (kind, name) in kinds(schemas, api_version) {
         document.wanted.insert(name);
-        let (kind, target) = (kind.as_str(), definition_name(name));
-        let (version, word) = (quote_string(api_version), quote_string(kind));
-        // Older templates name kinds without the mark of a definition.
-        let _ =
-            write!(text, "\n#{kind}: {target} & {{apiVersion: {version}, kind: {word}}}\n{kind}: #{kind}\n");
+        write_kind(&mut text, &kind, api_version, &definition_name(name));
     }
     while let Some(name) = document.wanted.pop_first() {
         document.written.insert(name);
@@ -56,6 +52,21 @@ pub(super) fn text(package: &str, api_version: &str, document: &Json) -> Result<
         let _ = write!(text, "\n{}: {value}\n", definition_name(name));
     }
     if document.too_deep { Err(too_large()) } else { Ok(text) }
+}
+
+/// The same of kinds of which nothing but the name is known.
+pub(super) fn open_kinds(package: &str, api_version: &str, kinds: &[&str]) -> String {
+    let mut text = format!("package {package}\n");
+    for kind in kinds {
+        write_kind(&mut text, kind, api_version, "{...}");
+    }
+    text
+}
+
+fn write_kind(text: &mut String, kind: &str, api_version: &str, target: &str) {
+    let (version, word) = (quote_string(api_version), quote_string(kind));
+    // Older templates name kinds without the mark of a definition.
+    let _ = write!(text, "\n#{kind}: {target} & {{apiVersion: {version}, kind: {word}}}\n{kind}: #{kind}\n");
 }
 
 /// Kinds of the group version, each with its schema. What belongs to many (`DeleteOptions`) is none of its kinds.

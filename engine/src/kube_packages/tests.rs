@@ -112,3 +112,24 @@ fn imports_are_found_in_the_text() {
     assert_eq!(imported(text), ["kube/apps/v1", "k8s.io/core/v1"]);
     assert!(imported("output: {}").is_empty());
 }
+
+#[test]
+fn kinds_that_kubernetes_has_withdrawn_keep_their_names() {
+    let package = KubePackage::withdrawn("k8s.io/networking/v1beta1").unwrap();
+    assert_eq!(package.api_version(), "networking.k8s.io/v1beta1");
+    let text = "import net \"k8s.io/networking/v1beta1\"\noutput: net.#Ingress\noutput: {metadata: name: \"n\", spec: rules: [{host: \"a\"}]}\nold: net.IngressClass\n";
+    let template = Template::compile_with(&[Source::new("template", text)], &[&package]).unwrap();
+    let root = template.instantiate(&[]).root();
+    assert_eq!(
+        root.lookup("output").to_json().unwrap(),
+        json!({"apiVersion": "networking.k8s.io/v1beta1", "kind": "Ingress", "metadata": {"name": "n"},
+               "spec": {"rules": [{"host": "a"}]}})
+    );
+    assert_eq!(root.lookup("old").to_json().unwrap()["kind"], "IngressClass");
+    // Nobody has withdrawn these, or they never were.
+    assert!(
+        ["kube/apps/v1", "kube/apps/v7", "vela/kube"]
+            .iter()
+            .all(|path| KubePackage::withdrawn(path).is_none())
+    );
+}

@@ -220,7 +220,7 @@ impl Template {
         let look = template.clone().with_budget(DECLARED_BUDGET);
         let parameter = look.instantiate(&[]).root().lookup("parameter");
         let ignores_parameters = !asked::reads(text, "parameter") && declared::nothing(&parameter);
-        let doubts = Arc::new(doubts::of(title, text, declared::names(&parameter).as_deref()));
+        let doubts = Arc::new(doubts::of(title, text, declared::names(&parameter).as_deref(), packages));
         let asked = Arc::new(Asked::of(text));
         let asks = text.contains("\"vela/");
         Ok(Self { title: Arc::from(title), template, ignores_parameters, doubts, asked, asks, bounds: None })

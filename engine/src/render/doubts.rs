@@ -1,15 +1,18 @@
 //! The text of a template → what looks like a slip in it, found without evaluating: parameters that it reads and nobody
-//! declares, misspelt fields of the context, markers of patches that mean nothing, list elements without their key.
+//! declares, misspelt fields of the context, markers of patches that mean nothing, list elements without their key, kinds
+//! that Kubernetes has withdrawn.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use vela_cue::ast::visit::{self, Visitor};
 use vela_cue::ast::{Comments, Decl, DeclKind, Expr, ExprKind, Field, LabelKind};
-use vela_cue::{Source, Sources, Span, parser};
+use vela_cue::{Provider, Source, Sources, Span, parser};
 
 use super::context;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
-use crate::nearest;
+use crate::kube_packages::KubePackage;
+use crate::{nearest, successor};
 
 /// What `+patchStrategy=` may say.
 const STRATEGIES: [&str; 5] = ["retainKeys", "replace", "open", "jsonPatch", "jsonMergePatch"];
@@ -23,8 +26,13 @@ const MADE: [&str; 4] = ["output", "outputs", "patch", "patchOutputs"];
 /// More doubts about one template help nobody.
 const LIMIT: usize = 50;
 
-/// Warnings; `parameters` are the names that are declared, nothing where any may be given.
-pub(super) fn of(title: &str, text: &str, parameters: Option<&[String]>) -> Diagnostics {
+/// Warnings; `parameters` are the names that are declared, nothing where any may be given, `packages` what it may import.
+pub(super) fn of(
+    title: &str,
+    text: &str,
+    parameters: Option<&[String]>,
+    packages: &[Arc<KubePackage>],
+) -> Diagnostics {
     let source = Source::new(title, text);
     let mut sources = Sources::default();
     let id = sources.add(source.clone());
@@ -40,6 +48,9 @@ pub(super) fn of(title: &str, text: &str, parameters: Option<&[String]>) -> Diag
     let mut look =
         Look { title, sources, parameters, labels: labels.0, in_patch: false, found: Diagnostics::new() };
     for decl in &mut file.decls {
+        if let DeclKind::Import(import) = &decl.kind {
+            import.specs.iter().for_each(|spec| look.imported(&spec.path, spec.span, packages));
+        }
         look.in_patch = name(decl).is_some_and(|name| name.starts_with("patch"));
         look.decl(decl);
     }
@@ -128,6 +139,19 @@ impl Look<'_> {
                 self.tell(element.span, message, Some(format!("give it a field {keys}")));
             }
         }
+    }
+
+    /// Kinds whose names are all that is left of them.
+    fn imported(&mut self, path: &str, span: Span, packages: &[Arc<KubePackage>]) {
+        let path = path.split(':').next().unwrap_or_default();
+        let withdrawn = packages.iter().find(|package| package.is_withdrawn() && package.path() == path);
+        let Some(api_version) = withdrawn.map(|package| package.api_version()) else { return };
+        let next: BTreeSet<&str> = successor::kinds(api_version).map(|(_, next)| next).collect();
+        let next = next.into_iter().collect::<Vec<_>>().join(" or ");
+        let message = format!(
+            "the cluster does not serve {api_version}, so nothing is known of the fields of its kinds"
+        );
+        self.tell(span, message, Some(format!("import the kinds of {next}, and write their fields")));
     }
 
     fn selected(&mut self, from: &str, field: &str, span: Span) {

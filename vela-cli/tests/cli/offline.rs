@@ -171,7 +171,7 @@ template: {
 fn templates_may_import_the_kinds_of_the_cluster() {
     let definition = |package: &str, image: &str| {
         format!(
-            "apiVersion: core.oam.dev/v1beta1\nkind: ComponentDefinition\nmetadata: {{name: plain}}\nspec:\n  workload: {{definition: {{apiVersion: apps/v1, kind: Deployment}}}}\n  schematic:\n    cue:\n      template: |\n        import apps \"{package}\"\n        output: apps.#Deployment & {{\n          spec: {{\n            selector: matchLabels: a: \"b\"\n            template: spec: containers: [{{name: context.name, image: {image}}}]\n          }}\n        }}\n        parameter: image: string\n"
+            "apiVersion: core.oam.dev/v1beta1\nkind: ComponentDefinition\nmetadata: {{name: plain}}\nspec:\n  workload: {{definition: {{apiVersion: apps/v1, kind: Deployment}}}}\n  schematic:\n    cue:\n      template: |\n        import apps \"{package}\"\n        output: apps.#Deployment & {{\n          spec: {{\n            selector: matchLabels: a: \"b\"\n            template: {{metadata: labels: a: \"b\", spec: containers: [{{name: context.name, image: {image}}}]}}\n          }}\n        }}\n        parameter: image: string\n"
         )
     };
     let app = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: a}\nspec:\n  components:\n  - {name: c, type: plain, properties: {image: nginx}}\n";
@@ -187,6 +187,14 @@ fn templates_may_import_the_kinds_of_the_cluster() {
     }
     dry_run("kube/apps/v1", "5").fails(1, &["containers", "image", "conflicting values 5 and string"]);
     dry_run("kube/apps/v7", "parameter.image").fails(1, &["kube/apps/v7", "not known", "apps/v7"]);
+    // What Kubernetes has withdrawn goes on to the version that followed, as objects written so do.
+    let out = dry_run("kube/apps/v1beta2", "parameter.image").ok();
+    assert!(out.out.contains("apiVersion: apps/v1beta2"), "{}", out.out);
+    assert!(
+        out.err.contains("does not serve apps/v1beta2") && out.err.contains("kinds of apps/v1"),
+        "{}",
+        out.err
+    );
 }
 
 #[test]

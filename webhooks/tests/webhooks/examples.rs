@@ -30,19 +30,16 @@ const BUILT_IN: [(&str, &str, &str); 11] = [
 ];
 
 /// Objects that are refused, and why that is right: end of the file's path, name.
-const REFUSED: [(&str, &str, &str); 12] = [
+const REFUSED: [(&str, &str, &str); 9] = [
     ("appfile-design.md.L147.yaml", "", "a sketch: its kind is a choice of two"),
     ("end-user/scopes/health.md.L42.yaml", "vela-app", "a fragment without a spec"),
     ("cue/component.md.L105.yaml", "website", "its type is made by a part of the document that is no object"),
     ("helm/trait.md.L125.yaml", "myapp", "its type is made by another page"),
     ("data-passing/demo.yaml", "example-appconfig", "the API server drops OutputStore and InputStore before"),
     ("dryrun/testdata/dryrun-exp-ac.yaml", "app-dryrun", "an expected output, nothing that is applied"),
-    ("dryrun/testdata/td-myingress.yaml", "myingress", "imports a version that Kubernetes has withdrawn"),
     ("appConfig-rollout-v1.yaml", "sample-application-rollout", "its trait applies to a misspelt workload"),
     ("appConfig-rollout-v2.yaml", "sample-application-rollout", "its trait applies to a misspelt workload"),
     ("appConfig-rollback-v1.yaml", "sample-application-rollout", "its trait applies to a misspelt workload"),
-    ("dryrun/testdata/dryrun-app.yaml", "app-dryrun", "uses that definition"),
-    ("dryrun/testdata/diff-input-app-", "livediff-demo", "uses that definition"),
 ];
 
 struct Example {
