@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::json::Json;
 use super::process::{self, Finished};
 use super::session::Session;
-use super::{calls, crd, definition, trait_pairs, tree};
+use super::{calls, crd, definition, examples, trait_pairs, tree};
 use crate::command;
 
 /// Digits of the digest of a text that name it in the lists; enough to tell a few thousand texts apart.
@@ -42,7 +42,7 @@ impl Doors {
 /// One case.
 pub(crate) struct Case {
     /// Which door and comparison: `cue-export`, `cue-tree`, `cue-parse`, `cue-fmt`, `component`, `trait`, `patch`,
-    /// `health`, `step`, `component-calls`, `openapi`, `application`, `trait-pairs`, `crd`.
+    /// `health`, `step`, `component-calls`, `openapi`, `application`, `example`, `trait-pairs`, `crd`.
     pub(crate) kind: &'static str,
     /// The peers' own word for how widely used the features are.
     pub(crate) scope: String,
@@ -64,6 +64,8 @@ enum Input {
     Definition { folder: PathBuf },
     /// A folder with `app.yaml`, perhaps definitions, and `output.yaml`.
     Application { folder: PathBuf },
+    /// A file with an Application, and what lies beside it.
+    Example(examples::Input),
     /// Traits on one component.
     TraitPairs(trait_pairs::Input),
     /// Objects against the reference CRDs and ours.
@@ -79,6 +81,10 @@ pub(crate) fn find(directory: &Path) -> Result<Vec<Case>, String> {
     }
     definitions(&directory.join("definitions"), &mut cases)?;
     applications(&directory.join("applications"), &mut cases);
+    for (name, input) in examples::find(directory) {
+        let (id, must_fail, input) = (format!("example {name}"), input.must_fail(), Input::Example(input));
+        cases.push(Case { kind: "example", scope: String::new(), name, id, must_fail, input });
+    }
     for found in trait_pairs::find(&directory.join("trait-pairs"))? {
         let trait_pairs::Found { scope, name, input } = found;
         let (id, must_fail) = (format!("trait-pairs {name}"), input.must_fail());
@@ -199,6 +205,7 @@ impl Case {
             Input::Text { source, formatted } => self.read(doors, source, formatted.as_deref()),
             Input::Definition { folder } => self.render(doors, folder),
             Input::Application { folder } => self.dry_run(doors, folder),
+            Input::Example(input) => self.example(doors, input),
             Input::TraitPairs(input) => self.patched(doors, input),
             Input::Crd(input) => input.run(),
         }
@@ -282,6 +289,18 @@ impl Case {
         input.compare(&finished.stdout)
     }
 
+    /// It renders, or needs what is not supported yet and says so with a code of its own.
+    fn example(&self, doors: &mut Opened<'_>, input: &examples::Input) -> Result<(), String> {
+        let words = input.words();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let finished = process::run(doors.vela, &words, &command::root())?;
+        match finished.code {
+            Some(0 | WILL_NOT_RUN) if !self.must_fail => Ok(()),
+            Some(REFUSED) if self.must_fail => Ok(()),
+            code => Err(format!("exit {code:?}: {}", finished.stderr)),
+        }
+    }
+
     fn dry_run(&self, doors: &mut Opened<'_>, folder: &Path) -> Result<(), String> {
         // As the peer's dry run: it lets pass what nobody declares, and applications may reach everywhere.
         let mut words = vec!["dry-run", "--offline", "--strict=false", "-f", "app.yaml"];
@@ -306,6 +325,9 @@ impl Case {
         Err(format!("{} objects, {} expected; first difference {first:?}", actual.len(), expected.len()))
     }
 }
+
+/// The exit code of `vela` for what somebody wrote wrongly.
+const REFUSED: i32 = 1;
 
 /// The exit code of `vela` for an application that needs what is not supported yet (docs/exit-codes.md).
 const WILL_NOT_RUN: i32 = 5;

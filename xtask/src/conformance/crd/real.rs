@@ -4,20 +4,19 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Folders are nested no deeper than this.
-const MAX_DEPTH: usize = 12;
+use super::super::files;
+
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// The objects with the name of their file, in the order of the file names.
 pub(super) fn objects(directory: &Path) -> Vec<(String, Value)> {
-    let mut files = Vec::new();
-    if let Some(parent) = directory.parent() {
-        collect(&parent.join("examples"), 0, &mut files);
-    }
+    let examples = directory.parent().map(|parent| parent.join("examples"));
+    let mut files = examples.map_or_else(Vec::new, |examples| files::below(&examples, &EXTENSIONS));
     let runs = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
     let mut runs: Vec<PathBuf> =
         runs.filter(|p| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("runs-"))).collect();
     runs.sort();
-    runs.iter().for_each(|run| collect(run, 0, &mut files));
+    runs.iter().for_each(|run| files.extend(files::below(run, &EXTENSIONS)));
     let mut found = Vec::new();
     for file in files {
         // Some files are templates or deliberately broken: they hold no objects.
@@ -31,17 +30,4 @@ pub(super) fn objects(directory: &Path) -> Vec<(String, Value)> {
         }
     }
     found
-}
-
-fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() && depth < MAX_DEPTH {
-            collect(&path, depth + 1, files);
-        } else if path.extension().is_some_and(|e| ["yaml", "yml", "json"].iter().any(|known| e == *known)) {
-            files.push(path);
-        }
-    }
 }
