@@ -32,6 +32,35 @@ pub(crate) struct Connection {
     pub(crate) stop: CancellationToken,
 }
 
+/// What answers the requests of a connection.
+pub(crate) trait Answers:
+    tower::Service<
+        Request<Received>,
+        Response = Response<<Self as Answers>::Body>,
+        Error = Infallible,
+        Future: Send,
+    > + Clone
+    + Send
+    + 'static
+{
+    /// Of an answer.
+    type Body: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Send
+        + Unpin
+        + 'static;
+}
+
+impl<S, B> Answers for S
+where
+    S: tower::Service<Request<Received>, Response = Response<B>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin + 'static,
+{
+    type Body = B;
+}
+
 /// Why a connection is closed from our side.
 enum Why {
     Full,
@@ -40,17 +69,7 @@ enum Why {
 }
 
 impl Connection {
-    pub(crate) async fn run<S, B>(self, stream: TcpStream, tls: Option<TlsAcceptor>, service: S)
-    where
-        S: tower::Service<Request<Received>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + Unpin + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+    pub(crate) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>, service: impl Answers) {
         // Answers are short and somebody waits for each.
         let _ = stream.set_nodelay(true);
         let Some(tls) = tls else { return self.converse(stream, service).await };
@@ -75,17 +94,11 @@ impl Connection {
         }
     }
 
-    async fn converse<S, B>(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, service: S)
-    where
-        S: tower::Service<Request<Received>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + 'static,
-        S::Future: Send,
-        B: Body + Send + Unpin + 'static,
-        B::Data: Send,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+    async fn converse(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        service: impl Answers,
+    ) {
         let peer = self.place.peer.clone();
         peer.reached(Stage::FirstByte);
         let of = peer.clone();
