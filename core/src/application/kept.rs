@@ -3,8 +3,7 @@
 //! A revision is believed only where its content gives the hash that the application's status or record names: who may
 //! write revisions cannot make an application something else.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::{Value, json};
@@ -14,12 +13,12 @@ use vela_engine::revision::{Previous, asked};
 use vela_engine::{Definition, DefinitionKind, Document, Snapshot, parse, revision};
 use vela_runtime::Api;
 use vela_runtime::Key;
-use vela_runtime::apply::explain;
 
 use super::fetch::World;
+use super::reader::{Reader, Trouble};
 use crate::context::Context;
 
-/// Revisions that are remembered; beyond it the memory starts anew, at the price of reading each again.
+/// Revisions that are remembered.
 const REMEMBERED_AT_MOST: usize = 1000;
 
 /// Where the recorded definitions of a revision stand.
@@ -29,9 +28,6 @@ const RECORDED: [(&str, DefinitionKind); 4] = [
     ("workloadDefinitions", DefinitionKind::Workload),
     ("scopeDefinitions", DefinitionKind::Scope),
 ];
-
-/// Why a revision cannot be read; told to people.
-pub(crate) type Trouble = String;
 
 /// What a revision keeps.
 #[derive(Debug)]
@@ -68,22 +64,17 @@ impl Kept {
     }
 }
 
-/// What each version of each revision keeps, if it is what its hash says.
-type Known = BTreeMap<(Key, String), Option<Arc<Kept>>>;
-
 /// Reads revisions, each once.
 #[derive(Clone)]
 pub(super) struct Keeper {
-    context: Context,
-    resource: ApiResource,
     world: World,
-    known: Arc<Mutex<Known>>,
+    revisions: Reader<Option<Arc<Kept>>>,
 }
 
 impl Keeper {
     pub(super) fn new(context: &Context, world: &World) -> Self {
         let resource = ApiResource::erase::<ApplicationRevision>(&());
-        Self { context: context.clone(), resource, world: world.clone(), known: Arc::default() }
+        Self { world: world.clone(), revisions: Reader::new(context, resource, REMEMBERED_AT_MOST) }
     }
 
     /// What this revision of the application keeps; nothing where its content is not the one that is named.
@@ -94,29 +85,12 @@ impl Keeper {
         stored: Option<&DynamicObject>,
     ) -> Result<Option<Arc<Kept>>, Trouble> {
         let Some(stored) = stored else { return Ok(None) };
-        let key = Key::of(stored);
-        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let version = |object: &DynamicObject| {
-            let part = |part: &Option<String>| part.clone().unwrap_or_default();
-            let metadata = &object.metadata;
-            format!("{} {} {}", part(&metadata.uid), part(&metadata.resource_version), expected.hash)
+        let read = |found| async move {
+            let kept = self.read(application, expected, &found).await?;
+            Ok(kept.map(Arc::new))
         };
-        if let Some(known) = lock().get(&(key.clone(), version(stored))) {
-            return Ok(known.clone());
-        }
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.context.client.clone(), &key.namespace, &self.resource);
-        let found = api.get_opt(&key.name).await;
-        let found =
-            found.map_err(|error| format!("cannot read ApplicationRevision {key}: {}", explain(&error)))?;
-        let Some(found) = found else { return Ok(None) };
-        let kept = self.read(application, expected, &found).await?.map(Arc::new);
-        let mut known = lock();
-        if known.len() >= REMEMBERED_AT_MOST {
-            known.clear();
-        }
-        known.insert((key, version(&found)), kept.clone());
-        Ok(kept)
+        let kept = self.revisions.get(&Key::of(stored), Some(stored), &expected.hash, read).await?;
+        Ok(kept.flatten())
     }
 
     async fn read(

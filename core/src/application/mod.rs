@@ -12,6 +12,7 @@ pub(crate) mod kept;
 mod mean;
 mod observe;
 pub(crate) mod owned;
+pub(crate) mod reader;
 pub(crate) mod record;
 mod registered;
 mod replace;

@@ -1,7 +1,6 @@
 //! An ApplicationRevision → what it renders: the application as it was, with the definitions as they were.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use kube::api::{ApiResource, DynamicObject};
 use vela_crds::{ApplicationRevision, labels};
@@ -14,6 +13,7 @@ use vela_runtime::cache::{Informer, Watch};
 use crate::apart::apart;
 use crate::application::fetch::World;
 use crate::application::kept;
+use crate::application::reader::{Reader, Trouble};
 use crate::author;
 use crate::context::Context;
 use crate::successors;
@@ -31,19 +31,15 @@ pub(super) struct Rendered {
     pub(super) secrets: Arc<Secrets>,
 }
 
-/// Why a revision cannot be rendered; told to people.
-pub(super) type Trouble = String;
-
 /// The revisions of the cluster, rendered once each.
 #[derive(Clone)]
 pub(super) struct Revisions {
     context: Context,
-    resource: ApiResource,
     /// Metadata only: a revision holds whole definitions.
     stored: Arc<Informer>,
     world: World,
     templates: Arc<Templates>,
-    known: Arc<Mutex<BTreeMap<(Key, String), Rendered>>>,
+    revisions: Reader<Rendered>,
 }
 
 impl Revisions {
@@ -52,10 +48,9 @@ impl Revisions {
         Self {
             context: context.clone(),
             stored: context.cache.informer(Watch::metadata(resource.clone())),
-            resource,
+            revisions: Reader::new(context, resource, REMEMBERED_AT_MOST),
             world: World::new(context),
             templates: Arc::new(Templates::default()),
-            known: Arc::default(),
         }
     }
 
@@ -71,34 +66,21 @@ impl Revisions {
 
     /// The revision of that name; nothing when it is not there.
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Rendered>, Trouble> {
-        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(stored) = self.stored.get(key)
-            && let Some(known) = lock().get(&(key.clone(), version(&stored)))
-        {
-            return Ok(Some(known.clone()));
-        }
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.context.client.clone(), &key.namespace, &self.resource);
-        let found = api.get_opt(&key.name).await;
-        let found =
-            found.map_err(|error| format!("cannot read ApplicationRevision {key}: {}", explain(&error)))?;
-        let Some(found) = found else { return Ok(None) };
-        let own = author::is_own_record(&self.context, &found).await;
-        if !own
-            .map_err(|error| format!("cannot ask for the name of vela-core's account: {}", explain(&error)))?
-        {
-            return Err(format!(
-                "ApplicationRevision {key} is not what vela-core recorded, as far as its annotations say, and is not rolled out: \
-                 somebody wrote it, or it is older than the webhooks; delete it and write the application anew"
-            ));
-        }
-        let rendered = self.render(key, &found).await?;
-        let mut known = lock();
-        if known.len() >= REMEMBERED_AT_MOST {
-            known.clear();
-        }
-        known.insert((key.clone(), version(&found)), rendered.clone());
-        Ok(Some(rendered))
+        let stored = self.stored.get(key);
+        let read = |found| async move {
+            let own = author::is_own_record(&self.context, &found).await;
+            let own = own.map_err(|error| {
+                format!("cannot ask for the name of vela-core's account: {}", explain(&error))
+            })?;
+            if !own {
+                return Err(format!(
+                    "ApplicationRevision {key} is not what vela-core recorded, as far as its annotations say, and is not rolled out: \
+                     somebody wrote it, or it is older than the webhooks; delete it and write the application anew"
+                ));
+            }
+            self.render(key, &found).await
+        };
+        self.revisions.get(key, stored.as_deref(), "", read).await
     }
 
     async fn render(&self, key: &Key, object: &DynamicObject) -> Result<Rendered, Trouble> {
@@ -149,10 +131,4 @@ impl Revisions {
         let meant = apart(&self.context.computations, &self.templates, mean).await;
         meant.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
-}
-
-/// Which content of a revision: a namesake made anew has another uid.
-fn version(object: &DynamicObject) -> String {
-    let part = |part: &Option<String>| part.clone().unwrap_or_default();
-    format!("{} {}", part(&object.metadata.uid), part(&object.metadata.resource_version))
 }
