@@ -542,6 +542,7 @@ impl<'a> Parser<'a> {
             let fields = self.object(&path, Some(value));
             self.known_fields(&path, fields, &["name", "type", "properties"]);
             let Some(type_) = self.required_type(&path, fields, "type", "a policy") else { continue };
+            self.named_version(&path, &type_, DefinitionKind::Policy);
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             if !name.is_empty() && policies.iter().any(|policy| policy.name == name) {
                 self.error(
@@ -568,6 +569,7 @@ impl<'a> Parser<'a> {
             let path = format!("spec.workflow.steps[{index}]");
             let fields = self.object(&path, Some(value));
             let Some(type_) = self.required_type(&path, fields, "type", "a workflow step") else { continue };
+            self.named_version(&path, &type_, DefinitionKind::WorkflowStep);
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             let properties = self.properties(&path, fields, "properties");
             let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));

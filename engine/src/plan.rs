@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::definition::Language;
+use crate::definition::{Language, version};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::nearest;
 use crate::parse::{AppFile, Component, Workflow};
@@ -204,7 +204,8 @@ fn steps(
     for step in &workflow.steps {
         let name = step.properties.get("component").and_then(Json::as_str).unwrap_or("");
         let node = components.iter().position(|component| component.name == name);
-        match (step.type_.as_str(), node) {
+        let type_ = version::asked(&step.type_).map_or(step.type_.as_str(), |asked| asked.name);
+        match (type_, node) {
             ("apply-component", Some(node)) => {
                 if let Some((failing, names)) = &mut failing {
                     let is_later = workflow.mode != "DAG"
@@ -242,8 +243,8 @@ fn steps(
                     (Failing { message, blocked: BTreeSet::new() }, BTreeSet::from([step.name.as_str()]))
                 });
             }
-            (type_, _) => {
-                let message = format!("workflow step type {type_:?} is not supported yet");
+            _ => {
+                let message = format!("workflow step type {:?} is not supported yet", step.type_);
                 found.push(
                     not_supported(Code::NotSupported, message)
                         .at(app.document(), format!("{}.type", step.path)),

@@ -41,6 +41,15 @@ pub struct Known {
     pub kept: Option<Value>,
     /// The resource (`<plural>.<group>`) of the workload's kind, where that is installed.
     pub resource: Option<String>,
+    /// Is the WorkloadDefinition there that a ComponentDefinition names?
+    pub workload: Option<bool>,
+}
+
+/// The WorkloadDefinition that a ComponentDefinition names, where nothing else says its workload.
+pub fn workload_type(object: &Value) -> Option<&str> {
+    let named = text(&object["spec"]["workload"], "type");
+    let is_named = object["kind"] == COMPONENT && !named.is_empty() && named != AUTODETECT;
+    (is_named && workload_kind(object).is_none()).then_some(named)
 }
 
 /// The kind (`apiVersion`, `kind`) of the workload, where a ComponentDefinition says it.
@@ -110,6 +119,7 @@ pub fn judge(
     verdict.warnings.extend(undescribed(&definition));
     verdict.warnings.extend(not_run(&definition));
     verdict.warnings.extend(deprecated(&review.object));
+    verdict.warnings.extend(without_workload(&review.object, known));
     verdict
 }
 
@@ -235,6 +245,15 @@ fn not_run(definition: &Definition) -> Option<String> {
         _ => false,
     };
     named.then(|| format!("{} is kept, but applications that use it are not run yet", definition.title()))
+}
+
+/// It may be made later, so it is no reason to refuse; until then nobody knows what the component is.
+fn without_workload(object: &Value, known: &Known) -> Option<String> {
+    let name = workload_type(object).filter(|_| known.workload == Some(false))?;
+    Some(format!(
+        "spec.workload.type: there is no WorkloadDefinition {name:?} in this namespace or the system namespace: make it, or name \
+         the kind instead, in spec.workload.definition"
+    ))
 }
 
 fn deprecated(object: &Value) -> Option<String> {

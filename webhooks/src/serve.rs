@@ -261,7 +261,15 @@ impl Webhooks {
             Some(key) => self.reader.object(&key).await?,
             None => None,
         };
-        let known = definition::Known { kept, resource: self.workload_resource(review).await? };
+        let workload = match definition::workload_type(&review.object) {
+            Some(name) => {
+                let asked = [(DefinitionKind::Workload, name.to_owned())];
+                let snapshot = self.reader.definitions(review.object_namespace(), asked).await?;
+                Some(snapshot.definition(DefinitionKind::Workload, name).is_some())
+            }
+            None => None,
+        };
+        let known = definition::Known { kept, resource: self.workload_resource(review).await?, workload };
         self.evaluate(until, move |templates| definition::judge(review, definition, &known, templates)).await
     }
 

@@ -61,6 +61,15 @@ pub fn references(application: &Document) -> References {
             need(DefinitionKind::Trait, name.and_then(Json::as_str));
         }
     }
+    // What these do is not in their definitions; a version that is named must be there all the same.
+    let steps = spec.and_then(|spec| spec.get("workflow"));
+    for (kind, written) in [
+        (DefinitionKind::Policy, items(spec, "policies").collect::<Vec<_>>()),
+        (DefinitionKind::WorkflowStep, items(steps, "steps").collect()),
+    ] {
+        let types = written.into_iter().filter_map(|written| written.get("type")?.as_str());
+        types.filter(|type_| type_.contains('@')).for_each(|type_| need(kind, Some(type_)));
+    }
     for name in super::scopes::types(application) {
         references.definitions.insert((DefinitionKind::Scope, name.to_owned()));
     }

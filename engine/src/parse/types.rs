@@ -7,6 +7,7 @@ use super::{Parser, not_built_in};
 use crate::definition::{Definition, DefinitionKind, version};
 use crate::diagnostic::Code;
 use crate::nearest;
+use crate::plan::SUPPORTED_STEPS;
 
 impl Parser<'_> {
     pub(super) fn component_definition(&mut self, path: &str, type_: &str) -> Option<Arc<Definition>> {
@@ -17,6 +18,28 @@ impl Parser<'_> {
             self.unknown_type(&format!("{path}.type"), type_, &kinds, "component type", "component types");
         }
         found.cloned()
+    }
+
+    /// A policy or a step of a version must be of one that is there; what it does is not looked at here.
+    pub(super) fn named_version(&mut self, path: &str, type_: &str, kind: DefinitionKind) {
+        if !type_.contains('@') || self.snapshot.definition(kind, type_).is_some() {
+            return;
+        }
+        let path = format!("{path}.type");
+        let name = version::asked(type_).map_or(type_, |asked| asked.name);
+        if kind == DefinitionKind::WorkflowStep && SUPPORTED_STEPS.contains(&name) {
+            let versions: BTreeSet<&str> = self.snapshot.versions(kind, name).collect();
+            if versions.is_empty() {
+                let message = format!("workflow step type {name:?} is built in and has no versions");
+                let hint = Some(format!("write {name:?}"));
+                return self.error(Code::UnknownDefinition, &path, message, hint);
+            }
+        }
+        let (noun, nouns) = match kind {
+            DefinitionKind::Policy => ("policy type", "policy types"),
+            _ => ("workflow step type", "workflow step types"),
+        };
+        self.unknown_type(&path, type_, &[kind], noun, nouns);
     }
 
     /// There is no such type, or not in that version.

@@ -234,6 +234,76 @@ async fn an_application_names_a_version_that_is_there() {
     assert!(answer.to_string().contains("write only one of both"), "{answer}");
 }
 
+/// Policies and steps are asked for by version like components; what they do is another matter.
+#[tokio::test]
+async fn a_policy_and_a_step_name_a_version_that_is_there() {
+    let (server, webhooks) = cluster().await;
+    let client = Client::new(server.service(), "default");
+    let kinds =
+        [("PolicyDefinition", "Policy", "spread"), ("WorkflowStepDefinition", "WorkflowStep", "mail")];
+    for (kind, type_, name) in kinds {
+        let definition = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": kind,
+            "metadata": {"name": name, "namespace": "vela-system"},
+            "spec": {"schematic": {"cue": {"template": "parameter: {}"}}}});
+        create(&client, definition.clone()).await;
+        let field = format!("{}{}Definition", type_[..1].to_lowercase(), &type_[1..]);
+        let label = format!("{}.oam.dev/name", kind.to_lowercase());
+        create(&client, json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "DefinitionRevision",
+            "metadata": {"name": format!("{name}-v1.0.0"), "namespace": "vela-system", "labels": {label: name}},
+            "spec": {"revision": 1, "revisionHash": "x", "definitionType": type_, field: definition}}))
+        .await;
+    }
+    let asked = async |policy: &str, step: &str| {
+        let app = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": metadata("shop"),
+            "spec": {"components": [],
+                "policies": [{"name": "p", "type": policy}],
+                "workflow": {"steps": [{"name": "s", "type": step}]}}});
+        let reply = ask(&webhooks, "/validating-core-oam-dev-v1beta1-applications", &app).await;
+        reply.body["response"]["status"].clone()
+    };
+    let there = asked("spread@v1", "mail@v1.0.0").await.to_string();
+    assert!(!there.contains("has no version"), "{there}");
+    let missing = asked("spread@v9.9", "mail@v2").await;
+    let causes = missing["details"]["causes"].as_array().unwrap();
+    for (field, words) in [
+        ("spec.policies[0].type", ["policy type \"spread\" has no version \"v9.9\"", "spread@v1.0.0"]),
+        ("spec.workflow.steps[0].type", ["workflow step type \"mail\" has no version \"v2\"", "mail@v1.0.0"]),
+    ] {
+        let cause = causes.iter().find(|cause| cause["field"] == field).expect(field);
+        let message = cause["message"].as_str().unwrap();
+        assert!(words.iter().all(|words| message.contains(words)), "{message}");
+    }
+    let built_in = asked("spread@v1", "apply-component@v3").await.to_string();
+    assert!(built_in.contains("is built in and has no versions"), "{built_in}");
+}
+
+/// It may be made later, so it is no reason to refuse.
+#[tokio::test]
+async fn a_workload_type_that_nobody_defines_is_told() {
+    let (server, webhooks) = cluster().await;
+    let client = Client::new(server.service(), "default");
+    let definition = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": metadata("d"),
+        "spec": {"workload": {"type": "caches"}, "schematic": {"cue": {"template":
+            "output: {apiVersion: \"apps/v1\", kind: \"Deployment\"}\nparameter: {}"}}}});
+    let warned = async || {
+        let reply =
+            ask(&webhooks, "/validating-core-oam-dev-v1beta1-componentdefinitions", &definition).await;
+        assert_eq!(reply.body["response"]["allowed"], true, "{}", reply.body);
+        reply.body["response"]["warnings"].to_string()
+    };
+    let said = warned().await;
+    assert!(said.contains("spec.workload.type: there is no WorkloadDefinition \\\"caches\\\""), "{said}");
+    create(
+        &client,
+        json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "WorkloadDefinition",
+        "metadata": {"name": "caches", "namespace": "vela-system"},
+        "spec": {"definitionRef": {"name": "deployments.apps"}}}),
+    )
+    .await;
+    let said = warned().await;
+    assert!(!said.contains("WorkloadDefinition"), "{said}");
+}
+
 /// What a ComponentDefinition leaves open of its workload is said by the cluster, and what contradicts it is refused.
 #[tokio::test]
 async fn a_component_definition_gets_its_workload_type() {
