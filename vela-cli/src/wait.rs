@@ -90,6 +90,9 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
         let synced = conditions.iter().find(|condition| text(condition, "/type") == "Synced");
         return match synced {
             Some(condition) if text(condition, "/status") == "True" => Verdict::Running,
+            Some(condition) if text(condition, "/reason") == REFUSED => {
+                Verdict::Failed(text(condition, "/message").to_owned())
+            }
             Some(condition) => Verdict::Waiting(told(condition)),
             None => Verdict::Waiting("its components are being applied".to_owned()),
         };
@@ -382,6 +385,18 @@ mod tests {
             "status": {"observedGeneration": 2, "status": "runningWorkflow", "conditions": [condition]}});
         let why = "front: replicas: must not be negative".to_owned();
         assert_eq!(verdict(&awaited(), &object), Verdict::Failed(why));
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_get_better_is_not_waited_for() {
+        let of = |reason: &str| {
+            let condition =
+                json!({"type": "Synced", "status": "False", "reason": reason, "message": "no component"});
+            let object = json!({"metadata": {"uid": "u"}, "status": {"observedGeneration": 2, "conditions": [condition]}});
+            verdict(&Awaited { kind: "ApplicationConfiguration".into(), ..awaited() }, &object)
+        };
+        assert_eq!(of(REFUSED), Verdict::Failed("no component".into()));
+        assert!(matches!(of("ReconcileError"), Verdict::Waiting(_)));
     }
 
     #[test]
