@@ -44,12 +44,13 @@ pub(crate) fn fields(error: &runtime_apply::Error) -> Option<Vec<String>> {
     all.then(|| causes.iter().map(|cause| cause.field.clone()).collect())
 }
 
-/// Why the live object is not deleted to be made again, and what people can do; nothing where it may be.
-pub(crate) fn kept(desired: &DynamicObject, live: &DynamicObject) -> Option<String> {
+/// Why the live object is not deleted to be made again, and what people can do; nothing where it may be. `owner` is the uid of
+/// whoever wants it: an ApplicationConfiguration controls what it makes.
+pub(crate) fn kept(desired: &DynamicObject, live: &DynamicObject, owner: &str) -> Option<String> {
     let types = desired.types.clone().unwrap_or_default();
     let group = types.api_version.split_once('/').map_or("", |(group, _)| group);
     let key = Key::of(desired);
-    if let Some(controller) = controller_of(live) {
+    if let Some(controller) = controller_of(live).filter(|controller| controller.uid != owner) {
         return Some(format!(
             "{} {} controls it, so vela does not delete it",
             controller.kind, controller.name
@@ -86,12 +87,6 @@ pub(crate) fn kept(desired: &DynamicObject, live: &DynamicObject) -> Option<Stri
             describe(desired)
         )),
     }
-}
-
-/// What to tell of a refused change where objects are not made again: by whoever writes them, or at all.
-pub(crate) fn advice(fields: &[String], desired: &DynamicObject, live: &DynamicObject) -> String {
-    let why = kept(desired, live).unwrap_or_else(|| "delete it by hand, and it is made again".to_owned());
-    format!("{} cannot change: {why}", fields.join(", "))
 }
 
 /// A ConfigMap or Secret may hold more than the application put there.
@@ -200,13 +195,13 @@ mod tests {
             ("example.com/v1", "Job"),
         ] {
             let it = of(api_version, kind);
-            assert!(kept(&it, &it).is_some(), "{kind}");
+            assert!(kept(&it, &it, "").is_some(), "{kind}");
         }
         for (api_version, kind) in
             [("batch/v1", "Job"), ("apps/v1", "Deployment"), ("rbac.authorization.k8s.io/v1", "RoleBinding")]
         {
             let it = of(api_version, kind);
-            assert_eq!(kept(&it, &it), None, "{kind}");
+            assert_eq!(kept(&it, &it, ""), None, "{kind}");
             let mut held = it.clone();
             held.metadata.owner_references = Some(vec![
                 serde_json::from_value(
@@ -214,7 +209,8 @@ mod tests {
                 )
                 .unwrap(),
             ]);
-            assert!(kept(&it, &held).is_some(), "{kind} of a controller");
+            assert!(kept(&it, &held, "").is_some(), "{kind} of a controller");
+            assert_eq!(kept(&it, &held, "1"), None, "{kind} of the one that wants it");
         }
     }
 
@@ -225,12 +221,12 @@ mod tests {
                 json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "immutable": true, "data": data}),
             )
         };
-        assert_eq!(kept(&map(json!({"a": "2"})), &map(json!({"a": "1"}))), None);
-        let said = kept(&map(json!({"a": "2"})), &map(json!({"a": "1", "b": "1"}))).unwrap();
+        assert_eq!(kept(&map(json!({"a": "2"})), &map(json!({"a": "1"})), ""), None);
+        let said = kept(&map(json!({"a": "2"})), &map(json!({"a": "1", "b": "1"})), "").unwrap();
         assert!(said.contains("\"b\""), "{said}");
         let balancer = object(
             json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"type": "LoadBalancer"}}),
         );
-        assert!(kept(&balancer, &balancer).is_some());
+        assert!(kept(&balancer, &balancer, "").is_some());
     }
 }

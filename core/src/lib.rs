@@ -23,6 +23,7 @@ mod order;
 mod outbound;
 mod prune;
 mod reach;
+mod remake;
 mod rollout;
 mod standard;
 mod status;

@@ -21,8 +21,10 @@ mod scenarios {
     pub(crate) mod examples;
     pub(crate) mod faults;
     mod fixed;
+    mod fixed_configurations;
     pub(crate) mod foreign;
     mod kept;
+    mod kept_configurations;
     mod lap;
     pub(crate) mod lifecycle;
     mod old_applications;

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use vela_crds::annotations;
 
-use crate::definition::Definition;
+use crate::definition::{Definition, DefinitionKind};
 use crate::manifest::Document;
 use crate::parse::AppFile;
 
@@ -107,31 +107,7 @@ impl Revision {
             "spec": application.get("spec"),
         }});
         for (key, definition) in self.keyed_definitions() {
-            let field = match definition.kind() {
-                crate::DefinitionKind::Component => "componentDefinitions",
-                crate::DefinitionKind::Trait => "traitDefinitions",
-                crate::DefinitionKind::Workload => "workloadDefinitions",
-                crate::DefinitionKind::Scope => "scopeDefinitions",
-                crate::DefinitionKind::Policy => "policyDefinitions",
-                crate::DefinitionKind::WorkflowStep => "workflowStepDefinitions",
-            };
-            let metadata = definition.object().get("metadata");
-            let text = |key: &str| metadata.and_then(|metadata| metadata.get(key)).cloned();
-            let mut frozen = json!({
-                "apiVersion": definition.object().get("apiVersion"),
-                "kind": definition.kind().kind(),
-                "metadata": {"name": definition.name()},
-                "spec": definition.spec(),
-            });
-            if let Some(namespace) = text("namespace") {
-                frozen["metadata"]["namespace"] = namespace;
-            }
-            // Without it the template would be read by another release.
-            let era = annotations::DEFINITION_CUE_ERA;
-            if let Some(named) = metadata.and_then(|metadata| metadata.get("annotations")?.get(era)) {
-                frozen["metadata"]["annotations"] = json!({era: named});
-            }
-            spec[field][key] = frozen;
+            spec[field(definition.kind())][key] = frozen(definition);
         }
         spec
     }
@@ -227,6 +203,38 @@ pub fn hash(app_file: &AppFile) -> String {
         hasher.update(definition.hash());
     }
     hex(&hasher.finalize()[..8])
+}
+
+/// Where an ApplicationRevision records the definitions of a kind.
+pub(crate) fn field(kind: DefinitionKind) -> &'static str {
+    match kind {
+        DefinitionKind::Component => "componentDefinitions",
+        DefinitionKind::Trait => "traitDefinitions",
+        DefinitionKind::Workload => "workloadDefinitions",
+        DefinitionKind::Scope => "scopeDefinitions",
+        DefinitionKind::Policy => "policyDefinitions",
+        DefinitionKind::WorkflowStep => "workflowStepDefinitions",
+    }
+}
+
+/// A definition as a revision records it.
+pub(crate) fn frozen(definition: &Definition) -> Json {
+    let metadata = definition.object().get("metadata");
+    let mut frozen = json!({
+        "apiVersion": definition.object().get("apiVersion"),
+        "kind": definition.kind().kind(),
+        "metadata": {"name": definition.name()},
+        "spec": definition.spec(),
+    });
+    if let Some(namespace) = metadata.and_then(|metadata| metadata.get("namespace")) {
+        frozen["metadata"]["namespace"] = namespace.clone();
+    }
+    // Without it the template would be read by another release.
+    let era = annotations::DEFINITION_CUE_ERA;
+    if let Some(named) = metadata.and_then(|metadata| metadata.get("annotations")?.get(era)) {
+        frozen["metadata"]["annotations"] = json!({era: named});
+    }
+    frozen
 }
 
 /// Bytes as hexadecimal digits.

@@ -7,7 +7,7 @@ use vela_crds::labels;
 use vela_engine::application_configuration::compose::configuration_name;
 use vela_engine::application_configuration::{API_VERSION, KIND, compose};
 use vela_engine::render::{RenderedObject, Role};
-use vela_engine::status::ConditionType;
+use vela_engine::status::{ConditionType, REFUSED};
 use vela_engine::{Graph, ObjectKey, Observed};
 use vela_runtime::Key;
 
@@ -153,14 +153,18 @@ pub(super) async fn observe(
     let named = Key::new(application.namespace.clone(), configuration_name(graph.rendered()));
     let configuration = hands.configurations.get(&named);
     let synced = configuration.as_ref().and_then(|object| synced(object));
+    let refused = failure.is_none() && matches!(&synced, Some(Err(wrong)) if wrong.refused);
     let failure = failure.or_else(|| match &synced {
-        Some(Err(message)) => Some(message.clone()),
+        Some(Err(wrong)) => Some(wrong.message.clone()),
         _ => None,
     });
     for object in graph.objects() {
         let name = object.key();
         if let Some(failure) = &failure {
-            observed.insert_error(name, failure.clone());
+            match refused {
+                true => observed.insert_refusal(name, failure.clone()),
+                false => observed.insert_error(name, failure.clone()),
+            }
         } else if matches!(synced, Some(Ok(())))
             && let Some(live) = hands.world.object(&live_name(configuration.as_deref(), object)).await?
         {
@@ -192,8 +196,16 @@ fn live_name(configuration: Option<&DynamicObject>, rendered: &RenderedObject) -
     key
 }
 
+/// Why a configuration is not as it is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Unsynced {
+    message: String,
+    /// It cannot get better before somebody changes something.
+    refused: bool,
+}
+
 /// What the configuration says of its present generation; nothing while it has not looked at it.
-fn synced(configuration: &DynamicObject) -> Option<Result<(), String>> {
+fn synced(configuration: &DynamicObject) -> Option<Result<(), Unsynced>> {
     let status = configuration.data.get("status")?;
     if status["observedGeneration"].as_i64() != configuration.metadata.generation {
         return None;
@@ -202,6 +214,9 @@ fn synced(configuration: &DynamicObject) -> Option<Result<(), String>> {
         status["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Synced")?;
     Some(match condition["status"].as_str() {
         Some("True") => Ok(()),
-        _ => Err(condition["message"].as_str().unwrap_or("not synced").to_owned()),
+        _ => Err(Unsynced {
+            message: condition["message"].as_str().unwrap_or("not synced").to_owned(),
+            refused: condition["reason"] == REFUSED,
+        }),
     })
 }

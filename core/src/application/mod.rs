@@ -17,7 +17,7 @@ pub(crate) mod record;
 mod registered;
 mod replace;
 pub(crate) mod report;
-mod revisions;
+pub(crate) mod revisions;
 mod turns;
 mod write;
 

@@ -1,26 +1,18 @@
-//! An object with a field that cannot change → deleted through the one door and made again, where that loses nothing; else
-//! told for good.
-//!
-//! What nothing brings back is not lost to a passing wish or to a mistake: the content stayed the same for the quiet time,
-//! the definitions are those that the server has, the API server says that it would take the new object, and the delete is
-//! that of [`crate::prune`].
+//! An object with a field that cannot change → made again by the rule of [`crate::remake`], as the application wants it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::{DynamicObject, PostParams};
+use kube::api::DynamicObject;
 use vela_engine::Definition;
-use vela_runtime::apply::{self as runtime_apply, describe};
+use vela_runtime::apply as runtime_apply;
 use vela_runtime::confirm::Seen;
-use vela_runtime::events::reference;
 
-use super::CONFLICT_WAIT;
 use super::apply::{Error, Piece};
 use super::owned::may_delete;
 use super::record::Owned;
 use super::write::Pen;
-use crate::fixed;
-use crate::prune::{self, Decision, Pruned};
+use crate::remake::{Because, Remake, Room, make_room};
 
 /// Because of what an object may be made again.
 #[derive(Clone, Copy)]
@@ -50,66 +42,27 @@ pub(super) async fn replace(
     refusal: runtime_apply::Error,
 ) -> Result<Written, Error> {
     let (hands, owner) = (pen.hands, pen.application);
-    let failed = |source| runtime_apply::Error::Client { object: describe(&piece.object), source };
-    let kind = hands.context.discovery.resolve(&owned.api_version, &owned.kind).await;
-    let kind =
-        kind.map_err(|source| runtime_apply::Error::Kind { object: describe(&piece.object), source })?;
-    let api = kind.api(pen.acting.client(), &owned.key.namespace);
-    let Some(live) = api.get_opt(&owned.key.name).await.map_err(failed)? else {
-        return Ok(Written::Later(Some(CONFLICT_WAIT)));
-    };
-    let refuse = |why: &str| {
-        let told = format!("{}: {why}", pen.acting.told(&refusal));
-        hands.refusals.keep(owned, &piece.object, &live, told.clone());
-        Ok(Written::Refused(told))
-    };
-    if let Some(why) = fixed::kept(&piece.object, &live) {
-        return refuse(&why);
-    }
-    let Some(Replacing { identity, definitions }) = pen.replacing else {
-        return refuse("it is not made again while the application cannot be rendered");
-    };
-    if let Some(left) = hands.quiet.left(&owner.key, identity) {
-        return Ok(Written::Later(Some(left)));
-    }
-    if !hands.world.confirm(&owner.key.namespace, definitions).await.map_err(failed)? {
-        return Ok(Written::Later(Some(CONFLICT_WAIT)));
-    }
-    // Nothing goes for an object that nobody may make or that the API server does not take.
-    let dry = PostParams { dry_run: true, field_manager: Some(crate::context::FIELD_MANAGER.to_owned()) };
-    match api.create(&dry, &piece.object).await {
-        Ok(_) => {}
-        // All it finds fault with is that the former one is still there.
-        Err(kube::Error::Api(status)) if status.code == 409 => {}
-        Err(source) => return Err(Error::Object(failed(source))),
-    }
     let uid = pen.before.entries.get(owned).and_then(|entry| entry.uid.clone());
-    let guard = |now: &DynamicObject| {
-        if now.metadata.uid != live.metadata.uid {
-            return Err("another object took its name since".to_owned());
-        }
-        match fixed::kept(&piece.object, now) {
-            Some(why) => Err(why),
-            None => may_delete(owner, uid.as_deref(), now),
-        }
-    };
     let application = Seen { resource: &hands.applications.watch().resource, object: owner.object };
-    let decision = Decision { context: &hands.context, acting: &pen.acting, seen: vec![application] };
-    let identity = (owned.api_version.as_str(), owned.kind.as_str(), &owned.key);
-    match prune::delete(&decision, identity, &guard).await? {
-        Pruned::Gone => {}
-        Pruned::Going => return Ok(Written::Later(None)),
-        Pruned::Changed => return Ok(Written::Later(Some(CONFLICT_WAIT))),
-        Pruned::Foreign(why) => return refuse(&why),
+    let because = pen.replacing.map(|Replacing { identity, definitions }| Because {
+        quiet: &hands.quiet,
+        content: identity,
+        world: &hands.world,
+        definitions,
+        seen: vec![application],
+    });
+    let remake = Remake {
+        context: &hands.context,
+        acting: &pen.acting,
+        owner: owner.object,
+        kinds: &hands.owned,
+        refusals: &hands.refusals,
+        may_delete: &|now: &DynamicObject| may_delete(owner, uid.as_deref(), now),
+        because: because.ok_or("it is not made again while the application cannot be rendered"),
+    };
+    match make_room(remake, &piece.object, fields, &refusal).await? {
+        Room::Made => pen.apply_piece(piece, owned).await,
+        Room::Later(again) => Ok(Written::Later(again)),
+        Room::Refused(told) => Ok(Written::Refused(told)),
     }
-    if let Ok(informer) = hands.owned.informer(&kind).await {
-        informer.forget(&owned.key);
-    }
-    let said = format!(
-        "{} cannot change {}: it is deleted and made again",
-        describe(&piece.object),
-        fields.join(", ")
-    );
-    hands.context.events.normal(&reference(owner.object), "Recreated", &said).await;
-    pen.apply_piece(piece, owned).await
 }

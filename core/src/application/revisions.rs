@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use vela_crds::{AppRollout, ApplicationRevision, annotations, labels};
 use vela_engine::Document;
 use vela_engine::revision::{Previous, Revision};
@@ -45,6 +45,18 @@ impl Error {
     }
 }
 
+/// A revision that is to be recorded.
+pub(crate) struct Writing<'a> {
+    /// What it is a revision of.
+    pub(crate) owner: &'a DynamicObject,
+    /// What its revisions are counted under.
+    pub(crate) of: &'a Key,
+    pub(crate) name: &'a str,
+    /// Which content it is.
+    pub(crate) hash: &'a str,
+    pub(crate) spec: Value,
+}
+
 /// The revisions of all applications, metadata only.
 #[derive(Clone)]
 pub(crate) struct Revisions {
@@ -64,11 +76,16 @@ impl Revisions {
     /// The revision that the status names, and the newest that is stored: the status may have missed one when a lap was
     /// cut off.
     pub(crate) fn previous(&self, application: &Document, key: &Key) -> Vec<Previous> {
-        let stored = self.of(key).into_iter().next_back().and_then(|(number, object)| {
+        let stored = self.newest(key).and_then(|(number, object)| {
             let hash = object.metadata.labels.as_ref()?.get(labels::APP_REVISION_HASH)?.clone();
             Some(Previous { number, hash })
         });
         Previous::of(application).into_iter().chain(stored).collect()
+    }
+
+    /// The newest that is stored.
+    pub(crate) fn newest(&self, key: &Key) -> Option<(u64, Arc<DynamicObject>)> {
+        self.of(key).into_iter().next_back()
     }
 
     /// The newest revision of this content.
@@ -95,33 +112,47 @@ impl Revisions {
         if let Some(known) = self.known.get(&key).filter(|known| belongs(known, application)) {
             return same(&known, identity.hash(), identity.name());
         }
-        let name = identity.name().to_owned();
-        let mut labels = application.metadata.labels.clone().unwrap_or_default();
-        labels.insert(labels::APP_NAME.to_owned(), identity.application().to_owned());
-        labels.insert(labels::APP_REVISION_HASH.to_owned(), identity.hash().to_owned());
-        let annotations = without_copies(application.metadata.annotations.clone().unwrap_or_default());
+        let of = Key::new(identity.namespace(), identity.application());
+        let (name, hash, spec) = (identity.name(), identity.hash(), revision.spec());
+        self.write(Writing { owner: application, of: &of, name, hash, spec }).await
+    }
+
+    /// Write a revision that is not known yet.
+    pub(crate) async fn write(&self, writing: Writing<'_>) -> Result<(), Error> {
+        let Writing { owner, of, name, hash, spec } = writing;
+        let name = name.to_owned();
+        let types = owner.types.clone().unwrap_or_default();
+        // What was written in the older form is the same object.
+        let api_version = match types.kind.as_str() {
+            "Application" => "core.oam.dev/v1beta1",
+            _ => &types.api_version,
+        };
+        let mut labels = owner.metadata.labels.clone().unwrap_or_default();
+        labels.insert(labels::APP_NAME.to_owned(), of.name.clone());
+        labels.insert(labels::APP_REVISION_HASH.to_owned(), hash.to_owned());
+        let annotations = without_copies(owner.metadata.annotations.clone().unwrap_or_default());
         let object = json!({
             "apiVersion": self.resource.api_version,
             "kind": self.resource.kind,
             "metadata": {
                 "name": name,
-                "namespace": identity.namespace(),
+                "namespace": of.namespace,
                 "labels": labels,
                 "annotations": annotations,
                 "ownerReferences": [{
-                    "apiVersion": "core.oam.dev/v1beta1",
-                    "kind": "Application",
-                    "name": identity.application(),
-                    "uid": application.metadata.uid,
+                    "apiVersion": api_version,
+                    "kind": types.kind,
+                    "name": owner.metadata.name,
+                    "uid": owner.metadata.uid,
                     "controller": false,
                 }],
             },
-            "spec": revision.spec(),
+            "spec": spec,
         });
         let object: DynamicObject = serde_json::from_value(object)
             .map_err(|source| Error::Malformed { name: name.clone(), source })?;
         let api: Api<DynamicObject> =
-            Api::namespaced_with(self.context.client.clone(), identity.namespace(), &self.resource);
+            Api::namespaced_with(self.context.client.clone(), &of.namespace, &self.resource);
         let params = PostParams {
             field_manager: Some(crate::context::FIELD_MANAGER.to_owned()),
             ..PostParams::default()
@@ -135,10 +166,10 @@ impl Revisions {
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 let stored =
                     api.get(&name).await.map_err(|source| Error::Write { name: name.clone(), source })?;
-                if !belongs(&stored, application) {
+                if !belongs(&stored, owner) {
                     return Err(Error::Leaving(name));
                 }
-                same(&stored, identity.hash(), &name)
+                same(&stored, hash, &name)
             }
             Err(source) => Err(Error::Write { name, source }),
         }
@@ -220,7 +251,7 @@ fn without_copies(mut all: BTreeMap<String, String>) -> Option<BTreeMap<String, 
 
 /// Whether the revision is of this very application, not of a deleted one of the same name. One that names no owner
 /// was put there by somebody who meant this one.
-fn belongs(revision: &DynamicObject, application: &DynamicObject) -> bool {
+pub(crate) fn belongs(revision: &DynamicObject, application: &DynamicObject) -> bool {
     let owners = revision.metadata.owner_references.as_deref().unwrap_or_default();
     owners.is_empty() || owners.iter().any(|owner| Some(&owner.uid) == application.metadata.uid.as_ref())
 }

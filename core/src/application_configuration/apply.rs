@@ -2,27 +2,36 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 use vela_crds::annotations::LAST_APPLIED_CONFIGURATION;
-use vela_engine::application_configuration::garbage::mark;
+use vela_engine::Definition;
+use vela_engine::application_configuration::garbage::{deletable, mark};
 use vela_engine::application_configuration::render::{
     RenderedComponent, RenderedObject, annotate_last_applied,
 };
 use vela_engine::application_configuration::{ApplyOnce, Graph};
 use vela_runtime::Key;
 use vela_runtime::apply::{self as runtime_apply, Conflicts, Error, describe};
+use vela_runtime::confirm::Seen;
 use vela_runtime::graph::{Cause, Graph as Writes, Outcome, Run};
 use vela_runtime::owner::controller_of;
 
+use super::lap::Look;
+use super::phase::{Phase, Wrong};
 use super::siblings::{self, Holder};
-use super::{Hands, scopes};
+use super::{Hands, collect, scopes};
 use crate::application::fetch::json;
+use crate::application::record::Owned;
 use crate::author::Acting;
 use crate::fixed;
 use crate::order::{Thing, earlier};
+use crate::remake::{self, Because, Remake, Room};
+
+/// The end of a former object wakes the configuration; this is for a watch that is late.
+const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// What a lap that applied everything knows.
 #[derive(Debug, Default)]
@@ -43,6 +52,28 @@ pub(super) struct Order<'a> {
     pub(super) mode: ApplyOnce,
     /// The configuration's status before this lap.
     pub(super) status: Option<&'a Value>,
+    /// Why objects may be made again; nothing where none may.
+    pub(super) remaking: Option<Remaking>,
+    pub(super) look: &'a Look<'a>,
+}
+
+/// Because of what an object with a field that cannot change may be made again.
+pub(super) struct Remaking {
+    /// Components that are named without a revision: with them the wish changes.
+    components: Vec<Arc<DynamicObject>>,
+    content: String,
+    definitions: Vec<Arc<Definition>>,
+}
+
+impl Remaking {
+    pub(super) fn new(
+        hands: &Hands,
+        configuration: &DynamicObject,
+        definitions: Vec<Arc<Definition>>,
+    ) -> Self {
+        let components = collect::components(hands, configuration);
+        Self { content: collect::content(configuration, &components), components, definitions }
+    }
 }
 
 /// What became of one component's objects.
@@ -52,9 +83,77 @@ struct Part {
     uids: BTreeSet<String>,
 }
 
-/// Apply the components, several at the same time. The first failure leaves those that were not begun for another lap;
-/// what was begun is ended. The failure that is told is that of the component written first.
-pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, String> {
+/// Why the configuration is not applied.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(super) struct Failed {
+    pub(super) message: String,
+    then: Then,
+}
+
+/// What to do about a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Then {
+    /// Only a change of the wish or the object can help, and it wakes us.
+    Wait,
+    /// Another try ends alike until somebody changes something, which need not wake us.
+    Lasts,
+    /// Try again.
+    Retry,
+    /// An object is about to be made again: come then.
+    Again(Duration),
+}
+
+impl Failed {
+    fn of(message: String, then: Then) -> Self {
+        Self { message, then }
+    }
+
+    /// As the user hears it.
+    pub(super) fn told(self) -> Wrong {
+        let again = if let Then::Again(again) = self.then { Some(again) } else { None };
+        Wrong::new(Phase::Apply, self.message)
+            .again(again)
+            .refused(matches!(self.then, Then::Wait | Then::Lasts))
+            .once(self.then == Then::Wait)
+    }
+}
+
+/// Why an object is not applied.
+enum Unapplied {
+    Object(Error),
+    /// It is to be made again, then; where no time is said, when its former object is gone.
+    Later(Option<Duration>),
+    /// Only a change of the wish or the object can help.
+    Refused(String),
+}
+
+impl From<Error> for Unapplied {
+    fn from(error: Error) -> Self {
+        Self::Object(error)
+    }
+}
+
+impl Unapplied {
+    fn told(self, acting: &Acting) -> Failed {
+        match self {
+            Self::Object(error) => {
+                let then = if error.is_transient() { Then::Retry } else { Then::Lasts };
+                Failed::of(acting.told(&error), then)
+            }
+            Self::Later(again) => Failed::of(
+                "a field of it that cannot change is to change: it is made again once the change has stayed for a moment"
+                    .to_owned(),
+                Then::Again(again.unwrap_or(ROOM_WAIT)),
+            ),
+            Self::Refused(told) => Failed::of(told, Then::Wait),
+        }
+    }
+}
+
+/// Apply the components, several at the same time. What fails holds up only what waits for it; the failure that is told is
+/// that of the component written first, and how soon another try is worth it says the one that can hope most.
+pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, Failed> {
     let components = order.graph.components();
     let objects: Vec<Vec<Thing<'_>>> = components
         .iter()
@@ -62,56 +161,67 @@ pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, S
         .collect();
     let mut writes = Writes::new();
     for (at, (component, earlier)) in components.iter().zip(earlier(&objects)).enumerate() {
-        writes.add(at, component, earlier).map_err(|error| error.to_string())?;
+        let added = writes.add(at, component, earlier);
+        added.map_err(|error| Failed::of(error.to_string(), Then::Retry))?;
     }
-    let stop = CancellationToken::new();
-    let run = Run::new(hands.context.options.concurrent_writes).until(stop.clone());
-    let report = writes.run(&run, async |_, component| {
-        apply_component(hands, order, component).await.map_err(|error| {
-            stop.cancel();
-            Cause::later(error)
-        })
-    });
+    let run = Run::new(hands.context.options.concurrent_writes);
+    let report = writes
+        .run(&run, async |_, component| apply_component(hands, order, component).await.map_err(Cause::later));
     let outcomes = report.await.into_outcomes();
     let mut applied = Applied::default();
-    for (component, (_, outcome)) in components.iter().zip(&outcomes) {
-        // Those behind a failure belong to the next lap.
-        let Outcome::Done(part) = outcome else { break };
-        applied.written += part.written;
-        applied.uids.extend(part.uids.iter().cloned());
-        // Components may share a scope, whose list is edited by one after the other.
-        let joined = scopes::join(hands, order.acting, component).await;
-        applied.written += joined.map_err(|error| format!("cannot apply scope: {error}"))?;
-    }
+    let mut failed: Option<Failed> = None;
     for (component, (_, outcome)) in components.iter().zip(outcomes) {
-        if let Outcome::Failed(cause) = outcome {
-            return Err(match cause {
-                Cause::Panicked(said) => {
-                    format!("cannot apply component {:?}: vela-core panicked: {said}", component.name)
+        let failure = match outcome {
+            Outcome::Done(part) => {
+                applied.written += part.written;
+                applied.uids.extend(part.uids);
+                // Components may share a scope, whose list is edited by one after the other.
+                match scopes::join(hands, order.acting, component).await {
+                    Ok(edited) => {
+                        applied.written += edited;
+                        continue;
+                    }
+                    Err(error) => Failed::of(format!("cannot apply scope: {error}"), Then::Retry),
                 }
-                cause => cause.to_string(),
-            });
-        }
+            }
+            Outcome::Failed(Cause::Panicked(said)) => {
+                let name = &component.name;
+                Failed::of(
+                    format!("cannot apply component {name:?}: vela-core panicked: {said}"),
+                    Then::Retry,
+                )
+            }
+            Outcome::Failed(
+                Cause::Later { error, .. } | Cause::Unrecoverable(error) | Cause::NotReady(error),
+            ) => error,
+            // Behind a failure, which is told.
+            Outcome::Blocked(_) | Outcome::NotBegun | Outcome::Dropped => continue,
+        };
+        failed = Some(match failed {
+            None => failure,
+            Some(first) => Failed { then: first.then.max(failure.then), ..first },
+        });
     }
-    Ok(applied)
+    failed.map_or(Ok(applied), Err)
 }
 
 async fn apply_component(
     hands: &Hands,
     order: &Order<'_>,
     component: &RenderedComponent,
-) -> Result<Part, String> {
+) -> Result<Part, Failed> {
     let mut part = Part::default();
     for (index, object) in component.objects().enumerate() {
-        let done = apply_one(hands, order, object).await.map_err(|error| order.acting.told(&error));
-        let done = done.map_err(|error| match index {
-            0 => format!("cannot apply workload {:?}: {error}", object.key().name),
-            _ => {
-                let key = object.key();
-                format!("cannot apply trait {:?} {:?} {:?}: {error}", key.api_version, key.kind, key.name)
-            }
-        })?;
-        let Some((live, outcome)) = done else { continue };
+        let done = apply_one(hands, order, object).await.map_err(|error| {
+            let Failed { message, then } = error.told(order.acting);
+            let key = object.key();
+            let what = match index {
+                0 => format!("cannot apply workload {:?}", key.name),
+                _ => format!("cannot apply trait {:?} {:?} {:?}", key.api_version, key.kind, key.name),
+            };
+            Failed::of(format!("{what}: {message}"), then)
+        });
+        let Some((live, outcome)) = done? else { continue };
         part.written += usize::from(outcome != runtime_apply::Outcome::Unchanged);
         part.uids.extend(live.metadata.uid.clone());
     }
@@ -123,7 +233,7 @@ async fn apply_one(
     hands: &Hands,
     order: &Order<'_>,
     rendered: &RenderedObject,
-) -> Result<Option<(Arc<DynamicObject>, runtime_apply::Outcome)>, Error> {
+) -> Result<Option<(Arc<DynamicObject>, runtime_apply::Outcome)>, Unapplied> {
     let mut object = rendered.object.clone();
     // The era's other writers merge three ways and need the base of it on the object.
     annotate_last_applied(&mut object);
@@ -161,22 +271,63 @@ async fn apply_one(
     if let Some(live) = live.as_ref().filter(|live| siblings::holder(hands, &own, live) == Holder::Later) {
         return Ok(Some((live.clone(), runtime_apply::Outcome::Unchanged)));
     }
+    let told = live.as_ref().and_then(|live| hands.refusals.of(&Owned::of(&desired), &desired, live));
+    if let Some(told) = told {
+        return Err(Unapplied::Refused(told));
+    }
     let guard = |live: &DynamicObject| match siblings::holder(hands, &own, live) {
         Holder::Former => Ok(()),
         Holder::Other | Holder::Later => may_apply(live, order.uid),
     };
-    let applied =
-        order.acting.applier().apply(&desired, live.clone(), recorded, Conflicts::Force, &guard).await;
-    let done = applied.map_err(|error| match (fixed::fields(&error), &live) {
-        (Some(fields), Some(live)) => {
-            Error::Foreign { object: describe(&desired), reason: fixed::advice(&fields, &desired, live) }
+    let applier = order.acting.applier();
+    let done = match applier.apply(&desired, live, recorded, Conflicts::Force, &guard).await {
+        Ok(done) => done,
+        Err(error) => {
+            let Some(fields) = fixed::fields(&error) else { return Err(error.into()) };
+            make_room(hands, order, &desired, &fields, &error).await?;
+            applier.apply(&desired, None, false, Conflicts::Force, &guard).await?
         }
-        _ => error,
-    })?;
+    };
     if let Some(informer) = informer.filter(|_| done.outcome != runtime_apply::Outcome::Unchanged) {
         informer.observe((*done.object).clone());
     }
     Ok(Some((done.object, done.outcome)))
+}
+
+/// Delete the former object of one with a field that cannot change, where nothing is lost with it.
+async fn make_room(
+    hands: &Hands,
+    order: &Order<'_>,
+    desired: &DynamicObject,
+    fields: &[String],
+    refusal: &Error,
+) -> Result<(), Unapplied> {
+    let configuration = order.look.configuration;
+    let because = order.remaking.as_ref().map(|remaking| {
+        let mut seen = vec![Seen { resource: &hands.configurations.watch().resource, object: configuration }];
+        let resource = &hands.components.watch().resource;
+        seen.extend(remaking.components.iter().map(|object| Seen { resource, object }));
+        let Remaking { content, definitions, .. } = remaking;
+        Because { quiet: &hands.quiet, content, world: &hands.world, definitions, seen }
+    });
+    // What was applied once is not taken away while it runs, so no uid of this lap and no mode lets it go.
+    let may_delete = |live: &DynamicObject| {
+        deletable(&json(live), order.uid, &BTreeSet::new(), order.mode).map_err(|kept| kept.to_string())
+    };
+    let remake = Remake {
+        context: &hands.context,
+        acting: order.acting,
+        owner: configuration,
+        kinds: &hands.owned,
+        refusals: &hands.refusals,
+        may_delete: &may_delete,
+        because: because.ok_or("it is not made again while the configuration cannot be rendered"),
+    };
+    match remake::make_room(remake, desired, fields, refusal).await? {
+        Room::Made => Ok(()),
+        Room::Later(again) => Err(Unapplied::Later(again)),
+        Room::Refused(told) => Err(Unapplied::Refused(told)),
+    }
 }
 
 /// An object without a controller is adopted, as this era's objects always were; another's is left alone.

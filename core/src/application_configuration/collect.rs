@@ -91,7 +91,7 @@ async fn tell(hands: &Hands, configuration: &DynamicObject, deleted: &[Garbage])
 }
 
 /// The components that are named without a revision: with them the wish changes.
-fn components(hands: &Hands, configuration: &DynamicObject) -> Vec<std::sync::Arc<DynamicObject>> {
+pub(super) fn components(hands: &Hands, configuration: &DynamicObject) -> Vec<std::sync::Arc<DynamicObject>> {
     let namespace = configuration.metadata.namespace.clone().unwrap_or_default();
     let entries = configuration.data["spec"]["components"].as_array();
     let pinned =
@@ -104,7 +104,7 @@ fn components(hands: &Hands, configuration: &DynamicObject) -> Vec<std::sync::Ar
 }
 
 /// What a wish is made of, as one text.
-fn content(configuration: &DynamicObject, components: &[std::sync::Arc<DynamicObject>]) -> String {
+pub(super) fn content(configuration: &DynamicObject, components: &[std::sync::Arc<DynamicObject>]) -> String {
     let one = |object: &DynamicObject| {
         let metadata = &object.metadata;
         format!(

@@ -2,32 +2,48 @@
 
 use std::sync::Arc;
 
+use kube::Api;
 use kube::api::DynamicObject;
+use vela_engine::application_configuration::parse::component_key;
 use vela_engine::application_configuration::references;
 use vela_engine::parse::References;
 use vela_engine::{Document, ObjectKey, Snapshot};
 use vela_runtime::{Key, Watch, discovery};
 
 use super::Hands;
+use super::keep::Record;
 use super::phase::Stopped;
 use crate::context::Context;
 
 /// Components name kinds, kinds name definitions: three rounds see all of it, the rest is a margin.
 const ROUNDS_AT_MOST: usize = 6;
 
-/// The snapshot that has everything the configuration asks for and the cluster has.
-pub(super) async fn fetch(hands: &Hands, key: &Key, document: &Document) -> Result<Snapshot, Stopped> {
+/// The snapshot that has everything the configuration asks for and the cluster has; with a record, what that says instead of
+/// definitions and components.
+pub(super) async fn fetch(
+    hands: &Hands,
+    key: &Key,
+    document: &Document,
+    record: Option<&Record>,
+) -> Result<Snapshot, Stopped> {
     let mut asked = References::default();
     let mut snapshot = hands.world.snapshot(&key.namespace, &asked).await?;
     for _ in 0..ROUNDS_AT_MOST {
         let mut wanted = references(document, &snapshot);
+        if record.is_some() {
+            wanted.definitions.clear();
+        }
         wanted.include(&asked);
         if wanted == asked {
             break;
         }
         snapshot = hands.world.snapshot(&key.namespace, &wanted).await?;
+        record.into_iter().for_each(|record| record.tell(document, &mut snapshot));
         hands.world.tell_registered(&wanted.registered, &mut snapshot).await?;
         asked = wanted;
+    }
+    if record.is_none() {
+        confirm_missing(hands, key, document, &snapshot).await?;
     }
     for scope in scopes(document, &key.namespace) {
         if snapshot.object(&scope).is_none()
@@ -37,6 +53,30 @@ pub(super) async fn fetch(hands: &Hands, key: &Key, document: &Document) -> Resu
         }
     }
     Ok(snapshot)
+}
+
+/// That a component is missing is told for good, so a copy that is behind does not decide it: what the server has is on its
+/// way to us and wakes us.
+async fn confirm_missing(
+    hands: &Hands,
+    key: &Key,
+    document: &Document,
+    snapshot: &Snapshot,
+) -> Result<(), Stopped> {
+    let entries = document.value()["spec"]["components"].as_array();
+    for entry in entries.into_iter().flatten() {
+        let Some(component) = component_key(entry, document.namespace()) else { continue };
+        if component.kind != "Component" || snapshot.object(&component).is_some() {
+            continue;
+        }
+        let resource = &hands.components.watch().resource;
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(hands.context.client.clone(), &key.namespace, resource);
+        if api.get_opt(&component.name).await?.is_some() {
+            return Err(Stopped::NotYet);
+        }
+    }
+    Ok(())
 }
 
 fn scopes(document: &Document, namespace: &str) -> Vec<ObjectKey> {

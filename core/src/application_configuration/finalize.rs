@@ -62,7 +62,8 @@ async fn tell(
     let old = configuration.data.get("status");
     let now = vela_runtime::conditions::now();
     let document = crate::application::fetch::json(configuration);
-    let status = status::failed(&document, &message, old, false, &now);
+    let why = status::Failed { message: &message, refused: false };
+    let status = status::failed(&document, why, old, false, &now);
     if crate::status::write(&hands.api(key), &hands.configurations, configuration, &status).await? {
         let regarding = vela_runtime::events::reference(configuration);
         hands.context.events.warning(&regarding, "CannotFinalizeWorkloads", &message).await;

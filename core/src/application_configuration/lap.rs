@@ -1,18 +1,41 @@
 //! One lap of a configuration: fetch → parse → render → data → graph → record → apply → stores → scopes → collect → status.
 
+use std::sync::Arc;
+
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_engine::application_configuration::data::StorePlan;
 use vela_engine::application_configuration::status::{self, Complete};
-use vela_engine::application_configuration::{ApplyOnce, Graph, graph, parse, references, render};
-use vela_engine::{Document, Secrets, Snapshot};
+use vela_engine::application_configuration::{
+    ApplyOnce, Graph, graph, is_controlled_by_application, kept, parse, references, render,
+};
+use vela_engine::{Definition, Document, Secrets, Snapshot};
 use vela_runtime::{Action, Key};
 
-use super::apply::{self, Order};
+use super::apply::{self, Order, Remaking};
 use super::phase::{Phase, Stopped, Wrong};
-use super::{Hands, collect, data, elsewhere, fetch, scopes};
+use super::{Hands, collect, data, elsewhere, fetch, keep, scopes};
 use crate::application::fetch::json as to_json;
 use crate::author::Acting;
+
+/// What a lap looks at.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub(super) key: &'a Key,
+    pub(super) configuration: &'a DynamicObject,
+    pub(super) document: &'a Document,
+}
+
+/// What a configuration means at this moment.
+struct Meaning {
+    graph: Graph,
+    /// The stores that its values go into once they are applied.
+    plans: Vec<StorePlan>,
+    /// What it was rendered by, beside the configuration and its components.
+    definitions: Vec<Arc<Definition>>,
+    /// What keeps it at work when one of these breaks.
+    kept: Value,
+}
 
 /// A lap that came to its end.
 #[derive(Debug)]
@@ -29,25 +52,44 @@ pub(super) struct Lap {
 /// Run the lap.
 pub(super) async fn run(
     hands: &Hands,
-    key: &Key,
-    configuration: &DynamicObject,
-    document: &Document,
+    look: &Look<'_>,
     now: &str,
     secrets: &mut Secrets,
 ) -> Result<Lap, Stopped> {
+    let Look { key, configuration, document } = *look;
     let before = crate::hooks::run(&hands.context.hooks.before, document.value()).await;
     before.map_err(|error| Wrong::new(Phase::Before, error.message).again(error.again))?;
     let mode = mode(hands, document)?;
     let acting = hands.acting(configuration).await?;
     let acting = acting.map_err(|nobody| Wrong::new(Phase::Apply, nobody.to_string()))?;
-    let (graph, plans) = meaning(hands, key, document, &acting, secrets).await?;
+    let by_people = !is_controlled_by_application(document.value());
+    let meaning = match meaning(hands, look, &acting, secrets).await {
+        Err(Stopped::Wrong(wrong)) if by_people && wrong.phase == Phase::Render => {
+            return Err(keep::keep(hands, look, &acting, mode, wrong, secrets).await.into());
+        }
+        meaning => meaning?,
+    };
+    let Meaning { graph, plans, definitions, kept } = meaning;
     elsewhere::hold(hands, key, configuration, &graph).await?;
     let status = record(hands, key, configuration, &graph).await?;
     let uid = configuration.metadata.uid.clone().unwrap_or_default();
-    let order = Order { acting: &acting, graph: &graph, uid: &uid, mode, status: status.as_ref() };
+    let remaking = Remaking::new(hands, configuration, definitions);
+    let order = Order {
+        acting: &acting,
+        graph: &graph,
+        uid: &uid,
+        mode,
+        status: status.as_ref(),
+        remaking: Some(remaking),
+        look,
+    };
     let templating = graph.rendered().templates();
     let stopped = |phase, message: String| Wrong::new(phase, message).templating(templating);
-    let mut applied = apply::apply(hands, &order).await.map_err(|message| stopped(Phase::Apply, message))?;
+    let applied = apply::apply(hands, &order).await;
+    let mut applied = applied.map_err(|failed| failed.told().templating(templating))?;
+    if by_people {
+        keep::record(hands, key, configuration, kept).await;
+    }
     applied.written += data::keep(hands, key, &order, &plans).await?;
     let left = scopes::leave(hands, &acting, &key.namespace, &graph.dropped_memberships()).await;
     applied.written += left.map_err(|error| stopped(Phase::Apply, error.to_string()))?;
@@ -77,26 +119,31 @@ fn mode(hands: &Hands, document: &Document) -> Result<ApplyOnce, Wrong> {
     })
 }
 
-/// What the configuration means at this moment, and the stores that its values go into once they are applied.
+/// What the configuration means at this moment.
 async fn meaning(
     hands: &Hands,
-    key: &Key,
-    document: &Document,
+    look: &Look<'_>,
     acting: &Acting,
     secrets: &mut Secrets,
-) -> Result<(Graph, Vec<StorePlan>), Stopped> {
-    let snapshot = fetch::fetch(hands, key, document).await?;
+) -> Result<Meaning, Stopped> {
+    let Look { key, document, .. } = *look;
+    let snapshot = fetch::fetch(hands, key, document, None).await?;
     for component in references(document, &snapshot).objects.iter().filter_map(|key| snapshot.object(key)) {
         secrets.add(component);
     }
     await_revisions(document, &snapshot)?;
-    let wrong = |found| Wrong::new(Phase::Render, status::message(&found));
+    let wrong = |found| Wrong::new(Phase::Render, status::message(&found)).refused(true);
     let parsed = parse::parse(document, &snapshot).map_err(wrong)?;
+    if !is_controlled_by_application(document.value()) {
+        keep::confirm(hands, look, &snapshot).await?;
+    }
     let mut rendered = render::render(&parsed, &snapshot).map_err(wrong)?;
     let plans = data::fill(hands, key, acting, &mut rendered, secrets).await?;
     let objects = rendered.components().iter().flat_map(|component| component.objects());
     objects.for_each(|rendered| secrets.add(&rendered.object));
-    Ok((graph::graph(rendered).map_err(wrong)?, plans))
+    let graph = graph::graph(rendered).map_err(wrong)?;
+    let definitions = kept::definitions(document, &snapshot);
+    Ok(Meaning { graph, plans, definitions, kept: kept::spec(document, &snapshot) })
 }
 
 /// A component whose content has no revision yet is waited for; where its hook refuses one, the user hears of it.

@@ -6,6 +6,7 @@ mod data;
 mod elsewhere;
 mod fetch;
 mod finalize;
+mod keep;
 mod lap;
 mod phase;
 mod scopes;
@@ -45,6 +46,8 @@ pub(crate) struct Hands {
     world: World,
     owned: OwnedKinds,
     quiet: crate::prune::Quiet,
+    refusals: crate::fixed::Refusals,
+    books: keep::Books,
     data: data::Flows,
 }
 
@@ -59,6 +62,8 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         world: World::new(context),
         owned: OwnedKinds::new(context, elsewhere::owner_of),
         quiet: crate::prune::Quiet::default(),
+        refusals: crate::fixed::Refusals::default(),
+        books: keep::Books::new(context),
         data: data::Flows::new(context),
     };
     let (configurations, applications) = (hands.configurations.clone(), hands.applications.clone());
@@ -195,7 +200,8 @@ impl Reconciler for Hands {
         let now = conditions::now();
         let mut secrets = Secrets::default();
         secrets.add(document.value());
-        let lap = lap::run(self, &key, &configuration, &document, &now, &mut secrets).await;
+        let look = lap::Look { key: &key, configuration: &configuration, document: &document };
+        let lap = lap::run(self, &look, &now, &mut secrets).await;
         let lap = match crate::hooks::run(&self.context.hooks.after, document.value()).await {
             Ok(()) => lap,
             Err(error) => Err(Wrong::new(Phase::After, error.message).again(error.again).into()),
@@ -243,7 +249,8 @@ impl Hands {
             Err(Stopped::Trouble(failure)) => Err(failure),
             Err(Stopped::Wrong(wrong)) => {
                 let message = wrong.message();
-                let status = status::failed(document.value(), &message, recorded, wrong.templating, now);
+                let why = status::Failed { message: &message, refused: wrong.refused };
+                let status = status::failed(document.value(), why, recorded, wrong.templating, now);
                 crate::status::write(&self.api(key), &self.configurations, &live, &status).await?;
                 tell::wrong(self, &live, before, &wrong).await;
                 wrong.verdict()

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use vela_engine::Secrets;
+use vela_engine::application_configuration::status;
 use vela_runtime::{Action, Failure};
 
 /// A part of the lap.
@@ -56,17 +57,46 @@ pub(super) struct Wrong {
     message: String,
     /// Come again after this time instead of the usual back-off.
     again: Option<Duration>,
+    /// It cannot get better before somebody changes something.
+    pub(super) refused: bool,
+    /// What is to be changed wakes us: no other try is needed.
+    is_final: bool,
     /// Was the template of a rollout on its way?
     pub(super) templating: bool,
 }
 
 impl Wrong {
     pub(super) fn new(phase: Phase, message: impl Into<String>) -> Self {
-        Self { phase, message: message.into(), again: None, templating: false }
+        Self {
+            phase,
+            message: message.into(),
+            again: None,
+            refused: false,
+            is_final: false,
+            templating: false,
+        }
     }
 
     pub(super) fn again(mut self, again: Option<Duration>) -> Self {
         self.again = again;
+        self
+    }
+
+    /// The same, told as what cannot get better before somebody changes something.
+    pub(super) fn refused(mut self, refused: bool) -> Self {
+        self.refused = refused;
+        self
+    }
+
+    /// The same, tried once only.
+    pub(super) fn once(mut self, is_final: bool) -> Self {
+        self.is_final = is_final;
+        self
+    }
+
+    /// The same with more to tell.
+    pub(super) fn and(mut self, more: &str) -> Self {
+        self.message = format!("{}; {more}", self.message);
         self
     }
 
@@ -86,10 +116,11 @@ impl Wrong {
         format!("{}: {}", self.phase.prefix(), self.message)
     }
 
-    /// What the queue is told: every failure is tried again.
+    /// What the queue is told: a failure is tried again, unless only a change that wakes us can help.
     pub(super) fn verdict(&self) -> Result<Action, Failure> {
         match self.again {
             Some(again) => Ok(Action::RequeueAfter(again)),
+            None if self.is_final => Ok(Action::Done),
             None => Err(Failure::retry(self.message())),
         }
     }
@@ -103,7 +134,12 @@ impl From<Wrong> for Stopped {
 
 impl From<crate::application::fetch::Error> for Stopped {
     fn from(error: crate::application::fetch::Error) -> Self {
-        Self::Trouble(Failure::retry(error))
+        match error {
+            crate::application::fetch::Error::Definition(found) => {
+                Wrong::new(Phase::Render, status::message(&found)).refused(true).into()
+            }
+            error => Self::Trouble(Failure::retry(error)),
+        }
     }
 }
 

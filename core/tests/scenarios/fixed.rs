@@ -7,7 +7,7 @@ use super::world::{World, application, until_or};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
-fn job(image: &str, policy: &str) -> Value {
+pub(super) fn job(image: &str, policy: &str) -> Value {
     json!({
         "apiVersion": "batch/v1", "kind": "Job",
         "spec": {"template": {"spec": {
@@ -17,7 +17,7 @@ fn job(image: &str, policy: &str) -> Value {
     })
 }
 
-fn store(service: &str) -> Value {
+pub(super) fn store(service: &str) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet",
         "spec": {

@@ -58,7 +58,7 @@ async fn text_is(world: &World, name: &str, text: &str) {
     until_or(&format!("{name} says {text}"), || world.get("v1", "ConfigMap", name), is).await;
 }
 
-async fn comes_back(world: &World, api_version: &str, kind: &str, name: &str) {
+pub(super) async fn comes_back(world: &World, api_version: &str, kind: &str, name: &str) {
     let before = world.get(api_version, kind, name).await.unwrap()["metadata"]["uid"].clone();
     world.delete(api_version, kind, name).await;
     let another = |found: &Option<Value>| {

@@ -13,7 +13,7 @@ use crate::render::short_hash;
 use crate::snapshot::Snapshot;
 
 /// Is the configuration the work of an Application?
-pub(super) fn is_controlled_by_application(configuration: &Json) -> bool {
+pub fn is_controlled_by_application(configuration: &Json) -> bool {
     items(configuration, &["metadata", "ownerReferences"]).iter().any(|owner| {
         owner.get("controller") == Some(&Json::Bool(true))
             && text(owner, &["kind"]) == "Application"

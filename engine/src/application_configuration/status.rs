@@ -11,6 +11,7 @@ use super::graph::Graph;
 use super::render::{RenderedComponent, RenderedObject};
 use super::{items, rolling, text};
 use crate::diagnostic::Diagnostics;
+use crate::status::REFUSED;
 
 /// What a trait without a definition is told.
 const UNDEFINED: &str = "No TraitDefinition found, all framework capabilities will work as default";
@@ -58,22 +59,32 @@ pub fn status(lap: &Complete<'_>, now: &str) -> Json {
     roll(&mut status, rolling::next(configuration, templated, !waits));
     let synced = match &lap.trouble {
         None => succeeded(),
-        Some(message) => failure(&format!("cannot garbage collect components: {message}")),
+        Some(message) => failure("ReconcileError", &format!("cannot garbage collect components: {message}")),
     };
     finish(status, configuration, synced, now)
+}
+
+/// Why a lap failed, as the condition says it.
+#[derive(Debug, Clone, Copy)]
+pub struct Failed<'a> {
+    /// The words.
+    pub message: &'a str,
+    /// It cannot get better before somebody changes something.
+    pub refused: bool,
 }
 
 /// The status after a lap that failed: what is recorded stays, only the reason is new.
 pub fn failed(
     configuration: &Json,
-    message: &str,
+    why: Failed<'_>,
     previous: Option<&Json>,
     templating: bool,
     now: &str,
 ) -> Json {
     let mut status = base(previous);
     roll(&mut status, rolling::next(configuration, templating, false));
-    finish(status, configuration, failure(message), now)
+    let reason = if why.refused { REFUSED } else { "ReconcileError" };
+    finish(status, configuration, failure(reason, why.message), now)
 }
 
 /// The state of a rollout. A configuration that takes part again says no longer that it is a mere record.
@@ -306,8 +317,8 @@ fn succeeded() -> Json {
     json!({"type": "Synced", "status": "True", "reason": "ReconcileSuccess"})
 }
 
-fn failure(message: &str) -> Json {
-    json!({"type": "Synced", "status": "False", "reason": "ReconcileError", "message": message})
+fn failure(reason: &str, message: &str) -> Json {
+    json!({"type": "Synced", "status": "False", "reason": reason, "message": message})
 }
 
 fn finish(mut status: Json, configuration: &Json, condition: Json, now: &str) -> Json {
