@@ -11,7 +11,6 @@ use vela_crds::{ApplicationRevision, labels};
 use vela_engine::parse::References;
 use vela_engine::revision::{Previous, asked};
 use vela_engine::{Definition, DefinitionKind, Document, Snapshot, parse, revision};
-use vela_runtime::Api;
 use vela_runtime::Key;
 
 use super::fetch::World;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
+use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::apply::explain;
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use kube::Api;
 use kube::api::DynamicObject;
 use vela_engine::application_configuration::parse::component_key;
 use vela_engine::application_configuration::references;
 use vela_engine::parse::References;
 use vela_engine::{Document, ObjectKey, Snapshot};
+use vela_runtime::Api;
 use vela_runtime::{Key, Watch, discovery};
 
 use super::Hands;

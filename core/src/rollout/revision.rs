@@ -5,7 +5,6 @@ use std::sync::Arc;
 use kube::api::{ApiResource, DynamicObject};
 use vela_crds::{ApplicationRevision, labels};
 use vela_engine::{Document, Graph, Secrets, Snapshot, Templates, graph, parse, plan, render, revision};
-use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::apply::explain;
 use vela_runtime::cache::{Informer, Watch};
