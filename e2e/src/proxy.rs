@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, BodyStream, Full, StreamBody};
@@ -24,6 +25,9 @@ use crate::target::ACCOUNT;
 
 type Trouble = Box<dyn std::error::Error + Send + Sync>;
 type Answer = Response<UnsyncBoxBody<Bytes, Trouble>>;
+
+/// Parts of one answer that are under way at the same time.
+const FRAMES_UNDER_WAY: usize = 1024;
 
 /// One request, when its answer was on its way back.
 #[derive(Clone, Debug)]
@@ -82,6 +86,11 @@ pub enum Fault {
     Pass,
     /// It goes on after this time.
     Delay(Duration),
+    /// It goes on after this time, and so does everything that a watch tells, whenever that began.
+    Lag(Duration),
+    /// Nothing goes through in either direction, and nobody is told: open connections stay open, also for watches, and
+    /// new ones are taken. Afterwards what is still waited for goes on.
+    Partition,
     /// It is answered with this status, and never reaches the API server.
     Status(u16),
     /// Every second one is answered with this status.
@@ -98,6 +107,16 @@ struct Shared {
     record: Record,
     fault: watch::Sender<Fault>,
     count: Mutex<u64>,
+}
+
+impl Shared {
+    /// The fault of now; while there is a partition, that of the time after it.
+    async fn fault(&self) -> Fault {
+        // The sender lives as long as this does.
+        let healed =
+            self.fault.subscribe().wait_for(|fault| *fault != Fault::Partition).await.map(|now| *now);
+        healed.unwrap_or(Fault::Pass)
+    }
 }
 
 /// A listening proxy.
@@ -180,7 +199,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
 async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> std::result::Result<Answer, Trouble> {
     let method = request.method().clone();
     let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
-    let fault = *shared.fault.borrow();
+    let fault = shared.fault().await;
     let refused = match fault {
         Fault::Status(code) => Some(code),
         Fault::EverySecond(code) => {
@@ -190,19 +209,22 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> std::result:
         }
         _ => None,
     };
-    if let Fault::Delay(time) = fault {
+    if let Fault::Delay(time) | Fault::Lag(time) = fault {
         tokio::time::sleep(time).await;
     }
+    shared.fault().await;
     let answer = match refused {
         Some(code) => refusal(code)?,
-        None => pass(request, &path, fault, &shared.client).await.or_else(|error| {
+        None => pass(request, &path, fault, &shared).await.or_else(|error| {
             let text = error.to_string();
             let answer = Response::builder().status(StatusCode::BAD_GATEWAY).body(full(text))?;
             Ok::<_, Trouble>(answer)
         })?,
     };
+    // It happened, and whoever asked does not hear of it as long as there is a partition.
     let (who, at, status) = (shared.who.clone(), Instant::now(), answer.status().as_u16());
     lock(&shared.record.0).push(Seen { who, at, method, path, status });
+    shared.fault().await;
     Ok(answer)
 }
 
@@ -227,7 +249,7 @@ fn refusal(code: u16) -> Result<Answer> {
     Ok(answer.body(full(status.to_string()))?)
 }
 
-async fn pass(request: Request<Incoming>, path: &str, fault: Fault, client: &Client) -> Result<Answer> {
+async fn pass(request: Request<Incoming>, path: &str, fault: Fault, shared: &Arc<Shared>) -> Result<Answer> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     let mut onward = Request::builder().method(parts.method).uri(path);
@@ -237,7 +259,7 @@ async fn pass(request: Request<Incoming>, path: &str, fault: Fault, client: &Cli
             onward = onward.header(name, value);
         }
     }
-    let answer = client.send(onward.body(kube::client::Body::from(body.to_vec()))?).await?;
+    let answer = shared.client.send(onward.body(kube::client::Body::from(body.to_vec()))?).await?;
     let (mut parts, body) = answer.into_parts();
     let kept = parts.headers.remove(header::CONTENT_TYPE);
     parts.headers = HeaderMap::new();
@@ -249,7 +271,28 @@ async fn pass(request: Request<Incoming>, path: &str, fault: Fault, client: &Cli
             let frames = BodyStream::new(body).take_until(Box::pin(tokio::time::sleep(after)));
             BodyExt::boxed_unsync(StreamBody::new(frames.map(|frame| frame.map_err(Trouble::from))))
         }
-        _ => BodyExt::boxed_unsync(body.map_err(Trouble::from)),
+        _ => {
+            let frames = BodyStream::new(body).map(late(shared.clone())).buffered(FRAMES_UNDER_WAY);
+            BodyExt::boxed_unsync(StreamBody::new(frames.map(|frame| frame.map_err(Trouble::from))))
+        }
     };
     Ok(Response::from_parts(parts, body))
+}
+
+/// Lets a part of an answer go on when the fault of its time allows it.
+fn late<T>(shared: Arc<Shared>) -> impl FnMut(T) -> BoxFuture<'static, T>
+where
+    T: Send + 'static,
+{
+    move |frame| {
+        let (shared, arrived) = (shared.clone(), tokio::time::Instant::now());
+        let lag = *shared.fault.borrow();
+        Box::pin(async move {
+            if let Fault::Lag(time) = lag {
+                tokio::time::sleep_until(arrived + time).await;
+            }
+            shared.fault().await;
+            frame
+        })
+    }
 }

@@ -12,6 +12,8 @@ mod bad_input;
 mod candidates;
 #[path = "scenarios/changes.rs"]
 mod changes;
+#[path = "scenarios/cut_off.rs"]
+mod cut_off;
 #[path = "scenarios/examples.rs"]
 mod examples;
 #[path = "scenarios/faulty.rs"]

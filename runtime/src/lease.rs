@@ -23,8 +23,8 @@ pub const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 pub const RETRY_PERIOD: Duration = Duration::from_secs(2);
 /// A waiting candidate asks up to this much later, each at another moment: candidates must not all write at once.
 const JITTER_AT_MOST: Duration = Duration::from_millis(400);
-/// One attempt takes no longer: an answer that got lost must leave time for further attempts before the deadline.
-const ATTEMPT_AT_MOST: Duration = Duration::from_secs(4);
+/// One request takes no longer: an answer that got lost must leave time for further attempts before the deadline.
+const REQUEST_AT_MOST: Duration = Duration::from_secs(4);
 /// Giving the lease back may not hold up the end of a process any longer; afterwards it expires.
 const RELEASE_AT_MOST: Duration = Duration::from_secs(5);
 /// A renewal that was under way may come between the read and the write of a release.
@@ -51,8 +51,11 @@ pub struct Elector {
     config: Config,
     /// The last lease seen and when, by our own clock: other hosts' clocks are not trusted.
     seen: Option<(LeaseSpec, Instant)>,
-    /// When the last attempt began that ended with the lease in our hands.
+    /// When the last write was sent that ended with the lease in our hands.
     renewed: Option<Instant>,
+    /// The lease as that write left it: while nobody else writes it, renewing takes one request, also where each takes
+    /// seconds.
+    held: Option<Lease>,
     /// Attempts so far, for the jitter.
     attempts: u64,
     /// The version of the lease seen last, from which a watch goes on.
@@ -89,6 +92,7 @@ impl Elector {
             config,
             seen: None,
             renewed: None,
+            held: None,
             attempts: 0,
             version: None,
             watch: None,
@@ -105,11 +109,10 @@ impl Elector {
     pub async fn acquire(&mut self, stop: &CancellationToken) -> bool {
         let mut told = None;
         loop {
-            let began = Instant::now();
             let attempt = tokio::select! {
                 biased;
                 () = stop.cancelled() => None,
-                attempt = timeout(ATTEMPT_AT_MOST, self.attempt()) => Some(attempt),
+                attempt = self.attempt() => Some(attempt),
             };
             match attempt {
                 // The attempt may have reached the server before it was dropped.
@@ -121,12 +124,11 @@ impl Elector {
                     }
                     return false;
                 }
-                Some(Ok(Ok(Answer::Held))) => {
-                    self.renewed = Some(began);
+                Some(Ok(Answer::Held)) => {
                     self.watch = None;
                     return true;
                 }
-                Some(Ok(Ok(Answer::Foreign | Answer::Raced))) => {
+                Some(Ok(Answer::Foreign | Answer::Raced)) => {
                     let holder = self.seen.as_ref().and_then(|(spec, _)| spec.holder_identity.clone());
                     if holder != told {
                         let name = holder.as_deref().unwrap_or_default();
@@ -134,11 +136,8 @@ impl Elector {
                         told = holder;
                     }
                 }
-                Some(Ok(Err(error))) => {
+                Some(Err(error)) => {
                     tracing::warn!(%error, lease = %self.config.name, "cannot ask for the lease");
-                }
-                Some(Err(_)) => {
-                    tracing::warn!(lease = %self.config.name, after = ?ATTEMPT_AT_MOST, "no answer to the question for the lease");
                 }
             }
             tokio::select! {
@@ -158,19 +157,18 @@ impl Elector {
                 () = let_go.cancelled() => return false,
                 () = sleep_until(deadline.min(Instant::now() + RETRY_PERIOD)) => {}
             }
-            let began = Instant::now();
             // Also when the whole process stood still for a while: somebody else may lead since.
-            if began >= deadline {
+            if Instant::now() >= deadline {
                 return true;
             }
-            let attempt = timeout_at(deadline.min(began + ATTEMPT_AT_MOST), self.attempt());
+            let attempt = timeout_at(deadline, self.attempt());
             let answer = tokio::select! {
                 biased;
                 () = let_go.cancelled() => return false,
                 answer = attempt => answer,
             };
             match answer {
-                Ok(Ok(Answer::Held)) => self.renewed = Some(began),
+                Ok(Ok(Answer::Held)) => {}
                 Ok(Ok(Answer::Foreign)) => return true,
                 // Somebody else's write, a label for example, is no loss.
                 Ok(Ok(Answer::Raced)) => {
@@ -184,10 +182,7 @@ impl Elector {
 
     /// Give the lease back, so that the next candidate need not wait for it to expire.
     pub async fn release(&self) -> Result<(), kube::Error> {
-        timeout(RELEASE_AT_MOST, self.release_inside()).await.unwrap_or_else(|_| {
-            let trouble = std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time");
-            Err(kube::Error::Service(trouble.into()))
-        })
+        in_time(RELEASE_AT_MOST, self.release_inside()).await
     }
 
     async fn release_inside(&self) -> Result<(), kube::Error> {
@@ -215,22 +210,28 @@ impl Elector {
 
     async fn attempt(&mut self) -> Result<Answer, kube::Error> {
         self.attempts += 1;
-        let now = MicroTime(clock::now());
+        let (now, identity) = (MicroTime(clock::now()), self.config.identity.clone());
         let wanted = |acquired: Option<MicroTime>, transitions: i32| LeaseSpec {
-            holder_identity: Some(self.config.identity.clone()),
+            holder_identity: Some(identity.clone()),
             lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
             acquire_time: Some(acquired.unwrap_or_else(|| now.clone())),
             renew_time: Some(now.clone()),
             lease_transitions: Some(transitions),
             ..LeaseSpec::default()
         };
-        let Some(mut lease) = self.api.get_opt(&self.config.name).await? else {
-            let spec = wanted(None, 0);
-            let lease = Lease {
-                metadata: ObjectMeta { name: Some(self.config.name.clone()), ..ObjectMeta::default() },
-                spec: Some(spec),
-            };
-            return written(self.api.create(&PostParams::default(), &lease).await);
+        if let Some(mut lease) = self.held.take() {
+            let spec = lease.spec.unwrap_or_default();
+            lease.spec = Some(wanted(spec.acquire_time, spec.lease_transitions.unwrap_or(0)));
+            match self.write(lease).await? {
+                // Somebody else wrote it, which is no loss unless it is another holder's.
+                Answer::Raced => {}
+                answer => return Ok(answer),
+            }
+        }
+        let read = in_time(REQUEST_AT_MOST, self.api.get_opt(&self.config.name));
+        let Some(mut lease) = read.await? else {
+            let metadata = ObjectMeta { name: Some(self.config.name.clone()), ..ObjectMeta::default() };
+            return self.write(Lease { metadata, spec: Some(wanted(None, 0)) }).await;
         };
         let held = lease.spec.clone().unwrap_or_default();
         let (acquired, transitions) = (held.acquire_time.clone(), held.lease_transitions.unwrap_or(0));
@@ -245,7 +246,24 @@ impl Elector {
         if !ours && self.free_at().is_some_and(|free| free > Instant::now()) {
             return Ok(Answer::Foreign);
         }
-        written(self.api.replace(&self.config.name, &PostParams::default(), &lease).await)
+        self.write(lease).await
+    }
+
+    /// Make or replace the lease, which holds from the moment this is sent. Another candidate that was faster is not an error.
+    async fn write(&mut self, lease: Lease) -> Result<Answer, kube::Error> {
+        let (sent, params) = (Instant::now(), PostParams::default());
+        let written = match lease.metadata.resource_version {
+            None => in_time(REQUEST_AT_MOST, self.api.create(&params, &lease)).await,
+            Some(_) => in_time(REQUEST_AT_MOST, self.api.replace(&self.config.name, &params, &lease)).await,
+        };
+        match written {
+            Ok(lease) => {
+                (self.renewed, self.held) = (Some(sent), Some(lease));
+                Ok(Answer::Held)
+            }
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Answer::Raced),
+            Err(error) => Err(error),
+        }
     }
 
     /// A lease counts from the moment we saw it change, whatever its own times say.
@@ -328,11 +346,13 @@ impl Elector {
     }
 }
 
-/// Another candidate was faster: not an error.
-fn written(result: Result<Lease, kube::Error>) -> Result<Answer, kube::Error> {
-    match result {
-        Ok(_) => Ok(Answer::Held),
-        Err(kube::Error::Api(status)) if status.code == 409 => Ok(Answer::Raced),
-        Err(error) => Err(error),
-    }
+/// The answer of a request, or that none came in time.
+async fn in_time<T>(
+    at_most: Duration,
+    request: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, kube::Error> {
+    timeout(at_most, request).await.unwrap_or_else(|_| {
+        let trouble = format!("no answer within {} s", at_most.as_secs());
+        Err(kube::Error::Service(std::io::Error::new(std::io::ErrorKind::TimedOut, trouble).into()))
+    })
 }

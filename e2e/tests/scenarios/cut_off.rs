@@ -1,0 +1,203 @@
+//! Between `vela-core` and the API server nothing goes through for a while, or late, and nobody is told: people change things meanwhile, another
+//! replica takes over, and afterwards everything is as they want it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use vela_e2e::Result;
+use vela_e2e::objects::{Cluster, until};
+use vela_e2e::proxy::{Fault, Seen};
+use vela_e2e::replica::Replica;
+use vela_e2e::target::is_real;
+
+use crate::foreign::namespace;
+use crate::replicas::{Replicas, SLOW, terms};
+use crate::there_and_back::{Story, kept, stories};
+use crate::{CONVERGE_DEADLINE, scenario};
+
+/// A leader gives up after ten seconds without an answer.
+const GIVES_UP: Duration = Duration::from_secs(14);
+/// Shorter than that: it stays.
+const SHORT: Duration = Duration::from_secs(6);
+/// How late everything is, twice for what needs two requests.
+const LAG: Duration = Duration::from_millis(1500);
+/// From the end of a short partition until a change is through.
+const RECOVERS: Duration = Duration::from_secs(20);
+
+fn application(name: &str, image: &str) -> Value {
+    json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": name},
+        "spec": {"components": [{"name": name, "type": "webservice", "properties": {"image": image}}]},
+    })
+}
+
+/// Waits until the Deployment has this image, or is not there.
+async fn has(cluster: &Cluster, name: &str, image: Option<&str>, deadline: Duration) -> Result<()> {
+    until(&format!("Deployment {name} has image {image:?}"), deadline, async || {
+        let found = cluster.get("apps/v1", "Deployment", name).await.map_err(|error| error.to_string())?;
+        let now = found.map(|found| found["spec"]["template"]["spec"]["containers"][0]["image"].clone());
+        let as_wanted = now.as_ref().map(|now| now.as_str().unwrap_or_default()) == image;
+        if as_wanted { Ok(()) } else { Err(format!("it is {now:?}")) }
+    })
+    .await
+}
+
+struct CutOff {
+    replicas: Replicas,
+    all: Vec<(String, Story)>,
+    before: Vec<[Value; 2]>,
+}
+
+impl CutOff {
+    async fn prepare(replicas: Replicas) -> Result<Self> {
+        let mut all = Vec::new();
+        for story in stories() {
+            let cluster = namespace(&replicas.target, story.name).await?;
+            story.prepare(&cluster).await?;
+            story.create(&cluster).await?;
+            all.push((cluster.namespace().to_owned(), story));
+        }
+        let cluster = replicas.target.cluster();
+        for name in ["stays", "leaves"] {
+            cluster.apply(&application(name, "busybox:1")).await?;
+            has(cluster, name, Some("busybox:1"), CONVERGE_DEADLINE).await?;
+        }
+        let mut before = Vec::new();
+        for (namespace, story) in &all {
+            let cluster = cluster.within(namespace);
+            story.settles(&cluster).await?;
+            before.push(kept(&cluster).await?);
+        }
+        Ok(Self { replicas, all, before })
+    }
+
+    async fn all_become(&self, spec: impl Fn(&Story) -> &Value) -> Result<()> {
+        for (namespace, story) in &self.all {
+            let cluster = self.replicas.target.cluster().within(namespace);
+            story.becomes(&cluster, spec(story)).await?;
+        }
+        Ok(())
+    }
+
+    async fn unharmed(&self) -> Result<()> {
+        for ((namespace, story), before) in self.all.iter().zip(&self.before) {
+            let cluster = self.replicas.target.cluster().within(namespace);
+            story.settles(&cluster).await?;
+            let now = kept(&cluster).await?;
+            if now != *before {
+                return Err(format!("{namespace} had {before:?}, now {now:?}").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The leader is cut off while it begins to bring what people take back at once: another one leads.
+    async fn the_leader_is_cut_off(&self, first: &mut Replica) -> Result<()> {
+        let cluster = self.replicas.target.cluster();
+        let began = Instant::now();
+        first.proxy.fault(Fault::Delay(SLOW));
+        self.all_become(|story| &story.others[1]).await?;
+        self.replicas.writes("first", began).await?;
+        let cut = Instant::now();
+        first.proxy.fault(Fault::Partition);
+        self.all_become(|story| &story.a).await?;
+        cluster.apply(&application("stays", "busybox:2")).await?;
+        cluster.apply(&application("arrives", "busybox:1")).await?;
+        cluster.delete("core.oam.dev/v1beta1", "Application", "leaves").await?;
+        let (code, ended) = first.ended().await?;
+        if code != 1 || !first.log().contains("leader election lost") || ended - cut > GIVES_UP {
+            let after = ended - cut;
+            return Err(format!("cut off, it ended with {code} after {after:?}\n{}", first.log()).into());
+        }
+        let leads = self.replicas.leads("second", cut).await?;
+        println!(
+            "cut off: the leader ended {:.1} s after the partition began, the next led {:.1} s after it",
+            (ended - cut).as_secs_f64(),
+            (leads - cut).as_secs_f64()
+        );
+        if leads < ended {
+            return Err("the second led before the first had ended".into());
+        }
+        has(cluster, "stays", Some("busybox:2"), CONVERGE_DEADLINE).await?;
+        has(cluster, "arrives", Some("busybox:1"), CONVERGE_DEADLINE).await?;
+        has(cluster, "leaves", None, CONVERGE_DEADLINE).await?;
+        first.proxy.fault(Fault::Pass);
+        self.unharmed().await?;
+        let late: Vec<Seen> = self
+            .replicas
+            .record
+            .since(cut)
+            .into_iter()
+            .filter(|seen| seen.who == "first" && seen.writes())
+            .collect();
+        // What the API server was doing already when the partition began is done.
+        match late.iter().find(|seen| seen.at > cut + SLOW * 2) {
+            None => Ok(()),
+            Some(seen) => Err(format!("the first wrote after it was cut off: {seen:?}").into()),
+        }
+    }
+
+    /// A partition that ends before a leader gives up.
+    async fn a_short_partition(&self, second: &mut Replica) -> Result<()> {
+        let cluster = self.replicas.target.cluster();
+        second.proxy.fault(Fault::Partition);
+        let cut = Instant::now();
+        self.all_become(|story| &story.others[1]).await?;
+        cluster.apply(&application("stays", "busybox:3")).await?;
+        self.all_become(|story| &story.a).await?;
+        tokio::time::sleep(SHORT).await;
+        if let Some(seen) = self.replicas.record.since(cut + SLOW).iter().find(|seen| seen.who == "second") {
+            return Err(format!("through a partition: {seen:?}").into());
+        }
+        second.proxy.fault(Fault::Pass);
+        has(cluster, "stays", Some("busybox:3"), RECOVERS).await?;
+        self.unharmed().await?;
+        if second.runs()? { Ok(()) } else { Err(format!("it ended\n{}", second.log()).into()) }
+    }
+
+    /// Everything is late, leader election included.
+    async fn lag(&self, second: &mut Replica) -> Result<()> {
+        let cluster = self.replicas.target.cluster();
+        second.proxy.fault(Fault::Lag(LAG));
+        self.all_become(|story| match story.api_version {
+            // It is stored as a configuration, and what that drops goes after two quiet seconds. The next change of the
+            // application reaches it later than that where each request takes three: here the workload stays.
+            "core.oam.dev/v1alpha2" if story.kind == "Application" => &story.others[2],
+            _ => &story.others[1],
+        })
+        .await?;
+        self.all_become(|story| &story.a).await?;
+        cluster.apply(&application("stays", "busybox:4")).await?;
+        cluster.delete("core.oam.dev/v1beta1", "Application", "arrives").await?;
+        has(cluster, "stays", Some("busybox:4"), CONVERGE_DEADLINE).await?;
+        has(cluster, "arrives", None, CONVERGE_DEADLINE).await?;
+        self.unharmed().await?;
+        second.proxy.fault(Fault::Pass);
+        if second.runs()? { Ok(()) } else { Err(format!("it ended\n{}", second.log()).into()) }
+    }
+}
+
+#[test]
+fn who_is_cut_off_writes_nothing_and_everything_is_as_wanted_afterwards() {
+    if !is_real() {
+        println!(
+            "skipped: this scenario needs a real control plane; in the simulation requests and watches wait as long on the embedded one"
+        );
+        return;
+    }
+    scenario(async {
+        let replicas = Replicas::alone("cut-off").await?;
+        let start = Instant::now();
+        let mut first = replicas.start("first", &[]).await?;
+        replicas.leads("first", start).await?;
+        let mut second = replicas.start("second", &[]).await?;
+        let cut_off = CutOff::prepare(replicas).await?;
+        cut_off.the_leader_is_cut_off(&mut first).await?;
+        cut_off.a_short_partition(&mut second).await.map_err(|error| format!("short partition: {error}"))?;
+        cut_off.lag(&mut second).await.map_err(|error| format!("lag: {error}"))?;
+        match terms(&cut_off.replicas.record.all()).as_slice() {
+            ["first", "second"] => Ok(()),
+            terms => Err(format!("more than one wrote at a time: {terms:?}").into()),
+        }
+    });
+}
