@@ -31,6 +31,7 @@ mod scenarios {
     mod process;
     pub(crate) mod processing;
     pub(crate) mod pruning;
+    mod releases;
     mod restored;
     mod revision_hook;
     pub(crate) mod rights;

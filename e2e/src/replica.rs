@@ -1,5 +1,6 @@
 //! A proxy in → one `vela-core` behind it, which can be asked to stop, killed and waited for.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -30,13 +31,25 @@ impl Replica {
         flags: &[&str],
         faulty: impl FnOnce(&Proxy),
     ) -> Result<Self> {
+        Self::start_of(&doors()?.core, who, client, record, flags, faulty).await
+    }
+
+    /// The same of another build.
+    pub async fn start_of(
+        program: &Path,
+        who: &str,
+        client: Client,
+        record: &Record,
+        flags: &[&str],
+        faulty: impl FnOnce(&Proxy),
+    ) -> Result<Self> {
         let proxy = Proxy::open(who, client, record).await?;
         faulty(&proxy);
         let home = tempfile::tempdir()?;
         let kubeconfig = home.path().join("kubeconfig");
         proxy.kubeconfig(&kubeconfig)?;
         let log = std::fs::File::create(home.path().join("vela-core.log"))?;
-        let child = Command::new(&doors()?.core)
+        let child = Command::new(program)
             .env_remove("KUBECONFIG")
             .env_remove("KUBERNETES_SERVICE_HOST")
             .env("HOME", home.path())

@@ -42,6 +42,8 @@ mod sandbox;
 mod stories;
 #[path = "scenarios/there_and_back.rs"]
 mod there_and_back;
+#[path = "scenarios/versions.rs"]
+mod versions;
 #[path = "scenarios/webhooks.rs"]
 mod webhooks;
 

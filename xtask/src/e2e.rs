@@ -7,6 +7,9 @@ const SKIPPED: i32 = 77;
 
 const SCENARIOS: [&str; 6] = ["test", "--package", "vela-e2e", "--", "--nocapture", "--test-threads=2"];
 
+/// The one of two builds that take turns.
+const VERSIONS: [&str; 5] = ["test", "--package", "vela-e2e", "--", "versions::"];
+
 /// The scenarios on the embedded API server.
 pub(crate) fn on_the_sandbox() -> Result<(), String> {
     doors()?;
@@ -16,10 +19,45 @@ pub(crate) fn on_the_sandbox() -> Result<(), String> {
 /// The same scenarios on etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok.
 pub(crate) fn on_a_control_plane() -> Result<(), String> {
     doors()?;
+    real(&SCENARIOS, &[])
+}
+
+/// The scenario of two versions, with `vela-core` of another commit as one of them.
+pub(crate) fn with_another_version(commit: &str) -> Result<(), String> {
+    doors()?;
+    let tree = command::root().join("target/other-version");
+    let place = tree.to_string_lossy();
+    if tree.exists() {
+        succeeds("git", &["-C", &place, "checkout", "--detach", commit])?;
+    } else {
+        succeeds("git", &["worktree", "add", "--detach", &place, commit])?;
+    }
+    let (manifest, built) = (tree.join("Cargo.toml"), command::root().join("target/other-version-built"));
+    let (manifest, folder) = (manifest.to_string_lossy(), built.to_string_lossy());
+    command::cargo(&[
+        "build",
+        "--package",
+        "vela-core",
+        "--manifest-path",
+        &manifest,
+        "--target-dir",
+        &folder,
+    ])?;
+    let core = built.join("debug").join(format!("vela-core{}", std::env::consts::EXE_SUFFIX));
+    let words = [&VERSIONS[..], &["--nocapture"]].concat();
+    real(&words, &[("E2E_OTHER_CORE", &core.to_string_lossy())])
+}
+
+fn succeeds(program: &str, words: &[&str]) -> Result<(), String> {
+    let status = command::status(program, words, &[])?;
+    if status.success() { Ok(()) } else { Err(format!("`{program} {}` failed: {status}", words.join(" "))) }
+}
+
+fn real(scenarios: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut words = vec!["e2e/controlplane/with.sh", cargo.as_str()];
-    words.extend(SCENARIOS);
-    let status = command::status("bash", &words, &[])?;
+    words.extend(scenarios);
+    let status = command::status("bash", &words, environment)?;
     match status.code() {
         Some(0) => Ok(()),
         Some(SKIPPED) => {

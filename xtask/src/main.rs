@@ -30,7 +30,9 @@ usage: cargo xtask <chore>
   simulate [--seeds N] [--seed S] [--threads T] [--form F] [--sabotage NAME] [--verbose]
                               seeded schedules of the controllers with faults, kills and meddling; every promise checked
   batch                       the same for many cases: one JSON object a line in, one out
-  e2e [--real]                the scenarios on the sandbox, or on a real control plane
+  e2e [--real [--other COMMIT]]
+                              the scenarios on the sandbox, or on a real control plane; or only that of two versions, with
+                              vela-core of that commit as one of them
   soak [--minutes N] [--seed S]
                               a real vela-core kept busy for an hour; its memory, queues and connections must come back
   bench [--manager|--rollouts] figures of the release binaries, as recorded in docs/benchmarks.md; or only those of the
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         ["batch"] => conformance::serve(),
         ["e2e"] => e2e::on_the_sandbox(),
         ["e2e", "--real"] => e2e::on_a_control_plane(),
+        ["e2e", "--real", "--other", commit] => e2e::with_another_version(commit),
         ["bench"] => bench::run(),
         ["bench", "--manager"] => bench::of_the_manager(),
         ["bench", "--rollouts"] => bench::of_rollouts(),

@@ -1,10 +1,12 @@
 //! Two replicas on a real control plane: one leads, the other takes over; applications that change meanwhile keep everything they have.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use vela_e2e::Result;
+use vela_e2e::doors::doors;
 use vela_e2e::objects::until;
 use vela_e2e::proxy::{Fault, Record, Seen};
 use vela_e2e::replica::Replica;
@@ -39,10 +41,20 @@ impl Replicas {
     }
 
     pub(crate) async fn start(&self, who: &str, more: &[&str]) -> Result<Replica> {
+        self.start_program(&doors()?.core, who, more).await
+    }
+
+    /// The same of another build.
+    pub(crate) async fn start_of(&self, program: &Path, who: &str) -> Result<Replica> {
+        self.start_program(program, who, &[]).await
+    }
+
+    async fn start_program(&self, program: &Path, who: &str, more: &[&str]) -> Result<Replica> {
         let id = format!("--leader-election-id={}", self.lease);
         let flags = ["--enable-leader-election", "--leader-election-namespace=vela-system", &id];
         let flags = [&flags[..], more].concat();
-        Replica::start(who, self.target.cluster().client().clone(), &self.record, &flags, |_| {}).await
+        let client = self.target.cluster().client().clone();
+        Replica::start_of(program, who, client, &self.record, &flags, |_| {}).await
     }
 
     /// When that replica first wrote the lease after this moment: whoever waits only reads it.
