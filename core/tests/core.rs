@@ -25,6 +25,7 @@ mod scenarios {
     pub(crate) mod foreign;
     mod kept;
     mod kept_configurations;
+    mod kept_unserved;
     mod lap;
     pub(crate) mod lifecycle;
     mod old_applications;

@@ -22,11 +22,11 @@ async fn following(at_once: usize) -> World {
     world
 }
 
-fn says(name: &str) -> Value {
+pub(super) fn says(name: &str) -> Value {
     json!({"name": name, "type": "note", "properties": {"text": "hello"}})
 }
 
-async fn redefine(world: &World, definition: &Value) {
+pub(super) async fn redefine(world: &World, definition: &Value) {
     let spec = &definition["spec"];
     world.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
 }
@@ -38,14 +38,14 @@ fn broken() -> Value {
     broken
 }
 
-fn condition<'a>(application: &'a Value, type_: &str) -> &'a Value {
+pub(super) fn condition<'a>(application: &'a Value, type_: &str) -> &'a Value {
     let conditions = application["status"]["conditions"].as_array();
     let found = conditions.into_iter().flatten().find(|condition| condition["type"] == type_);
     found.unwrap_or(&Value::Null)
 }
 
 /// Wait until the application's condition says this.
-async fn told(world: &World, type_: &str, words: &[&str]) -> Value {
+pub(super) async fn told(world: &World, type_: &str, words: &[&str]) -> Value {
     let says = |application: &Value| {
         let message = condition(application, type_)["message"].as_str().unwrap_or_default().to_owned();
         words.iter().all(|word| message.contains(word))

@@ -1,0 +1,138 @@
+//! What runs while something else fails it: a kind that is not served any more, a budget that does not suffice.
+
+use serde_json::{Value, json};
+use vela_core::options::DefinitionUpdates;
+use vela_core::{Options, Process};
+
+use super::configuration::{complaint, component, configuration, named, synced};
+use super::definitions::note;
+use super::foreign::small;
+use super::kept::{comes_back, condition, redefine, says, told};
+use super::world::{World, application, until_or, web};
+
+const CRD: &str = "CustomResourceDefinition";
+const EXTENSIONS: &str = "apiextensions.k8s.io/v1";
+const WIDGETS: &str = "shop.example.com/v1";
+
+/// As much as a template may take in the small worlds here.
+const SMALL: usize = 4 << 20;
+
+/// Far more than that, and little otherwise.
+const LONG: &str = "import \"list\"\n_n: list.Range(0, 30000, 1)\noutput: {apiVersion: \"v1\", kind: \"ConfigMap\", data: \
+                    {text: parameter.text, last: \"\\(len(_n))\"}}\nparameter: text: string\n";
+
+async fn widgets(world: &World) {
+    small(world, "shop.example.com", "v1", "Widget", "widgets").await;
+}
+
+async fn widget(world: &World, name: &str) {
+    let found = |found: &Option<Value>| found.is_some();
+    until_or("the widget is there", || world.get(WIDGETS, "Widget", name), found).await;
+}
+
+fn long() -> Value {
+    let mut long = note("!");
+    long["spec"]["schematic"]["cue"]["template"] = json!(LONG);
+    long
+}
+
+fn process(memory: usize, definition_updates: DefinitionUpdates) -> Process {
+    let mut options = Options { definition_updates, ..Options::default() };
+    options.rendering.memory = memory;
+    Process { options, ..Process::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kind_that_is_gone_does_not_stop_the_care_for_the_others() {
+    let world = World::new().await;
+    widgets(&world).await;
+    world.create(note("!")).await;
+    let mut definition = note("!");
+    definition["metadata"]["name"] = json!("widget");
+    definition["spec"]["workload"]["definition"] = json!({"apiVersion": WIDGETS, "kind": "Widget"});
+    definition["spec"]["schematic"]["cue"]["template"] = json!(
+        "output: {apiVersion: \"shop.example.com/v1\", kind: \"Widget\", spec: text: parameter.text}\nparameter: text: string\n"
+    );
+    world.create(definition).await;
+    let first = json!({"name": "a-widget", "type": "widget", "properties": {"text": "hello"}});
+    world.create(application("shop", &[first, says("card"), web("front", "nginx:1")])).await;
+    world.phase("shop", "running").await;
+    let service = world.get("v1", "Service", "front").await.unwrap()["metadata"]["uid"].clone();
+    world.delete(EXTENSIONS, CRD, "widgets.shop.example.com").await;
+    comes_back(&world, "v1", "ConfigMap", "card").await;
+    comes_back(&world, "apps/v1", "Deployment", "front").await;
+    let shop = told(&world, "Ready", &["Widget"]).await;
+    assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
+    comes_back(&world, "v1", "ConfigMap", "card").await;
+    assert_eq!(world.get("v1", "Service", "front").await.unwrap()["metadata"]["uid"], service);
+    // With its kind, it comes back, too.
+    widgets(&world).await;
+    widget(&world, "a-widget").await;
+    world.phase("shop", "running").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_with_a_kind_that_is_gone_is_looked_after_too() {
+    let world = World::new().await;
+    widgets(&world).await;
+    let workload = json!({"apiVersion": WIDGETS, "kind": "Widget", "spec": {"text": "hello"}});
+    world
+        .create(json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "Component",
+            "metadata": {"name": "a-widget"}, "spec": {"workload": workload}}))
+        .await;
+    world.create(component("front", "nginx:1")).await;
+    world.create(configuration("shop", named(&["a-widget", "front"]))).await;
+    synced(&world, "shop").await;
+    world.delete(EXTENSIONS, CRD, "widgets.shop.example.com").await;
+    comes_back(&world, "apps/v1", "Deployment", "front").await;
+    complaint(&world, "shop", "cannot apply workload \"a-widget\"").await;
+    comes_back(&world, "apps/v1", "Deployment", "front").await;
+    widgets(&world).await;
+    widget(&world, "a-widget").await;
+    synced(&world, "shop").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_definition_that_computes_too_long_does_not_stop_the_care_for_what_runs() {
+    for (updates, type_) in
+        [(DefinitionUpdates::All, "Render"), (DefinitionUpdates::Annotated, "Definitions")]
+    {
+        let mut world = World::without_controllers().await;
+        world.start_as(process(SMALL, updates));
+        world.create(note("!")).await;
+        world.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
+        world.phase("shop", "running").await;
+        redefine(&world, &long()).await;
+        let shop = told(&world, type_, &["evaluation stopped", "\"note\""]).await;
+        assert_eq!(shop["status"]["status"], "running", "{type_}: {}", condition(&shop, type_));
+        comes_back(&world, "v1", "ConfigMap", "card").await;
+        comes_back(&world, "apps/v1", "Deployment", "front").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_revision_that_the_budget_does_not_reach_for_loses_nothing() {
+    let mut world = World::without_controllers().await;
+    world.start_as(process(64 << 20, DefinitionUpdates::Annotated));
+    world.create(long()).await;
+    world.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
+    world.phase("shop", "running").await;
+    redefine(&world, &note("?")).await;
+    told(&world, "Definitions", &["changed after revision shop-v1"]).await;
+    let card = world.get("v1", "ConfigMap", "card").await.unwrap()["metadata"]["uid"].clone();
+    world.stop().await;
+    world.requests();
+    world.start_as(process(SMALL, DefinitionUpdates::Annotated));
+    let shop = told(&world, "Render", &["evaluation stopped"]).await;
+    // Nothing could be looked at, so nothing is called healthy.
+    let services = shop["status"]["services"].as_array().cloned().unwrap_or_default();
+    assert!(services.iter().all(|service| service["healthy"] != true), "{}", shop["status"]);
+    world.quiet().await;
+    let deleted: Vec<_> = world.writes().into_iter().filter(|entry| entry.method == "DELETE").collect();
+    assert!(deleted.is_empty(), "{deleted:#?}");
+    assert_eq!(world.get("v1", "ConfigMap", "card").await.unwrap()["metadata"]["uid"], card);
+    world.stop().await;
+    world.start_as(process(64 << 20, DefinitionUpdates::Annotated));
+    world.phase("shop", "running").await;
+    assert_eq!(world.get("v1", "ConfigMap", "card").await.unwrap()["metadata"]["uid"], card);
+}
