@@ -57,7 +57,7 @@ impl Session {
         let title = "the local sandbox".to_owned();
         match home.take(screen).await? {
             Taken::Ours(lock) => {
-                screen.target(&format!("{title}{why}, namespace {namespace}"));
+                screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
                 let local = Local::open(home, lock, purpose).await?;
                 let cluster = Cluster::new(local.client(&namespace), title, namespace);
                 Ok(Self { cluster, local: Some(local), is_sandbox: true })
@@ -75,7 +75,7 @@ impl Session {
                     .await
                     .map_err(|error| broken(&error))?;
                 let title = format!("{title} at {}", config.cluster_url);
-                screen.target(&format!("{title}{why}, namespace {namespace}"));
+                screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
                 let cluster = Cluster::new(client(config)?, title, namespace);
                 cluster.reach().await?;
                 Ok(Self { cluster, local: None, is_sandbox: true })

@@ -133,10 +133,11 @@ fn status(output: Format, screen: &mut Screen) -> Result<()> {
     };
     let bytes = home.stored_bytes();
     if output != Format::Table {
-        let value = json!({"state": state, "pid": pid, "path": home.path(), "bytes": bytes});
+        let value =
+            json!({"state": state, "pods": "simulated", "pid": pid, "path": home.path(), "bytes": bytes});
         return screen.print(&data(output, &value)?);
     }
-    let mut text = format!("State   {state}\n");
+    let mut text = format!("State   {state}\nPods    simulated\n");
     if let Some(pid) = pid {
         text.push_str(&format!("Process {pid}\n"));
     }
