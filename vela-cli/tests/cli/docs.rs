@@ -2,6 +2,7 @@
 //!
 //! A block `yaml file=NAME` is that file. A block `console` holds commands (`$ …`) and, below each, lines that its
 //! output has in this order: words as they are, spaces aside, `…` for anything. `console exit=N` ends with that code.
+//! A block `cue` gives the code of CUE that its section is about.
 //! A block below the comment `<!-- background -->` is one command that runs until the page is through.
 
 // A page that is wrong ends its test, with its place.
@@ -160,6 +161,24 @@ fn missing(output: &str, expected: &[String]) -> Option<String> {
     expected.iter().find(|wanted| !lines.any(|line| says(&line, wanted))).cloned()
 }
 
+/// The text of the block fails with the code in the heading above it.
+#[track_caller]
+fn gives(page: &str, block: &Block) {
+    let code = page.lines().take(block.line).filter_map(code_of).last().unwrap();
+    let source = [vela_cue::Source::new("example.cue", &block.text)];
+    let found = match vela_cue::Template::compile(&source) {
+        Ok(template) => template.instantiate(&[]).root().validate(true).unwrap_err(),
+        Err(found) => found,
+    };
+    let told = found.render(false);
+    assert!(told.contains(&format!("error[{code}]: ")), "line {}: {code}\n{told}", block.line);
+}
+
+/// The code that a heading names.
+fn code_of(heading: &str) -> Option<&str> {
+    heading.strip_prefix("### `")?.strip_suffix('`')
+}
+
 fn read(page: &'static str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let text = std::fs::read_to_string(folder.join(page)).unwrap();
@@ -172,6 +191,7 @@ fn read(page: &'static str) {
                 reader.person.write(file, &block.text);
             }
             ("console", _) => reader.follow(block),
+            ("cue", None) => gives(&text, block),
             ("text", None) => {}
             (other, _) => panic!("docs/{page}:{}: nothing runs a block of {other:?}", block.line),
         }
@@ -201,6 +221,25 @@ fn installing() {
 #[test]
 fn troubleshooting() {
     read(PAGES[4]);
+}
+
+/// Who meets a code finds it, with an example that shows it, and finds none that is gone.
+#[test]
+fn every_code_has_its_section() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let text = std::fs::read_to_string(folder.join(PAGES[4])).unwrap();
+    let (_, codes) = text.split_once("\n## Findings by code\n").unwrap();
+    let (ours, cue) = codes.split_once("\n## Messages of CUE by code\n").unwrap();
+    let named = |part: &str| part.lines().filter_map(code_of).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(named(ours), vela_engine::Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>());
+    assert_eq!(named(cue), vela_cue::Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>());
+    for section in ours.split("\n### `").skip(1) {
+        let code = section.split('`').next().unwrap();
+        assert!(section.contains(&format!("[{code}]: ")), "no example shows {code}");
+    }
+    for section in cue.split("\n### `").skip(1) {
+        assert!(section.contains("\n```cue\n"), "no example: {section}");
+    }
 }
 
 /// Links between the guides lead somewhere.
