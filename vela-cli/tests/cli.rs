@@ -3,6 +3,8 @@
 // A failed unwrap in a test is the failure we want to see, in its helpers too.
 #![allow(clippy::unwrap_used)]
 
+#[path = "cli/controller.rs"]
+mod controller;
 #[path = "cli/docs.rs"]
 mod docs;
 #[path = "cli/errors.rs"]

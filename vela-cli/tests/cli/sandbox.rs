@@ -10,7 +10,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Looks until it holds.
 #[track_caller]
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + DEADLINE;
     while !holds() {
         assert!(Instant::now() < end, "not within {DEADLINE:?}: {what}");
