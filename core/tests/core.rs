@@ -18,6 +18,7 @@ mod scenarios {
     mod data_flow;
     pub(crate) mod definitions;
     mod elsewhere;
+    mod events;
     pub(crate) mod examples;
     pub(crate) mod faults;
     mod fixed;

@@ -1,0 +1,94 @@
+//! Events of the controllers: each names its object and its reason, and says what happened.
+
+use serde_json::{Value, json};
+
+use super::configuration::{component, configuration, named};
+use super::world::{World, application, until_or, web};
+
+const OAM: &str = "core.oam.dev/v1beta1";
+
+/// Reason, object and words of what is told when these objects are written.
+const TOLD: [(&str, &str, &str); 12] = [
+    ("Parsed", "good", "definitions"),
+    ("Rendered", "good", "rendered"),
+    ("Applied", "good", "applied"),
+    ("Deployed", "good", "healthy"),
+    ("Doubtful", "doubtful", "spec.components[0].scopes"),
+    ("FailedParse", "lost", "no-such-type"),
+    ("FailedRender", "torn", "parameter.image"),
+    ("FailedApply", "taken", "was not made by application"),
+    ("FailedReconcile", "broken", "missing"),
+    ("RenderedComponents", "old", "rendered"),
+    ("AppliedComponents", "old", "applied"),
+    ("CannotRenderComponents", "old-lost", "nowhere"),
+];
+
+async fn write_everything(world: &World) {
+    world.create(application("good", &[web("front", "nginx:1")])).await;
+    let mut doubtful = application("doubtful", &[web("scoped", "nginx:1")]);
+    doubtful["spec"]["components"][0]["scopes"] = json!({"healthscopes.core.oam.dev": "health"});
+    world.create(doubtful).await;
+    world
+        .create(application("lost", &[json!({"name": "a", "type": "no-such-type", "properties": {}})]))
+        .await;
+    world.create(application("torn", &[json!({"name": "b", "type": "webservice", "properties": {}})])).await;
+    world.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}})).await;
+    let settings = json!({"name": "theirs", "type": "settings", "properties": {"text": "ours"}});
+    world.create(application("taken", &[settings])).await;
+    let template = "output: {\n\tapiVersion: \"v1\"\n\tkind: missing\n}\nparameter: {}\n";
+    world
+        .create(json!({
+            "apiVersion": OAM, "kind": "ComponentDefinition", "metadata": {"name": "broken"},
+            "spec": {
+                "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+                "schematic": {"cue": {"template": template}},
+            },
+        }))
+        .await;
+    world.create(component("back", "nginx:1")).await;
+    world.create(configuration("old", named(&["back"]))).await;
+    world.create(configuration("old-lost", named(&["nowhere"]))).await;
+}
+
+fn text<'a>(event: &'a Value, pointer: &str) -> &'a str {
+    event.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_event_names_its_object_and_its_reason_and_says_what_happened() {
+    let world = World::new().await;
+    write_everything(&world).await;
+    let missing = || async {
+        let events = world.list("events.k8s.io/v1", "Event").await;
+        let is_told = |(reason, name, words): &&(&str, &str, &str)| {
+            events.iter().any(|event| {
+                text(event, "/reason") == *reason
+                    && text(event, "/regarding/name") == *name
+                    && text(event, "/note").to_lowercase().contains(words)
+            })
+        };
+        let missing: Vec<_> = TOLD.iter().filter(|told| !is_told(told)).collect();
+        let known =
+            |event: &Value| ["/reason", "/regarding/name", "/note"].map(|at| text(event, at).to_owned());
+        match missing.is_empty() {
+            true => Vec::new(),
+            false => vec![(format!("{missing:?}"), events.iter().map(known).collect::<Vec<_>>())],
+        }
+    };
+    until_or("everything is told", missing, Vec::is_empty).await;
+    let events = world.list("events.k8s.io/v1", "Event").await;
+    // What the workloads' own controllers tell is told in the older way, by a source.
+    for event in events.iter().filter(|event| event.pointer("/deprecatedSource/component").is_none()) {
+        for place in
+            ["/reason", "/note", "/action", "/reportingController", "/regarding/kind", "/regarding/uid"]
+        {
+            assert!(!text(event, place).trim().is_empty(), "{place}: {event:#}");
+        }
+        assert_eq!(text(event, "/regarding/namespace"), world.namespace, "{event:#}");
+        assert_ne!(
+            text(event, "/note"),
+            text(event, "/reason"),
+            "it says no more than its reason: {event:#}"
+        );
+    }
+}
