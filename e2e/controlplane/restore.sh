@@ -8,7 +8,8 @@ RUN=$(realpath -m "${KP_RUN:?the state folder of a control plane}"); export KP_R
 "$HERE/down.sh"
 rm -rf etcd; cp -a etcd.backup etcd
 . ./ports
-start() { eval "setsid $(cat "$1.command")" >>"log/$1.log" 2>&1 </dev/null & echo $! > "$1.pid"; }
+# `exec`, so that the recorded pid is that of the program.
+start() { eval "exec setsid $(cat "$1.command")" >>"log/$1.log" 2>&1 </dev/null & echo $! > "$1.pid"; }
 ready() { curl -fsS -o /dev/null --max-time 2 --cacert pki/ca.crt -H "Authorization: Bearer $TOKEN" "$URL/readyz" 2>/dev/null; }
 start etcd; start kube-apiserver
 for _ in $(seq 1200); do ready && break; sleep 0.05; done
