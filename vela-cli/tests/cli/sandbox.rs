@@ -164,6 +164,27 @@ fn two_commands_at_once_take_turns() {
 }
 
 #[test]
+fn a_configuration_that_cannot_get_better_ends_the_wait_with_the_whole_reason() {
+    let person = Person::new();
+    let component = "apiVersion: core.oam.dev/v1alpha2\nkind: Component\nmetadata: {name: front}\nspec:\n  workload: {apiVersion: v1, \
+                     kind: ConfigMap, data: {text: hello}}\n  parameters: [{name: text, required: true, fieldPaths: [data.text]}]\n";
+    let configuration = |entry: &str| {
+        format!(
+            "apiVersion: core.oam.dev/v1alpha2\nkind: ApplicationConfiguration\nmetadata: {{name: shop}}\n\
+             spec: {{components: [{entry}]}}\n"
+        )
+    };
+    let values = "{componentName: front, parameterValues: [{name: text, value: good}]}";
+    person.write("shop.yaml", [component, &configuration("{componentName: front}")].join("---\n"));
+    // The time is never reached.
+    let up = ["up", "-f", "shop.yaml", "--timeout", "1h"];
+    let why = "required parameter \"text\" not specified (at spec.components[0].parameterValues)";
+    person.types(&up).fails(1, &["ApplicationConfiguration default/shop failed", why]);
+    person.write("shop.yaml", [component, &configuration(values)].join("---\n"));
+    person.types(&up).ok();
+}
+
+#[test]
 fn manifests_of_withdrawn_versions_are_applied_in_those_that_followed() {
     let person = Person::new();
     let crd = "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\nmetadata: {name: foos.example.com}\n\
