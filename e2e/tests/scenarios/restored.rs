@@ -95,6 +95,29 @@ async fn life_goes_on(target: &Target, all: &[(String, Story)]) -> Result<()> {
     Ok(())
 }
 
+/// What carries out a Deployment, for who reads a failure.
+async fn standing(cluster: &Cluster) -> Result<String> {
+    let mut told = String::new();
+    for (api_version, kind) in
+        [("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("v1", "Pod"), ("v1", "Node")]
+    {
+        for object in cluster.list(api_version, kind).await? {
+            let metadata = &object["metadata"];
+            let spec = &object["spec"];
+            told += &format!(
+                "{kind} {} generation {} version {} of {} node {}: {}\n",
+                metadata["name"],
+                metadata["generation"],
+                metadata["resourceVersion"],
+                metadata["creationTimestamp"],
+                spec["nodeName"],
+                object["status"]
+            );
+        }
+    }
+    Ok(told)
+}
+
 #[test]
 fn a_cluster_that_is_restored_from_a_backup_is_served_on() {
     if !is_real() {
@@ -147,7 +170,9 @@ fn a_cluster_that_is_restored_from_a_backup_is_served_on() {
             return Err(format!("version {now_at} has passed {reached} already: nothing is shown").into());
         }
         for name in ["stays", "goes"] {
-            runs(&target, name).await?;
+            if let Err(error) = runs(&target, name).await {
+                return Err(format!("{error}\n{}\n{}", standing(cluster).await?, core.log()).into());
+            }
         }
         for ((namespace, story), before) in all.iter().zip(&before) {
             let cluster = cluster.within(namespace);
