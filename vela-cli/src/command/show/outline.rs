@@ -129,8 +129,8 @@ ports  []object
   - port  int, required
     protocol  string, one of \"TCP\"
       \"UDP\", default \"TCP\"
-host  string, required, only if
-  ports != _|_
+host  string, required, only if ports !=
+  _|_
 ";
         assert_eq!(text, expected);
     }
