@@ -9,7 +9,8 @@ const OAM: &str = "core.oam.dev/v1beta1";
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_type_is_reported_and_nothing_else_is_written() {
     let world = World::new().await;
-    world.rested(0).await;
+    // The answer lists the types that are known, and the definitions' controllers make some.
+    world.settled().await;
     world.requests();
     let unknown = json!({"name": "front", "type": "no-such-type", "properties": {}});
     world.create(application("shop", &[unknown, web("back", "nginx:1")])).await;
