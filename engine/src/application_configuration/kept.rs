@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
-use vela_crds::{annotations, labels};
+use vela_crds::labels;
 
 use super::parse::{component_key, definition_name, references, resolve};
 use super::revision::latest;
@@ -14,9 +14,6 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::Document;
 use crate::revision::{field, frozen, hex};
 use crate::snapshot::Snapshot;
-
-/// Annotation in which kubectl keeps a copy of the object that it stands on.
-const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The definitions that the configuration is rendered by.
 pub fn definitions(document: &Document, snapshot: &Snapshot) -> Vec<Arc<Definition>> {
@@ -55,23 +52,11 @@ pub fn hash(spec: &Json) -> String {
     hex(&Sha256::digest(spec.to_string())[..8])
 }
 
-/// A component without what others keep on it.
+/// A component as far as anything is made of it: neither its labels nor its annotations are.
 fn component(found: &Json, name: &str) -> Json {
     let component = found.get("data").unwrap_or(found);
     let named = text(component, &["metadata", "name"]);
-    let mut metadata = json!({"name": if named.is_empty() { name } else { named }});
-    for part in ["labels", "annotations"] {
-        let all = component.get("metadata").and_then(|metadata| metadata.get(part));
-        let mut all = all.and_then(Json::as_object).cloned().unwrap_or_default();
-        all.retain(|key, _| {
-            key != KUBECTL_LAST_APPLIED
-                && key != annotations::LAST_APPLIED_CONFIGURATION
-                && !annotations::STAMPS.contains(&key.as_str())
-        });
-        if !all.is_empty() {
-            metadata[part] = Json::Object(all);
-        }
-    }
+    let metadata = json!({"name": if named.is_empty() { name } else { named }});
     let mut kept = json!({
         "apiVersion": API_VERSION,
         "kind": "Component",
@@ -163,8 +148,7 @@ mod tests {
     fn web(name: &str, image: &str) -> Json {
         json!({
             "apiVersion": API_VERSION, "kind": "Component",
-            "metadata": {"name": name, "namespace": "ns", "uid": "u", "resourceVersion": "7",
-                "annotations": {KUBECTL_LAST_APPLIED: "{}"}},
+            "metadata": {"name": name, "namespace": "ns", "uid": "u", "resourceVersion": "7"},
             "spec": {"workload": {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"image": image}}},
             "status": {"observedGeneration": 3, "latestRevision": {"name": format!("{name}-v2"), "revision": 2}},
         })
@@ -187,7 +171,6 @@ mod tests {
             rendered.components().iter().map(|each| each.workload.object.clone()).collect::<Vec<_>>()
         };
         let kept = spec(&document, &live);
-        assert!(!kept.to_string().contains(KUBECTL_LAST_APPLIED), "{kept}");
         let mut changed = document.value().clone();
         changed["spec"] = json!({"components": [{"componentName": "gone"}]});
         let then = asked_then(&Document::from_object(changed), &kept).unwrap();
@@ -197,6 +180,7 @@ mod tests {
         // What others keep on a component is no other content.
         let mut touched = web("front", "nginx:1");
         touched["metadata"]["resourceVersion"] = json!("8");
+        touched["metadata"]["annotations"] = json!({"touched": "yes"});
         let again = spec(&document, &snapshot(&[touched, pinned("back", "nginx:0")]));
         assert_eq!(hash(&again), hash(&kept));
     }
