@@ -16,6 +16,8 @@ const WOKEN: &str =
 const WORDS: &str = "messages name the object and the place, and what to do";
 const GIVEN_UP: &str =
     "an AppRollout remembers the targets it left before they were reached, so that nothing of them stays";
+const KEPT: &str = "an ApplicationRevision records what was applied of a configuration, by which that is kept when something breaks";
+const REFUSED: &str = "an object that no other try makes better is told by the reason Refused";
 /// Reasons whose places differ only now and then: how many writes led to a state depends on who was faster.
 pub(crate) const BY_CHANCE: [&str; 2] = [WRITES, WOKEN];
 /// The runs with v1beta1 Applications begin with these letters.
@@ -41,7 +43,21 @@ const fn woken(kind: &'static str, path: &'static [&'static str]) -> Rule {
     Rule { runs: "revision", kind, path, reason: WOKEN }
 }
 
+const fn kept(runs: &'static str) -> Rule {
+    Rule { runs, kind: "ApplicationRevision", path: &[], reason: KEPT }
+}
+
 pub(crate) static TABLE: &[Rule] = &[
+    kept("containerized"),
+    kept("dep-"),
+    kept("revision"),
+    kept("rollout-demo"),
+    Rule {
+        runs: "typed",
+        kind: "ApplicationConfiguration",
+        path: &["status", "conditions", "[Synced]", "reason"],
+        reason: REFUSED,
+    },
     direct("ControllerRevision", &[]),
     direct("Component", &[]),
     direct("ApplicationContext", &[]),
