@@ -37,34 +37,8 @@ mod tests {
         for type_ in ["web", "app.kubernetes.io", "a-b.c", "web@v1", "web@v1.0.0", "web@v9.9", "9"] {
             assert!(is_type(type_), "{type_}");
         }
-        let long = "a".repeat(300);
-        for hostile in [
-            "",
-            ".",
-            "..",
-            "steal?x=1",
-            "steal#f",
-            "steal/status",
-            "../../x",
-            "%2e%2e",
-            "a%2fb",
-            "a b",
-            "a\n",
-            "a\u{1b}[2J",
-            "a\u{202e}b",
-            "ä",
-            "A",
-            "a_b",
-            "-a",
-            "a-",
-            "a..b",
-            "a@",
-            "@v1",
-            "a@v1@v2",
-            "a@../x",
-            "a@v1?x",
-            &long,
-        ] {
+        let other = ["", "A", "a_b", "-a", "a-", "a..b", "a@", "@v1", "a@v1@v2"];
+        for hostile in vela_testkit::hostile::NAMES.into_iter().chain(other) {
             assert!(!is_type(hostile) && !is_subdomain(hostile) && !is_label(hostile), "{hostile:?}");
         }
         assert!(is_label(&"a".repeat(63)) && !is_label(&"a".repeat(64)) && !is_label("a.b"));

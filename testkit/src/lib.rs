@@ -4,12 +4,14 @@
 //! * [`archive`] reads small programs that keep input and expectation in one file.
 //! * [`conformance`] finds the folder of peer results beside the repository, or says that it is absent.
 //! * [`program`] writes random CUE programs, and smaller ones of one that shows a mistake.
+//! * [`hostile`] has names that would ask for something else.
 //! * [`silent`] connects to a port in every way that says nothing.
 //! * [`normalize`] removes what two runs may never agree on (uids, times, resource versions).
 
 mod archive;
 mod conformance;
 mod golden;
+pub mod hostile;
 mod normalize;
 pub mod program;
 pub mod silent;

@@ -11,9 +11,6 @@ use super::cluster::{APPLICATIONS, cluster};
 
 const CONFIGURATIONS: &str = "/validating-core-oam-dev-v1alpha2-applicationconfigurations";
 
-const HOSTILE: [&str; 9] =
-    ["steal?x=1", "steal#f", "steal/status", "../../x", "%2e%2e", "..", "a b", "a\u{1b}[2J", "cart@v1?x=1"];
-
 fn review(object: &Value) -> String {
     json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
@@ -41,8 +38,7 @@ async fn a_hostile_name_is_refused_at_its_field_and_becomes_no_request() {
     let faults = Faults::new();
     let client = kube::Client::new(tower::Layer::layer(&faults, server.service()), "default");
     let webhooks = Webhooks::new(client, Arc::new(Templates::new()));
-    let long = "a".repeat(300);
-    for name in HOSTILE.into_iter().chain([long.as_str()]) {
+    for name in vela_testkit::hostile::NAMES {
         let mut namespaced = application("webservice", "scaler", "topology", "suspend");
         namespaced["metadata"]["namespace"] = json!(name);
         for (object, field) in [
