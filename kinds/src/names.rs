@@ -1,8 +1,9 @@
 //! Names of objects and labels in the forms Kubernetes asks for: a text in, what is wrong with it out.
 
-const LABEL_VALUE_MAX: usize = 63;
-const PREFIX_MAX: usize = 253;
-const NAME_MAX: usize = 253;
+/// The longest DNS label, and the longest value of a label of Kubernetes.
+const LABEL_MAX: usize = 63;
+/// The longest name of an object.
+pub const NAME_MAX: usize = 253;
 
 const LABEL_FORM: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and \
                           must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex \
@@ -45,26 +46,32 @@ fn is_label(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
 }
 
+/// Everything that is wrong with a text: its length and its form.
+pub(crate) fn problems(text: &str, at_most: usize, fits: bool, form: &str) -> Vec<String> {
+    let long = (text.len() > at_most).then(|| format!("must be no more than {at_most} characters"));
+    long.into_iter().chain((!fits).then(|| form.to_owned())).collect()
+}
+
+fn first(problems: Vec<String>) -> Result<(), String> {
+    problems.into_iter().next().map_or(Ok(()), Err)
+}
+
+pub(crate) fn dns_label_problems(name: &str) -> Vec<String> {
+    problems(name, LABEL_MAX, is_label(name), LABEL_FORM)
+}
+
+pub(crate) fn subdomain_problems(name: &str) -> Vec<String> {
+    problems(name, NAME_MAX, name.split('.').all(is_label), SUBDOMAIN_FORM)
+}
+
 /// A DNS label (RFC 1123).
 pub fn dns_label(name: &str) -> Result<(), String> {
-    if name.len() > LABEL_VALUE_MAX {
-        Err(format!("must be no more than {LABEL_VALUE_MAX} characters"))
-    } else if is_label(name) {
-        Ok(())
-    } else {
-        Err(LABEL_FORM.into())
-    }
+    first(dns_label_problems(name))
 }
 
 /// A DNS subdomain (RFC 1123).
 pub fn subdomain(name: &str) -> Result<(), String> {
-    if name.len() > NAME_MAX {
-        Err(format!("must be no more than {NAME_MAX} characters"))
-    } else if name.split('.').all(is_label) {
-        Ok(())
-    } else {
-        Err(SUBDOMAIN_FORM.into())
-    }
+    first(subdomain_problems(name))
 }
 
 fn is_name_part(text: &str) -> bool {
@@ -84,14 +91,14 @@ pub fn qualified_name(key: &str) -> Result<(), String> {
         if prefix.is_empty() {
             return Err("prefix part must be non-empty".into());
         }
-        if prefix.len() > PREFIX_MAX || !prefix.split('.').all(is_label) {
+        if subdomain(prefix).is_err() {
             return Err(format!("prefix part {SUBDOMAIN_FORM}"));
         }
     }
     if name.is_empty() {
         Err(format!("name part must be non-empty, {QUALIFIED_FORM}"))
-    } else if name.len() > LABEL_VALUE_MAX {
-        Err(format!("name part must be no more than {LABEL_VALUE_MAX} characters"))
+    } else if name.len() > LABEL_MAX {
+        Err(format!("name part must be no more than {LABEL_MAX} characters"))
     } else if is_name_part(name) {
         Ok(())
     } else {
@@ -101,11 +108,5 @@ pub fn qualified_name(key: &str) -> Result<(), String> {
 
 /// The value of a label.
 pub fn label_value(value: &str) -> Result<(), String> {
-    if value.len() > LABEL_VALUE_MAX {
-        Err(format!("must be no more than {LABEL_VALUE_MAX} characters"))
-    } else if value.is_empty() || is_name_part(value) {
-        Ok(())
-    } else {
-        Err(VALUE_FORM.into())
-    }
+    first(problems(value, LABEL_MAX, value.is_empty() || is_name_part(value), VALUE_FORM))
 }

@@ -1,59 +1,20 @@
 //! Names in the forms Kubernetes asks for: a text in, what is wrong with it out.
 
-const LABEL_MAX: usize = 63;
-const SUBDOMAIN_MAX: usize = 253;
+use crate::names::{NAME_MAX, problems};
+pub(super) use crate::names::{dns_label_problems as label, subdomain_problems as subdomain};
+
 const PORT_NAME_MAX: usize = 15;
-
-fn is_label(text: &str) -> bool {
-    !text.is_empty()
-        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-}
-
-/// A DNS label (RFC 1123).
-pub(super) fn label(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    if text.len() > LABEL_MAX {
-        out.push(format!("must be no more than {LABEL_MAX} characters"));
-    }
-    if !is_label(text) {
-        out.push(
-            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-                .to_owned(),
-        );
-    }
-    out
-}
-
-/// A DNS subdomain (RFC 1123).
-pub(super) fn subdomain(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    if text.len() > SUBDOMAIN_MAX {
-        out.push(format!("must be no more than {SUBDOMAIN_MAX} characters"));
-    }
-    if !text.split('.').all(is_label) {
-        out.push(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-                .to_owned(),
-        );
-    }
-    out
-}
+const KEY_FORM: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
+                        or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 /// A key of a ConfigMap or Secret.
 pub(super) fn data_key(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    if text.len() > SUBDOMAIN_MAX {
-        out.push(format!("must be no more than {SUBDOMAIN_MAX} characters"));
-    }
     let fits = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    let mut out = problems(text, NAME_MAX, fits, KEY_FORM);
     if !fits {
-        out.push(
-            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-                .to_owned(),
-        );
-    } else if text == "." || text == ".." {
+        return out;
+    }
+    if text == "." || text == ".." {
         out.push(format!("must not be '{text}'"));
     } else if text.starts_with("..") {
         out.push("must not start with '..'".to_owned());
