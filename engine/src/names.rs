@@ -1,31 +1,24 @@
 //! A text that somebody wrote as a name → whether it can be one; every name that becomes part of a request is judged here.
 
+use vela_kinds::names;
+
 /// The longest name of an object.
-pub const NAME_AT_MOST: usize = 253;
-/// The longest label of DNS, and so the longest name of a namespace.
-const LABEL_AT_MOST: usize = 63;
+pub use vela_kinds::names::NAME_MAX as NAME_AT_MOST;
 
 /// A DNS-1123 label: lower-case letters, digits and inner hyphens.
 pub fn is_label(name: &str) -> bool {
-    name.len() <= LABEL_AT_MOST && is_part(name)
+    names::dns_label(name).is_ok()
 }
 
 /// A DNS-1123 subdomain: such parts between dots.
 pub fn is_subdomain(name: &str) -> bool {
-    name.len() <= NAME_AT_MOST && name.split('.').all(is_part)
+    names::subdomain(name).is_ok()
 }
 
 /// A definition as applications name it: its name, and behind an `@` a version where one is wanted.
 pub fn is_type(name: &str) -> bool {
     let (name, version) = name.split_once('@').unwrap_or((name, "v1"));
     is_subdomain(name) && is_subdomain(version)
-}
-
-fn is_part(part: &str) -> bool {
-    !part.is_empty()
-        && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-        && !part.starts_with('-')
-        && !part.ends_with('-')
 }
 
 #[cfg(test)]
