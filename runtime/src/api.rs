@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The longest name of an object.
-const NAME_AT_MOST: usize = 253;
+pub(crate) const NAME_AT_MOST: usize = 253;
 /// What is shown of a name that is refused.
 const SHOWN_AT_MOST: usize = 64;
 

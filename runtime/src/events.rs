@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::api::Api;
+use crate::api::{Api, NAME_AT_MOST};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
@@ -16,9 +16,8 @@ use crate::clock;
 
 /// Longest note the API accepts is 1024 bytes; a longer one would be refused whole.
 const NOTE_BYTES_AT_MOST: usize = 1000;
-/// Longest name the API accepts is 253 bytes, and ours ends in a dot and this many digits.
+/// A name of ours ends in a dot and this many digits.
 const NAME_DIGITS: usize = 16;
-const NAME_BYTES_AT_MOST: usize = 253;
 /// The same happening within this time after the last one is counted instead of told anew.
 const REPEAT_WITHIN: SignedDuration = SignedDuration::from_mins(6);
 /// Happenings remembered at most; a repeat of a forgotten one is a new event, which costs a line and nothing else.
@@ -189,7 +188,7 @@ fn name(subject: &str, key: &Key, now: Timestamp) -> String {
     hash.update(key);
     hash.update(now.as_nanosecond().to_be_bytes());
     let digits: String = short(hash).iter().take(NAME_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
-    let mut end = subject.len().min(NAME_BYTES_AT_MOST - NAME_DIGITS - 1);
+    let mut end = subject.len().min(NAME_AT_MOST - NAME_DIGITS - 1);
     while !subject.is_char_boundary(end) {
         end -= 1;
     }
@@ -250,6 +249,6 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         assert_ne!(name("web", &happening(0), now), name("web", &happening(1), now));
         let long = name(&format!("{}-b", "a".repeat(235)), &happening(0), now);
-        assert!(long.len() <= NAME_BYTES_AT_MOST && !long.contains("-."), "{long}");
+        assert!(long.len() <= NAME_AT_MOST && !long.contains("-."), "{long}");
     }
 }
