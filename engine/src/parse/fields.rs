@@ -91,9 +91,9 @@ fn shown(name: &str) -> String {
 static NO_FIELDS: LazyLock<Map<String, Json>> = LazyLock::new(Map::new);
 
 impl<'a> Parser<'a> {
-    fn wrong_type(&mut self, path: &str, expected: &str, found: &Json) {
+    fn wrong_type(&mut self, path: &str, expected: &str, found: &Json, hint: Option<String>) {
         let message = format!("expected {expected}, found {}", type_name(found));
-        self.error(Code::WrongType, path, message, None);
+        self.error(Code::WrongType, path, message, hint);
     }
 
     /// An object; nothing where it is absent or, with a complaint, of another type.
@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
             None | Some(Json::Null) => &NO_FIELDS,
             Some(Json::Object(fields)) => fields,
             Some(other) => {
-                self.wrong_type(path, "an object", other);
+                self.wrong_type(path, "an object", other, None);
                 &NO_FIELDS
             }
         }
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
             None | Some(Json::Null) => &[],
             Some(Json::Array(items)) => items,
             Some(other) => {
-                self.wrong_type(path, "a list", other);
+                self.wrong_type(path, "a list", other, None);
                 &[]
             }
         }
@@ -124,7 +124,7 @@ impl<'a> Parser<'a> {
         for (index, item) in self.list(path, value).iter().enumerate() {
             match item {
                 Json::String(text) => texts.push(text.clone()),
-                other => self.wrong_type(&format!("{path}[{index}]"), "a string", other),
+                other => self.wrong_type(&format!("{path}[{index}]"), "a string", other, None),
             }
         }
         texts
@@ -154,10 +154,9 @@ impl<'a> Parser<'a> {
                 self.error(Code::MissingField, path, message, hint);
             }
             Some(other) => {
-                let message = format!("expected a string, found {}", type_name(other));
                 let hint =
                     matches!(other, Json::Number(_) | Json::Bool(_)).then(|| format!("write \"{other}\""));
-                self.error(Code::WrongType, &format!("{path}.{field}"), message, hint);
+                self.wrong_type(&format!("{path}.{field}"), "a string", other, hint);
             }
         }
         None
