@@ -10,9 +10,8 @@ use vela_e2e::proxy::{Fault, Seen};
 use vela_e2e::replica::Replica;
 use vela_e2e::target::is_real;
 
-use crate::foreign::namespace;
 use crate::replicas::{Replicas, SLOW, terms};
-use crate::there_and_back::{Story, kept, stories};
+use crate::there_and_back::{Story, created, kept, settled};
 use crate::{CONVERGE_DEADLINE, scenario};
 
 /// A leader gives up after ten seconds without an answer.
@@ -52,24 +51,13 @@ struct CutOff {
 
 impl CutOff {
     async fn prepare(replicas: Replicas) -> Result<Self> {
-        let mut all = Vec::new();
-        for story in stories() {
-            let cluster = namespace(&replicas.target, story.name).await?;
-            story.prepare(&cluster).await?;
-            story.create(&cluster).await?;
-            all.push((cluster.namespace().to_owned(), story));
-        }
+        let all = created(&replicas.target).await?;
         let cluster = replicas.target.cluster();
         for name in ["stays", "leaves"] {
             cluster.apply(&application(name, "busybox:1")).await?;
             has(cluster, name, Some("busybox:1"), CONVERGE_DEADLINE).await?;
         }
-        let mut before = Vec::new();
-        for (namespace, story) in &all {
-            let cluster = cluster.within(namespace);
-            story.settles(&cluster).await?;
-            before.push(kept(&cluster).await?);
-        }
+        let before = settled(&replicas.target, &all).await?;
         Ok(Self { replicas, all, before })
     }
 

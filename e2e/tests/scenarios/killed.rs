@@ -6,8 +6,7 @@ use vela_e2e::Result;
 use vela_e2e::objects::until;
 use vela_e2e::target::{Target, is_real};
 
-use crate::foreign::namespace;
-use crate::there_and_back::{Story, kept, stories};
+use crate::there_and_back::{Story, created, kept, settled};
 use crate::{CONVERGE_DEADLINE, scenario};
 
 /// Turns there and back, with two deaths each.
@@ -102,20 +101,9 @@ fn whatever_is_killed_in_the_middle_ends_right() {
     scenario(async {
         let mut target = Target::open("killed").await?;
         let mut chance = Chance::new();
-        let mut all = Vec::new();
-        for story in stories() {
-            let cluster = namespace(&target, story.name).await?;
-            story.prepare(&cluster).await?;
-            story.create(&cluster).await?;
-            all.push((cluster.namespace().to_owned(), story));
-        }
+        let all = created(&target).await?;
         dies(&mut target, &mut chance, PAUSE_AT_MOST).await?;
-        let mut before = Vec::new();
-        for (namespace, story) in &all {
-            let cluster = target.cluster().within(namespace);
-            story.settles(&cluster).await?;
-            before.push(kept(&cluster).await?);
-        }
+        let mut before = settled(&target, &all).await?;
         for number in 0..TURNS {
             let in_time = turn(&mut target, &mut chance, number, &all).await?;
             for ((namespace, _), before) in all.iter().zip(&mut before) {

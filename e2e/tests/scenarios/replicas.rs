@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use vela_e2e::Result;
 use vela_e2e::doors::doors;
 use vela_e2e::objects::until;
@@ -12,8 +11,7 @@ use vela_e2e::proxy::{Fault, Record, Seen};
 use vela_e2e::replica::Replica;
 use vela_e2e::target::{Target, is_real};
 
-use crate::foreign::namespace;
-use crate::there_and_back::{Story, kept, stories};
+use crate::there_and_back::{Story, prepared, settled, unharmed};
 use crate::{CONVERGE_DEADLINE, scenario};
 
 /// How slowly a leader's requests go before it is ended: it is in the middle of a reconcile then.
@@ -96,18 +94,6 @@ impl Replicas {
         }
         Ok(())
     }
-
-    async fn unharmed(&self, all: &[(String, Story)], before: &[[Value; 2]]) -> Result<()> {
-        for ((namespace, story), before) in all.iter().zip(before) {
-            let cluster = self.target.cluster().within(namespace);
-            story.settles(&cluster).await?;
-            let now = kept(&cluster).await?;
-            if now != *before {
-                return Err(format!("{namespace} had {before:?}, now {now:?}").into());
-            }
-        }
-        Ok(())
-    }
 }
 
 /// One writer at a time: who wrote, in order, without repeats.
@@ -140,12 +126,7 @@ fn one_leads_and_the_other_takes_over() {
     }
     scenario(async {
         let replicas = Replicas::alone("replicas").await?;
-        let mut all = Vec::new();
-        for story in stories() {
-            let cluster = namespace(&replicas.target, story.name).await?;
-            story.prepare(&cluster).await?;
-            all.push((cluster.namespace().to_owned(), story));
-        }
+        let all = prepared(&replicas.target).await?;
         let start = Instant::now();
         let mut first = replicas.start("first", &[]).await?;
         replicas.leads("first", start).await?;
@@ -153,12 +134,7 @@ fn one_leads_and_the_other_takes_over() {
         for (namespace, story) in &all {
             story.create(&replicas.target.cluster().within(namespace)).await?;
         }
-        let mut before = Vec::new();
-        for (namespace, story) in &all {
-            let cluster = replicas.target.cluster().within(namespace);
-            story.settles(&cluster).await?;
-            before.push(kept(&cluster).await?);
-        }
+        let before = settled(&replicas.target, &all).await?;
         // SIGTERM in the middle of a reconcile.
         replicas.there_and_back(&first, "first", 0, &all).await?;
         let asked = Instant::now();
@@ -182,7 +158,7 @@ fn one_leads_and_the_other_takes_over() {
         if clean > LEADS_AFTER_STOP {
             return Err(format!("a clean hand-over took {clean:?}").into());
         }
-        replicas.unharmed(&all, &before).await?;
+        unharmed(&replicas.target, &all, &before).await?;
         // SIGKILL in the middle of a reconcile.
         let third = replicas.start("third", &[]).await?;
         until("the third waits", CONVERGE_DEADLINE, async || {
@@ -207,7 +183,7 @@ fn one_leads_and_the_other_takes_over() {
         if after > LEADS_AFTER_KILL {
             return Err(format!("after SIGKILL the standby led {after:?} later").into());
         }
-        replicas.unharmed(&all, &before).await?;
+        unharmed(&replicas.target, &all, &before).await?;
         let seen = replicas.record.all();
         if terms(&seen) != ["first", "second", "third"] {
             return Err(format!("more than one wrote at a time: {:?}", terms(&seen)).into());

@@ -12,8 +12,7 @@ use vela_e2e::proxy::Record;
 use vela_e2e::replica::Replica;
 use vela_e2e::target::{Target, is_real};
 
-use crate::foreign::namespace;
-use crate::there_and_back::{Story, kept, stories};
+use crate::there_and_back::{Story, created, settled, unharmed};
 use crate::{CONVERGE_DEADLINE, runs, scenario};
 
 /// Writes after the backup: so far do versions go back, further than a control plane writes by itself meanwhile.
@@ -130,23 +129,12 @@ fn a_cluster_that_is_restored_from_a_backup_is_served_on() {
         let target = Target::of_its_own("restored").await?;
         let (cluster, record) = (target.cluster(), Record::default());
         let mut core = Replica::start("core", cluster.client().clone(), &record, &[], |_| {}).await?;
-        let mut all = Vec::new();
-        for story in stories() {
-            let cluster = namespace(&target, story.name).await?;
-            story.prepare(&cluster).await?;
-            story.create(&cluster).await?;
-            all.push((cluster.namespace().to_owned(), story));
-        }
+        let all = created(&target).await?;
         for name in ["stays", "goes"] {
             cluster.apply(&application(name, "busybox:1")).await?;
             runs(&target, name).await?;
         }
-        let mut before = Vec::new();
-        for (namespace, story) in &all {
-            let cluster = cluster.within(namespace);
-            story.settles(&cluster).await?;
-            before.push(kept(&cluster).await?);
-        }
+        let before = settled(&target, &all).await?;
         let made = deployment(cluster, "goes").await?.unwrap_or_default()["metadata"]["uid"].clone();
         version(cluster).await?;
         target.back_up().await?;
@@ -174,14 +162,7 @@ fn a_cluster_that_is_restored_from_a_backup_is_served_on() {
                 return Err(format!("{error}\n{}\n{}", standing(cluster).await?, core.log()).into());
             }
         }
-        for ((namespace, story), before) in all.iter().zip(&before) {
-            let cluster = cluster.within(namespace);
-            story.settles(&cluster).await?;
-            let now = kept(&cluster).await?;
-            if now != *before {
-                return Err(format!("{namespace} had {before:?}, now {now:?}").into());
-            }
-        }
+        unharmed(&target, &all, &before).await?;
         let again = deployment(cluster, "goes").await?.unwrap_or_default()["metadata"]["uid"].clone();
         if again != made || deployment(cluster, "late").await?.is_some() {
             return Err(format!("goes had uid {made}, now {again}; late must not be there").into());

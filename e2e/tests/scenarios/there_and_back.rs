@@ -33,7 +33,7 @@ pub(crate) struct Story {
 }
 
 /// An application of each version, and a configuration.
-pub(crate) fn stories() -> [Story; 3] {
+fn stories() -> [Story; 3] {
     [
         application("v1beta1", "core.oam.dev/v1beta1"),
         application("v1alpha2", "core.oam.dev/v1alpha2"),
@@ -124,6 +124,47 @@ impl Story {
             after => Err(format!("at the end: the objects were {before:?}, now {after:?}").into()),
         }
     }
+}
+
+/// All stories, each with the namespace of its own that holds what it names.
+pub(crate) async fn prepared(target: &Target) -> Result<Vec<(String, Story)>> {
+    let mut all = Vec::new();
+    for story in stories() {
+        let cluster = namespace(target, story.name).await?;
+        story.prepare(&cluster).await?;
+        all.push((cluster.namespace().to_owned(), story));
+    }
+    Ok(all)
+}
+
+/// The same, and the application of each is written.
+pub(crate) async fn created(target: &Target) -> Result<Vec<(String, Story)>> {
+    let all = prepared(target).await?;
+    for (namespace, story) in &all {
+        story.create(&target.cluster().within(namespace)).await?;
+    }
+    Ok(all)
+}
+
+/// What must be kept of each story, now that it runs.
+pub(crate) async fn settled(target: &Target, all: &[(String, Story)]) -> Result<Vec<[Value; 2]>> {
+    let mut found = Vec::new();
+    for (namespace, story) in all {
+        let cluster = target.cluster().within(namespace);
+        story.settles(&cluster).await?;
+        found.push(kept(&cluster).await?);
+    }
+    Ok(found)
+}
+
+/// Every story runs and has what it had.
+pub(crate) async fn unharmed(target: &Target, all: &[(String, Story)], before: &[[Value; 2]]) -> Result<()> {
+    for ((namespace, _), (before, now)) in all.iter().zip(before.iter().zip(settled(target, all).await?)) {
+        if now != *before {
+            return Err(format!("{namespace} had {before:?}, now {now:?}").into());
+        }
+    }
+    Ok(())
 }
 
 /// The identities of the workload and of its claim.

@@ -13,9 +13,8 @@ use vela_e2e::proxy::Seen;
 use vela_e2e::replica::Replica;
 use vela_e2e::target::is_real;
 
-use crate::foreign::namespace;
 use crate::replicas::{Replicas, terms};
-use crate::there_and_back::{Story, kept, stories};
+use crate::there_and_back::{Story, created, settled, unharmed};
 use crate::{CONVERGE_DEADLINE, scenario};
 
 /// A new leader that has written nothing for so long has looked at everything.
@@ -66,13 +65,8 @@ impl Rolling {
             story.becomes(&cluster, &story.a).await?;
             story.settles(&cluster).await?;
         }
-        for ((namespace, _), before) in self.all.iter().zip(&self.before) {
-            let now = kept(&self.within(namespace)).await?;
-            if now != *before {
-                return Err(format!("under {who} {namespace} had {before:?}, now {now:?}").into());
-            }
-        }
-        Ok(())
+        let kept = unharmed(&self.replicas.target, &self.all, &self.before).await;
+        kept.map_err(|error| format!("under {who} {error}").into())
     }
 
     async fn still(&self, who: &str, since: Instant) -> Result<()> {
@@ -112,14 +106,8 @@ fn two_versions_take_turns_and_do_not_fight() {
         let start = Instant::now();
         let mut old = rolling.start("old", other.as_ref()).await?;
         rolling.replicas.leads("old", start).await?;
-        for story in stories() {
-            let cluster = namespace(&rolling.replicas.target, story.name).await?;
-            story.prepare(&cluster).await?;
-            story.create(&cluster).await?;
-            story.settles(&cluster).await?;
-            rolling.before.push(kept(&cluster).await?);
-            rolling.all.push((cluster.namespace().to_owned(), story));
-        }
+        rolling.all = created(&rolling.replicas.target).await?;
+        rolling.before = settled(&rolling.replicas.target, &rolling.all).await?;
         // The update: the new one waits, the old one is asked to end.
         let mut new = rolling.start("new", None).await?;
         rolling.still("old", start).await?;
