@@ -3,6 +3,7 @@
 //! * [`golden`] compares text with a committed file; `UPDATE=1` rewrites it.
 //! * [`archive`] reads small programs that keep input and expectation in one file.
 //! * [`conformance`] finds the folder of peer results beside the repository, or says that it is absent.
+//! * [`Process`] ends a process with whoever started it.
 //! * [`program`] writes random CUE programs, and smaller ones of one that shows a mistake.
 //! * [`hostile`] has names that would ask for something else.
 //! * [`silent`] connects to a port in every way that says nothing.
@@ -13,6 +14,7 @@ mod conformance;
 mod golden;
 pub mod hostile;
 mod normalize;
+mod process;
 pub mod program;
 pub mod silent;
 
@@ -20,3 +22,4 @@ pub use archive::{Archive, ArchiveFile};
 pub use conformance::{conformance_dir, examples_dir, repository_root, skipped};
 pub use golden::{golden, golden_json};
 pub use normalize::{normalize, same_value};
+pub use process::Process;

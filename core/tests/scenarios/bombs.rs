@@ -74,6 +74,8 @@ mod process {
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
+    use vela_testkit::Process;
+
     use super::super::world::{World, application, until, web};
     use super::{ENDLESS, component, endless, told};
 
@@ -110,15 +112,6 @@ parameter: text: string
         (figure("VmRSS:"), figure("VmHWM:"))
     }
 
-    struct Ended(Child);
-
-    impl Drop for Ended {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
     #[tokio::test(flavor = "multi_thread")]
     async fn bombs_take_what_they_may_and_give_it_back() {
         let world = World::without_controllers().await;
@@ -127,7 +120,7 @@ parameter: text: string
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("config");
         std::fs::write(&kubeconfig, served.kubeconfig()).unwrap();
-        let mut core = Ended(
+        let mut core = Process::from(
             Command::new(env!("CARGO_BIN_EXE_vela-core"))
                 .args([
                     "--metrics-addr=0",
@@ -143,7 +136,7 @@ parameter: text: string
         );
         world.create(application("shop", &[web("front", "nginx:1")])).await;
         world.phase("shop", "running").await;
-        let (before, _) = resident(&core.0);
+        let (before, _) = resident(&core);
         for number in 0..BOMBS {
             let name = format!("bomb-{number}");
             world.create(endless(&name, &format!("{ENDLESS}// {number}\n"))).await;
@@ -152,24 +145,24 @@ parameter: text: string
         for number in 0..BOMBS {
             told(&world, &format!("bomb-{number}")).await;
         }
-        let (_, peak) = resident(&core.0);
+        let (_, peak) = resident(&core);
         // Two large evaluations of 64 MB at once, and what the allocator and the small ones need.
         assert!(peak < before + (256 << 10), "{before} KiB became {peak} KiB");
         let back = || async {
-            let (now, _) = resident(&core.0);
+            let (now, _) = resident(&core);
             now < before + before / 2
         };
         until("the memory is given back", back).await;
-        println!("resident: {before} KiB before, {peak} KiB at most, {} KiB after", resident(&core.0).0);
+        println!("resident: {before} KiB before, {peak} KiB at most, {} KiB after", resident(&core).0);
         // One more is under way when the process is asked to stop: only that ends it.
         world.create(endless("last", LONG)).await;
-        let idle = computed(&core.0);
+        let idle = computed(&core);
         world.create(application("last", &[component("last", "last")])).await;
-        until("it computes", || async { computed(&core.0) > idle + TICKS }).await;
-        let asks = Command::new("kill").args(["-TERM", &core.0.id().to_string()]).status().unwrap();
+        until("it computes", || async { computed(&core) > idle + TICKS }).await;
+        let asks = Command::new("kill").args(["-TERM", &core.id().to_string()]).status().unwrap();
         assert!(asks.success());
         let asked = Instant::now();
-        while core.0.try_wait().unwrap().is_none() {
+        while core.try_wait().unwrap().is_none() {
             assert!(asked.elapsed() < PATIENCE, "it does not end");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -2,7 +2,7 @@
 //! us, and we wait while it leads and lead after it.
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use vela_e2e::objects::{Cluster, until};
 use vela_e2e::proxy::Record;
 use vela_e2e::replica::Replica;
 use vela_e2e::target::{Target, is_real};
+use vela_testkit::Process;
 
 use crate::replicas::LEADS_AFTER_KILL;
 use crate::{CONVERGE_DEADLINE, scenario};
@@ -23,15 +24,8 @@ const TAKES_AFTER_RELEASE: Duration = Duration::from_secs(8);
 
 /// A kube-scheduler that schedules nothing; it ends with this.
 struct Theirs {
-    child: Child,
+    process: Process,
     log: PathBuf,
-}
-
-impl Drop for Theirs {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Theirs {
@@ -49,14 +43,14 @@ impl Theirs {
         let file = target.home().join("scheduler.json");
         std::fs::write(&file, config.to_string())?;
         let log = target.home().join("scheduler.log");
-        let child = Command::new(folder.join("kube-scheduler"))
+        let process = Command::new(folder.join("kube-scheduler"))
             .arg("--config")
             .arg(&file)
             .args(["--secure-port=0", "--v=2"])
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(&log)?)
             .spawn()?;
-        Ok(Some(Self { child, log }))
+        Ok(Some(Self { process: process.into(), log }))
     }
 
     fn log(&self) -> String {
@@ -167,7 +161,7 @@ fn a_candidate_of_client_go_takes_turns_with_ours() {
         let second = ours("second", &target, &record, lease).await?;
         said("vela-core asks for the lease", "another process leads; waiting", || second.log()).await?;
         stays(&home, lease, &held).await?;
-        theirs.child.kill()?;
+        theirs.process.kill()?;
         let (held, killed) = follows(&home, lease, &held, LEADS_AFTER_KILL)
             .await
             .map_err(|error| format!("{error}\n{}", second.log()))?;

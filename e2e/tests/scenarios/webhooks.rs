@@ -9,7 +9,7 @@ mod converted;
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
@@ -18,6 +18,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use vela_e2e::Result;
 use vela_e2e::objects::until;
 use vela_e2e::target::{self, Target};
+use vela_testkit::Process;
 
 use crate::scenario;
 
@@ -26,19 +27,12 @@ const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A `vela-core` that serves webhooks; it ends with this.
 struct Hooks {
-    child: Child,
+    _process: Process,
     /// Servers with certificates of their own tell API servers whom to trust, each for all webhooks.
     _alone: Option<MutexGuard<'static, ()>>,
 }
 
 static SERVERS: Mutex<()> = Mutex::const_new(());
-
-impl Drop for Hooks {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// Starts the server, and registers it for the namespace of this scenario alone: others share the cluster.
 async fn serve(target: &Target, certificate: &[&str]) -> Result<Hooks> {
@@ -65,8 +59,8 @@ async fn serve_as(target: &Target, certificate: &[&str], install: &[&str]) -> Re
         ["--enable-leader-election", &lease, "--leader-election-id=held", "--use-webhook", &port_flag];
     let log = std::fs::File::create(target.home().join("hooks.log"))?;
     let mut command = target.core(&[&flags[..], certificate].concat())?;
-    let child = command.stdout(Stdio::null()).stderr(log).spawn()?;
-    let hooks = Hooks { child, _alone: alone };
+    let process = command.stdout(Stdio::null()).stderr(log).spawn()?.into();
+    let hooks = Hooks { _process: process, _alone: alone };
     register_as(target, &format!("https://127.0.0.1:{port}"), install).await?;
     Ok(hooks)
 }

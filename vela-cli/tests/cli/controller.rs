@@ -1,12 +1,13 @@
 //! `vela install --controller local`: the controller of a cluster in a process of this program.
 
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::Api;
 use rustix::process::{Pid, Signal, kill_process};
 use vela_apiserver::ApiServer;
+use vela_testkit::Process;
 
 use crate::sandbox::until;
 use crate::{PAGE, Person, site};
@@ -45,7 +46,7 @@ impl Cluster {
 
 /// A process with the controller.
 struct Controller {
-    child: Child,
+    child: Process,
     log: PathBuf,
 }
 
@@ -56,7 +57,7 @@ impl Controller {
         let mut command =
             person.command(&["install", "--controller", "local", "--kubeconfig", &cluster.kubeconfig]);
         command.stdout(Stdio::null()).stderr(std::fs::File::create(&log).unwrap());
-        let started = Self { child: command.spawn().unwrap(), log };
+        let started = Self { child: command.spawn().unwrap().into(), log };
         until("the controller runs", || started.log().contains("The controller runs here"));
         started
     }
@@ -74,13 +75,6 @@ impl Controller {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         let code = self.child.wait().unwrap().code();
         assert_eq!(code, Some(0), "{}", self.log());
-    }
-}
-
-impl Drop for Controller {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -9,8 +9,10 @@
 #![allow(clippy::panic)]
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use vela_testkit::Process;
 
 use crate::{Person, Said};
 
@@ -89,9 +91,10 @@ fn says(line: &str, expected: &str) -> bool {
 }
 
 struct Reader {
+    /// First: they end before the folder that they write to is gone.
+    background: Vec<Process>,
     person: Person,
     page: &'static str,
-    background: Vec<Child>,
 }
 
 impl Reader {
@@ -133,7 +136,7 @@ impl Reader {
         let file = std::fs::File::create(&log).unwrap();
         let mut shell = self.shell(&format!("exec {command}"));
         shell.stdout(Stdio::null()).stderr(file);
-        self.background.push(shell.spawn().unwrap());
+        self.background.push(shell.spawn().unwrap().into());
         let end = Instant::now() + DEADLINE;
         while missing(&std::fs::read_to_string(&log).unwrap(), expected).is_some() {
             assert!(
@@ -142,15 +145,6 @@ impl Reader {
                 std::fs::read_to_string(&log).unwrap()
             );
             std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        for child in &mut self.background {
-            let _ = child.kill();
-            let _ = child.wait();
         }
     }
 }

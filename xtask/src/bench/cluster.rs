@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use vela_testkit::Process;
+
 /// Applications of the large figure.
 const MANY: usize = 1000;
 /// All of them run before this, or the figure is given up.
@@ -40,17 +42,6 @@ impl Vela<'_> {
     }
 }
 
-/// The controller, stopped however the measurement ends.
-struct Core(Child);
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone afterwards.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Prints the figures of the control plane that the kubeconfig names.
 pub(super) fn run(program: &Path, kubeconfig: &Path) -> Result<(), String> {
     let vela = Vela { program, kubeconfig };
@@ -64,7 +55,8 @@ pub(super) fn run(program: &Path, kubeconfig: &Path) -> Result<(), String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| format!("cannot start {}: {e}", core.display()))?;
-    let core = Core(child);
+    // The controller is stopped however the measurement ends.
+    let core = Process::from(child);
     let file = program.with_file_name("bench-applications.yaml");
     let file_name = file.to_string_lossy().into_owned();
     let write = |text: String| std::fs::write(&file, text).map_err(|e| format!("{file_name}: {e}"));
@@ -81,7 +73,7 @@ pub(super) fn run(program: &Path, kubeconfig: &Path) -> Result<(), String> {
         "\nreal control plane, `vela up` of one application to running, best of 5: {} ms",
         best.as_millis()
     );
-    println!("vela-core without an application: {} resident", memory(&core.0)?);
+    println!("vela-core without an application: {} resident", memory(&core)?);
 
     let mut text = String::new();
     for number in 0..MANY {
@@ -108,8 +100,8 @@ pub(super) fn run(program: &Path, kubeconfig: &Path) -> Result<(), String> {
     println!("{MANY} applications: stored after {applied:.1?}, running after {:.1?}", started.elapsed());
     println!(
         "vela-core with {MANY} applications: {} resident, {} processor time",
-        memory(&core.0)?,
-        processor(&core.0)?
+        memory(&core)?,
+        processor(&core)?
     );
     vela.run(&["delete", "-f", &file_name, "--no-wait"])?;
     Ok(())

@@ -5,8 +5,10 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+
+use vela_testkit::Process;
 
 use super::process::{Finished, LIMIT, OUTPUT};
 
@@ -17,7 +19,7 @@ pub(crate) struct Session {
 }
 
 struct Running {
-    child: Child,
+    child: Process,
     requests: ChildStdin,
     answers: Receiver<String>,
 }
@@ -85,18 +87,10 @@ impl Running {
                 }
             }
         });
-        Ok(Self { child, requests, answers })
+        Ok(Self { child: child.into(), requests, answers })
     }
 
     fn end(&mut self) -> String {
         self.child.wait().map_or_else(|e| e.to_string(), |status| status.to_string())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone afterwards.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -9,6 +9,8 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use vela_testkit::Process;
+
 use super::targets;
 
 /// The budgets of the targets end any evaluation long before, also in a debug build on a busy machine.
@@ -63,7 +65,7 @@ pub(crate) struct Child {
 }
 
 struct Running {
-    process: std::process::Child,
+    process: Process,
     input: ChildStdin,
     answers: Receiver<String>,
 }
@@ -131,15 +133,7 @@ impl Running {
                 }
             }
         });
-        Ok(Self { process, input, answers })
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone afterwards.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        Ok(Self { process: process.into(), input, answers })
     }
 }
 

@@ -3,8 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use vela_testkit::Process;
 
 use crate::command;
 
@@ -31,17 +33,9 @@ pub(super) struct Size {
 
 /// The process; it ends with this.
 pub(super) struct Core {
-    child: Child,
+    child: Process,
     metrics: SocketAddr,
     log: PathBuf,
-}
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone afterwards.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Core {
@@ -70,7 +64,7 @@ impl Core {
             .stderr(std::fs::File::create(&log).map_err(told)?)
             .spawn()
             .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
-        Ok(Self { child, metrics, log })
+        Ok(Self { child: child.into(), metrics, log })
     }
 
     /// An error if it ended.

@@ -210,7 +210,7 @@ pub(super) fn serve(target: &Target, port: u16) -> Result<Hooks> {
     let log = std::fs::File::create(target.home().join("hooks.log"))?;
     let mut command = target.core(&["--use-webhook", &port, &secret, "--webhook-hosts=127.0.0.1"])?;
     // Nobody else is there.
-    Ok(Hooks { child: command.stdout(Stdio::null()).stderr(log).spawn()?, _alone: None })
+    Ok(Hooks { _process: command.stdout(Stdio::null()).stderr(log).spawn()?.into(), _alone: None })
 }
 
 /// The controller says what is wrong with the definition, where it is wrong.
