@@ -16,6 +16,9 @@ pub(crate) enum NotComputed {
     /// There was no memory or no time for it; in the words of who refused it.
     #[error("{0}")]
     Interrupted(String),
+    /// The process ends: whoever comes after it computes it, and nobody need hear of it.
+    #[error("the process ends")]
+    Ends,
 }
 
 /// Cancels what nobody waits for any more.
@@ -43,9 +46,13 @@ pub(crate) async fn apart<T: Send + 'static, E: Send + 'static>(
         let own = allowance.clone();
         tokio::task::spawn_blocking(move || own.apart(|| compute(&templates))).await?
     };
-    match computed.map_err(NotComputed::Interrupted)? {
+    let interrupted = |reason: String| match computations.is_stopped() {
+        true => NotComputed::Ends,
+        false => NotComputed::Interrupted(reason),
+    };
+    match computed.map_err(interrupted)? {
         Err(error) => match allowance.refusal() {
-            Some(reason) => Err(NotComputed::Interrupted(reason.to_owned())),
+            Some(reason) => Err(interrupted(reason.to_owned())),
             None => Ok(Err(error)),
         },
         Ok(computed) => Ok(Ok(computed)),

@@ -114,6 +114,11 @@ impl Computations {
         self.shared.freed.notify_all();
     }
 
+    /// Whether they were ended.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::Relaxed)
+    }
+
     /// Waits for a place. Whatever the computation does after `until` is refused.
     pub async fn begin(&self, until: Option<Instant>) -> Arc<Allowance> {
         // A runtime of one thread computes one thing at a time, and a run of it can be repeated exactly: there is no

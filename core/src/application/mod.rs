@@ -106,6 +106,8 @@ enum Then {
     LookAgain,
     /// Something of ours is on its way and wakes us: tell nobody.
     Woken,
+    /// The process ends, and the next one begins anew: tell nobody.
+    Leave,
 }
 
 impl Stopped {
@@ -237,7 +239,7 @@ impl Reconciler for Hands {
                 (status, retry, applied.complete, applied.again)
             }
             Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
-            Err(Stopped { then: Then::Woken, .. }) => return Ok(Action::Done),
+            Err(Stopped { then: Then::Woken | Then::Leave, .. }) => return Ok(Action::Done),
             Err(stopped) => {
                 let status = Status::failed(&document, stopped.phase, &stopped.error);
                 (status, stopped.then == Then::Retry, false, None)

@@ -167,5 +167,8 @@ parameter: text: string
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         println!("stopped after {} ms", asked.elapsed().as_millis());
+        // The next process evaluates it: nobody is told of a failure that is none.
+        let last = world.get("core.oam.dev/v1beta1", "Application", "last").await.unwrap();
+        assert!(!last["status"].to_string().contains("evaluation stopped"), "{}", last["status"]);
     }
 }
