@@ -2,7 +2,8 @@
 
 /// Version of a definition that names its revision, where its spec names none.
 pub const DEFINITION_REVISION_NAME: &str = "definitionrevision.oam.dev/name";
-/// Generation of the ApplicationConfiguration that made an object.
+/// Generation of the ApplicationConfiguration that made an object; on an ApplicationConfiguration, of the Application
+/// that it was stored for.
 pub const APP_GENERATION: &str = "app.oam.dev/generation";
 /// The object as last applied: the base of a three-way merge.
 pub const LAST_APPLIED_CONFIGURATION: &str = "app.oam.dev/last-applied-configuration";

@@ -15,10 +15,10 @@ use vela_engine::application_configuration::render::{
 use vela_engine::application_configuration::{ApplyOnce, Graph};
 use vela_runtime::Key;
 use vela_runtime::apply::{self as runtime_apply, Conflicts, Error, describe};
-use vela_runtime::confirm::Seen;
 use vela_runtime::graph::{Cause, Graph as Writes, Outcome, Run};
 use vela_runtime::owner::controller_of;
 
+use super::asked::asked;
 use super::lap::Look;
 use super::phase::{Phase, Wrong};
 use super::siblings::{self, Holder};
@@ -303,13 +303,15 @@ async fn make_room(
     refusal: &Error,
 ) -> Result<(), Unapplied> {
     let configuration = order.look.configuration;
-    let because = order.remaking.as_ref().map(|remaking| {
-        let mut seen = vec![Seen { resource: &hands.configurations.watch().resource, object: configuration }];
-        let resource = &hands.components.watch().resource;
-        seen.extend(remaking.components.iter().map(|object| Seen { resource, object }));
-        let Remaking { content, definitions, .. } = remaking;
-        Because { quiet: &hands.quiet, content, world: &hands.world, definitions, seen }
-    });
+    let asked = asked(hands, configuration).await?;
+    let because = match &order.remaking {
+        Some(Remaking { content, components, definitions }) => {
+            let seen = collect::seen(hands, configuration, components, &asked);
+            let seen = seen.ok_or(Unapplied::Later(None))?;
+            Some(Because { quiet: &hands.quiet, content, world: &hands.world, definitions, seen })
+        }
+        None => None,
+    };
     // What was applied once is not taken away while it runs, so no uid of this lap and no mode lets it go.
     let may_delete = |live: &DynamicObject| {
         deletable(&json(live), order.uid, &BTreeSet::new(), order.mode).map_err(|kept| kept.to_string())

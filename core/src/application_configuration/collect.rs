@@ -2,7 +2,7 @@
 //!
 //! Deleting wrongly cannot be mended, so it is the last and most careful thing of a lap: only after everything wanted
 //! was applied; only what has been garbage for a moment; only after reads past every cache have shown that the
-//! configuration and its components still ask for what this lap applied; only an object that the configuration
+//! configuration, its components and its Application still ask for what this lap applied; only an object that the configuration
 //! controls; and bound to the version of it that was judged.
 
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +14,7 @@ use vela_runtime::confirm::Seen;
 use vela_runtime::{Key, apply as runtime_apply, events};
 
 use super::apply::{Applied, Order};
+use super::asked::{Asked, asked};
 use super::{Hands, elsewhere};
 use crate::application::fetch::json;
 use crate::prune::{self, Decision, Pruned};
@@ -59,9 +60,8 @@ pub(super) async fn collect(
         collected.again = Some(left);
         return Ok(collected);
     }
-    let mut seen = vec![Seen { resource: &hands.configurations.watch().resource, object: configuration }];
-    let resource = &hands.components.watch().resource;
-    seen.extend(components.iter().map(|object| Seen { resource, object }));
+    let asked = asked(hands, configuration).await?;
+    let Some(seen) = seen(hands, configuration, &components, &asked) else { return Ok(collected) };
     let decision = Decision { context: &hands.context, acting: order.acting, seen };
     let mut refused = Vec::new();
     for garbage in std::mem::take(&mut collected.left) {
@@ -101,6 +101,24 @@ pub(super) fn components(hands: &Hands, configuration: &DynamicObject) -> Vec<st
         .filter_map(|entry| entry["componentName"].as_str())
         .filter_map(|name| hands.components.get(&Key::new(namespace.clone(), name)))
         .collect()
+}
+
+/// What a wish was read from; nothing when it is not what its Application asks for now.
+pub(super) fn seen<'a>(
+    hands: &'a Hands,
+    configuration: &'a DynamicObject,
+    components: &'a [std::sync::Arc<DynamicObject>],
+    asked: &'a Asked,
+) -> Option<Vec<Seen<'a>>> {
+    let mut seen = vec![Seen { resource: &hands.configurations.watch().resource, object: configuration }];
+    let resource = &hands.components.watch().resource;
+    seen.extend(components.iter().map(|object| Seen { resource, object }));
+    match asked {
+        Asked::Itself => {}
+        Asked::Latest(latest) => seen.push(Seen { resource: &latest.0, object: &latest.1 }),
+        Asked::Earlier => return None,
+    }
+    Some(seen)
 }
 
 /// What a wish is made of, as one text.

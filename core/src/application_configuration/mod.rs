@@ -1,6 +1,7 @@
 //! The controller of ApplicationConfigurations (v1alpha2): who wakes it, and each lap from its hooks to its status.
 
 mod apply;
+mod asked;
 mod collect;
 mod data;
 mod elsewhere;

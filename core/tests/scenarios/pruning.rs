@@ -11,6 +11,7 @@ use vela_runtime::fault::{Entry, Fate};
 use super::world::{World, application, until, until_or, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
+const ALPHA: &str = "core.oam.dev/v1alpha2";
 
 /// Longest time a held request waits for the test.
 const HELD_AT_MOST: Duration = Duration::from_secs(60);
@@ -71,6 +72,50 @@ async fn a_lap_that_decided_before_the_user_went_back_deletes_nothing() {
     let tracker = world.tracker("shop").await.unwrap();
     assert_eq!(tracker["spec"]["complete"], true);
     assert_eq!(tracker["spec"]["managedResources"].as_array().unwrap().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stored_configuration_deletes_nothing_that_its_application_wants_again() {
+    let world = World::new().await;
+    let alpha = |images: &[(&str, &str)]| {
+        let component = |(name, image): &(&str, &str)| {
+            json!({
+                "name": name, "type": "web", "settings": {"image": image, "replicas": 2}
+            })
+        };
+        let components: Vec<Value> = images.iter().map(component).collect();
+        json!({
+            "apiVersion": ALPHA, "kind": "Application", "metadata": {"name": "shop"}, "spec": {"components": components},
+        })
+    };
+    let both = alpha(&[("front", "nginx:1"), ("back", "nginx:1")]);
+    world.create(both.clone()).await;
+    world.phase("shop", "running").await;
+    let before = uid(&world.deployment("back").await);
+    // The configuration's lap is about to delete what the second wish left out; the user goes back, and the lap that
+    // stores this is late.
+    let (there, go) = hold(&world, |entry| entry.method == "GET" && entry.path.contains("/deployments/back"));
+    let spec = |application: &Value| json!({"spec": application["spec"]});
+    world.patch(ALPHA, "Application", "shop", spec(&alpha(&[("front", "nginx:2")]))).await;
+    told(there).await;
+    let tried = Arc::new(AtomicBool::new(false));
+    let tries = tried.clone();
+    world.faults.judge(move |entry| {
+        let stores = entry.method == "PATCH"
+            && entry.path.contains("/applicationconfigurations/shop")
+            && !entry.path.contains("/status");
+        tries.fetch_or(stores, Ordering::Relaxed);
+        if stores { Fate::DropRequest } else { Fate::Pass }
+    });
+    world.patch(ALPHA, "Application", "shop", spec(&both)).await;
+    go.send(()).unwrap();
+    until("the wish is stored in vain", || async { tried.load(Ordering::Relaxed) }).await;
+    world.rested_of("applicationconfiguration", 1).await;
+    assert_eq!(uid(&world.deployment("back").await), before);
+    world.faults.heal();
+    world.phase("shop", "running").await;
+    world.rested(1).await;
+    assert_eq!(uid(&world.deployment("back").await), before);
 }
 
 #[tokio::test(flavor = "multi_thread")]

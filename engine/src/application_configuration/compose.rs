@@ -110,8 +110,12 @@ fn own_metadata(app: &AppFile, mut own: Json) -> Json {
     all_annotations.remove(KUBECTL_LAST_APPLIED);
     all_annotations.remove(annotations::LAST_APPLIED_CONFIGURATION);
     all_annotations.retain(|key, _| !annotations::STAMPS.contains(&key.as_str()));
+    all_annotations.remove(annotations::APP_GENERATION);
     if app.rolls_out() {
         all_annotations.insert(annotations::ROLLOUT_TEMPLATE.to_owned(), json!("true"));
+    } else if let Some(generation) = source.and_then(|m| m.get("generation")).and_then(Json::as_i64) {
+        // Whoever acts on the configuration can tell whether it carries the latest wish.
+        all_annotations.insert(annotations::APP_GENERATION.to_owned(), json!(generation.to_string()));
     }
     if !all_annotations.is_empty() {
         own["annotations"] = Json::Object(all_annotations);

@@ -15,6 +15,7 @@ const NOT_PASSED: &[&str] = &[
     annotations::INPLACE_UPGRADE,
     annotations::APPLY_ONCE_ONLY,
     annotations::LAST_APPLIED_CONFIGURATION,
+    annotations::APP_GENERATION,
     annotations::USERNAME,
     annotations::GROUP,
     annotations::SERVICE_ACCOUNT_NAME,
