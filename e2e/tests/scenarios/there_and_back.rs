@@ -49,7 +49,12 @@ impl Story {
 
     /// Applied and healthy for the spec it has now.
     pub(crate) async fn settles(&self, cluster: &Cluster) -> Result<()> {
-        until("the application runs as it is now", CONVERGE_DEADLINE, async || {
+        self.settles_within(cluster, CONVERGE_DEADLINE).await
+    }
+
+    /// The same where more time is needed.
+    pub(crate) async fn settles_within(&self, cluster: &Cluster, deadline: Duration) -> Result<()> {
+        until("the application runs as it is now", deadline, async || {
             let object = self.object(cluster).await.map_err(|error| error.to_string())?;
             let current = object["status"]["observedGeneration"] == object["metadata"]["generation"];
             let synced = object["status"]["conditions"][0]["status"] == "True"
