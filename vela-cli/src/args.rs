@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use vela_engine::names;
 
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
+use self::values::{duration, namespace, object, type_};
 
 mod simulated;
+mod values;
 
 /// What [`crate::error::Kind`] becomes; `docs/exit-codes.md` says more.
 const EXIT_CODES: &str = "\
@@ -447,56 +448,6 @@ pub(crate) struct Version {
     pub(crate) output: Format,
 }
 
-/// The longest wait somebody can ask for: beyond a day it is a typing error.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The name of an object: it becomes part of a request, so nothing else passes.
-fn object(text: &str) -> Result<String, String> {
-    let wrong =
-        || "a name has lower-case letters, digits, '-' and '.' only, and at most 253 of them".to_owned();
-    names::is_subdomain(text).then(|| text.to_owned()).ok_or_else(wrong)
-}
-
-fn namespace(text: &str) -> Result<String, String> {
-    let wrong =
-        || "a namespace has lower-case letters, digits and '-' only, and at most 63 of them".to_owned();
-    names::is_label(text).then(|| text.to_owned()).ok_or_else(wrong)
-}
-
-/// The name of a definition, with a version where one is wanted.
-fn type_(text: &str) -> Result<String, String> {
-    let wrong =
-        || "a type has lower-case letters, digits, '-' and '.' only, and a version behind '@'".to_owned();
-    names::is_type(text).then(|| text.to_owned()).ok_or_else(wrong)
-}
-
-/// Reads `90s`, `5m`, `1h30m`; a bare number means seconds.
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a time: write it like 90s, 5m or 1h30m");
-    if let Ok(seconds) = text.parse::<u64>() {
-        return limited(seconds).ok_or_else(wrong);
-    }
-    let mut seconds: u64 = 0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-        let number: u64 = rest[..end].parse().map_err(|_| wrong())?;
-        let unit = match rest[end..].chars().next() {
-            Some('s') => 1,
-            Some('m') => 60,
-            Some('h') => 3600,
-            _ => return Err(wrong()),
-        };
-        seconds = number.checked_mul(unit).and_then(|more| seconds.checked_add(more)).ok_or_else(wrong)?;
-        rest = &rest[end + 1..];
-    }
-    if text.is_empty() { Err(wrong()) } else { limited(seconds).ok_or_else(wrong) }
-}
-
-fn limited(seconds: u64) -> Option<Duration> {
-    Some(Duration::from_secs(seconds)).filter(|time| *time <= LONGEST)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -505,17 +456,5 @@ mod tests {
     #[test]
     fn the_words_fit_together() {
         Vela::command().debug_assert();
-    }
-
-    #[test]
-    fn times() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5400)));
-        assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
-        for wrong in
-            ["", "s", "5x", "5", "99999999999999999999s", "25h", "-1s", "5m3"].iter().filter(|t| **t != "5")
-        {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
     }
 }
