@@ -1,11 +1,13 @@
 //! (Graph, Observed) → the status an Application shows; may not read a clock: the caller says what time it is.
 
+mod conditions;
 mod definitions;
+mod services;
 
 use std::borrow::Cow;
 
 use serde_json::{Value as Json, json};
-use vela_crds::{AppRollout, AppRolloutStatus};
+use vela_crds::AppRollout;
 
 use crate::diagnostic::Diagnostics;
 use crate::graph::Graph;
@@ -16,7 +18,10 @@ use crate::render::Templates;
 use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
 
+pub use conditions::{Condition, ConditionType};
 pub use definitions::Definitions;
+pub use services::Service;
+use services::{pods, say_who_waits, service};
 
 /// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: whoever waits for the
 /// application need not wait any longer.
@@ -54,92 +59,6 @@ impl Phase {
             Self::Deleting => "deleting",
         }
     }
-}
-
-/// The phases users see as conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ConditionType {
-    /// The application could be read and its definitions found.
-    Parsed,
-    /// It has a revision.
-    Revision,
-    /// Its policies and workflow could be planned.
-    Policy,
-    /// Its objects could be rendered.
-    Render,
-    /// Its objects are applied, those waited for healthy.
-    Workflow,
-    /// Everything.
-    Ready,
-}
-
-impl ConditionType {
-    const ORDER: [Self; 6] =
-        [Self::Parsed, Self::Revision, Self::Policy, Self::Render, Self::Workflow, Self::Ready];
-
-    /// As written in `type`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Parsed => "Parsed",
-            Self::Revision => "Revision",
-            Self::Policy => "Policy",
-            Self::Render => "Render",
-            Self::Workflow => "Workflow",
-            Self::Ready => "Ready",
-        }
-    }
-}
-
-/// One condition, without its time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
-    /// Its type.
-    pub type_: &'static str,
-    /// True or false.
-    pub status: bool,
-    /// One word.
-    pub reason: &'static str,
-    /// For people.
-    pub message: String,
-}
-
-impl Condition {
-    fn good(type_: ConditionType) -> Self {
-        let reason = if type_ == ConditionType::Ready { "ReconcileSuccess" } else { "Available" };
-        Self { type_: type_.as_str(), status: true, reason, message: String::new() }
-    }
-
-    fn bad(type_: ConditionType, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { type_: type_.as_str(), status: false, reason, message: message.into() }
-    }
-
-    /// As written: the time of the last change is kept while nothing changes.
-    fn to_json(&self, previous: Option<&Json>, now: &str) -> Json {
-        let status = if self.status { "True" } else { "False" };
-        let mut condition = json!({"type": self.type_, "status": status, "reason": self.reason});
-        if !self.message.is_empty() {
-            condition["message"] = json!(self.message);
-        }
-        let old = previous.filter(|old| {
-            ["status", "reason", "message"].iter().all(|field| old.get(field) == condition.get(field))
-        });
-        let time = old.and_then(|old| old.get("lastTransitionTime")).cloned().unwrap_or_else(|| json!(now));
-        condition["lastTransitionTime"] = time;
-        condition
-    }
-}
-
-/// One component in the status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Service {
-    /// The component.
-    pub name: String,
-    /// Its workload.
-    pub workload: Option<ObjectKey>,
-    /// Its health.
-    pub health: ComponentHealth,
-    /// Were all its objects applied and seen?
-    pub applied: bool,
 }
 
 /// What an Application shows.
@@ -445,48 +364,6 @@ impl Status {
     }
 }
 
-impl Service {
-    fn to_json(&self) -> Json {
-        let mut service = json!({
-            "name": self.name,
-            "healthy": self.health.healthy,
-            "workloadHealthy": self.health.workload.healthy,
-        });
-        if !self.health.workload.message.is_empty() {
-            service["message"] = json!(self.health.workload.message);
-        }
-        if !self.health.details.is_empty() {
-            service["details"] = json!(self.health.details);
-        }
-        if let Some(workload) = &self.workload {
-            service["workloadDefinition"] =
-                json!({"apiVersion": workload.api_version, "kind": workload.kind});
-            if !workload.namespace.is_empty() {
-                service["namespace"] = json!(workload.namespace);
-            }
-        }
-        if !self.health.traits.is_empty() {
-            let traits: Vec<Json> = self
-                .health
-                .traits
-                .iter()
-                .map(|trait_| {
-                    let mut value = json!({"type": trait_.type_, "healthy": trait_.health.healthy});
-                    if !trait_.health.message.is_empty() {
-                        value["message"] = json!(trait_.health.message);
-                    }
-                    if !trait_.details.is_empty() {
-                        value["details"] = json!(trait_.details);
-                    }
-                    value
-                })
-                .collect();
-            service["traits"] = Json::Array(traits);
-        }
-        service
-    }
-}
-
 fn reference(key: &ObjectKey) -> Json {
     let mut reference =
         json!({"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "creator": "workflow"});
@@ -558,63 +435,5 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         rollout: None,
         definitions: None,
         unseen: false,
-    }
-}
-
-/// A component that was not begun, because others are not healthy, says so.
-fn say_who_waits(graph: &Graph, observed: &Observed, services: &mut [Service]) {
-    for index in 0..services.len() {
-        let is_begun = graph.objects_of(index).iter().any(|object| {
-            let key = object.key();
-            observed.object(&key).is_some() || observed.error(&key).is_some()
-        });
-        if is_begun || services[index].health.healthy || !graph.pending(index).is_empty() {
-            continue;
-        }
-        let others = graph.waits_for(index).filter_map(|other| services.get(other));
-        let unhealthy: Vec<&str> =
-            others.filter(|other| !other.health.healthy).map(|other| other.name.as_str()).collect();
-        if !unhealthy.is_empty() {
-            let message = format!("waits for {}", unhealthy.join(", "));
-            services[index].health.workload = health::Health { healthy: false, message };
-        }
-    }
-}
-
-/// How many pods of a component are new, in words; nothing before that is known.
-fn pods(status: &AppRolloutStatus, component: &str) -> String {
-    let status = &status.rollout;
-    let own = status.components.iter().find(|each| each.name == component);
-    let (total, ready) = match own {
-        Some(own) => (own.rollout_target_size, own.upgraded_ready_replicas),
-        None => (status.rollout_target_size, status.upgraded_ready_replicas),
-    };
-    total
-        .filter(|total| *total >= 0)
-        .map_or_else(String::new, |total| format!("{ready} of {total} pods are new and ready"))
-}
-
-fn service(graph: &Graph, index: usize, observed: &Observed, templates: &Templates) -> Service {
-    let objects = graph.objects_of(index);
-    Service {
-        name: graph.component(index).map_or_else(String::new, |component| component.name.clone()),
-        workload: objects.first().map(|object| object.key()),
-        health: health::component(graph, index, observed, templates),
-        applied: !objects.is_empty() && objects.iter().all(|object| observed.object(&object.key()).is_some()),
-    }
-}
-
-impl ComponentHealth {
-    /// Why it is not healthy, in words.
-    fn reason(&self) -> String {
-        if !self.workload.healthy {
-            return if self.workload.message.is_empty() {
-                "not healthy".to_owned()
-            } else {
-                self.workload.message.clone()
-            };
-        }
-        let trait_ = self.traits.iter().find(|trait_| !trait_.health.healthy);
-        trait_.map_or_else(String::new, |trait_| format!("trait {}: {}", trait_.type_, trait_.health.message))
     }
 }

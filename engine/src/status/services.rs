@@ -1,0 +1,122 @@
+//! The objects of a component as they were seen → how it is, in `status.services`.
+
+use serde_json::{Value as Json, json};
+use vela_crds::AppRolloutStatus;
+
+use crate::graph::Graph;
+use crate::health::{self, ComponentHealth};
+use crate::observed::{ObjectKey, Observed};
+use crate::render::Templates;
+
+/// One component in the status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The component.
+    pub name: String,
+    /// Its workload.
+    pub workload: Option<ObjectKey>,
+    /// Its health.
+    pub health: ComponentHealth,
+    /// Were all its objects applied and seen?
+    pub applied: bool,
+}
+
+impl Service {
+    pub(super) fn to_json(&self) -> Json {
+        let mut service = json!({
+            "name": self.name,
+            "healthy": self.health.healthy,
+            "workloadHealthy": self.health.workload.healthy,
+        });
+        if !self.health.workload.message.is_empty() {
+            service["message"] = json!(self.health.workload.message);
+        }
+        if !self.health.details.is_empty() {
+            service["details"] = json!(self.health.details);
+        }
+        if let Some(workload) = &self.workload {
+            service["workloadDefinition"] =
+                json!({"apiVersion": workload.api_version, "kind": workload.kind});
+            if !workload.namespace.is_empty() {
+                service["namespace"] = json!(workload.namespace);
+            }
+        }
+        if !self.health.traits.is_empty() {
+            let traits: Vec<Json> = self
+                .health
+                .traits
+                .iter()
+                .map(|trait_| {
+                    let mut value = json!({"type": trait_.type_, "healthy": trait_.health.healthy});
+                    if !trait_.health.message.is_empty() {
+                        value["message"] = json!(trait_.health.message);
+                    }
+                    if !trait_.details.is_empty() {
+                        value["details"] = json!(trait_.details);
+                    }
+                    value
+                })
+                .collect();
+            service["traits"] = Json::Array(traits);
+        }
+        service
+    }
+}
+
+/// A component that was not begun, because others are not healthy, says so.
+pub(super) fn say_who_waits(graph: &Graph, observed: &Observed, services: &mut [Service]) {
+    for index in 0..services.len() {
+        let is_begun = graph.objects_of(index).iter().any(|object| {
+            let key = object.key();
+            observed.object(&key).is_some() || observed.error(&key).is_some()
+        });
+        if is_begun || services[index].health.healthy || !graph.pending(index).is_empty() {
+            continue;
+        }
+        let others = graph.waits_for(index).filter_map(|other| services.get(other));
+        let unhealthy: Vec<&str> =
+            others.filter(|other| !other.health.healthy).map(|other| other.name.as_str()).collect();
+        if !unhealthy.is_empty() {
+            let message = format!("waits for {}", unhealthy.join(", "));
+            services[index].health.workload = health::Health { healthy: false, message };
+        }
+    }
+}
+
+/// How many pods of a component are new, in words; nothing before that is known.
+pub(super) fn pods(status: &AppRolloutStatus, component: &str) -> String {
+    let status = &status.rollout;
+    let own = status.components.iter().find(|each| each.name == component);
+    let (total, ready) = match own {
+        Some(own) => (own.rollout_target_size, own.upgraded_ready_replicas),
+        None => (status.rollout_target_size, status.upgraded_ready_replicas),
+    };
+    total
+        .filter(|total| *total >= 0)
+        .map_or_else(String::new, |total| format!("{ready} of {total} pods are new and ready"))
+}
+
+pub(super) fn service(graph: &Graph, index: usize, observed: &Observed, templates: &Templates) -> Service {
+    let objects = graph.objects_of(index);
+    Service {
+        name: graph.component(index).map_or_else(String::new, |component| component.name.clone()),
+        workload: objects.first().map(|object| object.key()),
+        health: health::component(graph, index, observed, templates),
+        applied: !objects.is_empty() && objects.iter().all(|object| observed.object(&object.key()).is_some()),
+    }
+}
+
+impl ComponentHealth {
+    /// Why it is not healthy, in words.
+    pub(super) fn reason(&self) -> String {
+        if !self.workload.healthy {
+            return if self.workload.message.is_empty() {
+                "not healthy".to_owned()
+            } else {
+                self.workload.message.clone()
+            };
+        }
+        let trait_ = self.traits.iter().find(|trait_| !trait_.health.healthy);
+        trait_.map_or_else(String::new, |trait_| format!("trait {}: {}", trait_.type_, trait_.health.message))
+    }
+}
