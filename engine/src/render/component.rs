@@ -1,16 +1,20 @@
 //! One component of the plan → its objects: template, then traits in order, then names and labels.
 
+mod draft;
+mod languages;
+
 use std::sync::Arc;
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
+use self::draft::{Draft, finish};
+use self::languages::{helm_objects, kube_object, plain, resource_name, terraform_object, text_trait};
 use super::parameters::Parameters;
-use super::patch::{self, Tree};
+use super::patch::Tree;
 use super::processing::Request;
 use super::templates::Compiled;
 use super::{
-    Inputs, RenderedComponent, RenderedObject, Role, State, Templates, context, cue, env, helm, joined, kube,
-    labels, refusable, terraform, workload_ref,
+    Inputs, RenderedComponent, Role, State, Templates, context, cue, env, helm, joined, labels, workload_ref,
 };
 use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -24,34 +28,6 @@ const OBJECT_LIMIT: usize = 1000;
 
 /// What the release of a chart is called among the outputs of its component.
 const RELEASE: &str = "release";
-
-/// An object on its way through the traits.
-struct Draft {
-    tree: Tree,
-    role: Role,
-    definition: Arc<Definition>,
-    patched_by: Vec<String>,
-    /// Where it was written, and then what the traits changed.
-    origins: Vec<cue::Origin>,
-    /// The trait that said how many pods there are.
-    sized_by: Option<String>,
-}
-
-impl Draft {
-    fn new(tree: Tree, role: Role, definition: &Arc<Definition>, origin: Option<cue::Origin>) -> Self {
-        let definition = Arc::clone(definition);
-        let origins = origin.into_iter().collect();
-        Self { tree, role, definition, patched_by: Vec::new(), origins, sized_by: None }
-    }
-
-    /// Changes it as a trait says.
-    fn patch(&mut self, patch: &cue::Patch, type_: &str) -> Result<(), Diagnostic> {
-        self.tree = patch.apply(&self.tree)?;
-        self.patched_by.push(type_.to_owned());
-        self.origins.extend(patch.origin());
-        Ok(())
-    }
-}
 
 /// Whose template runs: for diagnostics.
 struct Site<'a> {
@@ -320,51 +296,6 @@ fn base(
     }
 }
 
-/// Objects of no known origin.
-fn plain(output: &Json, outputs: Vec<(String, Tree)>) -> cue::Component {
-    cue::Component { output: Tree::from(output), outputs, origin: None }
-}
-
-fn kube_object(definition: &Definition, parameter: &Json) -> Result<Json, Diagnostics> {
-    let Language::Kube { template, parameters } = definition.language() else {
-        return Err(Diagnostic::error(Code::BadDefinition, "not a kube schematic").into());
-    };
-    kube::render(template, parameters, parameter).map_err(|findings| {
-        findings
-            .into_iter()
-            .map(|(name, mut finding)| {
-                finding.path = "parameter".to_owned();
-                if !name.is_empty() {
-                    field_path::push_field(&mut finding.path, &name);
-                }
-                finding
-            })
-            .collect()
-    })
-}
-
-/// The bare workload that traits patch, the release and the repository.
-fn helm_objects(
-    definition: &Definition,
-    parameter: &Json,
-    context: &Json,
-) -> Result<cue::Component, Diagnostics> {
-    let Language::Helm { release, repository } = definition.language() else {
-        return Err(Diagnostic::error(Code::BadDefinition, "not a helm schematic").into());
-    };
-    let made = helm::render(release, repository, parameter, context)
-        .map_err(|message| Diagnostic::error(Code::BadDefinition, message))?;
-    let workload = match definition.workload_kind() {
-        Some((api_version, kind)) => json!({ "apiVersion": api_version, "kind": kind }),
-        None => json!({}),
-    };
-    let outputs = vec![
-        (RELEASE.to_owned(), Tree::from(&made.release)),
-        ("repository".to_owned(), Tree::from(&made.repository)),
-    ];
-    Ok(plain(&workload, outputs))
-}
-
 /// Puts the release of a chart in the place of the bare workload; what traits wrote into that goes along.
 fn release_first(drafts: &mut Vec<Draft>) -> Result<(), String> {
     let is_release =
@@ -384,21 +315,6 @@ fn release_first(drafts: &mut Vec<Draft>) -> Result<(), String> {
     }
     drafts[bare] = release;
     Ok(())
-}
-
-fn terraform_object(definition: &Definition, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
-    let Language::Terraform(schematic) = definition.language() else {
-        return Err(Diagnostic::error(Code::BadDefinition, "not a terraform schematic").into());
-    };
-    let annotations = definition.object().pointer("/metadata/annotations").filter(|found| found.is_object());
-    let namespace = context.get("namespace").and_then(Json::as_str).unwrap_or("default");
-    terraform::render(schematic, annotations, parameter, namespace)
-        .map_err(|message| Diagnostic::error(Code::BadDefinition, message).into())
-}
-
-/// What a document made by a text template is called: its kind in lower case.
-fn resource_name(object: &Json) -> String {
-    object.get("kind").and_then(Json::as_str).unwrap_or("").to_lowercase()
 }
 
 /// Traits see the workload as patched so far, and the objects made before, if they can ask for them.
@@ -503,85 +419,4 @@ fn apply(
         }
     }
     Ok(warnings)
-}
-
-/// Documents of a text template: `patch:` changes the workload, every other document is an object.
-fn text_trait(documents: Vec<Json>) -> cue::Trait {
-    let mut made = cue::Trait::default();
-    for document in documents {
-        match document.get("patch").filter(|_| document.get("kind").is_none()) {
-            Some(patch) => made.patch = Some(cue::Patch::plain(Tree::from(patch))),
-            None => made.outputs.push((resource_name(&document), Tree::from(&document))),
-        }
-    }
-    made
-}
-
-/// What a draft is in its template, and the field path of its component or trait.
-fn site_of<'a>(draft: &Draft, owner: &labels::Owner<'a>) -> (String, &'a str) {
-    let component = owner.component;
-    match &draft.role {
-        Role::Workload => ("output".to_owned(), &component.path),
-        Role::Auxiliary { resource } => (format!("outputs.{resource}"), &component.path),
-        Role::Trait { resource, index, .. } => {
-            let path = component.traits.get(*index).map_or(&component.path, |trait_| &trait_.path);
-            (format!("outputs.{resource}"), path)
-        }
-    }
-}
-
-/// A field of an object that neither the template nor a trait gave a value: why, and where it is written.
-fn incomplete_value(draft: &Draft, incomplete: &patch::Incomplete, owner: &labels::Owner<'_>) -> Diagnostic {
-    let (what, path) = site_of(draft, owner);
-    let segments = field_path::parse(&incomplete.path).unwrap_or_default();
-    let why = draft.origins.iter().rev().find_map(|origin| origin.why(&segments));
-    let reason = match &why {
-        Some(why) if incomplete.text == cue::UNKNOWN => {
-            why.message.strip_prefix(&format!("{}: ", why.path)).unwrap_or(&why.message)
-        }
-        _ => incomplete.text.as_str(),
-    };
-    let message = format!("{what}.{} has no value: {reason}", incomplete.path);
-    let (place, hint) = why.map(|why| (why.definition, why.hint)).unwrap_or_default();
-    let place = place.unwrap_or_else(|| DefinitionPlace::whole(draft.definition.title()));
-    Diagnostic::error(Code::Template, message).at(owner.app.document(), path).definition(place).hint_opt(hint)
-}
-
-/// A draft becomes an object: it must have a kind; then it gets its name and labels.
-fn finish(draft: Draft, owner: &labels::Owner<'_>, found: &mut Diagnostics) -> Option<RenderedObject> {
-    let object = match draft.tree.finish() {
-        Ok(object) => object,
-        Err(open) => {
-            for incomplete in open {
-                found.push(incomplete_value(&draft, &incomplete, owner));
-            }
-            return None;
-        }
-    };
-    for field in ["apiVersion", "kind"] {
-        if object.get(field).and_then(Json::as_str).is_none_or(str::is_empty) {
-            let what = match &draft.role {
-                Role::Workload => "output".to_owned(),
-                Role::Auxiliary { resource } | Role::Trait { resource, .. } => format!("outputs.{resource}"),
-            };
-            let component = owner.component;
-            let path = match &draft.role {
-                Role::Trait { index, .. } => {
-                    component.traits.get(*index).map_or(&component.path, |t| &t.path)
-                }
-                _ => &component.path,
-            };
-            let place = DefinitionPlace::whole(draft.definition.title());
-            let error =
-                Diagnostic::error(Code::Template, format!("{what} has no {field}: it is not an object"));
-            found.push(error.at(owner.app.document(), path).definition(place));
-            return None;
-        }
-    }
-    let (_, path) = site_of(&draft, owner);
-    let Draft { tree: _, role, definition, patched_by, origins, sized_by: _ } = draft;
-    let mut rendered = RenderedObject { object, role, definition, patched_by };
-    labels::assign(&mut rendered, owner);
-    refusable::object(&rendered, &origins, (owner.app.document(), path), found);
-    Some(rendered)
 }

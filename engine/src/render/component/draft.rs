@@ -1,0 +1,117 @@
+//! An object on its way through the traits → the object, with its name and labels.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::definition::Definition;
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::field_path;
+use crate::render::patch::{self, Tree};
+use crate::render::{RenderedObject, Role, cue, labels, refusable};
+
+/// An object on its way through the traits.
+pub(super) struct Draft {
+    pub(super) tree: Tree,
+    pub(super) role: Role,
+    definition: Arc<Definition>,
+    pub(super) patched_by: Vec<String>,
+    /// Where it was written, and then what the traits changed.
+    origins: Vec<cue::Origin>,
+    /// The trait that said how many pods there are.
+    pub(super) sized_by: Option<String>,
+}
+
+impl Draft {
+    pub(super) fn new(
+        tree: Tree,
+        role: Role,
+        definition: &Arc<Definition>,
+        origin: Option<cue::Origin>,
+    ) -> Self {
+        let definition = Arc::clone(definition);
+        let origins = origin.into_iter().collect();
+        Self { tree, role, definition, patched_by: Vec::new(), origins, sized_by: None }
+    }
+
+    /// Changes it as a trait says.
+    pub(super) fn patch(&mut self, patch: &cue::Patch, type_: &str) -> Result<(), Diagnostic> {
+        self.tree = patch.apply(&self.tree)?;
+        self.patched_by.push(type_.to_owned());
+        self.origins.extend(patch.origin());
+        Ok(())
+    }
+}
+
+/// What a draft is in its template, and the field path of its component or trait.
+fn site_of<'a>(draft: &Draft, owner: &labels::Owner<'a>) -> (String, &'a str) {
+    let component = owner.component;
+    match &draft.role {
+        Role::Workload => ("output".to_owned(), &component.path),
+        Role::Auxiliary { resource } => (format!("outputs.{resource}"), &component.path),
+        Role::Trait { resource, index, .. } => {
+            let path = component.traits.get(*index).map_or(&component.path, |trait_| &trait_.path);
+            (format!("outputs.{resource}"), path)
+        }
+    }
+}
+
+/// A field of an object that neither the template nor a trait gave a value: why, and where it is written.
+fn incomplete_value(draft: &Draft, incomplete: &patch::Incomplete, owner: &labels::Owner<'_>) -> Diagnostic {
+    let (what, path) = site_of(draft, owner);
+    let segments = field_path::parse(&incomplete.path).unwrap_or_default();
+    let why = draft.origins.iter().rev().find_map(|origin| origin.why(&segments));
+    let reason = match &why {
+        Some(why) if incomplete.text == cue::UNKNOWN => {
+            why.message.strip_prefix(&format!("{}: ", why.path)).unwrap_or(&why.message)
+        }
+        _ => incomplete.text.as_str(),
+    };
+    let message = format!("{what}.{} has no value: {reason}", incomplete.path);
+    let (place, hint) = why.map(|why| (why.definition, why.hint)).unwrap_or_default();
+    let place = place.unwrap_or_else(|| DefinitionPlace::whole(draft.definition.title()));
+    Diagnostic::error(Code::Template, message).at(owner.app.document(), path).definition(place).hint_opt(hint)
+}
+
+/// A draft becomes an object: it must have a kind; then it gets its name and labels.
+pub(super) fn finish(
+    draft: Draft,
+    owner: &labels::Owner<'_>,
+    found: &mut Diagnostics,
+) -> Option<RenderedObject> {
+    let object = match draft.tree.finish() {
+        Ok(object) => object,
+        Err(open) => {
+            for incomplete in open {
+                found.push(incomplete_value(&draft, &incomplete, owner));
+            }
+            return None;
+        }
+    };
+    for field in ["apiVersion", "kind"] {
+        if object.get(field).and_then(Json::as_str).is_none_or(str::is_empty) {
+            let what = match &draft.role {
+                Role::Workload => "output".to_owned(),
+                Role::Auxiliary { resource } | Role::Trait { resource, .. } => format!("outputs.{resource}"),
+            };
+            let component = owner.component;
+            let path = match &draft.role {
+                Role::Trait { index, .. } => {
+                    component.traits.get(*index).map_or(&component.path, |t| &t.path)
+                }
+                _ => &component.path,
+            };
+            let place = DefinitionPlace::whole(draft.definition.title());
+            let error =
+                Diagnostic::error(Code::Template, format!("{what} has no {field}: it is not an object"));
+            found.push(error.at(owner.app.document(), path).definition(place));
+            return None;
+        }
+    }
+    let (_, path) = site_of(&draft, owner);
+    let Draft { tree: _, role, definition, patched_by, origins, sized_by: _ } = draft;
+    let mut rendered = RenderedObject { object, role, definition, patched_by };
+    labels::assign(&mut rendered, owner);
+    refusable::object(&rendered, &origins, (owner.app.document(), path), found);
+    Some(rendered)
+}
