@@ -1,0 +1,396 @@
+//! What a watch tells of one kind → a copy of its objects, and calls of those who wait for changes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use kube::api::DynamicObject;
+use tokio::sync::Notify;
+use tokio::sync::watch::{Receiver, Sender, channel};
+
+use super::{Change, Handler, Key, Watch};
+use crate::copies::Copies;
+use crate::untold::Untold;
+
+/// Longest wait for a first list; after it the start fails and names the kind.
+pub const SYNC_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The local copy of one watched kind.
+pub struct Informer {
+    watch: Watch,
+    state: Mutex<State>,
+    synced: Sender<bool>,
+    /// Whether the server is away, as this watch knows it.
+    away: Sender<bool>,
+    /// Whether we lack the right to list the kind, as this watch knows it.
+    forbidden: Sender<bool>,
+    /// Whether the copy follows the server, or had an answer that it cannot.
+    follows: Sender<bool>,
+    /// Rings when a kind that was refused may be served now.
+    pub(super) hope: Notify,
+    whole: Whole,
+}
+
+/// What the informers of one cache tell about all of them.
+#[derive(Clone, Debug)]
+pub(super) struct Whole {
+    /// Counts how often the server came back.
+    pub(super) returns: Sender<u64>,
+    /// True from the moment that a server which was set back is noticed until all copies follow it.
+    pub(super) is_set_back: Sender<bool>,
+}
+
+impl Default for Whole {
+    fn default() -> Self {
+        Self { returns: channel(0).0, is_set_back: channel(false).0 }
+    }
+}
+
+/// Why a watch does not follow its kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) text: String,
+    /// The server answered, and asking again the same way will not help.
+    pub(crate) refused: bool,
+    /// We lack the right to list the kind; to wait for a first list would not help.
+    pub(crate) forbidden: bool,
+}
+
+#[derive(Default)]
+struct State {
+    objects: Copies,
+    listing: Option<BTreeMap<Key, Arc<DynamicObject>>>,
+    handlers: Vec<Handler>,
+    untold: Untold,
+    /// The newest version the watch has passed: a write's answer older than this is no news.
+    passed: u64,
+    /// The server was set back since the last list: versions from before and after it cannot be compared.
+    is_set_back: bool,
+    failure: Option<Trouble>,
+    /// How often in a row the server answered that it will not be followed.
+    refusals: u32,
+}
+
+impl fmt::Debug for Informer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Informer").field("watch", &self.watch).finish_non_exhaustive()
+    }
+}
+
+impl Informer {
+    #[cfg(test)]
+    pub(crate) fn new(watch: Watch) -> Self {
+        Self::told(watch, Whole::default())
+    }
+
+    pub(super) fn told(watch: Watch, whole: Whole) -> Self {
+        let [synced, away, forbidden, follows] = [false; 4].map(|start| channel(start).0);
+        Self { watch, state: Mutex::default(), synced, away, forbidden, follows, hope: Notify::new(), whole }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is watched.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// The object of that key, if the copy has it.
+    pub fn get(&self, key: &Key) -> Option<Arc<DynamicObject>> {
+        self.lock().objects.get(key).cloned()
+    }
+
+    /// Every object.
+    pub fn list(&self) -> Vec<Arc<DynamicObject>> {
+        self.lock().objects.rows().values().cloned().collect()
+    }
+
+    /// The key of every object, in order.
+    pub fn keys(&self) -> Vec<Key> {
+        self.lock().objects.rows().keys().cloned().collect()
+    }
+
+    /// Find objects by terms from now on, without a look at all of them each time; `terms` names those of an object
+    /// and is asked at each change, so it must be quick.
+    pub fn index(
+        self: &Arc<Self>,
+        terms: impl Fn(&DynamicObject) -> Vec<String> + Send + Sync + 'static,
+    ) -> Index {
+        let number = self.lock().objects.index(Arc::new(terms), false);
+        Index { informer: self.clone(), number }
+    }
+
+    /// The same where the terms depend on nothing but the spec: a change of status does not ask for them.
+    pub fn index_of_spec(
+        self: &Arc<Self>,
+        terms: impl Fn(&DynamicObject) -> Vec<String> + Send + Sync + 'static,
+    ) -> Index {
+        let number = self.lock().objects.index(Arc::new(terms), true);
+        Index { informer: self.clone(), number }
+    }
+
+    /// The objects of one namespace whose names begin like this, in order; no other object is looked at.
+    pub fn list_prefixed(&self, namespace: &str, prefix: &str) -> Vec<Arc<DynamicObject>> {
+        let first = Key::new(namespace, prefix);
+        let inside = |key: &Key| key.namespace == namespace && key.name.starts_with(prefix);
+        let state = self.lock();
+        let found = state.objects.rows().range(first..).take_while(|(key, _)| inside(key));
+        found.map(|(_, object)| object.clone()).collect()
+    }
+
+    /// Every object for which the predicate holds.
+    pub fn list_where(&self, keep: impl Fn(&DynamicObject) -> bool) -> Vec<Arc<DynamicObject>> {
+        self.lock().objects.rows().values().filter(|object| keep(object)).cloned().collect()
+    }
+
+    /// Call the handler for every object already known (as initial) and then for each change.
+    pub fn on_change(&self, handler: Handler) {
+        let known: Vec<_> = {
+            let mut state = self.lock();
+            state.handlers.push(handler.clone());
+            state.objects.rows().values().cloned().collect()
+        };
+        for object in known {
+            handler(&Change { old: None, new: Some(object), initial: true });
+        }
+    }
+
+    /// True once the first list is complete.
+    pub fn is_synced(&self) -> bool {
+        *self.synced.borrow()
+    }
+
+    /// Wait for the first list; not for one that we lack the right to, though the watch goes on asking.
+    pub async fn synced(&self) -> Result<(), NotSynced> {
+        let mut synced: Receiver<bool> = self.synced.subscribe();
+        let mut forbidden: Receiver<bool> = self.forbidden.subscribe();
+        let outcome = async {
+            tokio::select! {
+                biased;
+                synced = synced.wait_for(|synced| *synced) => synced.is_ok(),
+                _ = forbidden.wait_for(|forbidden| *forbidden) => false,
+            }
+        };
+        match tokio::time::timeout(SYNC_TIMEOUT, outcome).await {
+            Ok(true) => Ok(()),
+            _ => {
+                let trouble = self.lock().failure.clone();
+                Err(NotSynced {
+                    kind: self.watch.resource.kind.clone(),
+                    api_version: self.watch.resource.api_version.clone(),
+                    refused: trouble.as_ref().is_some_and(|trouble| trouble.refused),
+                    cause: trouble.map_or_else(|| "no answer yet".into(), |trouble| trouble.text),
+                })
+            }
+        }
+    }
+
+    /// Put the answer of a write into the copy, so that the next read sees it before the watch brings it.
+    /// Ignored when the watch has already passed that version.
+    pub fn observe(&self, mut object: DynamicObject) {
+        trim(&mut object, &self.watch);
+        let key = Key::of(&object);
+        let version = version_of(&object);
+        let mut state = self.lock();
+        if version <= state.passed {
+            return;
+        }
+        if state.objects.get(&key).is_some_and(|known| version_of(known) >= version) {
+            return;
+        }
+        let before = state.objects.insert(key.clone(), Arc::new(object));
+        state.untold.ahead(key, before);
+    }
+
+    /// Note that this key was deleted by ourselves, so that the next read does not see it.
+    pub fn forget(&self, key: &Key) {
+        let mut state = self.lock();
+        if let Some(before) = state.objects.remove(key) {
+            state.untold.ahead(key.clone(), Some(before));
+        }
+    }
+
+    pub(crate) fn list_started(&self) {
+        self.lock().listing = Some(BTreeMap::new());
+    }
+
+    pub(crate) fn listed(&self, mut object: DynamicObject) {
+        trim(&mut object, &self.watch);
+        let mut state = self.lock();
+        if let Some(listing) = state.listing.as_mut() {
+            listing.insert(Key::of(&object), Arc::new(object));
+        }
+    }
+
+    pub(crate) fn list_finished(&self) {
+        let first = !self.is_synced();
+        let (changes, handlers) = {
+            let mut state = self.lock();
+            let fresh = state.listing.take().unwrap_or_default();
+            let known = state.objects.replace(fresh.clone());
+            let is_set_back = std::mem::take(&mut state.is_set_back);
+            for new in fresh.values() {
+                state.passed = state.passed.max(version_of(new));
+            }
+            // What is listed may most likely be watched: a refused watch is not listed again.
+            state.refusals = 0;
+            let changes = state.untold.changes(&fresh, known, first, is_set_back);
+            (changes, state.handlers.clone())
+        };
+        // Synced before the handlers run: a reconcile they wake must find the copy readable.
+        self.synced.send_replace(true);
+        self.returned();
+        for change in &changes {
+            handlers.iter().for_each(|handler| handler(change));
+        }
+    }
+
+    /// The server is at an earlier version than it told of before, as after a restore from a backup. A list follows.
+    pub(crate) fn set_back(&self) {
+        let mut state = self.lock();
+        (state.passed, state.is_set_back) = (0, true);
+        drop(state);
+        self.whole.is_set_back.send_replace(true);
+    }
+
+    /// The watch ended and is about to go on.
+    pub(crate) fn resumes(&self) {
+        self.follows.send_replace(false);
+    }
+
+    pub(crate) fn changed(&self, mut object: DynamicObject) {
+        trim(&mut object, &self.watch);
+        let key = Key::of(&object);
+        let new = Arc::new(object);
+        let (old, handlers) = {
+            let mut state = self.lock();
+            state.passed = state.passed.max(version_of(&new));
+            let known = state.objects.get(&key).cloned();
+            if known.as_ref().is_none_or(|known| version_of(known) <= version_of(&new)) {
+                state.objects.insert(key.clone(), new.clone());
+            }
+            (state.untold.told(&key, Some(&new), known), state.handlers.clone())
+        };
+        let change = Change { old, new: Some(new), initial: false };
+        handlers.iter().for_each(|handler| handler(&change));
+    }
+
+    pub(crate) fn deleted(&self, object: &DynamicObject) {
+        let (old, handlers) = {
+            let mut state = self.lock();
+            state.passed = state.passed.max(version_of(object));
+            let key = Key::of(object);
+            let known = state.objects.remove(&key);
+            (state.untold.told(&key, None, known), state.handlers.clone())
+        };
+        let mut last = object.clone();
+        trim(&mut last, &self.watch);
+        let change = Change { old: old.or_else(|| Some(Arc::new(last))), new: None, initial: false };
+        handlers.iter().for_each(|handler| handler(&change));
+    }
+
+    pub(crate) fn failed(&self, trouble: Trouble) {
+        let Trouble { refused, forbidden, .. } = trouble;
+        let mut state = self.lock();
+        state.refusals = if refused { state.refusals.saturating_add(1) } else { 0 };
+        if state.failure.as_ref().is_none_or(|known| known.text != trouble.text) {
+            tracing::warn!(kind = %self.watch.resource.kind, error = trouble.text, "watch interrupted; trying again");
+        }
+        state.failure = Some(trouble);
+        drop(state);
+        self.away.send_replace(!refused);
+        self.forbidden.send_replace(forbidden);
+        self.follows.send_replace(refused);
+    }
+
+    /// The server follows the kind with us (again).
+    pub(crate) fn connected(&self) {
+        let mut state = self.lock();
+        state.failure = None;
+        state.refusals = 0;
+        drop(state);
+        self.returned();
+    }
+
+    /// How often in a row the server answered that it will not be followed.
+    pub(crate) fn refusals(&self) -> u32 {
+        self.lock().refusals
+    }
+
+    /// Ends when something happened that may change the server's mind.
+    pub(crate) async fn hope(&self) {
+        self.hope.notified().await;
+    }
+
+    /// Why the first list is missing, where the server is away.
+    pub(super) fn unreachable(&self) -> Option<String> {
+        let away = *self.away.borrow() && !self.is_synced();
+        away.then(|| self.lock().failure.clone()).flatten().map(|trouble| trouble.text)
+    }
+
+    /// The server answers. That it lists a kind does not say that it lets it be watched.
+    fn returned(&self) {
+        self.follows.send_replace(true);
+        if self.away.send_replace(false) {
+            self.whole.returns.send_modify(|times| *times += 1);
+        }
+    }
+
+    /// Wait until the server is not away: the copy follows it, or the server says why it may not.
+    pub(super) async fn current(&self) {
+        // The sender lives as long as this does.
+        let _ = self.away.subscribe().wait_for(|away| !away).await;
+    }
+
+    pub(super) async fn follows(&self) {
+        // The sender lives as long as this does.
+        let _ = self.follows.subscribe().wait_for(|follows| *follows).await;
+    }
+}
+
+/// Objects of one informer by terms.
+#[derive(Clone, Debug)]
+pub struct Index {
+    informer: Arc<Informer>,
+    number: usize,
+}
+
+impl Index {
+    /// The objects with this term, in order.
+    pub fn find(&self, term: &str) -> Vec<Arc<DynamicObject>> {
+        self.informer.lock().objects.find(self.number, term)
+    }
+}
+
+/// A kind's first list did not arrive in time.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("cannot list {kind} ({api_version}): {cause}; is the kind installed and may this account list it?")]
+pub struct NotSynced {
+    /// The kind.
+    pub kind: String,
+    /// Its API version.
+    pub api_version: String,
+    /// The last failure of the watch.
+    pub cause: String,
+    /// True when the server answered, and will answer the same again.
+    pub refused: bool,
+}
+
+/// A resource version as a number; versions of one kind are ordered. Anything else counts as oldest.
+pub fn version_of(object: &DynamicObject) -> u64 {
+    object.metadata.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
+}
+
+fn trim(object: &mut DynamicObject, watch: &Watch) {
+    // Managed fields are often larger than the object, and no reconcile reads them.
+    object.metadata.managed_fields = None;
+    if object.types.is_none() {
+        object.types = Some(kube::core::TypeMeta {
+            api_version: watch.resource.api_version.clone(),
+            kind: watch.resource.kind.clone(),
+        });
+    }
+}
