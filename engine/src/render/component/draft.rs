@@ -90,17 +90,7 @@ pub(super) fn finish(
     };
     for field in ["apiVersion", "kind"] {
         if object.get(field).and_then(Json::as_str).is_none_or(str::is_empty) {
-            let what = match &draft.role {
-                Role::Workload => "output".to_owned(),
-                Role::Auxiliary { resource } | Role::Trait { resource, .. } => format!("outputs.{resource}"),
-            };
-            let component = owner.component;
-            let path = match &draft.role {
-                Role::Trait { index, .. } => {
-                    component.traits.get(*index).map_or(&component.path, |t| &t.path)
-                }
-                _ => &component.path,
-            };
+            let (what, path) = site_of(&draft, owner);
             let place = DefinitionPlace::whole(draft.definition.title());
             let error =
                 Diagnostic::error(Code::Template, format!("{what} has no {field}: it is not an object"));
