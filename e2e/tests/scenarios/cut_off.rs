@@ -11,7 +11,7 @@ use vela_e2e::replica::Replica;
 use vela_e2e::target::is_real;
 
 use crate::replicas::{Replicas, SLOW, terms};
-use crate::there_and_back::{Story, created, kept, settled};
+use crate::there_and_back::{Story, created, settled, unharmed};
 use crate::{CONVERGE_DEADLINE, scenario};
 
 /// Shorter than the ten seconds without an answer after which a leader gives up.
@@ -65,16 +65,8 @@ impl CutOff {
         Ok(())
     }
 
-    async fn unharmed(&self, deadline: Duration) -> Result<()> {
-        for ((namespace, story), before) in self.all.iter().zip(&self.before) {
-            let cluster = self.replicas.target.cluster().within(namespace);
-            story.settles_within(&cluster, deadline).await?;
-            let now = kept(&cluster).await?;
-            if now != *before {
-                return Err(format!("{namespace} had {before:?}, now {now:?}").into());
-            }
-        }
-        Ok(())
+    async fn unharmed(&self) -> Result<()> {
+        unharmed(&self.replicas.target, &self.all, &self.before).await
     }
 
     /// The leader is cut off while it begins to bring what people take back at once: another one leads.
@@ -108,7 +100,7 @@ impl CutOff {
         has(cluster, "arrives", Some("busybox:1"), CONVERGE_DEADLINE).await?;
         has(cluster, "leaves", None, CONVERGE_DEADLINE).await?;
         first.proxy.fault(Fault::Pass);
-        self.unharmed(CONVERGE_DEADLINE).await?;
+        self.unharmed().await?;
         let late: Vec<Seen> = self
             .replicas
             .record
@@ -137,7 +129,7 @@ impl CutOff {
         }
         second.proxy.fault(Fault::Pass);
         has(cluster, "stays", Some("busybox:3"), CONVERGE_DEADLINE).await?;
-        self.unharmed(CONVERGE_DEADLINE).await?;
+        self.unharmed().await?;
         if second.runs()? { Ok(()) } else { Err(format!("it ended\n{}", second.log()).into()) }
     }
 
@@ -153,7 +145,11 @@ impl CutOff {
         stays.map_err(|error| format!("{error}\n{}", second.log()))?;
         let gone = has(cluster, "arrives", None, LATE).await;
         gone.map_err(|error| format!("{error}\n{}", second.log()))?;
-        self.unharmed(LATE).await.map_err(|error| format!("{error}\n{}", second.log()))?;
+        for (namespace, story) in &self.all {
+            let settled = story.settles_within(&cluster.within(namespace), LATE).await;
+            settled.map_err(|error| format!("{namespace}: {error}\n{}", second.log()))?;
+        }
+        self.unharmed().await?;
         second.proxy.fault(Fault::Pass);
         if second.runs()? { Ok(()) } else { Err(format!("it ended\n{}", second.log()).into()) }
     }
