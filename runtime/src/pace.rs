@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use http::{Method, Request, Response, header};
+use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde::Deserialize;
@@ -140,6 +140,10 @@ async fn unless_reached(
         .body(Body::empty())
         .map_err(kube::Error::HttpError)?;
     let answer = client.send(question).await?;
+    if answer.status() == StatusCode::NOT_FOUND {
+        // The kind went, and its objects with it, or comes back in a moment: only a list tells which.
+        return Ok(Some(expired("the kind is not served any more, or not yet again: it is listed anew")));
+    }
     if !answer.status().is_success() {
         return Ok(Some(answer));
     }
@@ -152,9 +156,14 @@ async fn unless_reached(
         "the server is at version {reached} and has told of version {version} before: it was set back, as by a backup; \
          everything is listed anew"
     );
+    Ok(Some(expired(&message)))
+}
+
+/// What makes a watch list anew.
+fn expired(message: &str) -> Response<Body> {
     let gone = json!({"type": "ERROR", "object": {
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "code": 410, "reason": "Expired", "message": message,
     }});
-    Ok(Some(Response::new(Body::from(format!("{gone}\n").into_bytes()))))
+    Response::new(Body::from(format!("{gone}\n").into_bytes()))
 }

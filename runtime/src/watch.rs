@@ -100,7 +100,12 @@ fn door<K: kube::Resource>(api: Api<K>, informer: &Informer) -> Option<kube::Api
     match api.inner() {
         Ok(api) => Some(api),
         Err(error) => {
-            informer.failed(Trouble { text: error.to_string(), refused: true, forbidden: false });
+            informer.failed(Trouble {
+                text: error.to_string(),
+                refused: true,
+                forbidden: false,
+                unserved: false,
+            });
             None
         }
     }
@@ -145,5 +150,6 @@ fn trouble(error: &watcher::Error) -> Trouble {
         text: error.to_string(),
         refused: matches!(error, watcher::Error::NoResourceVersion) || code.is_some_and(final_answer),
         forbidden: code == Some(403),
+        unserved: code == Some(404) && matches!(error, watcher::Error::InitialListFailed(_)),
     }
 }

@@ -55,6 +55,8 @@ pub(crate) struct Trouble {
     pub(crate) refused: bool,
     /// We lack the right to list the kind; to wait for a first list would not help.
     pub(crate) forbidden: bool,
+    /// The server does not serve the kind, so there is no object of it.
+    pub(crate) unserved: bool,
 }
 
 #[derive(Default)]
@@ -293,7 +295,10 @@ impl Informer {
     }
 
     pub(crate) fn failed(&self, trouble: Trouble) {
-        let Trouble { refused, forbidden, .. } = trouble;
+        let Trouble { refused, forbidden, unserved, .. } = trouble;
+        if unserved {
+            self.emptied();
+        }
         let mut state = self.lock();
         state.refusals = if refused { state.refusals.saturating_add(1) } else { 0 };
         if state.failure.as_ref().is_none_or(|known| known.text != trouble.text) {
@@ -304,6 +309,22 @@ impl Informer {
         self.away.send_replace(!refused);
         self.forbidden.send_replace(forbidden);
         self.follows.send_replace(refused);
+    }
+
+    /// The kind went with all its objects; a watch that ended before it told so must not leave them here for ever.
+    fn emptied(&self) {
+        if !self.is_synced() {
+            return;
+        }
+        let (changes, handlers) = {
+            let mut state = self.lock();
+            state.listing = None;
+            let known = state.objects.replace(BTreeMap::new());
+            (state.untold.changes(&BTreeMap::new(), known, false, false), state.handlers.clone())
+        };
+        for change in &changes {
+            handlers.iter().for_each(|handler| handler(change));
+        }
     }
 
     /// The server follows the kind with us (again).

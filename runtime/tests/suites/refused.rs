@@ -1,8 +1,8 @@
 //! Kinds that the server refuses to list or to watch: what they cost, how often that is told, and how they come back.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,8 +11,9 @@ use http_body_util::{BodyExt as _, Full};
 use kube::client::Body;
 use serde_json::json;
 use tower::ServiceExt as _;
-use vela_apiserver::ApiServer;
+use vela_apiserver::{ApiServer, ApiService, Clock};
 use vela_runtime::cache::{Cache, Watch};
+use vela_runtime::fault::Door;
 
 use super::cluster::{config_map, config_maps, create, until};
 
@@ -40,8 +41,13 @@ impl tracing::Subscriber for Warnings {
 }
 
 /// A server that refuses to watch ConfigMaps by this code, and to list them too, until it is told otherwise.
-fn refusing(code: u16, lists: bool, refuses: Arc<AtomicBool>, asked: Arc<AtomicUsize>) -> kube::Client {
-    let server = ApiServer::builder().build().unwrap().service();
+fn refusing(
+    server: Door<ApiService>,
+    code: u16,
+    lists: bool,
+    refuses: Arc<AtomicBool>,
+    asked: Arc<AtomicUsize>,
+) -> kube::Client {
     let service = tower::service_fn(move |request: Request<Body>| {
         let (server, refuses, asked) = (server.clone(), refuses.clone(), asked.clone());
         async move {
@@ -75,7 +81,8 @@ async fn what_is_refused_is_asked_for_ever_more_seldom_and_told_once() {
     for (code, lists) in [(403, true), (404, true), (405, true), (403, false), (405, false)] {
         let (refuses, asked) = (Arc::new(AtomicBool::new(true)), Arc::<AtomicUsize>::default());
         warned.store(0, Ordering::SeqCst);
-        let client = refusing(code, lists, refuses.clone(), asked.clone());
+        let server = Door::new(ApiServer::builder().build().unwrap().service());
+        let client = refusing(server, code, lists, refuses.clone(), asked.clone());
         let cache = Cache::new(client.clone());
         let informer = cache.informer(Watch::full(config_maps()));
         tokio::time::sleep(HOUR).await;
@@ -89,4 +96,30 @@ async fn what_is_refused_is_asked_for_ever_more_seldom_and_told_once() {
         until("the kind is followed", || informer.keys().len() == 1).await;
         cache.stop().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_goes_takes_its_objects_along_though_the_watch_ends_before_it_says_so() {
+    let server = ApiServer::builder().build().unwrap();
+    let door = Door::new(server.service());
+    let (refuses, asked) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+    let client = refusing(door.clone(), 404, true, refuses.clone(), asked);
+    create(&client, &config_map("stays", json!({}))).await;
+    let cache = Cache::new(client);
+    let informer = cache.informer(Watch::full(config_maps()));
+    let told = Arc::<Mutex<Vec<bool>>>::default();
+    let heard = told.clone();
+    informer.on_change(Arc::new(move |change| heard.lock().unwrap().push(change.new.is_some())));
+    informer.synced().await.unwrap();
+    assert_eq!(*told.lock().unwrap(), [true]);
+    refuses.store(true, Ordering::SeqCst);
+    door.lead_to(server.fork(Clock::system()).service());
+    server.shutdown().await;
+    until("the copy is empty", || informer.keys().is_empty()).await;
+    assert_eq!(*told.lock().unwrap(), [true, false], "and that is told");
+    // It was a server that did not know its kinds yet: everything is there again.
+    refuses.store(false, Ordering::SeqCst);
+    until("the kind is followed", || informer.keys().len() == 1).await;
+    assert_eq!(*told.lock().unwrap(), [true, false, true]);
+    cache.stop().await;
 }
