@@ -69,22 +69,27 @@ fn of(key: &Key) -> Key {
     Key::new(key.namespace.clone(), format!("{}{SUFFIX}", key.name))
 }
 
-/// Record what was applied completely. A failure costs only the care for what runs while something is wrong.
-pub(super) async fn record(hands: &Hands, key: &Key, configuration: &DynamicObject, spec: Value) {
+/// Record what was applied completely. A failure costs only the care for what runs while something is wrong, so the lap
+/// goes on; it is to be tried again all the same, for nothing else may wake us.
+pub(super) async fn record(
+    hands: &Hands,
+    key: &Key,
+    configuration: &DynamicObject,
+    spec: Value,
+) -> Result<(), Failure> {
     let hash = kept::hash(&spec);
     if let Some((_, newest)) = hands.books.newest(key, configuration)
         && newest.metadata.labels.as_ref().and_then(|all| all.get(labels::APP_REVISION_HASH)) == Some(&hash)
     {
-        return;
+        return Ok(());
     }
     let records = of(key);
     let number = hands.books.revisions.newest(&records).map_or(1, |(number, _)| number.saturating_add(1));
     let name = format!("{}-v{number}", records.name);
     let writing = Writing { owner: configuration, of: &records, name: &name, hash: &hash, spec };
-    match hands.books.revisions.write(writing).await {
-        Ok(()) => hands.books.revisions.limit(&records, &[&name]).await,
-        Err(error) => tracing::warn!(configuration = %key, %error, "what was applied is not recorded"),
-    }
+    hands.books.revisions.write(writing).await.map_err(Failure::retry)?;
+    hands.books.revisions.limit(&records, &[&name]).await;
+    Ok(())
 }
 
 /// Keep what runs of a configuration that cannot be rendered; tells the same failure, and what was done.
@@ -138,7 +143,7 @@ async fn read(hands: &Hands, look: &Look<'_>) -> Result<Option<(String, Arc<Reco
     let read = |found: DynamicObject| async move {
         let own = author::is_own_record(&hands.context, &found).await;
         if !own.map_err(|error| vela_runtime::apply::explain(&error))? {
-            return Ok(None);
+            return Ok::<_, Trouble>(None);
         }
         let definitions = recorded::definitions(&hands.world, &found, namespace).await?;
         Ok(Some(Arc::new(Record { spec: found.data["spec"].clone(), definitions })))

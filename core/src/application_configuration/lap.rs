@@ -10,7 +10,7 @@ use vela_engine::application_configuration::{
     ApplyOnce, Graph, graph, is_controlled_by_application, kept, parse, references, render,
 };
 use vela_engine::{Definition, Document, Secrets, Snapshot};
-use vela_runtime::{Action, Key};
+use vela_runtime::{Action, Failure, Key};
 
 use super::apply::{self, Order, Remaking};
 use super::phase::{Phase, Stopped, Wrong};
@@ -46,7 +46,8 @@ pub(super) struct Lap {
     pub(super) changed: bool,
     /// Something that could not be collected, for the user.
     pub(super) wrong: Option<Wrong>,
-    pub(super) action: Action,
+    /// What comes next; a failure that no user can mend is tried again.
+    pub(super) then: Result<Action, Failure>,
 }
 
 /// Run the lap.
@@ -87,9 +88,10 @@ pub(super) async fn run(
     let stopped = |phase, message: String| Wrong::new(phase, message).templating(templating);
     let applied = apply::apply(hands, &order).await;
     let mut applied = applied.map_err(|failed| failed.told().templating(templating))?;
-    if by_people {
-        keep::record(hands, key, configuration, kept).await;
-    }
+    let recorded = match by_people {
+        true => keep::record(hands, key, configuration, kept).await,
+        false => Ok(()),
+    };
     applied.written += data::keep(hands, key, &order, &plans).await?;
     let left = scopes::leave(hands, &acting, &key.namespace, &graph.dropped_memberships()).await;
     applied.written += left.map_err(|error| stopped(Phase::Apply, error.to_string()))?;
@@ -108,7 +110,7 @@ pub(super) async fn run(
         status: status::status(&complete, now),
         changed: applied.written > 0 || !collected.deleted.is_empty(),
         wrong,
-        action: collected.again.map_or(Action::Done, Action::RequeueAfter),
+        then: recorded.map(|()| collected.again.map_or(Action::Done, Action::RequeueAfter)),
     })
 }
 

@@ -244,7 +244,7 @@ impl Hands {
                     Some(wrong) => tell::wrong(self, &live, before, wrong).await,
                     None => tell::applied(self, &live, before, &lap.status, lap.changed).await,
                 }
-                lap.wrong.map_or(Ok(lap.action), |wrong| wrong.verdict())
+                lap.wrong.map_or(lap.then, |wrong| wrong.verdict())
             }
             Err(Stopped::NotYet) => Ok(Action::Done),
             Err(Stopped::Trouble(failure)) => Err(failure),

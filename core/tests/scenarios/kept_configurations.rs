@@ -1,11 +1,17 @@
 //! ApplicationConfigurations that cannot be rendered any more: what runs of them is kept as it was applied last.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
+use vela_runtime::fault::Fate;
 
 use super::configuration::{complaint, component, configuration, deployed, image, named, synced};
 use super::kept::comes_back;
 use super::world::{World, until_or};
 
+/// More often than anything else makes the configuration be looked at.
+const LOST: usize = 9;
 const OAM: &str = "core.oam.dev/v1alpha2";
 const AC: &str = "ApplicationConfiguration";
 const SCALER: &str = "ManualScalerTrait";
@@ -65,6 +71,27 @@ async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
     world.start();
     deployed(&world, "front", "nginx:1").await;
     world.create(counter()).await;
+    synced(&world, "shop").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_is_lost_is_written_later_though_nothing_changes() {
+    let world = World::new().await;
+    let tried = Arc::new(AtomicUsize::new(0));
+    let count = tried.clone();
+    world.faults.judge(move |entry| {
+        let record = entry.method == "POST" && entry.path.contains("/applicationrevisions");
+        if record && count.fetch_add(1, Ordering::Relaxed) < LOST {
+            return Fate::DropRequest;
+        }
+        Fate::Pass
+    });
+    world.create(component("front", "nginx:1")).await;
+    world.create(component("back", "nginx:1")).await;
+    world.create(configuration("shop", named(&["front", "back"]))).await;
+    let records = || async { world.list("core.oam.dev/v1beta1", "ApplicationRevision").await.len() };
+    until_or("what was applied is recorded", records, |stored| *stored > 0).await;
+    assert!(tried.load(Ordering::Relaxed) > LOST);
     synced(&world, "shop").await;
 }
 
