@@ -61,11 +61,18 @@ async fn patch(
 ) -> Result<bool, kube::Error> {
     let name = object.metadata.name.clone().unwrap_or_default();
     let old = object.data.get("status").cloned().unwrap_or_else(|| json!({}));
-    let Some(patch) = difference(&old, status) else { return Ok(false) };
+    if old == *status {
+        return Ok(false);
+    }
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..Default::default() };
-    // The uid makes sure that a namesake created meanwhile does not get this status.
-    let patch = json!({"metadata": {"uid": object.metadata.uid}, "status": patch});
-    let patch = Patch::Merge(&patch);
+    // The uid makes sure that a namesake created meanwhile does not get this status. The status is replaced as a whole: the
+    // copy may not know of a write whose answer was lost, and what differs from the copy alone would be mixed with that.
+    let operations = json!([
+        {"op": "add", "path": "/metadata/uid", "value": object.metadata.uid},
+        {"op": "add", "path": "/status", "value": status},
+    ]);
+    let operations = serde_json::from_value(operations).map_err(kube::Error::SerdeError)?;
+    let patch: Patch<Value> = Patch::Json(operations);
     let written = match part {
         Part::Status => api.patch_status(&name, &params, &patch).await,
         Part::Whole => api.patch(&name, &params, &patch).await,
@@ -113,7 +120,43 @@ pub(crate) fn now() -> Time {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Node;
+    use kube::api::{ApiResource, DeleteParams, PostParams};
+    use vela_runtime::cache::{Cache, Watch};
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_status_is_never_mixed_with_one_that_the_copy_does_not_know() {
+        let server = vela_apiserver::ApiServer::builder().build().unwrap();
+        let client = kube::Client::new(server.service(), "default");
+        let resource = ApiResource::erase::<Node>(&());
+        let informer = Cache::new(client.clone()).informer(Watch::full(resource.clone()));
+        let nodes: Api<DynamicObject> = Api::all_with(client, &resource);
+        let node =
+            serde_json::from_value(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"}}));
+        let copy = nodes.create(&PostParams::default(), &node.unwrap()).await.unwrap();
+        let info = |kernel: &str, os: &str| json!({"nodeInfo": {"kernelVersion": kernel, "osImage": os}, "phase": "Running"});
+        let first = info("6.1", "a");
+        assert!(write(&nodes, &informer, &copy, &first).await.unwrap());
+        let copy = nodes.get("one").await.unwrap();
+        // The answer to this one is lost, and the copy stays what it was.
+        let lost = json!({"nodeInfo": {"kernelVersion": "6.2", "osImage": "b"}, "phase": "Pending"});
+        assert!(write(&nodes, &informer, &copy, &lost).await.unwrap());
+        let wanted = info("6.1", "c");
+        assert!(write(&nodes, &informer, &copy, &wanted).await.unwrap());
+        let status = nodes.get("one").await.unwrap().data["status"].take();
+        for (field, wanted) in [("kernelVersion", "6.1"), ("osImage", "c")] {
+            assert_eq!(status["nodeInfo"][field], wanted, "{status}");
+        }
+        assert_eq!(status["phase"], "Running");
+        // A namesake made meanwhile is somebody else.
+        nodes.delete("one", &DeleteParams::default()).await.unwrap();
+        let mut namesake = copy.clone();
+        (namesake.metadata.resource_version, namesake.metadata.uid) = (None, None);
+        nodes.create(&PostParams::default(), &namesake).await.unwrap();
+        assert!(write(&nodes, &informer, &copy, &lost).await.is_err());
+    }
 
     #[test]
     fn what_vanished_is_removed_by_the_patch() {

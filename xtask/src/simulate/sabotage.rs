@@ -121,7 +121,10 @@ impl Sabotage {
                 Err(reply(StatusCode::OK, body))
             }
             Self::RestlessStatus if path.ends_with("/status") => Ok(edited(request, |body| {
-                body["status"]["services"] = Value::Null;
+                let operations = body.as_array_mut().into_iter().flatten();
+                for status in operations.filter(|operation| operation["path"] == "/status") {
+                    status["value"].as_object_mut().and_then(|status| status.remove("services"));
+                }
             })),
             Self::NoDeletion
                 if method == Method::DELETE && OWNED_PATHS.iter().any(|owned| path.contains(owned)) =>
