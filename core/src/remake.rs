@@ -21,7 +21,7 @@ use crate::application::record::Owned;
 use crate::author::Acting;
 use crate::context::Context;
 use crate::fixed::{self, Refusals};
-use crate::prune::{self, Decision, Pruned, Quiet};
+use crate::prune::{self, Decision, Pruned};
 
 /// The cache needs a moment to catch up with the server.
 const CONFLICT_WAIT: Duration = Duration::from_millis(50);
@@ -41,9 +41,8 @@ pub(crate) struct Remake<'a> {
 
 /// Because of what an object may be made again.
 pub(crate) struct Because<'a> {
-    pub(crate) quiet: &'a Quiet,
-    /// What the owner asks for.
-    pub(crate) content: &'a str,
+    /// What is left of the quiet time of what the owner asks for.
+    pub(crate) wait: Option<Duration>,
     pub(crate) world: &'a World,
     /// What the object was rendered from, beside the owner.
     pub(crate) definitions: &'a [Arc<Definition>],
@@ -86,15 +85,14 @@ pub(crate) async fn make_room(
     if let Some(why) = fixed::kept(desired, &live, uid) {
         return refuse(&why);
     }
-    let Because { quiet, content, world, definitions, seen } = match because {
+    let Because { wait, world, definitions, seen } = match because {
         Ok(because) => because,
         Err(why) => return refuse(why),
     };
-    let owner_key = Key::of(owner);
-    if let Some(left) = quiet.left(&owner_key, content) {
-        return Ok(Room::Later(Some(left)));
+    if wait.is_some() {
+        return Ok(Room::Later(wait));
     }
-    if !world.confirm(&owner_key.namespace, definitions).await.map_err(failed)? {
+    if !world.confirm(&Key::of(owner).namespace, definitions).await.map_err(failed)? {
         return Ok(Room::Later(Some(CONFLICT_WAIT)));
     }
     // Nothing goes for an object that nobody may make or that the API server does not take.

@@ -45,8 +45,7 @@ pub(super) async fn replace(
     let uid = pen.before.entries.get(owned).and_then(|entry| entry.uid.clone());
     let application = Seen { resource: &hands.applications.watch().resource, object: owner.object };
     let because = pen.replacing.map(|Replacing { identity, definitions }| Because {
-        quiet: &hands.quiet,
-        content: identity,
+        wait: hands.quiet.left(&owner.key, identity),
         world: &hands.world,
         definitions,
         seen: vec![application],

@@ -18,7 +18,7 @@ use vela_runtime::apply::{self as runtime_apply, Conflicts, Error, describe};
 use vela_runtime::graph::{Cause, Graph as Writes, Outcome, Run};
 use vela_runtime::owner::controller_of;
 
-use super::asked::asked;
+use super::asked::{Asked, ask};
 use super::lap::Look;
 use super::phase::{Phase, Wrong};
 use super::siblings::{self, Holder};
@@ -303,12 +303,20 @@ async fn make_room(
     refusal: &Error,
 ) -> Result<(), Unapplied> {
     let configuration = order.look.configuration;
-    let asked = asked(hands, configuration).await?;
+    let mut wait = None;
+    let mut asked = Asked::Itself;
+    if let Some(Remaking { content, .. }) = &order.remaking {
+        wait = hands.quiet.left(&Key::of(configuration), content);
+        // Before that time is over nothing goes, whatever the Application says.
+        if wait.is_none() {
+            asked = ask(hands, configuration).await?;
+        }
+    }
     let because = match &order.remaking {
-        Some(Remaking { content, components, definitions }) => {
+        Some(Remaking { components, definitions, .. }) => {
             let seen = collect::seen(hands, configuration, components, &asked);
             let seen = seen.ok_or(Unapplied::Later(None))?;
-            Some(Because { quiet: &hands.quiet, content, world: &hands.world, definitions, seen })
+            Some(Because { wait, world: &hands.world, definitions, seen })
         }
         None => None,
     };

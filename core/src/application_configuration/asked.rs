@@ -25,7 +25,7 @@ pub(super) enum Asked {
 
 /// Ask the server. A configuration that says of no generation that it asked, is not asked about: those of rollouts belong
 /// to one revision each, and those of an earlier release say nothing.
-pub(super) async fn asked(hands: &Hands, configuration: &DynamicObject) -> Result<Asked, Error> {
+pub(super) async fn ask(hands: &Hands, configuration: &DynamicObject) -> Result<Asked, Error> {
     let generation =
         configuration.metadata.annotations.as_ref().and_then(|annotations| annotations.get(APP_GENERATION));
     let owner = controller_of(configuration).filter(|owner| owner.kind == "Application");

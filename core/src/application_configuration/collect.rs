@@ -14,7 +14,7 @@ use vela_runtime::confirm::Seen;
 use vela_runtime::{Key, apply as runtime_apply, events};
 
 use super::apply::{Applied, Order};
-use super::asked::{Asked, asked};
+use super::asked::{Asked, ask};
 use super::{Hands, elsewhere};
 use crate::application::fetch::json;
 use crate::prune::{self, Decision, Pruned};
@@ -60,7 +60,7 @@ pub(super) async fn collect(
         collected.again = Some(left);
         return Ok(collected);
     }
-    let asked = asked(hands, configuration).await?;
+    let asked = ask(hands, configuration).await?;
     let Some(seen) = seen(hands, configuration, &components, &asked) else { return Ok(collected) };
     let decision = Decision { context: &hands.context, acting: order.acting, seen };
     let mut refused = Vec::new();
