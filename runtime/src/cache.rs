@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use self::informer::Whole;
 
-pub(crate) use informer::Trouble;
+pub(crate) use informer::{Cause, Trouble};
 pub use informer::{Index, Informer, NotSynced, SYNC_TIMEOUT, version_of};
 pub use watched::{Change, Depth, Handler, Key, Watch};
 

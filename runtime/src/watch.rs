@@ -12,7 +12,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::{Depth, Informer, Trouble};
+use crate::cache::{Cause, Depth, Informer, Trouble};
 
 /// Objects per page of an initial list: bounded answers, few round trips.
 const PAGE_SIZE: u32 = 500;
@@ -100,12 +100,7 @@ fn door<K: kube::Resource>(api: Api<K>, informer: &Informer) -> Option<kube::Api
     match api.inner() {
         Ok(api) => Some(api),
         Err(error) => {
-            informer.failed(Trouble {
-                text: error.to_string(),
-                refused: true,
-                forbidden: false,
-                unserved: false,
-            });
+            informer.failed(Trouble { text: error.to_string(), cause: Cause::Refused });
             None
         }
     }
@@ -146,10 +141,12 @@ fn trouble(error: &watcher::Error) -> Trouble {
         _ => None,
     };
     let final_answer = |code: u16| (400..500).contains(&code) && !matches!(code, 408 | 410 | 429);
-    Trouble {
-        text: error.to_string(),
-        refused: matches!(error, watcher::Error::NoResourceVersion) || code.is_some_and(final_answer),
-        forbidden: code == Some(403),
-        unserved: code == Some(404) && matches!(error, watcher::Error::InitialListFailed(_)),
-    }
+    let cause = match (error, code) {
+        (_, Some(403)) => Cause::Forbidden,
+        (watcher::Error::InitialListFailed(_), Some(404)) => Cause::Unserved,
+        (watcher::Error::NoResourceVersion, _) => Cause::Refused,
+        (_, Some(code)) if final_answer(code) => Cause::Refused,
+        _ => Cause::Away,
+    };
+    Trouble { text: error.to_string(), cause }
 }

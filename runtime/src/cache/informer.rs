@@ -51,12 +51,20 @@ impl Default for Whole {
 #[derive(Clone, Debug)]
 pub(crate) struct Trouble {
     pub(crate) text: String,
+    pub(crate) cause: Cause,
+}
+
+/// What kept a watch from following.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// No answer, or one that will change by itself.
+    Away,
     /// The server answered, and asking again the same way will not help.
-    pub(crate) refused: bool,
-    /// We lack the right to list the kind; to wait for a first list would not help.
-    pub(crate) forbidden: bool,
-    /// The server does not serve the kind, so there is no object of it.
-    pub(crate) unserved: bool,
+    Refused,
+    /// So it did because we lack the right to list the kind; to wait for a first list would not help.
+    Forbidden,
+    /// So it did because it does not serve the kind: there is no object of it.
+    Unserved,
 }
 
 #[derive(Default)]
@@ -72,6 +80,18 @@ struct State {
     failure: Option<Trouble>,
     /// How often in a row the server answered that it will not be followed.
     refusals: u32,
+}
+
+impl State {
+    /// These are all objects that there are; out comes what handlers hear of it.
+    fn replace(&mut self, fresh: BTreeMap<Key, Arc<DynamicObject>>, first: bool) -> Vec<Change> {
+        for new in fresh.values() {
+            self.passed = self.passed.max(version_of(new));
+        }
+        let known = self.objects.replace(fresh.clone());
+        let is_set_back = std::mem::take(&mut self.is_set_back);
+        self.untold.changes(&fresh, known, first, is_set_back)
+    }
 }
 
 impl fmt::Debug for Informer {
@@ -183,7 +203,7 @@ impl Informer {
                 Err(NotSynced {
                     kind: self.watch.resource.kind.clone(),
                     api_version: self.watch.resource.api_version.clone(),
-                    refused: trouble.as_ref().is_some_and(|trouble| trouble.refused),
+                    refused: trouble.as_ref().is_some_and(|trouble| trouble.cause != Cause::Away),
                     cause: trouble.map_or_else(|| "no answer yet".into(), |trouble| trouble.text),
                 })
             }
@@ -232,15 +252,9 @@ impl Informer {
         let (changes, handlers) = {
             let mut state = self.lock();
             let fresh = state.listing.take().unwrap_or_default();
-            let known = state.objects.replace(fresh.clone());
-            let is_set_back = std::mem::take(&mut state.is_set_back);
-            for new in fresh.values() {
-                state.passed = state.passed.max(version_of(new));
-            }
             // What is listed may most likely be watched: a refused watch is not listed again.
             state.refusals = 0;
-            let changes = state.untold.changes(&fresh, known, first, is_set_back);
-            (changes, state.handlers.clone())
+            (state.replace(fresh, first), state.handlers.clone())
         };
         // Synced before the handlers run: a reconcile they wake must find the copy readable.
         self.synced.send_replace(true);
@@ -295,20 +309,20 @@ impl Informer {
     }
 
     pub(crate) fn failed(&self, trouble: Trouble) {
-        let Trouble { refused, forbidden, unserved, .. } = trouble;
-        if unserved {
+        let cause = trouble.cause;
+        if cause == Cause::Unserved {
             self.emptied();
         }
         let mut state = self.lock();
-        state.refusals = if refused { state.refusals.saturating_add(1) } else { 0 };
+        state.refusals = if cause == Cause::Away { 0 } else { state.refusals.saturating_add(1) };
         if state.failure.as_ref().is_none_or(|known| known.text != trouble.text) {
             tracing::warn!(kind = %self.watch.resource.kind, error = trouble.text, "watch interrupted; trying again");
         }
         state.failure = Some(trouble);
         drop(state);
-        self.away.send_replace(!refused);
-        self.forbidden.send_replace(forbidden);
-        self.follows.send_replace(refused);
+        self.away.send_replace(cause == Cause::Away);
+        self.forbidden.send_replace(cause == Cause::Forbidden);
+        self.follows.send_replace(cause != Cause::Away);
     }
 
     /// The kind went with all its objects; a watch that ended before it told so must not leave them here for ever.
@@ -319,8 +333,7 @@ impl Informer {
         let (changes, handlers) = {
             let mut state = self.lock();
             state.listing = None;
-            let known = state.objects.replace(BTreeMap::new());
-            (state.untold.changes(&BTreeMap::new(), known, false, false), state.handlers.clone())
+            (state.replace(BTreeMap::new(), false), state.handlers.clone())
         };
         for change in &changes {
             handlers.iter().for_each(|handler| handler(change));
