@@ -86,7 +86,7 @@ impl Keeper {
         let Some(stored) = stored else { return Ok(None) };
         let read = |found| async move {
             let kept = self.read(application, expected, &found).await?;
-            Ok(kept.map(Arc::new))
+            Ok::<_, Trouble>(kept.map(Arc::new))
         };
         let kept = self.revisions.get(&Key::of(stored), Some(stored), &expected.hash, read).await?;
         Ok(kept.flatten())

@@ -40,15 +40,16 @@ impl<T: Clone> Reader<T> {
 
     /// What the record of that name means; nothing where it is not there. `stored` is what a watch shows of it (metadata is
     /// enough), `asked` what it is read with in mind, and `mean` understands a version that is not known yet.
-    pub(crate) async fn get<F>(
+    pub(crate) async fn get<F, E>(
         &self,
         key: &Key,
         stored: Option<&DynamicObject>,
         asked: &str,
         mean: impl FnOnce(DynamicObject) -> F,
-    ) -> Result<Option<T>, Trouble>
+    ) -> Result<Option<T>, E>
     where
-        F: Future<Output = Result<T, Trouble>>,
+        F: Future<Output = Result<T, E>>,
+        E: From<Trouble>,
     {
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let of = |object: &DynamicObject| (key.clone(), version(object, asked));

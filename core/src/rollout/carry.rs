@@ -55,9 +55,10 @@ pub(super) async fn carry(
         Err(Missing::Revision(why)) if work.between.is_back => {
             return give_up(hands, work, status, told, &why).await;
         }
-        // Nothing is known of the revisions then, and the next process looks for them anew.
-        Err(_) if hands.context.computations.is_stopped() => return Ok(Step::Rest(None)),
-        Err(missing) => return wait(hands, work, status, told, missing.message()).await,
+        Err(Missing::Ends) => return Ok(Step::Rest(None)),
+        Err(Missing::Revision(why) | Missing::Trouble(why)) => {
+            return wait(hands, work, status, told, why).await;
+        }
     };
     for side in [Some(&located.target), located.source.as_ref()].into_iter().flatten() {
         told.secrets.extend(&side.secrets);

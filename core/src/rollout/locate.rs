@@ -48,13 +48,24 @@ pub(super) enum Missing {
     Revision(String),
     /// Something else.
     Trouble(String),
+    /// The process ends, and the next one looks anew.
+    Ends,
 }
 
 impl Missing {
-    pub(super) fn message(self) -> String {
+    /// The same, told with more or with less.
+    pub(super) fn reworded(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
-            Self::Revision(why) | Self::Trouble(why) => why,
+            Self::Revision(why) => Self::Revision(words(why)),
+            Self::Trouble(why) => Self::Trouble(words(why)),
+            Self::Ends => Self::Ends,
         }
+    }
+}
+
+impl From<String> for Missing {
+    fn from(why: String) -> Self {
+        Self::Trouble(why)
     }
 }
 
@@ -107,7 +118,7 @@ pub(super) fn differ(between: &Between) -> Result<(), String> {
 
 async fn revision(hands: &Hands, namespace: &str, name: &str, field: &str) -> Result<Rendered, Missing> {
     let key = Key::new(namespace, name);
-    let found = hands.revisions.get(&key).await.map_err(Missing::Trouble)?;
+    let found = hands.revisions.get(&key).await?;
     found.ok_or_else(|| {
         Missing::Revision(format!(
             "spec.{field}: ApplicationRevision {key} is not there; `kubectl get apprev -n {namespace}` lists those that are"

@@ -9,7 +9,8 @@ use vela_runtime::Key;
 use vela_runtime::apply::explain;
 use vela_runtime::cache::{Informer, Watch};
 
-use crate::apart::apart;
+use super::locate::Missing;
+use crate::apart::{NotComputed, apart};
 use crate::application::fetch::World;
 use crate::application::kept;
 use crate::application::reader::{Reader, Trouble};
@@ -64,7 +65,7 @@ impl Revisions {
     }
 
     /// The revision of that name; nothing when it is not there.
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<Rendered>, Trouble> {
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Rendered>, Missing> {
         let stored = self.stored.get(key);
         let read = |found| async move {
             let own = author::is_own_record(&self.context, &found).await;
@@ -72,17 +73,17 @@ impl Revisions {
                 format!("cannot ask for the name of vela-core's account: {}", explain(&error))
             })?;
             if !own {
-                return Err(format!(
+                return Err(Missing::Trouble(format!(
                     "ApplicationRevision {key} is not what vela-core recorded, as far as its annotations say, and is not rolled out: \
                      somebody wrote it, or it is older than the webhooks; delete it and write the application anew"
-                ));
+                )));
             }
             self.render(key, &found).await
         };
         self.revisions.get(key, stored.as_deref(), "", read).await
     }
 
-    async fn render(&self, key: &Key, object: &DynamicObject) -> Result<Rendered, Trouble> {
+    async fn render(&self, key: &Key, object: &DynamicObject) -> Result<Rendered, Missing> {
         let number = key.name.rsplit_once("-v").and_then(|(name, number)| Some((name, number.parse().ok()?)));
         let (name, number): (&str, u64) =
             number.ok_or_else(|| format!("{key} is no name of a revision: expected <application>-v<N>"))?;
@@ -98,8 +99,9 @@ impl Revisions {
         let mut secrets = Secrets::default();
         secrets.add(document.value());
         let snapshot = self.snapshot(object, &document).await?;
-        let told = |error: Trouble| secrets.hide(&format!("ApplicationRevision {key}: {error}")).into_owned();
-        let graph = self.mean(document, snapshot, number).await.map_err(told)?;
+        let told = |error: String| secrets.hide(&format!("ApplicationRevision {key}: {error}")).into_owned();
+        let graph = self.mean(document, snapshot, number).await;
+        let graph = graph.map_err(|missing| missing.reworded(told))?;
         // A revision may be older than the cluster's release.
         let graph = successors::succeeded(&self.context.discovery, graph).await;
         let graph = graph.map_err(|error| told(error.to_string()))?;
@@ -121,13 +123,17 @@ impl Revisions {
     }
 
     /// The pure middle.
-    async fn mean(&self, document: Document, snapshot: Snapshot, number: u64) -> Result<Graph, Trouble> {
+    async fn mean(&self, document: Document, snapshot: Snapshot, number: u64) -> Result<Graph, Missing> {
         let mean = move |templates: &Templates| {
             let app_file = parse::parse(&document, &snapshot)?;
             let plan = plan::plan(revision::recorded(app_file, number))?;
             graph::graph(render::render(&plan, templates, &render::Inputs::default())?)
         };
         let meant = apart(&self.context.computations, &self.templates, mean).await;
-        meant.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+        let meant = meant.map_err(|error| match error {
+            NotComputed::Ends => Missing::Ends,
+            error => Missing::Trouble(error.to_string()),
+        })?;
+        meant.map_err(|error| Missing::Trouble(error.to_string()))
     }
 }
