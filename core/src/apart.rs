@@ -50,11 +50,10 @@ pub(crate) async fn apart<T: Send + 'static, E: Send + 'static>(
         true => NotComputed::Ends,
         false => NotComputed::Interrupted(reason),
     };
-    match computed.map_err(interrupted)? {
-        Err(error) => match allowance.refusal() {
-            Some(reason) => Err(interrupted(reason.to_owned())),
-            None => Ok(Err(error)),
-        },
-        Ok(computed) => Ok(Ok(computed)),
+    let computed = computed.map_err(interrupted)?;
+    // What was refused a part of what it wanted is no result, whatever it made of that.
+    match allowance.refusal() {
+        Some(reason) => Err(interrupted(reason.to_owned())),
+        None => Ok(computed),
     }
 }

@@ -108,10 +108,12 @@ impl Graph {
 
     /// Components that may be applied now: all they wait for are healthy, and they are not pending.
     pub fn due(&self, observed: &Observed, templates: &Templates) -> Vec<usize> {
-        let healthy: Vec<bool> = (0..self.len())
-            .map(|index| health::component(self, index, observed, templates).healthy)
-            .collect();
         let nodes = self.rendered.plan().nodes();
+        let awaited: BTreeSet<usize> = nodes.iter().flat_map(|node| &node.waits_for).copied().collect();
+        let healthy: BTreeSet<usize> = awaited
+            .into_iter()
+            .filter(|index| health::component(self, *index, observed, templates).healthy)
+            .collect();
         let failing = self.rendered.plan().failing();
         self.waves
             .iter()
@@ -119,9 +121,7 @@ impl Graph {
             .copied()
             .filter(|index| failing.is_none_or(|failing| !failing.blocked.contains(index)))
             .filter(|index| self.pending(*index).is_empty())
-            .filter(|index| {
-                nodes[*index].waits_for.iter().all(|earlier| healthy.get(*earlier) == Some(&true))
-            })
+            .filter(|index| nodes[*index].waits_for.is_subset(&healthy))
             .collect()
     }
 }

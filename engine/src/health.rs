@@ -135,7 +135,8 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
                 if !health.healthy
                     && let Err(errors) =
                         field(templates, "health policy", policy, &context, parameter, "isHealth")
-                    && let Some(error) = errors.iter().find(|error| error.code == Code::BadDefinition)
+                    && let Some(error) =
+                        errors.iter().find(|error| matches!(error.code, Code::BadDefinition | Code::Limit))
                 {
                     let title = definition.title();
                     health.message = format!("the health policy of {title} is broken: {}", error.message);

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use kube::api::DynamicObject;
 use vela_crds::labels;
 use vela_engine::{Definition, ObjectKey};
@@ -22,6 +23,7 @@ use super::owned::{Application, may_delete};
 use super::record::{Books, Entry, Owned, Record};
 use super::replace::Replacing;
 use super::write::Pen;
+use crate::apart::NotComputed;
 use crate::author::Acting;
 use crate::prune::{self, Pruned};
 use crate::successors;
@@ -94,6 +96,8 @@ pub(crate) enum Error {
     Unreadable(#[from] serde_json::Error),
     #[error(transparent)]
     Object(#[from] runtime_apply::Error),
+    #[error("cannot tell what may be applied next: {0}")]
+    NotJudged(#[from] NotComputed),
     #[error("cannot put the components in order: {0}")]
     Order(#[from] graph::Error<usize>),
     #[error("cannot apply component {component:?}: vela-core panicked: {said}")]
@@ -107,13 +111,16 @@ impl Error {
     }
 }
 
+/// The numbers of nodes that may be applied, once they are known.
+pub(super) type Due<'a> = BoxFuture<'a, Result<Vec<usize>, NotComputed>>;
+
 /// Apply the desired set. `due` names the nodes that may be applied, given what was applied so far; it is asked
 /// again until it names nothing new.
-pub(crate) async fn apply(
+pub(super) async fn apply<'a>(
     hands: &Hands,
     application: &Application<'_>,
     desired: &Desired,
-    due: &(dyn Fn(&Applied) -> Vec<usize> + Send + Sync),
+    due: &(dyn Fn(&Applied) -> Due<'a> + Send + Sync),
 ) -> Result<Applied, Error> {
     let key = &application.key;
     let (mut record, stored) = hands.records.read(key)?;
@@ -131,7 +138,7 @@ pub(crate) async fn apply(
     let mut applied = Applied::default();
     let mut done = BTreeSet::new();
     loop {
-        let next: Vec<usize> = due(&applied).into_iter().filter(|index| done.insert(*index)).collect();
+        let next: Vec<usize> = due(&applied).await?.into_iter().filter(|index| done.insert(*index)).collect();
         if next.is_empty() {
             break;
         }

@@ -3,16 +3,18 @@
 //! A mistake in a definition or in a new spec must not stop the care for what runs: objects that were deleted or changed
 //! come back, and the status says how they are. Nothing is recorded as wanted or unwanted, and nothing pruned.
 
+use std::sync::Arc;
+
 use kube::api::DynamicObject;
 use vela_engine::parse::Era;
 use vela_engine::revision::Previous;
-use vela_engine::status::{ConditionType, Status, status};
+use vela_engine::status::{ConditionType, Status};
 use vela_engine::{Document, Graph};
 use vela_runtime::Key;
 
 use super::apply::{Applied, repair};
 use super::observe::observe;
-use super::{Hands, Heard, Stopped, composed, desired, owned};
+use super::{Hands, Heard, Stopped, composed, desired, judge, owned};
 use crate::author::Acting;
 use crate::reach;
 
@@ -58,7 +60,8 @@ pub(super) async fn keep(
         true => composed::observe(hands, &key, &graph, &kept).await.map_err(|error| trouble(&error))?,
         false => observe(&kept),
     };
-    let seen = status(&graph, &observed, &hands.templates);
+    let seen = judge::told(hands, &Arc::new(graph), observed).await;
+    let seen = seen.map_err(|error| Stopped::not_computed(ConditionType::Workflow, &error))?;
     Ok((failed.keeping(&name, seen, same), kept))
 }
 

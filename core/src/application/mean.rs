@@ -20,7 +20,7 @@ use super::fetch::json as to_json;
 use super::kept::Kept;
 use super::turns::Turn;
 use super::{Hands, Stopped, Then, ask, fetch};
-use crate::apart::{NotComputed, apart};
+use crate::apart::apart;
 use crate::author::Acting;
 use crate::options::DefinitionUpdates;
 use crate::successors::{self, Unsucceeded};
@@ -295,11 +295,7 @@ impl Hands {
             graph::graph(rendered).map_err(|e| Stopped::wrong(ConditionType::Render, e))
         };
         let meant = apart(&self.context.computations, &self.templates, mean).await;
-        meant.map_err(|error| {
-            let stopped = Stopped::trouble(ConditionType::Render, &error);
-            let then = if matches!(error, NotComputed::Ends) { Then::Leave } else { stopped.then };
-            Stopped { then, ..stopped }
-        })?
+        meant.map_err(|error| Stopped::not_computed(ConditionType::Render, &error))?
     }
 }
 

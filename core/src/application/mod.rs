@@ -7,6 +7,7 @@ pub(crate) mod fetch;
 mod finalize;
 mod handover;
 mod inline;
+mod judge;
 mod keep;
 pub(crate) mod kept;
 mod mean;
@@ -30,7 +31,7 @@ use serde_json::json;
 use vela_crds::{AppRollout, Application, ApplicationConfiguration, finalizers, labels};
 use vela_engine::definition::version;
 use vela_engine::parse::Era;
-use vela_engine::status::{ConditionType, Status, status};
+use vela_engine::status::{ConditionType, Status};
 use vela_engine::{
     Code, Definition, Diagnostic, Diagnostics, Document, Graph, Secrets, Templates, parse, render,
 };
@@ -40,6 +41,7 @@ use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
+use crate::apart::NotComputed;
 use crate::author::Acting;
 use crate::context::Context;
 use crate::fixed::Refusals;
@@ -118,6 +120,12 @@ impl Stopped {
     fn trouble(phase: ConditionType, error: &dyn std::fmt::Display) -> Self {
         let error = Diagnostic::error(Code::Incomplete, error.to_string());
         Self { phase, error: error.into(), then: Then::Retry }
+    }
+
+    /// The process had no room for it, or ends.
+    fn not_computed(phase: ConditionType, error: &NotComputed) -> Self {
+        let stopped = Self::trouble(phase, error);
+        Self { then: if matches!(error, NotComputed::Ends) { Then::Leave } else { stopped.then }, ..stopped }
     }
 
     /// The same, where `source` tells whether another writer was merely faster.
@@ -291,7 +299,7 @@ impl Hands {
             meant => meant?,
         };
         heard.waits = meant.waits.is_some();
-        let graph = meant.graph;
+        let graph = Arc::new(meant.graph);
         if graph.revision().is_new() {
             // What is taken up now is kept until the application asks for something else, and a cache may be behind.
             let fresh = self.world.confirm(&key.namespace, &definitions(&graph)).await;
@@ -331,12 +339,17 @@ impl Hands {
             let desired = desired(&self.context.discovery, &graph, generation).await;
             (desired.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?, 0)
         };
-        let due = |applied: &Applied| match by_configuration {
-            true => (0..stored).collect(),
-            false => graph.due(&observe(applied), &self.templates),
+        let due = |applied: &Applied| -> apply::Due<'_> {
+            if by_configuration {
+                return Box::pin(std::future::ready(Ok((0..stored).collect())));
+            }
+            Box::pin(judge::due(self, &graph, observe(applied)))
         };
         let applied = apply::apply(self, &owner, &desired, &due).await;
-        let mut applied = applied.map_err(|error| Stopped::write(Workflow, &error, error.source()))?;
+        let mut applied = applied.map_err(|error| match error {
+            apply::Error::NotJudged(error) => Stopped::not_computed(Workflow, &error),
+            error => Stopped::write(Workflow, &error, error.source()),
+        })?;
         applied.again = applied.again.or(meant.waits);
         let observed = if by_configuration {
             composed::observe(self, key, &graph, &applied)
@@ -345,7 +358,9 @@ impl Hands {
         } else {
             observe(&applied)
         };
-        Ok((told(status(&graph, &observed, &self.templates)), applied))
+        let judged = judge::told(self, &graph, observed).await;
+        let status = judged.map_err(|error| Stopped::not_computed(Workflow, &error))?;
+        Ok((told(status), applied))
     }
 
     /// Put our finalizer on, before there is anything to clean up.

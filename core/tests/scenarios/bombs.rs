@@ -13,6 +13,11 @@ output: {apiVersion: "v1", kind: "ConfigMap", data: {text: parameter.text, for x
 parameter: text: string
 "##;
 
+const MODEST: &str = r#"
+output: {apiVersion: "v1", kind: "ConfigMap", data: text: parameter.text}
+parameter: text: string
+"#;
+
 fn endless(name: &str, template: &str) -> Value {
     json!({
         "apiVersion": "core.oam.dev/v1beta1",
@@ -66,6 +71,35 @@ async fn one_that_computes_without_end_is_told_and_its_neighbours_run() {
     let spec = json!({"spec": {"schematic": {"cue": {"template": mended}}}});
     world.patch("core.oam.dev/v1beta1", "ComponentDefinition", "endless", spec).await;
     world.phase("bomb-a", "running").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_health_policy_has_no_more_than_the_process_gives() {
+    // Less than what a health policy may take by itself.
+    const GIVEN: usize = 8 << 20;
+    let mut world = World::without_controllers().await;
+    let mut options = Options::default();
+    options.rendering.memory = GIVEN;
+    world.start_as(Process { options, ..Process::default() });
+    let large = |count: usize| json!({"healthPolicy": format!("import \"list\"\n_all: list.Range(0, {count}, 1)\nisHealth: len(_all) > 0")});
+    let mut heavy = endless("heavy", MODEST);
+    heavy["spec"]["status"] = large(100_000);
+    world.create(heavy).await;
+    world.create(application("ill", &[component("heavy", "ill"), web("beside", "nginx:1")])).await;
+    let told = |application: &Value| {
+        let message = application.pointer("/status/services/0/message").and_then(Value::as_str);
+        let message = message.unwrap_or_default();
+        message.contains("health policy of component definition \"heavy\"")
+            && message.contains(&GIVEN.to_string())
+            && application.pointer("/status/services/1/healthy") == Some(&json!(true))
+    };
+    until_or("it is told, and what is beside it is well", || world.application("ill"), told).await;
+    let status = json!({"spec": {"status": large(10)}});
+    world.patch("core.oam.dev/v1beta1", "ComponentDefinition", "heavy", status).await;
+    // What runs takes up a definition with its next change.
+    let spec = json!({"spec": {"components": [component("heavy", "well")]}});
+    world.patch("core.oam.dev/v1beta1", "Application", "ill", spec).await;
+    world.phase("ill", "running").await;
 }
 
 #[cfg(target_os = "linux")]
