@@ -25,6 +25,9 @@ use webhook::WebhookArgs;
 const METRICS_PORT: u16 = 8080;
 /// The usual port of `/healthz` and `/readyz`.
 const HEALTH_PORT: u16 = 9440;
+/// Longest silence of the API server in the middle of an answer: a watch is told of something, or ended, sooner, and a
+/// connection that died without a word is not waited for.
+const SILENT_AT_MOST: Duration = Duration::from_secs(330);
 /// The namespace of the pod we run in, if we run in one.
 const POD_NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
@@ -200,6 +203,12 @@ impl Args {
 
     /// The cluster the flags mean.
     pub(crate) async fn config(&self) -> Result<kube::Config, Box<dyn std::error::Error>> {
+        let mut config = self.cluster().await?;
+        config.read_timeout = Some(SILENT_AT_MOST);
+        Ok(config)
+    }
+
+    async fn cluster(&self) -> Result<kube::Config, Box<dyn std::error::Error>> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         if let Some(file) = &self.kubeconfig {
             let unusable = |error: KubeconfigError| {
