@@ -155,7 +155,7 @@ impl Diagnostic {
     #[must_use]
     pub(crate) fn strictly(self) -> Self {
         match self.code {
-            Code::UnknownField | Code::UnknownParameter | Code::Refusable => {
+            Code::UnknownField | Code::UnknownParameter | Code::InvalidObject => {
                 Self { severity: Severity::Error, ..self }
             }
             _ => self,

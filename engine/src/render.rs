@@ -20,11 +20,11 @@ mod labels;
 pub mod parameters;
 pub mod patch;
 pub mod processing;
-mod refusable;
 pub mod single;
 mod templates;
 mod terraform;
 mod tree;
+mod validity;
 mod workload_ref;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,7 +157,7 @@ impl Rendered {
     pub fn strictly(self) -> Result<Self, Diagnostics> {
         let is_whole = self.plan.left_out().is_empty();
         let strictly = |warning: Diagnostic| match warning.code {
-            Code::Refusable if !is_whole => warning,
+            Code::InvalidObject if !is_whole => warning,
             _ => warning.strictly(),
         };
         let warnings: Diagnostics = self.warnings.iter().cloned().map(strictly).collect();
@@ -203,7 +203,7 @@ pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Ren
     }
     collisions(plan.app_file(), &components, &mut found);
     out_of_bounds(plan.app_file(), &components, &mut found);
-    refusable::scalers(plan.app_file(), &components, &mut found);
+    validity::scalers(plan.app_file(), &components, &mut found);
     let found = in_files(plan.app_file(), found);
     let (components, warnings) = found.or(components)?;
     Ok(Rendered { plan: plan.clone(), components, warnings })

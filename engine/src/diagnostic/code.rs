@@ -64,7 +64,7 @@ codes! {
     /// Two rendered objects have one identity.
     Collision = "collision",
     /// A rendered object that API servers do not take, or take only in part.
-    Refusable = "refusable",
+    InvalidObject = "invalid_object",
 }
 
 impl std::fmt::Display for Code {

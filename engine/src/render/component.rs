@@ -400,7 +400,7 @@ fn apply(
                 "traits {first:?} and {:?} both say how many replicas there are; the later one wins",
                 trait_.type_
             );
-            warnings.push(Diagnostic::warning(Code::Refusable, message).hint("leave one of them out"));
+            warnings.push(Diagnostic::warning(Code::InvalidObject, message).hint("leave one of them out"));
         }
     }
     let others = made.origin.as_ref().map(|origin| origin.part("outputs"));

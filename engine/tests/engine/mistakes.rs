@@ -121,8 +121,8 @@ fn what_no_api_server_takes_is_told_where_it_was_written() {
     assert_told(
         &found,
         &[
-            "app.yaml:10:22: warning[refusable]: Deployment default/web: spec.template.spec.containers[0].ports[0].containerPort",
-            "app.yaml:11:12: warning[refusable]: Deployment default/web: spec.template.spec.containers[0].resources",
+            "app.yaml:10:22: warning[invalid_object]: Deployment default/web: spec.template.spec.containers[0].ports[0].containerPort",
+            "app.yaml:11:12: warning[invalid_object]: Deployment default/web: spec.template.spec.containers[0].resources",
             "a quantity such as 100m",
             "traits \"scaler\" and \"scaler\" both say how many replicas there are",
             "\"not one\" is no value of a label",

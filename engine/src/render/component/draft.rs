@@ -8,7 +8,7 @@ use crate::definition::Definition;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::render::patch::{self, Tree};
-use crate::render::{RenderedObject, Role, cue, labels, refusable};
+use crate::render::{RenderedObject, Role, cue, labels, validity};
 
 /// An object on its way through the traits.
 pub(super) struct Draft {
@@ -102,6 +102,6 @@ pub(super) fn finish(
     let Draft { tree: _, role, definition, patched_by, origins, sized_by: _ } = draft;
     let mut rendered = RenderedObject { object, role, definition, patched_by };
     labels::assign(&mut rendered, owner);
-    refusable::object(&rendered, &origins, (owner.app.document(), path), found);
+    validity::object(&rendered, &origins, (owner.app.document(), path), found);
     Some(rendered)
 }

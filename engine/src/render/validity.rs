@@ -55,7 +55,7 @@ fn told(
         known => nearest::advice(name, "fields", known.iter().copied()),
     };
     let message = format!("{}: {}: {}", rendered.key(), problem.field, problem.message);
-    let mut warning = Diagnostic::warning(Code::Refusable, message).at(document, path).hint_opt(hint);
+    let mut warning = Diagnostic::warning(Code::InvalidObject, message).at(document, path).hint_opt(hint);
     // What the last trait wrote counts; what none of them did stands in the template of the object.
     let changed = origins.iter().skip(1).rev().find_map(|origin| origin.find(&segments, true));
     let place = changed.or_else(|| origins.first().and_then(|origin| origin.find(&segments, false)));
@@ -87,7 +87,7 @@ pub(super) fn scalers(app: &AppFile, components: &[RenderedComponent], found: &m
             let message = format!("{by} scales {kind} {name:?}, which");
             if let Some(first) = seen.insert([namespace, group, kind, name], by) {
                 let message = format!("{message} {first} scales already: two autoscalers undo each other");
-                let warning = Diagnostic::warning(Code::Refusable, message).hint("leave one of them out");
+                let warning = Diagnostic::warning(Code::InvalidObject, message).hint("leave one of them out");
                 found.push(warning.at(app.document(), path));
             }
         }
