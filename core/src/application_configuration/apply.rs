@@ -303,17 +303,12 @@ async fn make_room(
     refusal: &Error,
 ) -> Result<(), Unapplied> {
     let configuration = order.look.configuration;
-    let mut wait = None;
-    let mut asked = Asked::Itself;
-    if let Some(Remaking { content, .. }) = &order.remaking {
-        wait = hands.quiet.left(&Key::of(configuration), content);
-        // Before that time is over nothing goes, whatever the Application says.
-        if wait.is_none() {
-            asked = ask(hands, configuration).await?;
-        }
-    }
+    let asked;
     let because = match &order.remaking {
-        Some(Remaking { components, definitions, .. }) => {
+        Some(Remaking { content, components, definitions }) => {
+            let wait = hands.quiet.left(&Key::of(configuration), content);
+            // Before that time is over nothing goes, whatever the Application says.
+            asked = if wait.is_some() { Asked::Itself } else { ask(hands, configuration).await? };
             let seen = collect::seen(hands, configuration, components, &asked);
             let seen = seen.ok_or(Unapplied::Later(None))?;
             Some(Because { wait, world: &hands.world, definitions, seen })
