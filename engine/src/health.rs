@@ -57,9 +57,22 @@ pub fn evaluate(
     parameter: &Json,
     templates: &Templates,
 ) -> Health {
-    let healthy = policy.trim().is_empty()
-        || field(templates, "health policy", policy, context, parameter, "isHealth")
-            .is_ok_and(|v| v == json!(true));
+    judged(policy, custom_status, context, parameter, templates).0
+}
+
+/// The same, and what kept the policy from an answer.
+fn judged(
+    policy: &str,
+    custom_status: &str,
+    context: &Json,
+    parameter: &Json,
+    templates: &Templates,
+) -> (Health, Option<Diagnostics>) {
+    let answer = match policy.trim() {
+        "" => Ok(Json::Bool(true)),
+        _ => field(templates, "health policy", policy, context, parameter, "isHealth"),
+    };
+    let healthy = answer.as_ref().is_ok_and(|answer| *answer == json!(true));
     let mut context = context.clone();
     if let Some(fields) = context.as_object_mut() {
         let status = fields.entry("status").or_insert_with(|| json!({}));
@@ -74,7 +87,7 @@ pub fn evaluate(
             _ => String::new(),
         },
     };
-    Health { healthy, message }
+    (Health { healthy, message }, answer.err())
 }
 
 fn field(
@@ -131,12 +144,12 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
                 healthy: live.healthy,
             },
             policy if live.healthy || output.is_some() => {
-                let mut health = evaluate(policy, definition.custom_status(), &context, parameter, templates);
-                if !health.healthy
-                    && let Err(errors) =
-                        field(templates, "health policy", policy, &context, parameter, "isHealth")
-                    && let Some(error) =
-                        errors.iter().find(|error| matches!(error.code, Code::BadDefinition | Code::Limit))
+                let (mut health, errors) =
+                    judged(policy, definition.custom_status(), &context, parameter, templates);
+                if let Some(error) = errors
+                    .iter()
+                    .flatten()
+                    .find(|error| matches!(error.code, Code::BadDefinition | Code::Limit))
                 {
                     let title = definition.title();
                     health.message = format!("the health policy of {title} is broken: {}", error.message);
