@@ -14,10 +14,10 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::heard::Heard;
-use crate::places::Place;
-use crate::turn::{Asked, Stage};
-use crate::{Limits, Received};
+use crate::first_byte::FirstByte;
+use crate::peer::{RequestInProgress, Stage};
+use crate::slots::Slot;
+use crate::{Limits, RequestBody};
 
 /// A header longer than this is nobody's who means well.
 const HEADER_AT_MOST: u32 = 64 * 1024;
@@ -27,16 +27,16 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 /// What one connection needs, beside what answers its requests.
 pub(crate) struct Connection {
     pub(crate) name: &'static str,
-    pub(crate) place: Place,
+    pub(crate) slot: Slot,
     pub(crate) limits: Limits,
     pub(crate) stop: CancellationToken,
 }
 
 /// What answers the requests of a connection.
-pub(crate) trait Answers:
+pub(crate) trait AnswerRequests:
     tower::Service<
-        Request<Received>,
-        Response = Response<<Self as Answers>::Body>,
+        Request<RequestBody>,
+        Response = Response<<Self as AnswerRequests>::Body>,
         Error = Infallible,
         Future: Send,
     > + Clone
@@ -50,9 +50,9 @@ pub(crate) trait Answers:
         + 'static;
 }
 
-impl<S, B> Answers for S
+impl<S, B> AnswerRequests for S
 where
-    S: tower::Service<Request<Received>, Response = Response<B>, Error = Infallible, Future: Send>
+    S: tower::Service<Request<RequestBody>, Response = Response<B>, Error = Infallible, Future: Send>
         + Clone
         + Send
         + 'static,
@@ -62,53 +62,53 @@ where
 }
 
 /// Why a connection is closed from our side.
-enum Why {
+enum CloseReason {
     Full,
     Overdue,
     Stop,
 }
 
 impl Connection {
-    pub(crate) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>, service: impl Answers) {
+    pub(crate) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>, service: impl AnswerRequests) {
         // Answers are short and somebody waits for each.
         let _ = stream.set_nodelay(true);
-        let Some(tls) = tls else { return self.converse(stream, service).await };
+        let Some(tls) = tls else { return self.serve(stream, service).await };
         let handshake = tokio::select! {
             handshake = tls.accept(stream) => handshake,
-            why = self.unwanted() => return self.tell(&why, "in its handshake"),
+            why = self.close_reason() => return self.log_close(&why, "in its handshake"),
         };
         match handshake {
-            Ok(stream) => self.converse(stream, service).await,
+            Ok(stream) => self.serve(stream, service).await,
             Err(error) => tracing::debug!(%error, listener = self.name, "a handshake failed"),
         }
     }
 
     /// Ends when the connection is to end, whatever the peer wants.
-    async fn unwanted(&self) -> Why {
-        let peer = &self.place.peer;
+    async fn close_reason(&self) -> CloseReason {
+        let peer = &self.slot.peer;
         tokio::select! {
             biased;
-            () = peer.out.cancelled() => Why::Full,
-            () = self.stop.cancelled() => Why::Stop,
-            () = peer.overdue(&self.limits) => Why::Overdue,
+            () = peer.evicted.cancelled() => CloseReason::Full,
+            () = self.stop.cancelled() => CloseReason::Stop,
+            () = peer.overdue(&self.limits) => CloseReason::Overdue,
         }
     }
 
-    async fn converse(
+    async fn serve(
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        service: impl Answers,
+        service: impl AnswerRequests,
     ) {
-        let peer = self.place.peer.clone();
+        let peer = self.slot.peer.clone();
         peer.reached(Stage::FirstByte);
         let of = peer.clone();
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-            let asked = Asked::by(&of);
-            let answer = service.clone().oneshot(request.map(|body| asked.body(body)));
-            async move { Ok::<_, Infallible>(answer.await?.map(|body| asked.answered(body))) }
+            let in_progress = RequestInProgress::from(&of);
+            let answer = service.clone().oneshot(request.map(|body| in_progress.body(body)));
+            async move { Ok::<_, Infallible>(answer.await?.map(|body| in_progress.response(body))) }
         });
         let builder = self.builder();
-        let stream = TokioIo::new(Heard::new(stream, peer.clone()));
+        let stream = TokioIo::new(FirstByte::new(stream, peer.clone()));
         let mut connection = std::pin::pin!(builder.serve_connection(stream, service));
         let why = tokio::select! {
             ended = connection.as_mut() => {
@@ -117,33 +117,38 @@ impl Connection {
                 }
                 return;
             }
-            why = self.unwanted() => why,
+            why = self.close_reason() => why,
         };
-        self.tell(&why, if peer.has_asked() { "after a request" } else { "before its first request" });
+        self.log_close(
+            &why,
+            if peer.has_requested() { "after a request" } else { "before its first request" },
+        );
         connection.as_mut().graceful_shutdown();
         match why {
             // What can be said without waiting is said; its place is somebody else's already.
-            Why::Full => drop(futures::poll!(connection)),
-            Why::Overdue if !peer.has_asked() => {}
-            Why::Overdue => {
+            CloseReason::Full => drop(futures::poll!(connection)),
+            CloseReason::Overdue if !peer.has_requested() => {}
+            CloseReason::Overdue => {
                 let _ = tokio::time::timeout(self.limits.headers, connection).await;
             }
             // The grace of the listener ends this too.
-            Why::Stop => tokio::select! {
+            CloseReason::Stop => tokio::select! {
                 _ = connection => {}
-                () = peer.out.cancelled() => {}
+                () = peer.evicted.cancelled() => {}
                 () = peer.overdue(&self.limits) => {}
             },
         }
     }
 
-    fn tell(&self, why: &Why, when: &str) {
+    fn log_close(&self, why: &CloseReason, when: &str) {
         match why {
-            Why::Full => tracing::debug!(listener = self.name, when, "a connection makes room for another"),
-            Why::Overdue => {
+            CloseReason::Full => {
+                tracing::debug!(listener = self.name, when, "a connection makes room for another")
+            }
+            CloseReason::Overdue => {
                 tracing::debug!(listener = self.name, when, "a connection was silent for too long")
             }
-            Why::Stop => {}
+            CloseReason::Stop => {}
         }
     }
 

@@ -2,15 +2,15 @@
 //!
 //! Every port that a process of ours opens is served by [`serve`]. A connection has one of four stages, each with its
 //! own limit: the TLS handshake, the first byte, the first request, and the idle time after that. In the last stage it
-//! is always somebody's turn ([`turn`]): ours while a service computes or an answer that never ends (a watch) has
+//! is always somebody's turn ([`peer`]): ours while a service computes or an answer that never ends (a watch) has
 //! nothing to say, the peer's while we wait for a request, for the rest of a body, or for an answer to be taken. Only
 //! a connection where it is the peer's turn is idle. When all places are taken, the connection that has been idle
 //! longest goes, so that silence never costs anybody else the service.
 
 mod connection;
-mod heard;
-mod places;
-mod turn;
+mod first_byte;
+mod peer;
+mod slots;
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -25,8 +25,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connection;
-use places::Places;
-pub use turn::Received;
+pub use peer::RequestBody;
+use slots::Slots;
 
 /// Who wants an answer speaks at once; this is what a bad network may take.
 const FIRST: Duration = Duration::from_secs(10);
@@ -122,14 +122,17 @@ pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 /// Serve until stopped; ends when all connections have, within the grace of the limits.
 pub async fn serve<S, B>(listener: TcpListener, config: Config, service: S, stop: CancellationToken)
 where
-    S: tower::Service<Request<Received>, Response = Response<B>, Error = Infallible> + Clone + Send + 'static,
+    S: tower::Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
     S::Future: Send,
     B: Body + Send + Unpin + 'static,
     B::Data: Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let Config { name, tls, limits, count } = config;
-    let places = Arc::new(Places::new(limits.connections));
+    let slots = Arc::new(Slots::new(limits.connections));
     let (tasks, cut) = (TaskTracker::new(), CancellationToken::new());
     let mut troubled = false;
     loop {
@@ -143,19 +146,19 @@ where
                     if !std::mem::replace(&mut troubled, true) {
                         tracing::warn!(%error, listener = name, "a connection was not accepted; idle ones go");
                     }
-                    places.let_one_go();
+                    slots.close_idlest();
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             },
         };
         troubled = false;
-        let place = tokio::select! {
+        let slot = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            place = tokio::time::timeout(limits.handshake, places.take()) => place,
+            slot = tokio::time::timeout(limits.handshake, slots.take()) => slot,
         };
-        let Ok(place) = place else {
+        let Ok(slot) = slot else {
             tracing::warn!(
                 listener = name,
                 connections = limits.connections,
@@ -163,7 +166,7 @@ where
             );
             continue;
         };
-        let connection = Connection { name, place, limits, stop: stop.clone() };
+        let connection = Connection { name, slot, limits, stop: stop.clone() };
         let (service, tls, cut, count) = (service.clone(), tls.clone(), cut.clone(), count.clone());
         tasks.spawn(async move {
             let _counted = count.map(Counted::new);

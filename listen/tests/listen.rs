@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use vela_listen::{Config, Limits, Received};
+use vela_listen::{Config, Limits, RequestBody};
 use vela_testkit::silent::{self, DEADLINE, MANY, Trust};
 
 /// Longer than any test lasts.
@@ -40,7 +40,7 @@ struct Desk {
 impl Desk {
     async fn answer(
         self,
-        request: Request<Received>,
+        request: Request<RequestBody>,
     ) -> Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible> {
         let text = |text: &str| Full::new(Bytes::from(text.to_owned())).boxed_unsync();
         Ok(Response::new(match request.uri().path() {

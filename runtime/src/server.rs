@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use tokio_util::sync::CancellationToken;
-use vela_listen::Received;
+use vela_listen::RequestBody;
 
 use crate::health::{self, Check};
 use crate::metrics::Metrics;
@@ -52,7 +52,7 @@ pub(crate) async fn serve(
     Ok((bound, task))
 }
 
-fn answer(request: &Request<Received>, state: &State) -> Response<Full<Bytes>> {
+fn answer(request: &Request<RequestBody>, state: &State) -> Response<Full<Bytes>> {
     let asks = matches!(*request.method(), Method::GET | Method::HEAD);
     let path = request.uri().path().trim_matches('/');
     let (endpoint, rest) = path.split_once('/').unwrap_or((path, ""));

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 use tracing::field::Empty;
-use vela_listen::Received;
+use vela_listen::RequestBody;
 
 use super::figures::Figures;
 use super::handler::{Handler, Reply};
@@ -92,7 +92,7 @@ impl Desk {
         Self { handler, figures, reviews: Arc::new(reviews), bodies: Arc::new(bodies), limits }
     }
 
-    pub(super) async fn respond(&self, request: Request<Received>) -> Response<Full<Bytes>> {
+    pub(super) async fn respond(&self, request: Request<RequestBody>) -> Response<Full<Bytes>> {
         let began = Instant::now();
         let _under_way = self.figures.began();
         let path = request.uri().path().to_owned();
@@ -116,7 +116,12 @@ impl Desk {
     }
 
     /// The body, if the request is one we take.
-    async fn read(&self, path: &str, request: Request<Received>, until: Instant) -> Result<Content, Reply> {
+    async fn read(
+        &self,
+        path: &str,
+        request: Request<RequestBody>,
+        until: Instant,
+    ) -> Result<Content, Reply> {
         if request.method() != Method::POST {
             let method = request.method();
             return Err(Reply::failure(405, format!("{method} is not served: reviews come by POST")));

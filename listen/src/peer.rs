@@ -20,7 +20,7 @@ pub(crate) enum Stage {
     FirstByte,
     Headers,
     /// At least one request was read.
-    Asked,
+    Requested,
 }
 
 /// Who is at the other end of a connection.
@@ -28,23 +28,23 @@ pub(crate) enum Stage {
 pub(crate) struct Peer {
     state: Mutex<State>,
     /// Cancelled when somebody else needs the place.
-    pub(crate) out: CancellationToken,
-    news: Arc<Notify>,
+    pub(crate) evicted: CancellationToken,
+    freed: Arc<Notify>,
 }
 
 #[derive(Debug)]
 struct State {
     stage: Stage,
     /// Requests where it is our turn.
-    at_work: usize,
+    in_progress: usize,
     /// Since when this stage lasts, or since when it is the peer's turn.
     since: Instant,
 }
 
 impl Peer {
-    pub(crate) fn new(news: Arc<Notify>) -> Self {
-        let state = State { stage: Stage::Handshake, at_work: 0, since: Instant::now() };
-        Self { state: Mutex::new(state), out: CancellationToken::new(), news }
+    pub(crate) fn new(freed: Arc<Notify>) -> Self {
+        let state = State { stage: Stage::Handshake, in_progress: 0, since: Instant::now() };
+        Self { state: Mutex::new(state), evicted: CancellationToken::new(), freed }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -60,14 +60,14 @@ impl Peer {
         }
     }
 
-    pub(crate) fn has_asked(&self) -> bool {
-        self.state().stage == Stage::Asked
+    pub(crate) fn has_requested(&self) -> bool {
+        self.state().stage == Stage::Requested
     }
 
     /// Since when it is the peer's turn, if it is.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
-        (state.at_work == 0).then_some(state.since)
+        (state.in_progress == 0).then_some(state.since)
     }
 
     /// Ends when the peer has let a limit pass.
@@ -82,9 +82,9 @@ impl Peer {
                     Stage::Handshake => limits.handshake,
                     Stage::FirstByte => limits.first_byte,
                     Stage::Headers => limits.headers,
-                    Stage::Asked => limits.idle,
+                    Stage::Requested => limits.idle,
                 };
-                (state.at_work == 0).then(|| state.since + limit)
+                (state.in_progress == 0).then(|| state.since + limit)
             };
             if until.is_some_and(|until| until <= now) {
                 return;
@@ -94,80 +94,80 @@ impl Peer {
         }
     }
 
-    fn at_work(&self, change: isize) {
+    fn in_progress(&self, change: isize) {
         let mut state = self.state();
-        state.at_work = state.at_work.saturating_add_signed(change);
-        if state.at_work == 0 {
+        state.in_progress = state.in_progress.saturating_add_signed(change);
+        if state.in_progress == 0 {
             state.since = Instant::now();
-            self.news.notify_one();
+            self.freed.notify_one();
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
-    Ours,
-    Theirs,
-    Nobodys,
+enum Turn {
+    Server,
+    Client,
+    Ended,
 }
 
 /// One request and its answer.
 #[derive(Debug)]
 struct Exchange {
     peer: Arc<Peer>,
-    whose: Mutex<Whose>,
+    turn: Mutex<Turn>,
 }
 
 impl Exchange {
-    fn turn(&self, now: Whose) {
-        let mut whose = self.whose.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = *whose;
-        if before == Whose::Nobodys || before == now {
+    fn pass_to(&self, now: Turn) {
+        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *turn;
+        if before == Turn::Ended || before == now {
             return;
         }
-        *whose = now;
+        *turn = now;
         match (before, now) {
-            (Whose::Ours, _) => self.peer.at_work(-1),
-            (_, Whose::Ours) => self.peer.at_work(1),
+            (Turn::Server, _) => self.peer.in_progress(-1),
+            (_, Turn::Server) => self.peer.in_progress(1),
             _ => {}
         }
     }
 }
 
-/// A request that was read; it is our turn until the answer gives it away, or this is dropped.
+/// A request that was read. It is the server's turn until the answer gives it away, or this is dropped.
 #[derive(Debug)]
-pub(crate) struct Asked(Arc<Exchange>);
+pub(crate) struct RequestInProgress(Arc<Exchange>);
 
-impl Asked {
-    pub(crate) fn by(peer: &Arc<Peer>) -> Self {
-        peer.reached(Stage::Asked);
-        peer.at_work(1);
-        Self(Arc::new(Exchange { peer: peer.clone(), whose: Mutex::new(Whose::Ours) }))
+impl RequestInProgress {
+    pub(crate) fn from(peer: &Arc<Peer>) -> Self {
+        peer.reached(Stage::Requested);
+        peer.in_progress(1);
+        Self(Arc::new(Exchange { peer: peer.clone(), turn: Mutex::new(Turn::Server) }))
     }
 
-    pub(crate) fn body(&self, body: Incoming) -> Received {
-        Received { body, exchange: self.0.clone() }
+    pub(crate) fn body(&self, body: Incoming) -> RequestBody {
+        RequestBody { body, exchange: self.0.clone() }
     }
 
-    pub(crate) fn answered<B>(self, body: B) -> Answer<B> {
-        Answer { body, asked: self }
+    pub(crate) fn response<B>(self, body: B) -> ResponseBody<B> {
+        ResponseBody { body, request: self }
     }
 }
 
-impl Drop for Asked {
+impl Drop for RequestInProgress {
     fn drop(&mut self) {
-        self.0.turn(Whose::Nobodys);
+        self.0.pass_to(Turn::Ended);
     }
 }
 
 /// The body of a request. While we wait for more of it, it is the peer's turn.
 #[derive(Debug)]
-pub struct Received {
+pub struct RequestBody {
     body: Incoming,
     exchange: Arc<Exchange>,
 }
 
-impl Body for Received {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -177,7 +177,7 @@ impl Body for Received {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.body).poll_frame(context);
-        this.exchange.turn(if polled.is_pending() { Whose::Theirs } else { Whose::Ours });
+        this.exchange.pass_to(if polled.is_pending() { Turn::Client } else { Turn::Server });
         polled
     }
 
@@ -190,21 +190,21 @@ impl Body for Received {
     }
 }
 
-impl Drop for Received {
+impl Drop for RequestBody {
     fn drop(&mut self) {
         // Whoever waits no longer for the rest has something else to do.
-        self.exchange.turn(Whose::Ours);
+        self.exchange.pass_to(Turn::Server);
     }
 }
 
 /// The body of an answer. While it has nothing to say it is our turn; while nobody takes what it said, the peer's.
 #[derive(Debug)]
-pub(crate) struct Answer<B> {
+pub(crate) struct ResponseBody<B> {
     body: B,
-    asked: Asked,
+    request: RequestInProgress,
 }
 
-impl<B: Body + Unpin> Body for Answer<B> {
+impl<B: Body + Unpin> Body for ResponseBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -214,7 +214,7 @@ impl<B: Body + Unpin> Body for Answer<B> {
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.body).poll_frame(context);
-        this.asked.0.turn(if polled.is_pending() { Whose::Ours } else { Whose::Theirs });
+        this.request.0.pass_to(if polled.is_pending() { Turn::Server } else { Turn::Client });
         polled
     }
 

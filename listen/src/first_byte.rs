@@ -1,4 +1,4 @@
-//! A stream in → the same stream, which tells when its peer has said something.
+//! A stream in → the same stream, which tells when the first byte of its peer has come.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
@@ -7,22 +7,22 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::turn::{Peer, Stage};
+use crate::peer::{Peer, Stage};
 
 #[derive(Debug)]
-pub(crate) struct Heard<S> {
+pub(crate) struct FirstByte<S> {
     stream: S,
     peer: Arc<Peer>,
-    heard: bool,
+    seen: bool,
 }
 
-impl<S> Heard<S> {
+impl<S> FirstByte<S> {
     pub(crate) fn new(stream: S, peer: Arc<Peer>) -> Self {
-        Self { stream, peer, heard: false }
+        Self { stream, peer, seen: false }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for FirstByte<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -31,15 +31,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
         let this = self.get_mut();
         let before = buffer.filled().len();
         let polled = Pin::new(&mut this.stream).poll_read(context, buffer);
-        if !this.heard && buffer.filled().len() > before {
-            this.heard = true;
+        if !this.seen && buffer.filled().len() > before {
+            this.seen = true;
             this.peer.reached(Stage::Headers);
         }
         polled
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for FirstByte<S> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
     }
