@@ -7,7 +7,7 @@
 
 use kube::api::DynamicObject;
 use vela_runtime::apply as runtime_apply;
-use vela_runtime::on_behalf::{CLIENTS_AT_MOST, Clients, Identity, refusing};
+use vela_runtime::impersonation::{CLIENTS_AT_MOST, Identity, ImpersonatingClients, refusing_client};
 use vela_runtime::{Applier, Key};
 use vela_webhooks::identity::{Author, OwnName, Unknown};
 
@@ -51,14 +51,14 @@ pub(crate) struct Nobody(String);
 /// The identities that this process acts in.
 #[derive(Debug)]
 pub(crate) struct Authors {
-    clients: Clients,
+    clients: ImpersonatingClients,
     /// The name the API server knows this process by.
     own: OwnName,
 }
 
 impl Authors {
     pub(crate) fn new(client: kube::Client) -> Self {
-        Self { clients: Clients::new(client, CLIENTS_AT_MOST), own: OwnName::default() }
+        Self { clients: ImpersonatingClients::new(client, CLIENTS_AT_MOST), own: OwnName::default() }
     }
 }
 
@@ -101,7 +101,7 @@ impl Acting {
 
     /// Hands that the API server is said to have refused everything: what is there stays, what is gone is seen to be.
     pub(crate) fn for_nobody(context: &Context, nobody: &Nobody) -> Self {
-        Self::through(context, refusing(&nobody.0), Who::Nobody)
+        Self::through(context, refusing_client(&nobody.0), Who::Nobody)
     }
 
     fn of(

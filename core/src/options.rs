@@ -9,7 +9,7 @@ use vela_crds::finalizers::SYSTEM_NAMESPACE;
 pub use vela_engine::Bounds;
 pub use vela_engine::application_configuration::ApplyOnce;
 pub use vela_runtime::computations::Limits as RenderLimits;
-pub use vela_runtime::outside::Reach;
+pub use vela_runtime::egress::Reach;
 
 /// Objects of one kind reconciled at the same time unless told otherwise.
 pub const CONCURRENT_RECONCILES: usize = 4;

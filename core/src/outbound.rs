@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use vela_runtime::outside::{Limits, Outside, Reach};
+use vela_runtime::egress::{EgressClient, Limits, Reach};
 
 /// A server that cannot be connected to in this time is down.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,14 +28,14 @@ pub trait Elsewhere: std::fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub(crate) struct Outbound {
     reach: Reach,
-    outside: Arc<OnceLock<Result<Outside, String>>>,
+    egress: Arc<OnceLock<Result<EgressClient, String>>>,
     instead: Option<Arc<dyn Elsewhere>>,
 }
 
 impl Outbound {
     /// Asks within this reach.
     pub(crate) fn new(reach: Reach) -> Self {
-        Self { reach, outside: Arc::default(), instead: None }
+        Self { reach, egress: Arc::default(), instead: None }
     }
 
     /// Asks nobody but this one.
@@ -48,12 +48,12 @@ impl Outbound {
         self.instead.as_ref()?.measure(path)
     }
 
-    fn outside(&self) -> Result<&Outside, String> {
+    fn egress(&self) -> Result<&EgressClient, String> {
         let make = || {
             let limits = Limits { connect: CONNECT_TIMEOUT, total: TOTAL_TIMEOUT, answer_bytes: 0 };
-            Outside::new(self.reach, limits).map_err(|error| error.to_string())
+            EgressClient::new(self.reach, limits).map_err(|error| error.to_string())
         };
-        self.outside.get_or_init(make).as_ref().map_err(Clone::clone)
+        self.egress.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
     /// Ask; answers with status and body. No redirect is followed, and no credentials are sent.
@@ -68,13 +68,13 @@ impl Outbound {
         if let Some(instead) = &self.instead {
             return instead.answer(method, url, &body);
         }
-        let outside = self.outside()?;
+        let egress = self.egress()?;
         let mut request = http::Request::builder().method(method).uri(url);
         for (name, value) in headers {
             request = request.header(name, value);
         }
         let request = request.body(body).map_err(|error| format!("this cannot be asked: {error}"))?;
-        let answer = outside.answers_up_to(bytes_at_most).ask(request).await;
+        let answer = egress.answers_up_to(bytes_at_most).ask(request).await;
         let answer = answer.map_err(|error| error.to_string())?;
         Ok((answer.status.as_u16(), answer.body.to_vec()))
     }

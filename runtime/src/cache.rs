@@ -1,4 +1,4 @@
-//! A watched kind in → a local, trimmed copy that can be read without a request, and its changes.
+//! A watched kind in → a local, trimmed store that can be read without a request, and its changes.
 
 mod informer;
 mod watched;
@@ -12,13 +12,13 @@ use tokio::sync::watch::Receiver;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::informer::Whole;
+use self::informer::SharedState;
 
-pub(crate) use informer::{Cause, Trouble};
+pub(crate) use informer::{Cause, WatchError};
 pub use informer::{Index, Informer, NotSynced, SYNC_TIMEOUT, version_of};
 pub use watched::{Change, Depth, Handler, Key, Watch};
 
-/// Longest wait for all copies after the server was set back: one kind that cannot be listed must not hold up the others.
+/// Longest wait for all stores after the server was set back: one kind that cannot be listed must not hold up the others.
 const ONE_TIME_AT_MOST: Duration = Duration::from_secs(20);
 
 /// All watches of one process.
@@ -42,7 +42,7 @@ struct Inner {
     informers: Mutex<HashMap<Watch, (usize, Arc<Informer>)>>,
     tasks: TaskTracker,
     stop: CancellationToken,
-    whole: Whole,
+    shared: SharedState,
 }
 
 impl fmt::Debug for Cache {
@@ -60,7 +60,7 @@ impl Cache {
                 informers: Mutex::default(),
                 tasks: TaskTracker::new(),
                 stop: CancellationToken::new(),
-                whole: Whole::default(),
+                shared: SharedState::default(),
             }),
         }
     }
@@ -71,7 +71,7 @@ impl Cache {
         if let Some((_, informer)) = informers.get(&watch) {
             return informer.clone();
         }
-        let informer = Arc::new(Informer::told(watch.clone(), self.inner.whole.clone()));
+        let informer = Arc::new(Informer::with_state(watch.clone(), self.inner.shared.clone()));
         let number = informers.len();
         informers.insert(watch, (number, informer.clone()));
         self.inner.tasks.spawn(crate::watch::run(
@@ -111,7 +111,7 @@ impl Cache {
     pub(crate) fn changed(&self, group: &str) {
         for informer in self.informers() {
             if informer.watch().resource.group == group && informer.refusals() > 0 {
-                informer.hope.notify_one();
+                informer.recheck.notify_one();
             }
         }
     }
@@ -122,14 +122,14 @@ impl Cache {
     }
 
     /// Counts how often a watch found a server again that was away.
-    pub(crate) fn returns(&self) -> Receiver<u64> {
-        self.inner.whole.returns.subscribe()
+    pub(crate) fn reconnections(&self) -> Receiver<u64> {
+        self.inner.shared.reconnections.subscribe()
     }
 
-    /// Come back at once, unless the server was set back to an earlier state: then only when all copies are of the new
+    /// Come back at once, unless the server was set back to an earlier state: then only when all stores are of the new
     /// time. What is decided from one that is and one that is not would make again what nobody wants any more.
-    pub(crate) async fn of_one_time(&self) {
-        if !*self.inner.whole.is_set_back.borrow() {
+    pub(crate) async fn consistent(&self) {
+        if !*self.inner.shared.is_set_back.borrow() {
             return;
         }
         let all = async {
@@ -140,7 +140,7 @@ impl Cache {
         if tokio::time::timeout(ONE_TIME_AT_MOST, all).await.is_err() {
             tracing::warn!(after = ?ONE_TIME_AT_MOST, "not all kinds could be listed anew since the server was set back");
         }
-        self.inner.whole.is_set_back.send_replace(false);
+        self.inner.shared.is_set_back.send_replace(false);
     }
 
     /// Why a first list is missing, where the server is away.

@@ -74,7 +74,7 @@ impl From<kube::Error> for Failure {
 
 /// Brings the world of one key towards what is wanted. It is called for deleted objects too.
 pub trait Reconciler: Send + Sync + 'static {
-    /// One level-triggered lap: reads what is, changes what differs, and may be called at any time.
+    /// One level-triggered reconcile: reads what is, changes what differs, and may be called at any time.
     fn reconcile(&self, key: Key) -> impl Future<Output = Result<Action, Failure>> + Send;
 }
 
@@ -223,7 +223,7 @@ struct Worker {
 impl Worker {
     async fn run(self) {
         while let Some(item) = self.queue.next().await {
-            self.cache.of_one_time().await;
+            self.cache.consistent().await;
             self.metrics.working(&self.name, item.waited);
             let began = Instant::now();
             let span = tracing::info_span!(

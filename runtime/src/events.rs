@@ -31,13 +31,13 @@ type Key = [u8; 16];
 pub struct Events {
     client: kube::Client,
     component: Arc<str>,
-    told: Arc<Mutex<Told>>,
+    recent: Arc<Mutex<RecentEvents>>,
 }
 
 /// What was told lately. Every look costs the same however much was told: a thousand objects may all become ready at
 /// once.
 #[derive(Default)]
-struct Told {
+struct RecentEvents {
     events: HashMap<Key, Repeat>,
     /// In the order of time; an entry counts only while it is the last of its key.
     order: VecDeque<(Timestamp, Key)>,
@@ -58,7 +58,7 @@ enum Write {
     Count(String, i32),
 }
 
-impl Told {
+impl RecentEvents {
     fn next(&mut self, key: Key, subject: &str, now: Timestamp) -> Write {
         while let Some((at, oldest)) = self.order.front().copied() {
             if self.order.len() < REMEMBERED_AT_MOST && now.duration_since(at) <= REPEAT_WITHIN {
@@ -90,7 +90,7 @@ impl std::fmt::Debug for Events {
 impl Events {
     /// A writer that signs with this component name.
     pub fn new(client: kube::Client, component: &str) -> Self {
-        Self { client, component: component.into(), told: Arc::default() }
+        Self { client, component: component.into(), recent: Arc::default() }
     }
 
     /// Something went as it should.
@@ -103,8 +103,8 @@ impl Events {
         self.publish(object, "Warning", reason, note).await;
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recent(&self) -> MutexGuard<'_, RecentEvents> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn publish(&self, object: &ObjectReference, type_: &str, reason: &str, note: &str) {
@@ -116,7 +116,7 @@ impl Events {
         let key = key(object, type_, reason, note);
         let now = clock::now();
         let subject = object.name.as_deref().unwrap_or(&self.component);
-        let write = self.told().next(key, subject, now);
+        let write = self.recent().next(key, subject, now);
         let namespace = object.namespace.as_deref().unwrap_or("default");
         let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
         let written = match write {
@@ -131,7 +131,7 @@ impl Events {
         };
         if let Err(error) = written {
             // The next time it is told anew: the event may have been deleted, or never written.
-            self.told().events.remove(&key);
+            self.recent().events.remove(&key);
             tracing::warn!(%error, reason, "cannot write the event");
         }
     }
@@ -214,41 +214,44 @@ pub fn reference(object: &DynamicObject) -> ObjectReference {
 mod tests {
     use super::*;
 
-    fn happening(number: usize) -> Key {
+    fn numbered_key(number: usize) -> Key {
         key(&ObjectReference::default(), "Normal", "Told", &number.to_string())
     }
 
     #[test]
     fn a_repeat_is_counted_while_it_is_fresh() {
-        let (start, mut told) = (Timestamp::UNIX_EPOCH, Told::default());
-        let Write::Create(first) = told.next(happening(0), "web", start) else { unreachable!() };
+        let (start, mut recent) = (Timestamp::UNIX_EPOCH, RecentEvents::default());
+        let Write::Create(first) = recent.next(numbered_key(0), "web", start) else { unreachable!() };
         let soon = start + REPEAT_WITHIN;
-        assert_eq!(told.next(happening(0), "web", soon), Write::Count(first.clone(), 2));
+        assert_eq!(recent.next(numbered_key(0), "web", soon), Write::Count(first.clone(), 2));
         // The time runs from the last one.
         let later = soon + REPEAT_WITHIN;
-        assert_eq!(told.next(happening(0), "web", later), Write::Count(first.clone(), 3));
+        assert_eq!(recent.next(numbered_key(0), "web", later), Write::Count(first.clone(), 3));
         let late = later + REPEAT_WITHIN + SignedDuration::from_nanos(1);
-        let Write::Create(second) = told.next(happening(0), "web", late) else { unreachable!() };
+        let Write::Create(second) = recent.next(numbered_key(0), "web", late) else { unreachable!() };
         assert_ne!(first, second);
-        assert_eq!((told.events.len(), told.order.len()), (1, 1));
+        assert_eq!((recent.events.len(), recent.order.len()), (1, 1));
     }
 
     #[test]
     fn what_is_remembered_is_bounded_and_the_newest() {
-        let (now, mut told) = (Timestamp::UNIX_EPOCH, Told::default());
+        let (now, mut recent) = (Timestamp::UNIX_EPOCH, RecentEvents::default());
         for number in 0..REMEMBERED_AT_MOST * 2 {
-            assert!(matches!(told.next(happening(number), "web", now), Write::Create(_)));
+            assert!(matches!(recent.next(numbered_key(number), "web", now), Write::Create(_)));
         }
-        assert_eq!((told.events.len(), told.order.len()), (REMEMBERED_AT_MOST, REMEMBERED_AT_MOST));
-        assert!(matches!(told.next(happening(REMEMBERED_AT_MOST * 2 - 1), "web", now), Write::Count(..)));
-        assert!(matches!(told.next(happening(0), "web", now), Write::Create(_)));
+        assert_eq!((recent.events.len(), recent.order.len()), (REMEMBERED_AT_MOST, REMEMBERED_AT_MOST));
+        assert!(matches!(
+            recent.next(numbered_key(REMEMBERED_AT_MOST * 2 - 1), "web", now),
+            Write::Count(..)
+        ));
+        assert!(matches!(recent.next(numbered_key(0), "web", now), Write::Create(_)));
     }
 
     #[test]
     fn names_differ_at_the_same_moment_and_fit() {
         let now = Timestamp::UNIX_EPOCH;
-        assert_ne!(name("web", &happening(0), now), name("web", &happening(1), now));
-        let long = name(&format!("{}-b", "a".repeat(235)), &happening(0), now);
+        assert_ne!(name("web", &numbered_key(0), now), name("web", &numbered_key(1), now));
+        let long = name(&format!("{}-b", "a".repeat(235)), &numbered_key(0), now);
         assert!(long.len() <= NAME_AT_MOST && !long.contains("-."), "{long}");
     }
 }

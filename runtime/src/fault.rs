@@ -40,7 +40,7 @@ impl Entry {
 
 /// What to do with one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Injection {
     /// Let it through.
     Pass,
     /// Fail before it reaches the server: nothing happened.
@@ -49,25 +49,25 @@ pub enum Fate {
     DropAnswer,
 }
 
-type Judge = Box<dyn Fn(&Entry) -> Fate + Send + Sync>;
-type Which = Box<dyn Fn(&Entry) -> bool + Send + Sync>;
+type Rule = Box<dyn Fn(&Entry) -> Injection + Send + Sync>;
+type Filter = Box<dyn Fn(&Entry) -> bool + Send + Sync>;
 
 #[derive(Default)]
 struct Shared {
     log: Vec<Entry>,
-    judge: Option<Arc<Judge>>,
-    slow: Option<(Duration, Arc<Which>)>,
+    rule: Option<Arc<Rule>>,
+    slow: Option<(Duration, Arc<Filter>)>,
     /// Slow requests that are under way, and the most there were at the same time.
-    under_way: usize,
-    at_once: usize,
+    in_flight: usize,
+    most_in_flight: usize,
 }
 
 /// A slow request, while it is under way.
-struct UnderWay(Faults);
+struct InFlight(Faults);
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.lock().under_way -= 1;
+        self.0.lock().in_flight -= 1;
     }
 }
 
@@ -90,37 +90,37 @@ impl Faults {
     }
 
     /// Decide each request's fate from now on.
-    pub fn judge(&self, judge: impl Fn(&Entry) -> Fate + Send + Sync + 'static) {
-        self.lock().judge = Some(Arc::new(Box::new(judge)));
+    pub fn inject(&self, rule: impl Fn(&Entry) -> Injection + Send + Sync + 'static) {
+        self.lock().rule = Some(Arc::new(Box::new(rule)));
     }
 
     /// Let everything through again.
     pub fn heal(&self) {
-        self.lock().judge = None;
+        self.lock().rule = None;
     }
 
     /// Let these requests take that much longer from now on, as a server in another place would, and count how many
     /// are under way at the same time.
-    pub fn slow(&self, delay: Duration, which: impl Fn(&Entry) -> bool + Send + Sync + 'static) {
+    pub fn slow(&self, delay: Duration, filter: impl Fn(&Entry) -> bool + Send + Sync + 'static) {
         let mut shared = self.lock();
-        shared.slow = Some((delay, Arc::new(Box::new(which))));
-        shared.at_once = 0;
+        shared.slow = Some((delay, Arc::new(Box::new(filter))));
+        shared.most_in_flight = 0;
     }
 
     /// The most requests that [`Faults::slow`] chose and that were under way at the same time since.
-    pub fn at_once(&self) -> usize {
-        self.lock().at_once
+    pub fn most_in_flight(&self) -> usize {
+        self.lock().most_in_flight
     }
 
-    fn delay(&self, entry: &Entry) -> Option<(Duration, UnderWay)> {
-        let (delay, which) = self.lock().slow.clone()?;
-        if !which(entry) {
+    fn delay(&self, entry: &Entry) -> Option<(Duration, InFlight)> {
+        let (delay, filter) = self.lock().slow.clone()?;
+        if !filter(entry) {
             return None;
         }
         let mut shared = self.lock();
-        shared.under_way += 1;
-        shared.at_once = shared.at_once.max(shared.under_way);
-        Some((delay, UnderWay(self.clone())))
+        shared.in_flight += 1;
+        shared.most_in_flight = shared.most_in_flight.max(shared.in_flight);
+        Some((delay, InFlight(self.clone())))
     }
 
     /// The requests since the last call, oldest first.
@@ -132,46 +132,46 @@ impl Faults {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fate(&self, entry: Entry) -> Fate {
-        let judge = {
+    fn injection(&self, entry: Entry) -> Injection {
+        let rule = {
             let mut shared = self.lock();
             if shared.log.len() >= LOG_AT_MOST {
                 shared.log.clear();
             }
             shared.log.push(entry.clone());
-            shared.judge.clone()
+            shared.rule.clone()
         };
-        judge.map_or(Fate::Pass, |judge| judge(&entry))
+        rule.map_or(Injection::Pass, |rule| rule(&entry))
     }
 }
 
 impl<S> Layer<S> for Faults {
-    type Service = Faulty<S>;
+    type Service = FaultyService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Faulty { inner, faults: self.clone() }
+        FaultyService { inner, faults: self.clone() }
     }
 }
 
 /// The place of a server: clients keep it while another server takes it over, as after a restore from a backup.
 #[derive(Clone, Debug)]
-pub struct Door<S> {
-    leads_to: Arc<Mutex<S>>,
+pub struct SwitchableService<S> {
+    current: Arc<Mutex<S>>,
 }
 
-impl<S> Door<S> {
+impl<S> SwitchableService<S> {
     /// A door to this server.
     pub fn new(server: S) -> Self {
-        Self { leads_to: Arc::new(Mutex::new(server)) }
+        Self { current: Arc::new(Mutex::new(server)) }
     }
 
     /// From now on requests go there; those under way end where they went.
-    pub fn lead_to(&self, server: S) {
-        *self.leads_to.lock().unwrap_or_else(PoisonError::into_inner) = server;
+    pub fn switch_to(&self, server: S) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = server;
     }
 }
 
-impl<S, B> Service<Request<B>> for Door<S>
+impl<S, B> Service<Request<B>> for SwitchableService<S>
 where
     S: Service<Request<B>>,
 {
@@ -180,17 +180,17 @@ where
     type Future = S::Future;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.leads_to.lock().unwrap_or_else(PoisonError::into_inner).poll_ready(context)
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).poll_ready(context)
     }
 
     fn call(&mut self, request: Request<B>) -> S::Future {
-        self.leads_to.lock().unwrap_or_else(PoisonError::into_inner).call(request)
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).call(request)
     }
 }
 
 /// A service behind [`Faults`].
 #[derive(Clone, Debug)]
-pub struct Faulty<S> {
+pub struct FaultyService<S> {
     inner: S,
     faults: Faults,
 }
@@ -198,9 +198,9 @@ pub struct Faulty<S> {
 /// The failure that [`Faults`] make up.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was broken on purpose")]
-pub struct Broken;
+pub struct InjectedError;
 
-impl<S, B, R> Service<Request<B>> for Faulty<S>
+impl<S, B, R> Service<Request<B>> for FaultyService<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
     S::Error: Into<BoxError>,
@@ -219,21 +219,21 @@ where
         let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
         let entry = Entry { method: request.method().clone(), path };
         let delay = self.faults.delay(&entry);
-        let fate = self.faults.fate(entry);
-        if fate == Fate::DropRequest {
-            return Box::pin(async { Err(Broken.into()) });
+        let injection = self.faults.injection(entry);
+        if injection == Injection::DropRequest {
+            return Box::pin(async { Err(InjectedError.into()) });
         }
         let answer = self.inner.call(request);
         Box::pin(async move {
-            let _under_way = match delay {
-                Some((delay, under_way)) => {
+            let _in_flight = match delay {
+                Some((delay, in_flight)) => {
                     tokio::time::sleep(delay).await;
-                    Some(under_way)
+                    Some(in_flight)
                 }
                 None => None,
             };
             let answer = answer.await.map_err(Into::into)?;
-            if fate == Fate::DropAnswer { Err(Broken.into()) } else { Ok(answer) }
+            if injection == Injection::DropAnswer { Err(InjectedError.into()) } else { Ok(answer) }
         })
     }
 }

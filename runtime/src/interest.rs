@@ -160,7 +160,7 @@ impl Interests {
     }
 
     fn informer(&self, name: &Arc<str>, kind: &Kind) -> Arc<Informer> {
-        // Held until the handler is in place: nobody may read the copy before it wakes. The handler takes another lock.
+        // Held until the handler is in place: nobody may read the store before it wakes. The handler takes another lock.
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(informer) = kinds.get(name) {
             return informer.clone();
@@ -276,7 +276,7 @@ impl State {
     }
 }
 
-/// One look around on behalf of a key; its reads come from watched copies.
+/// One look around on behalf of a key; its reads come from watched stores.
 pub struct Look {
     interests: Interests,
     asker: Key,
@@ -317,7 +317,7 @@ impl Look {
         }))
     }
 
-    /// The same without asking the server for what the copy does not have: for what is usually not there.
+    /// The same without asking the server for what the store does not have: for what is usually not there.
     ///
     /// # Errors
     /// A kind that is not served or cannot be listed.
@@ -330,8 +330,8 @@ impl Look {
         Ok(self.find(api_version, kind, key).await?.2)
     }
 
-    /// The kind, and what the copy knows of the object of that name (with [`Interests::metadata_only`] its metadata);
-    /// no request is made, and an object that the copy does not have yet wakes the asker when it has it.
+    /// The kind, and what the store knows of the object of that name (with [`Interests::metadata_only`] its metadata);
+    /// no request is made, and an object that the store does not have yet wakes the asker when it has it.
     ///
     /// # Errors
     /// A kind that is not served or cannot be listed.
@@ -359,7 +359,7 @@ impl Look {
         Ok((resolved, key, found))
     }
 
-    /// Put the answer of a write into the copy of its kind, so that the next look sees it.
+    /// Put the answer of a write into the store of its kind, so that the next look sees it.
     pub fn observe(&self, object: &DynamicObject) {
         let Some(types) = &object.types else { return };
         let name = format!("{} {}", types.api_version, types.kind);

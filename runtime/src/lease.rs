@@ -61,14 +61,14 @@ pub struct Elector {
     /// The version of the lease seen last, from which a watch goes on.
     version: Option<String>,
     /// Never contended: the lock only lets several threads hold a reference to this candidate.
-    watch: Option<Mutex<News>>,
+    watch: Option<Mutex<LeaseEvents>>,
     watch_again: Option<Instant>,
 }
 
-type News = BoxStream<'static, Result<WatchEvent<Lease>, kube::Error>>;
+type LeaseEvents = BoxStream<'static, Result<WatchEvent<Lease>, kube::Error>>;
 
 /// What came of asking for the lease.
-enum Answer {
+enum Attempted {
     /// It is ours until the duration is over.
     Held,
     /// Somebody else holds it.
@@ -124,11 +124,11 @@ impl Elector {
                     }
                     return false;
                 }
-                Some(Ok(Answer::Held)) => {
+                Some(Ok(Attempted::Held)) => {
                     self.watch = None;
                     return true;
                 }
-                Some(Ok(Answer::Foreign | Answer::Raced)) => {
+                Some(Ok(Attempted::Foreign | Attempted::Raced)) => {
                     let holder = self.seen.as_ref().and_then(|(spec, _)| spec.holder_identity.clone());
                     if holder != told {
                         let name = holder.as_deref().unwrap_or_default();
@@ -143,7 +143,7 @@ impl Elector {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return false,
-                () = self.turn() => {}
+                () = self.wait_for_attempt() => {}
             }
         }
     }
@@ -168,10 +168,10 @@ impl Elector {
                 answer = attempt => answer,
             };
             match answer {
-                Ok(Ok(Answer::Held)) => {}
-                Ok(Ok(Answer::Foreign)) => return true,
+                Ok(Ok(Attempted::Held)) => {}
+                Ok(Ok(Attempted::Foreign)) => return true,
                 // Somebody else's write, a label for example, is no loss.
-                Ok(Ok(Answer::Raced)) => {
+                Ok(Ok(Attempted::Raced)) => {
                     tracing::debug!(lease = %self.config.name, "the lease was written meanwhile")
                 }
                 Ok(Err(error)) => tracing::warn!(%error, lease = %self.config.name, "cannot renew the lease"),
@@ -208,7 +208,7 @@ impl Elector {
         Ok(())
     }
 
-    async fn attempt(&mut self) -> Result<Answer, kube::Error> {
+    async fn attempt(&mut self) -> Result<Attempted, kube::Error> {
         self.attempts += 1;
         let (now, identity) = (MicroTime(clock::now()), self.config.identity.clone());
         let wanted = |acquired: Option<MicroTime>, transitions: i32| LeaseSpec {
@@ -224,7 +224,7 @@ impl Elector {
             lease.spec = Some(wanted(spec.acquire_time, spec.lease_transitions.unwrap_or(0)));
             match self.write(lease).await? {
                 // Somebody else wrote it, which is no loss unless it is another holder's.
-                Answer::Raced => {}
+                Attempted::Raced => {}
                 answer => return Ok(answer),
             }
         }
@@ -242,15 +242,15 @@ impl Elector {
         } else {
             wanted(None, transitions.saturating_add(1))
         });
-        self.see(held);
+        self.observe(held);
         if !ours && self.free_at().is_some_and(|free| free > Instant::now()) {
-            return Ok(Answer::Foreign);
+            return Ok(Attempted::Foreign);
         }
         self.write(lease).await
     }
 
     /// Make or replace the lease, which holds from the moment this is sent. Another candidate that was faster is not an error.
-    async fn write(&mut self, lease: Lease) -> Result<Answer, kube::Error> {
+    async fn write(&mut self, lease: Lease) -> Result<Attempted, kube::Error> {
         let (sent, params) = (Instant::now(), PostParams::default());
         let written = match lease.metadata.resource_version {
             None => in_time(REQUEST_AT_MOST, self.api.create(&params, &lease)).await,
@@ -259,15 +259,15 @@ impl Elector {
         match written {
             Ok(lease) => {
                 (self.renewed, self.held) = (Some(sent), Some(lease));
-                Ok(Answer::Held)
+                Ok(Attempted::Held)
             }
-            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Answer::Raced),
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Attempted::Raced),
             Err(error) => Err(error),
         }
     }
 
     /// A lease counts from the moment we saw it change, whatever its own times say.
-    fn see(&mut self, held: LeaseSpec) {
+    fn observe(&mut self, held: LeaseSpec) {
         if self.seen.as_ref().is_none_or(|(spec, _)| *spec != held) {
             self.seen = Some((held, Instant::now()));
         }
@@ -284,14 +284,14 @@ impl Elector {
     }
 
     /// Wait until asking again makes sense: the holder gave the lease back, it expires, or a while has passed.
-    async fn turn(&mut self) {
+    async fn wait_for_attempt(&mut self) {
         let next = Instant::now() + RETRY_PERIOD + self.jitter();
         loop {
             let until =
                 self.free_at().filter(|free| *free > Instant::now()).map_or(next, |free| free.min(next));
             tokio::select! {
                 biased;
-                event = self.news() => if self.hears(event) { return },
+                event = self.next_event() => if self.observe_event(event) { return },
                 () = sleep_until(until) => return,
             }
         }
@@ -305,7 +305,7 @@ impl Elector {
     }
 
     /// The next event of the watch, which is opened if it may be; nothing when it ended. Waits for ever without one.
-    async fn news(&mut self) -> Option<WatchEvent<Lease>> {
+    async fn next_event(&mut self) -> Option<WatchEvent<Lease>> {
         if self.watch.is_none() {
             let Some(version) = self.version.clone() else { return std::future::pending().await };
             if let Some(again) = self.watch_again {
@@ -326,11 +326,11 @@ impl Elector {
     }
 
     /// Take in an event; true when it is worth asking for the lease at once.
-    fn hears(&mut self, event: Option<WatchEvent<Lease>>) -> bool {
+    fn observe_event(&mut self, event: Option<WatchEvent<Lease>>) -> bool {
         match event {
             Some(WatchEvent::Added(lease) | WatchEvent::Modified(lease)) => {
                 self.version = lease.metadata.resource_version;
-                self.see(lease.spec.unwrap_or_default());
+                self.observe(lease.spec.unwrap_or_default());
                 self.free_at().is_none()
             }
             Some(WatchEvent::Deleted(_)) => true,

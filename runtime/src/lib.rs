@@ -1,6 +1,6 @@
 //! What any controller needs, and no word of any domain: watches in; reconciles, writes and health out.
 //!
-//! Flow: [`cache`] watches kinds and keeps trimmed copies → its changes put keys on a [`queue`] → a
+//! Flow: [`cache`] watches kinds and keeps trimmed stores → its changes put keys on a [`queue`] → a
 //! [`controller`] runs one reconcile per key at a time → the reconcile reads the cache and writes through
 //! [`apply`] → [`manager`] starts all of it in order and stops it in reverse order.
 //!
@@ -15,8 +15,8 @@
 //! | [`graph`] | nodes and what each waits for → each run once, independent ones together; first causes |
 //! | [`readiness`] | a live object → ready or not, and why |
 //! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
-//! | [`on_behalf`] | a client and a name → a client that asks in that name |
-//! | [`outside`] | a URL that somebody wrote → an answer from an address that was looked at |
+//! | [`impersonation`] | a client and a name → a client that asks in that name |
+//! | [`egress`] | a URL that somebody wrote → an answer from an address that was judged |
 //! | [`owner`] | an object → who controls it |
 //! | [`api`] | a kind, a namespace and names → requests whose paths say exactly that |
 //! | [`discovery`] | group, version, kind → resource |
@@ -36,29 +36,29 @@ pub mod computations;
 pub mod conditions;
 pub mod confirm;
 pub mod controller;
-mod copies;
 pub mod discovery;
+pub mod egress;
 pub mod events;
 pub mod fault;
 pub mod graph;
 mod health;
+pub mod impersonation;
 pub mod interest;
 pub mod kubeconfig;
 pub mod lease;
 pub mod manager;
 pub mod metrics;
-pub mod on_behalf;
 pub mod openapi;
-pub mod outside;
 pub mod owner;
-mod pace;
 pub mod queue;
 pub mod readiness;
 mod resync;
 mod server;
+mod store;
 mod term;
-mod untold;
+mod undelivered;
 mod watch;
+mod watch_client;
 pub mod webhook;
 
 pub use api::Api;

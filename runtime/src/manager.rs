@@ -153,7 +153,7 @@ impl Manager {
         self
     }
 
-    /// Look at every object of every controller again this often, from the copies: without a request, and without a
+    /// Look at every object of every controller again this often, from the stores: without a request, and without a
     /// write where nothing is amiss.
     #[must_use]
     pub fn resync(mut self, every: Option<Duration>) -> Self {

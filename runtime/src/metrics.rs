@@ -15,40 +15,40 @@ use crate::cache::Key;
 use crate::queue::Queue;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Controller {
+struct ControllerLabel {
     controller: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Reconciled {
+struct ReconcileLabels {
     controller: String,
     result: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Name {
+struct NameLabel {
     name: String,
 }
 
 /// A queue has the name of its controller; dashboards know both labels.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Work {
+struct QueueLabels {
     name: String,
     controller: String,
 }
 
 /// What the queues say of themselves when they are asked.
 #[derive(Debug, Default)]
-struct Queues {
+struct QueueMetrics {
     queues: Mutex<Vec<(String, Arc<Queue<Key>>)>>,
-    depth: Family<Work, Gauge>,
-    adds: Family<Work, Counter>,
-    retries: Family<Work, Counter>,
-    unfinished: Family<Work, Gauge<f64, AtomicU64>>,
-    longest: Family<Work, Gauge<f64, AtomicU64>>,
+    depth: Family<QueueLabels, Gauge>,
+    adds: Family<QueueLabels, Counter>,
+    retries: Family<QueueLabels, Counter>,
+    unfinished: Family<QueueLabels, Gauge<f64, AtomicU64>>,
+    longest: Family<QueueLabels, Gauge<f64, AtomicU64>>,
 }
 
-impl Queues {
+impl QueueMetrics {
     fn register(&self, registry: &mut Registry) {
         registry.register("workqueue_depth", "Keys that wait for a worker", self.depth.clone());
         registry.register("workqueue_adds", "Keys that became due", self.adds.clone());
@@ -65,14 +65,14 @@ impl Queues {
         );
     }
 
-    fn ask(&self) {
+    fn collect(&self) {
         for (name, queue) in self.queues.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let (figures, work) = (queue.figures(), work(name));
-            self.depth.get_or_create(&work).set(i64::try_from(figures.depth).unwrap_or(i64::MAX));
-            self.adds.get_or_create(&work).inner().store(figures.adds, Ordering::Relaxed);
-            self.retries.get_or_create(&work).inner().store(figures.retries, Ordering::Relaxed);
-            self.unfinished.get_or_create(&work).set(figures.unfinished.as_secs_f64());
-            self.longest.get_or_create(&work).set(figures.longest.as_secs_f64());
+            let (figures, queue_labels) = (queue.figures(), queue_labels(name));
+            self.depth.get_or_create(&queue_labels).set(i64::try_from(figures.depth).unwrap_or(i64::MAX));
+            self.adds.get_or_create(&queue_labels).inner().store(figures.adds, Ordering::Relaxed);
+            self.retries.get_or_create(&queue_labels).inner().store(figures.retries, Ordering::Relaxed);
+            self.unfinished.get_or_create(&queue_labels).set(figures.unfinished.as_secs_f64());
+            self.longest.get_or_create(&queue_labels).set(figures.longest.as_secs_f64());
         }
     }
 }
@@ -81,18 +81,18 @@ impl Queues {
 #[derive(Debug)]
 pub struct Metrics {
     registry: Mutex<Registry>,
-    reconcile: Family<Reconciled, Counter>,
-    errors: Family<Controller, Counter>,
-    terminal: Family<Controller, Counter>,
-    panics: Family<Controller, Counter>,
-    timeouts: Family<Controller, Counter>,
-    time: Family<Controller, Histogram>,
-    max: Family<Controller, Gauge>,
-    active: Family<Controller, Gauge>,
-    queues: Queues,
-    queued: Family<Work, Histogram>,
-    worked: Family<Work, Histogram>,
-    leading: Family<Name, Gauge>,
+    reconcile: Family<ReconcileLabels, Counter>,
+    errors: Family<ControllerLabel, Counter>,
+    terminal: Family<ControllerLabel, Counter>,
+    panics: Family<ControllerLabel, Counter>,
+    timeouts: Family<ControllerLabel, Counter>,
+    time: Family<ControllerLabel, Histogram>,
+    max: Family<ControllerLabel, Gauge>,
+    active: Family<ControllerLabel, Gauge>,
+    queues: QueueMetrics,
+    queued: Family<QueueLabels, Histogram>,
+    worked: Family<QueueLabels, Histogram>,
+    leading: Family<NameLabel, Gauge>,
 }
 
 fn histogram() -> Histogram {
@@ -103,18 +103,18 @@ fn histogram() -> Histogram {
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
-        let reconcile = Family::<Reconciled, Counter>::default();
-        let errors = Family::<Controller, Counter>::default();
-        let terminal = Family::<Controller, Counter>::default();
-        let panics = Family::<Controller, Counter>::default();
-        let timeouts = Family::<Controller, Counter>::default();
-        let time = Family::<Controller, Histogram>::new_with_constructor(histogram);
-        let max = Family::<Controller, Gauge>::default();
-        let active = Family::<Controller, Gauge>::default();
-        let queues = Queues::default();
-        let queued = Family::<Work, Histogram>::new_with_constructor(histogram);
-        let worked = Family::<Work, Histogram>::new_with_constructor(histogram);
-        let leading = Family::<Name, Gauge>::default();
+        let reconcile = Family::<ReconcileLabels, Counter>::default();
+        let errors = Family::<ControllerLabel, Counter>::default();
+        let terminal = Family::<ControllerLabel, Counter>::default();
+        let panics = Family::<ControllerLabel, Counter>::default();
+        let timeouts = Family::<ControllerLabel, Counter>::default();
+        let time = Family::<ControllerLabel, Histogram>::new_with_constructor(histogram);
+        let max = Family::<ControllerLabel, Gauge>::default();
+        let active = Family::<ControllerLabel, Gauge>::default();
+        let queues = QueueMetrics::default();
+        let queued = Family::<QueueLabels, Histogram>::new_with_constructor(histogram);
+        let worked = Family::<QueueLabels, Histogram>::new_with_constructor(histogram);
+        let leading = Family::<NameLabel, Gauge>::default();
         // The encoder appends `_total` to counters.
         registry.register("controller_runtime_reconcile", "Reconciles by result", reconcile.clone());
         registry.register("controller_runtime_reconcile_errors", "Failed reconciles", errors.clone());
@@ -157,7 +157,7 @@ impl Default for Metrics {
 impl Metrics {
     /// The text a scraper reads.
     pub fn text(&self) -> String {
-        self.queues.ask();
+        self.queues.collect();
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         // Writing into a string cannot fail.
@@ -174,7 +174,7 @@ impl Metrics {
     pub fn reconciles(&self, controller: &str) -> u64 {
         let results = ["success", "requeue_after", "requeue", "error"];
         let count = |result: &str| {
-            let labels = Reconciled { controller: controller.to_owned(), result: result.to_owned() };
+            let labels = ReconcileLabels { controller: controller.to_owned(), result: result.to_owned() };
             self.reconcile.get_or_create(&labels).get()
         };
         results.into_iter().map(count).sum()
@@ -182,19 +182,19 @@ impl Metrics {
 
     /// How many workers of a controller are busy.
     pub fn active(&self, controller: &str) -> i64 {
-        self.active.get_or_create(&label(controller)).get()
+        self.active.get_or_create(&controller_label(controller)).get()
     }
 
     /// A controller begins: everything it may ever count is there from now on, with nothing in it.
     pub(crate) fn started(&self, controller: &str, workers: usize, queue: &Arc<Queue<Key>>) {
-        self.max.get_or_create(&label(controller)).set(i64::try_from(workers).unwrap_or(i64::MAX));
-        drop(self.active.get_or_create(&label(controller)));
-        drop(self.time.get_or_create(&label(controller)));
+        self.max.get_or_create(&controller_label(controller)).set(i64::try_from(workers).unwrap_or(i64::MAX));
+        drop(self.active.get_or_create(&controller_label(controller)));
+        drop(self.time.get_or_create(&controller_label(controller)));
         for histogram in [&self.queued, &self.worked] {
-            drop(histogram.get_or_create(&work(controller)));
+            drop(histogram.get_or_create(&queue_labels(controller)));
         }
         for counter in [&self.errors, &self.terminal, &self.panics, &self.timeouts] {
-            drop(counter.get_or_create(&label(controller)));
+            drop(counter.get_or_create(&controller_label(controller)));
         }
         self.reconciles(controller);
         let mut queues = self.queues.queues.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,42 +203,42 @@ impl Metrics {
     }
 
     pub(crate) fn working(&self, controller: &str, waited: Duration) {
-        self.active.get_or_create(&label(controller)).inc();
-        self.queued.get_or_create(&work(controller)).observe(waited.as_secs_f64());
+        self.active.get_or_create(&controller_label(controller)).inc();
+        self.queued.get_or_create(&queue_labels(controller)).observe(waited.as_secs_f64());
     }
 
     pub(crate) fn reconciled(&self, controller: &str, result: &str, took: Duration) {
-        self.active.get_or_create(&label(controller)).dec();
-        let labels = Reconciled { controller: controller.to_owned(), result: result.to_owned() };
+        self.active.get_or_create(&controller_label(controller)).dec();
+        let labels = ReconcileLabels { controller: controller.to_owned(), result: result.to_owned() };
         self.reconcile.get_or_create(&labels).inc();
         if result == "error" {
-            self.errors.get_or_create(&label(controller)).inc();
+            self.errors.get_or_create(&controller_label(controller)).inc();
         }
-        self.time.get_or_create(&label(controller)).observe(took.as_secs_f64());
-        self.worked.get_or_create(&work(controller)).observe(took.as_secs_f64());
+        self.time.get_or_create(&controller_label(controller)).observe(took.as_secs_f64());
+        self.worked.get_or_create(&queue_labels(controller)).observe(took.as_secs_f64());
     }
 
     pub(crate) fn terminal(&self, controller: &str) {
-        self.terminal.get_or_create(&label(controller)).inc();
+        self.terminal.get_or_create(&controller_label(controller)).inc();
     }
 
     pub(crate) fn panicked(&self, controller: &str) {
-        self.panics.get_or_create(&label(controller)).inc();
+        self.panics.get_or_create(&controller_label(controller)).inc();
     }
 
     pub(crate) fn timed_out(&self, controller: &str) {
-        self.timeouts.get_or_create(&label(controller)).inc();
+        self.timeouts.get_or_create(&controller_label(controller)).inc();
     }
 
     pub(crate) fn leading(&self, lease: &str, leads: bool) {
-        self.leading.get_or_create(&Name { name: lease.to_owned() }).set(i64::from(leads));
+        self.leading.get_or_create(&NameLabel { name: lease.to_owned() }).set(i64::from(leads));
     }
 }
 
-fn work(controller: &str) -> Work {
-    Work { name: controller.to_owned(), controller: controller.to_owned() }
+fn queue_labels(controller: &str) -> QueueLabels {
+    QueueLabels { name: controller.to_owned(), controller: controller.to_owned() }
 }
 
-fn label(controller: &str) -> Controller {
-    Controller { controller: controller.to_owned() }
+fn controller_label(controller: &str) -> ControllerLabel {
+    ControllerLabel { controller: controller.to_owned() }
 }

@@ -138,7 +138,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
     }
 
     /// Let every key that failed try again now: what made it fail has ended. Its failures still count.
-    pub fn hurry(&self) {
+    pub fn retry_on_reconnect(&self) {
         let mut state = self.lock();
         let failed: Vec<(Instant, u64)> =
             state.failures.keys().filter_map(|key| state.delay_of.get(key).copied()).collect();

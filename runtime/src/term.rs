@@ -93,7 +93,7 @@ impl Term {
             if let Some(every) = self.resync {
                 running.spawn(resync::run(controller.queue(), controller.kinds(), every));
             }
-            running.spawn(hurry(controller.queue(), self.cache.clone()));
+            running.spawn(retry_on_reconnect(controller.queue(), self.cache.clone()));
             running.spawn(controller.run(self.cache.clone(), self.metrics.clone(), cut.clone()));
         }
         running
@@ -105,15 +105,15 @@ async fn all(running: &mut JoinSet<()>) {
 }
 
 /// What failed while the server was away waits for up to a quarter of an hour: it comes as soon as the server is back.
-async fn hurry(queue: Arc<crate::queue::Queue<crate::cache::Key>>, cache: Cache) {
-    let mut returns = cache.returns();
+async fn retry_on_reconnect(queue: Arc<crate::queue::Queue<crate::cache::Key>>, cache: Cache) {
+    let mut reconnections = cache.reconnections();
     loop {
         tokio::select! {
             biased;
             () = queue.closed() => return,
-            changed = returns.changed() => if changed.is_err() { return },
+            changed = reconnections.changed() => if changed.is_err() { return },
         }
-        queue.hurry();
+        queue.retry_on_reconnect();
         tokio::select! {
             biased;
             () = queue.closed() => return,

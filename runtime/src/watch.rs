@@ -12,7 +12,7 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::{Cause, Depth, Informer, Trouble};
+use crate::cache::{Cause, Depth, Informer, WatchError};
 
 /// Objects per page of an initial list: bounded answers, few round trips.
 const PAGE_SIZE: u32 = 500;
@@ -25,7 +25,7 @@ const PAUSE_FORGOTTEN: Duration = Duration::from_secs(120);
 
 /// Follow the informer's kind until cancelled.
 pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: CancellationToken) {
-    let client = crate::pace::paced(client, informer.clone());
+    let client = crate::watch_client::watch_client(client, informer.clone());
     let watch = informer.watch();
     let mut config = watcher::Config::default().page_size(PAGE_SIZE);
     if let Some(labels) = &watch.labels {
@@ -34,14 +34,14 @@ pub(crate) async fn run(client: kube::Client, informer: Arc<Informer>, stop: Can
     match watch.depth {
         Depth::Full => {
             let api: Api<DynamicObject> = api(client, watch.namespace.as_deref(), &watch.resource);
-            let Some(api) = door(api, &informer) else { return };
+            let Some(api) = checked_api(api, &informer) else { return };
             let events = watcher(api, config).backoff(Pause::default());
             follow(events, &informer, stop, |object| object).await;
         }
         Depth::Metadata => {
             let api: Api<PartialObjectMeta<DynamicObject>> =
                 api(client, watch.namespace.as_deref(), &watch.resource);
-            let Some(api) = door(api, &informer) else { return };
+            let Some(api) = checked_api(api, &informer) else { return };
             let events = watcher(api, config).backoff(Pause::default());
             follow(events, &informer, stop, |object| DynamicObject {
                 types: None,
@@ -96,11 +96,11 @@ where
 }
 
 /// A namespace that cannot be one is refused for good.
-fn door<K: kube::Resource>(api: Api<K>, informer: &Informer) -> Option<kube::Api<K>> {
+fn checked_api<K: kube::Resource>(api: Api<K>, informer: &Informer) -> Option<kube::Api<K>> {
     match api.inner() {
         Ok(api) => Some(api),
         Err(error) => {
-            informer.failed(Trouble { text: error.to_string(), cause: Cause::Refused });
+            informer.failed(WatchError { text: error.to_string(), cause: Cause::Refused });
             None
         }
     }
@@ -126,13 +126,13 @@ async fn follow<K>(
             Some(Ok(watcher::Event::InitDone)) => informer.list_finished(),
             Some(Ok(watcher::Event::Apply(item))) => informer.changed(object(item)),
             Some(Ok(watcher::Event::Delete(item))) => informer.deleted(&object(item)),
-            Some(Err(error)) => informer.failed(trouble(&error)),
+            Some(Err(error)) => informer.failed(watch_error(&error)),
         }
     }
 }
 
 /// What an error means for the watch. Too many requests and a history that is gone will change by themselves.
-fn trouble(error: &watcher::Error) -> Trouble {
+fn watch_error(error: &watcher::Error) -> WatchError {
     let code = match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status))
@@ -148,5 +148,5 @@ fn trouble(error: &watcher::Error) -> Trouble {
         (_, Some(code)) if final_answer(code) => Cause::Refused,
         _ => Cause::Away,
     };
-    Trouble { text: error.to_string(), cause }
+    WatchError { text: error.to_string(), cause }
 }

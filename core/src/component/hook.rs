@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use vela_runtime::Key;
-use vela_runtime::outside::{self, Limits, Outside, Reach};
+use vela_runtime::egress::{self, EgressClient, Limits, Reach};
 use vela_runtime::queue::{Queue, backoff};
 
 use crate::options;
@@ -55,7 +55,7 @@ fn lock(state: &State) -> MutexGuard<'_, BTreeMap<Key, Asked>> {
 
 /// The hook of a process.
 pub(super) struct RevisionHook {
-    outside: Outside,
+    egress: EgressClient,
     uri: http::Uri,
     state: State,
     turns: Arc<Semaphore>,
@@ -66,11 +66,11 @@ pub(super) struct RevisionHook {
 impl RevisionHook {
     /// A hook at this address. An operator gave it, so it may be anywhere, also beside us in the pod; no redirect is
     /// followed, so nothing is ever sent to another host.
-    pub(super) fn new(hook: &options::Hook) -> Result<Self, outside::Error> {
+    pub(super) fn new(hook: &options::Hook) -> Result<Self, egress::Error> {
         let limits =
             Limits { connect: CONNECT_TIMEOUT, total: TOTAL_TIMEOUT, answer_bytes: ANSWER_BYTES_AT_MOST };
         Ok(Self {
-            outside: Outside::new(Reach::Anywhere, limits)?,
+            egress: EgressClient::new(Reach::Anywhere, limits)?,
             uri: hook.uri().clone(),
             state: State::default(),
             turns: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
@@ -122,14 +122,14 @@ impl RevisionHook {
     }
 
     fn send(&self, key: Key, content: Content, body: String) {
-        let (outside, uri, turns) = (self.outside.clone(), self.uri.clone(), self.turns.clone());
+        let (egress, uri, turns) = (self.egress.clone(), self.uri.clone(), self.turns.clone());
         let state = self.state.clone();
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
             let turn = turns.acquire().await;
-            let outcome = post(&outside, &uri, body).await;
+            let outcome = post(&egress, &uri, body).await;
             drop(turn);
             if let Some(asked) = lock(&state).get_mut(&key).filter(|asked| asked.content == content) {
                 asked.running = false;
@@ -142,13 +142,13 @@ impl RevisionHook {
     }
 }
 
-async fn post(outside: &Outside, uri: &http::Uri, body: String) -> Result<Vec<u8>, String> {
+async fn post(egress: &EgressClient, uri: &http::Uri, body: String) -> Result<Vec<u8>, String> {
     let request = http::Request::post(uri)
         .header(http::header::CONTENT_TYPE, "application/json")
         .body(body.into_bytes())
         .map_err(|error| error.to_string())?;
-    let answer = outside.ask(request).await.map_err(|error| match error {
-        outside::Error::Long(bytes) => format!("its answer is larger than {bytes} bytes"),
+    let answer = egress.ask(request).await.map_err(|error| match error {
+        egress::Error::Long(bytes) => format!("its answer is larger than {bytes} bytes"),
         error => error.to_string(),
     })?;
     if answer.status != http::StatusCode::OK {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use vela_core::hooks::{HookError, LapHook};
 use vela_core::options::ApplyOnce;
 use vela_core::{Hooks, Options, Process};
-use vela_runtime::fault::Fate;
+use vela_runtime::fault::Injection;
 
 use super::world::{World, until, until_or};
 
@@ -317,18 +317,20 @@ async fn hooks_take_part_in_a_lap() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_off_after_any_write_it_ends_the_same() {
-    for (after, lost) in (0..10).flat_map(|after| [(after, Fate::DropRequest), (after, Fate::DropAnswer)]) {
+    for (after, lost) in
+        (0..10).flat_map(|after| [(after, Injection::DropRequest), (after, Injection::DropAnswer)])
+    {
         let mut world = World::without_controllers().await;
         let (left, broken) = (AtomicUsize::new(after), Arc::new(AtomicUsize::new(0)));
         let hit = broken.clone();
-        world.faults.judge(move |entry| {
+        world.faults.inject(move |entry| {
             if !entry.writes() || entry.is_event() {
-                return Fate::Pass;
+                return Injection::Pass;
             }
             match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
-                Ok(_) => Fate::Pass,
+                Ok(_) => Injection::Pass,
                 Err(_) if hit.fetch_add(1, Ordering::SeqCst) == 0 => lost,
-                Err(_) => Fate::DropRequest,
+                Err(_) => Injection::DropRequest,
             }
         });
         world.start();

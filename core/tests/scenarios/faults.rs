@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use vela_runtime::fault::Fate;
+use vela_runtime::fault::Injection;
 
 use super::world::{World, application, until, until_or, web};
 
@@ -12,21 +12,23 @@ const OAM: &str = "core.oam.dev/v1beta1";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_after_any_write_it_converges() {
-    for (after, lost) in (0..8).flat_map(|after| [(after, Fate::DropRequest), (after, Fate::DropAnswer)]) {
+    for (after, lost) in
+        (0..8).flat_map(|after| [(after, Injection::DropRequest), (after, Injection::DropAnswer)])
+    {
         let mut world = World::without_controllers().await;
         let left = Arc::new(AtomicUsize::new(after));
         let broken = Arc::new(AtomicUsize::new(0));
         let (rule, hit) = (left.clone(), broken.clone());
-        world.faults.judge(move |entry| {
+        world.faults.inject(move |entry| {
             if !entry.writes() || entry.is_event() {
-                return Fate::Pass;
+                return Injection::Pass;
             }
             match rule.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
-                Ok(_) => Fate::Pass,
+                Ok(_) => Injection::Pass,
                 // From here on nothing gets through; the first one decides what the server saw.
                 Err(_) => match hit.fetch_add(1, Ordering::SeqCst) {
                     0 => lost,
-                    _ => Fate::DropRequest,
+                    _ => Injection::DropRequest,
                 },
             }
         });
@@ -70,14 +72,14 @@ async fn killed_after_any_write_it_converges() {
 async fn every_third_write_lost_it_still_gets_there() {
     let world = World::new().await;
     let count = Arc::new(AtomicUsize::new(0));
-    world.faults.judge(move |entry| {
+    world.faults.inject(move |entry| {
         let lose = entry.writes() && count.fetch_add(1, Ordering::SeqCst) % 3 == 2;
         if !lose {
-            Fate::Pass
+            Injection::Pass
         } else if entry.path.len() % 2 == 0 {
-            Fate::DropRequest
+            Injection::DropRequest
         } else {
-            Fate::DropAnswer
+            Injection::DropAnswer
         }
     });
     world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
@@ -93,11 +95,11 @@ async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
     world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
     world.phase("shop", "running").await;
     // The new set replaces `back` by `next`, which cannot be applied.
-    world.faults.judge(|entry| {
+    world.faults.inject(|entry| {
         if entry.writes() && entry.path.contains("/deployments/next") {
-            Fate::DropRequest
+            Injection::DropRequest
         } else {
-            Fate::Pass
+            Injection::Pass
         }
     });
     let components = json!({"spec": {"components": [web("front", "nginx:2"), web("next", "nginx:1")]}});
@@ -118,9 +120,13 @@ async fn a_definition_gets_its_workload_kind_though_the_cluster_did_not_tell_its
     let mut world = World::without_controllers().await;
     let refused = Arc::new(AtomicUsize::new(0));
     let count = refused.clone();
-    world.faults.judge(move |entry| {
+    world.faults.inject(move |entry| {
         let asks = entry.path.split('?').next() == Some("/api/v1");
-        if asks && count.fetch_add(1, Ordering::SeqCst) < 3 { Fate::DropRequest } else { Fate::Pass }
+        if asks && count.fetch_add(1, Ordering::SeqCst) < 3 {
+            Injection::DropRequest
+        } else {
+            Injection::Pass
+        }
     });
     world.start();
     world.create(super::definitions::note("!")).await;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vela_runtime::fault::{Entry, Fate};
+use vela_runtime::fault::{Entry, Injection};
 
 use super::world::{World, application, until, until_or, web};
 
@@ -25,14 +25,14 @@ fn hold(world: &World, matches: fn(&Entry) -> bool) -> (Receiver<()>, Sender<()>
     let (there, told) = channel();
     let (go, gone) = channel();
     let gate = Mutex::new(Some((there, gone)));
-    world.faults.judge(move |entry| {
+    world.faults.inject(move |entry| {
         if matches(entry)
             && let Some((there, gone)) = gate.lock().unwrap().take()
         {
             there.send(()).unwrap();
             gone.recv_timeout(HELD_AT_MOST).unwrap();
         }
-        Fate::Pass
+        Injection::Pass
     });
     (told, go)
 }
@@ -100,12 +100,12 @@ async fn a_stored_configuration_deletes_nothing_that_its_application_wants_again
     told(there).await;
     let tried = Arc::new(AtomicBool::new(false));
     let tries = tried.clone();
-    world.faults.judge(move |entry| {
+    world.faults.inject(move |entry| {
         let stores = entry.method == "PATCH"
             && entry.path.contains("/applicationconfigurations/shop")
             && !entry.path.contains("/status");
         tries.fetch_or(stores, Ordering::Relaxed);
-        if stores { Fate::DropRequest } else { Fate::Pass }
+        if stores { Injection::DropRequest } else { Injection::Pass }
     });
     world.patch(ALPHA, "Application", "shop", spec(&both)).await;
     go.send(()).unwrap();
@@ -131,12 +131,12 @@ async fn a_delete_sent_late_misses_an_object_that_was_written_since() {
     world.patch("apps/v1", "Deployment", "back", json!({"metadata": {"labels": {"wanted": "again"}}})).await;
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
-    world.faults.judge(move |entry| {
+    world.faults.inject(move |entry| {
         if entry.method == "DELETE" {
             log.lock().unwrap().push(entry.path.clone());
-            return Fate::DropRequest;
+            return Injection::DropRequest;
         }
-        Fate::Pass
+        Injection::Pass
     });
     go.send(()).unwrap();
     until("the next lap decides anew", || async {
@@ -232,28 +232,28 @@ async fn applications_whose_names_meet_at_a_dash_do_not_share_a_record() {
 
 /// Somebody deletes `back`; the write that makes it again meets this fate, and the process dies with it: nothing is
 /// written to the record after it.
-async fn killed_while_it_makes_back_again(fate: Fate) -> (World, [Value; 2]) {
+async fn killed_while_it_makes_back_again(fate: Injection) -> (World, [Value; 2]) {
     let mut world = World::new().await;
     let both = running(&world).await;
     world.quiet().await;
     let made = Arc::new(AtomicBool::new(false));
     let seen = made.clone();
-    world.faults.judge(move |entry| {
+    world.faults.inject(move |entry| {
         if !entry.writes() {
-            return Fate::Pass;
+            return Injection::Pass;
         }
         if seen.load(Ordering::SeqCst) {
-            return Fate::DropRequest;
+            return Injection::DropRequest;
         }
         if entry.path.contains("/deployments/back") {
             seen.store(true, Ordering::SeqCst);
             return fate;
         }
-        Fate::Pass
+        Injection::Pass
     });
     world.delete("apps/v1", "Deployment", "back").await;
     until("it is made again, or not", || async {
-        let arrived = fate == Fate::DropRequest || world.deployment("back").await.is_some();
+        let arrived = fate == Injection::DropRequest || world.deployment("back").await.is_some();
         arrived && made.load(Ordering::SeqCst)
     })
     .await;
@@ -276,7 +276,7 @@ async fn complete(world: &World) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_made_again_just_before_the_end_of_the_process_is_still_ours() {
-    let (mut world, both) = killed_while_it_makes_back_again(Fate::DropAnswer).await;
+    let (mut world, both) = killed_while_it_makes_back_again(Injection::DropAnswer).await;
     world.patch(OAM, "Application", "shop", shop(&both[..1])).await;
     world.start();
     complete(&world).await;
@@ -285,7 +285,7 @@ async fn an_object_made_again_just_before_the_end_of_the_process_is_still_ours()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_user_makes_in_place_of_an_object_that_was_to_be_made_again_is_kept() {
-    let (mut world, both) = killed_while_it_makes_back_again(Fate::DropRequest).await;
+    let (mut world, both) = killed_while_it_makes_back_again(Injection::DropRequest).await;
     assert!(world.deployment("back").await.is_none());
     let labels = json!({"made": "by hand"});
     world

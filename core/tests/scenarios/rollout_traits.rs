@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use vela_runtime::fault::Fate;
+use vela_runtime::fault::Injection;
 
 use super::configuration::{component, configuration};
 use super::rollouts::{batches, has, pods, watch_pods};
@@ -197,18 +197,18 @@ async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
     for after in 0.. {
         let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
         let (rule, hit) = (left, broken.clone());
-        let lost = if after % 2 == 0 { Fate::DropRequest } else { Fate::DropAnswer };
-        world.faults.judge(move |entry| {
+        let lost = if after % 2 == 0 { Injection::DropRequest } else { Injection::DropAnswer };
+        world.faults.inject(move |entry| {
             if !entry.writes()
                 || entry.is_event()
                 || !(entry.path.contains("/rollouttraits") || entry.path.contains("/deployments"))
             {
-                return Fate::Pass;
+                return Injection::Pass;
             }
             match rule.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
-                Ok(_) => Fate::Pass,
+                Ok(_) => Injection::Pass,
                 Err(_) if hit.fetch_add(1, Ordering::SeqCst) == 0 => lost,
-                Err(_) => Fate::DropRequest,
+                Err(_) => Injection::DropRequest,
             }
         });
         let (target, source) = if after % 2 == 0 { ("one", "two") } else { ("two", "one") };

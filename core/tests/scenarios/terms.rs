@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use vela_core::{Controllers, LeaseConfig, Process, Stop};
-use vela_runtime::fault::{Entry, Fate};
+use vela_runtime::fault::{Entry, Injection};
 
 use super::world::{World, application, until, web};
 
@@ -25,11 +25,11 @@ struct Replica {
 fn replica(world: &World, who: &'static str, record: &Record) -> Option<Replica> {
     let (client, faults) = world.another()?;
     let seen = record.clone();
-    faults.judge(move |entry: &Entry| {
+    faults.inject(move |entry: &Entry| {
         if entry.writes() && !entry.is_event() {
             seen.lock().unwrap().push((who, entry.path.contains("/leases")));
         }
-        Fate::Pass
+        Injection::Pass
     });
     let lease = LeaseConfig {
         namespace: world.namespace.clone(),

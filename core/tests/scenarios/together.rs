@@ -45,7 +45,7 @@ async fn requests(concurrent_writes: usize) -> (Vec<Entry>, usize) {
     world.phase("shop", "running").await;
     // On a real control plane the controllers of one world would work in the other one too.
     world.stop().await;
-    (world.requests(), world.faults.at_once())
+    (world.requests(), world.faults.most_in_flight())
 }
 
 #[tokio::test(flavor = "multi_thread")]

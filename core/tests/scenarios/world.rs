@@ -12,7 +12,7 @@ use vela_apiserver::{ApiServer, ApiService, Clock};
 use vela_core::options::Bounds;
 use vela_core::{Controllers, Options, Process, Stop};
 use vela_runtime::discovery::Discovery;
-use vela_runtime::fault::{Door, Entry, Faults};
+use vela_runtime::fault::{Entry, Faults, SwitchableService};
 use vela_runtime::metrics::Metrics;
 
 use super::access::Authorizer;
@@ -37,7 +37,7 @@ struct Embedded {
     /// Its workload controllers.
     guard: Box<dyn std::any::Any>,
     /// Where everybody finds it.
-    door: Door<ApiService>,
+    door: SwitchableService<ApiService>,
 }
 
 struct Running {
@@ -100,7 +100,8 @@ impl World {
             }
             None => {
                 let server = ApiServer::builder().build().unwrap();
-                let (guard, door) = (Box::new(server.run_controllers()), Door::new(server.service()));
+                let (guard, door) =
+                    (Box::new(server.run_controllers()), SwitchableService::new(server.service()));
                 let client = kube::Client::new(door.clone(), "default");
                 let controlled = kube::Client::new(authorizer.layer(faults.layer(door.clone())), "default");
                 let server = Embedded { server, guard, door };
@@ -186,7 +187,7 @@ impl World {
     /// Puts the server as it was when this was taken from it in the place of the one that is; clients are not told.
     pub(crate) async fn restore(&mut self, backup: ApiServer) {
         let embedded = self.server.as_mut().unwrap();
-        embedded.door.lead_to(backup.service());
+        embedded.door.switch_to(backup.service());
         embedded.guard = Box::new(backup.run_controllers());
         let before = std::mem::replace(&mut embedded.server, backup);
         before.shutdown().await;

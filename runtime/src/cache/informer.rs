@@ -1,4 +1,4 @@
-//! What a watch tells of one kind → a copy of its objects, and calls of those who wait for changes.
+//! What a watch tells of one kind → a store of its objects, and calls of those who wait for changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,13 @@ use tokio::sync::Notify;
 use tokio::sync::watch::{Receiver, Sender, channel};
 
 use super::{Change, Handler, Key, Watch};
-use crate::copies::Copies;
-use crate::untold::Untold;
+use crate::store::Store;
+use crate::undelivered::Undelivered;
 
 /// Longest wait for a first list; after it the start fails and names the kind.
 pub const SYNC_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The local copy of one watched kind.
+/// The local store of one watched kind.
 pub struct Informer {
     watch: Watch,
     state: Mutex<State>,
@@ -25,31 +25,31 @@ pub struct Informer {
     away: Sender<bool>,
     /// Whether we lack the right to list the kind, as this watch knows it.
     forbidden: Sender<bool>,
-    /// Whether the copy follows the server, or had an answer that it cannot.
+    /// Whether the store follows the server, or had an answer that it cannot.
     follows: Sender<bool>,
     /// Rings when a kind that was refused may be served now.
-    pub(super) hope: Notify,
-    whole: Whole,
+    pub(super) recheck: Notify,
+    shared: SharedState,
 }
 
 /// What the informers of one cache tell about all of them.
 #[derive(Clone, Debug)]
-pub(super) struct Whole {
+pub(super) struct SharedState {
     /// Counts how often the server came back.
-    pub(super) returns: Sender<u64>,
-    /// True from the moment that a server which was set back is noticed until all copies follow it.
+    pub(super) reconnections: Sender<u64>,
+    /// True from the moment that a server which was set back is noticed until all stores follow it.
     pub(super) is_set_back: Sender<bool>,
 }
 
-impl Default for Whole {
+impl Default for SharedState {
     fn default() -> Self {
-        Self { returns: channel(0).0, is_set_back: channel(false).0 }
+        Self { reconnections: channel(0).0, is_set_back: channel(false).0 }
     }
 }
 
 /// Why a watch does not follow its kind.
 #[derive(Clone, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct WatchError {
     pub(crate) text: String,
     pub(crate) cause: Cause,
 }
@@ -69,15 +69,15 @@ pub(crate) enum Cause {
 
 #[derive(Default)]
 struct State {
-    objects: Copies,
+    objects: Store,
     listing: Option<BTreeMap<Key, Arc<DynamicObject>>>,
     handlers: Vec<Handler>,
-    untold: Untold,
+    undelivered: Undelivered,
     /// The newest version the watch has passed: a write's answer older than this is no news.
     passed: u64,
     /// The server was set back since the last list: versions from before and after it cannot be compared.
     is_set_back: bool,
-    failure: Option<Trouble>,
+    failure: Option<WatchError>,
     /// How often in a row the server answered that it will not be followed.
     refusals: u32,
 }
@@ -90,7 +90,7 @@ impl State {
         }
         let known = self.objects.replace(fresh.clone());
         let is_set_back = std::mem::take(&mut self.is_set_back);
-        self.untold.changes(&fresh, known, first, is_set_back)
+        self.undelivered.changes(&fresh, known, first, is_set_back)
     }
 }
 
@@ -103,12 +103,21 @@ impl fmt::Debug for Informer {
 impl Informer {
     #[cfg(test)]
     pub(crate) fn new(watch: Watch) -> Self {
-        Self::told(watch, Whole::default())
+        Self::with_state(watch, SharedState::default())
     }
 
-    pub(super) fn told(watch: Watch, whole: Whole) -> Self {
+    pub(super) fn with_state(watch: Watch, shared: SharedState) -> Self {
         let [synced, away, forbidden, follows] = [false; 4].map(|start| channel(start).0);
-        Self { watch, state: Mutex::default(), synced, away, forbidden, follows, hope: Notify::new(), whole }
+        Self {
+            watch,
+            state: Mutex::default(),
+            synced,
+            away,
+            forbidden,
+            follows,
+            recheck: Notify::new(),
+            shared,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -120,7 +129,7 @@ impl Informer {
         &self.watch
     }
 
-    /// The object of that key, if the copy has it.
+    /// The object of that key, if the store has it.
     pub fn get(&self, key: &Key) -> Option<Arc<DynamicObject>> {
         self.lock().objects.get(key).cloned()
     }
@@ -199,18 +208,18 @@ impl Informer {
         match tokio::time::timeout(SYNC_TIMEOUT, outcome).await {
             Ok(true) => Ok(()),
             _ => {
-                let trouble = self.lock().failure.clone();
+                let error = self.lock().failure.clone();
                 Err(NotSynced {
                     kind: self.watch.resource.kind.clone(),
                     api_version: self.watch.resource.api_version.clone(),
-                    refused: trouble.as_ref().is_some_and(|trouble| trouble.cause != Cause::Away),
-                    cause: trouble.map_or_else(|| "no answer yet".into(), |trouble| trouble.text),
+                    refused: error.as_ref().is_some_and(|error| error.cause != Cause::Away),
+                    cause: error.map_or_else(|| "no answer yet".into(), |error| error.text),
                 })
             }
         }
     }
 
-    /// Put the answer of a write into the copy, so that the next read sees it before the watch brings it.
+    /// Put the answer of a write into the store, so that the next read sees it before the watch brings it.
     /// Ignored when the watch has already passed that version.
     pub fn observe(&self, mut object: DynamicObject) {
         trim(&mut object, &self.watch);
@@ -224,14 +233,14 @@ impl Informer {
             return;
         }
         let before = state.objects.insert(key.clone(), Arc::new(object));
-        state.untold.ahead(key, before);
+        state.undelivered.record_write(key, before);
     }
 
     /// Note that this key was deleted by ourselves, so that the next read does not see it.
     pub fn forget(&self, key: &Key) {
         let mut state = self.lock();
         if let Some(before) = state.objects.remove(key) {
-            state.untold.ahead(key.clone(), Some(before));
+            state.undelivered.record_write(key.clone(), Some(before));
         }
     }
 
@@ -256,9 +265,9 @@ impl Informer {
             state.refusals = 0;
             (state.replace(fresh, first), state.handlers.clone())
         };
-        // Synced before the handlers run: a reconcile they wake must find the copy readable.
+        // Synced before the handlers run: a reconcile they wake must find the store readable.
         self.synced.send_replace(true);
-        self.returned();
+        self.reconnected();
         for change in &changes {
             handlers.iter().for_each(|handler| handler(change));
         }
@@ -269,7 +278,7 @@ impl Informer {
         let mut state = self.lock();
         (state.passed, state.is_set_back) = (0, true);
         drop(state);
-        self.whole.is_set_back.send_replace(true);
+        self.shared.is_set_back.send_replace(true);
     }
 
     /// The watch ended and is about to go on.
@@ -288,7 +297,7 @@ impl Informer {
             if known.as_ref().is_none_or(|known| version_of(known) <= version_of(&new)) {
                 state.objects.insert(key.clone(), new.clone());
             }
-            (state.untold.told(&key, Some(&new), known), state.handlers.clone())
+            (state.undelivered.deliver(&key, Some(&new), known), state.handlers.clone())
         };
         let change = Change { old, new: Some(new), initial: false };
         handlers.iter().for_each(|handler| handler(&change));
@@ -300,7 +309,7 @@ impl Informer {
             state.passed = state.passed.max(version_of(object));
             let key = Key::of(object);
             let known = state.objects.remove(&key);
-            (state.untold.told(&key, None, known), state.handlers.clone())
+            (state.undelivered.deliver(&key, None, known), state.handlers.clone())
         };
         let mut last = object.clone();
         trim(&mut last, &self.watch);
@@ -308,17 +317,17 @@ impl Informer {
         handlers.iter().for_each(|handler| handler(&change));
     }
 
-    pub(crate) fn failed(&self, trouble: Trouble) {
-        let cause = trouble.cause;
+    pub(crate) fn failed(&self, error: WatchError) {
+        let cause = error.cause;
         if cause == Cause::Unserved {
             self.emptied();
         }
         let mut state = self.lock();
         state.refusals = if cause == Cause::Away { 0 } else { state.refusals.saturating_add(1) };
-        if state.failure.as_ref().is_none_or(|known| known.text != trouble.text) {
-            tracing::warn!(kind = %self.watch.resource.kind, error = trouble.text, "watch interrupted; trying again");
+        if state.failure.as_ref().is_none_or(|known| known.text != error.text) {
+            tracing::warn!(kind = %self.watch.resource.kind, error = error.text, "watch interrupted; trying again");
         }
-        state.failure = Some(trouble);
+        state.failure = Some(error);
         drop(state);
         self.away.send_replace(cause == Cause::Away);
         self.forbidden.send_replace(cause == Cause::Forbidden);
@@ -346,7 +355,7 @@ impl Informer {
         state.failure = None;
         state.refusals = 0;
         drop(state);
-        self.returned();
+        self.reconnected();
     }
 
     /// How often in a row the server answered that it will not be followed.
@@ -355,25 +364,25 @@ impl Informer {
     }
 
     /// Ends when something happened that may change the server's mind.
-    pub(crate) async fn hope(&self) {
-        self.hope.notified().await;
+    pub(crate) async fn recheck(&self) {
+        self.recheck.notified().await;
     }
 
     /// Why the first list is missing, where the server is away.
     pub(super) fn unreachable(&self) -> Option<String> {
         let away = *self.away.borrow() && !self.is_synced();
-        away.then(|| self.lock().failure.clone()).flatten().map(|trouble| trouble.text)
+        away.then(|| self.lock().failure.clone()).flatten().map(|error| error.text)
     }
 
     /// The server answers. That it lists a kind does not say that it lets it be watched.
-    fn returned(&self) {
+    fn reconnected(&self) {
         self.follows.send_replace(true);
         if self.away.send_replace(false) {
-            self.whole.returns.send_modify(|times| *times += 1);
+            self.shared.reconnections.send_modify(|times| *times += 1);
         }
     }
 
-    /// Wait until the server is not away: the copy follows it, or the server says why it may not.
+    /// Wait until the server is not away: the store follows it, or the server says why it may not.
     pub(super) async fn current(&self) {
         // The sender lives as long as this does.
         let _ = self.away.subscribe().wait_for(|away| !away).await;

@@ -26,7 +26,7 @@ mod run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-pub use report::{Again, Cause, Failed, Outcome, Report};
+pub use report::{Cause, Failed, Outcome, Report, Requeue};
 pub use run::{OnCancel, Run};
 
 /// Nodes of one graph at most: what one reconcile looks after comes from one object, which holds far fewer.

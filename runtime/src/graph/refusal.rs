@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Cause;
 use crate::{apply, discovery};
 
-/// After a write that lost against another writer, the copy needs a moment to catch up.
+/// After a write that lost against another writer, the store needs a moment to catch up.
 const CONFLICT_WAIT: Duration = Duration::from_secs(1);
 
 impl From<apply::Error> for Cause<apply::Error> {

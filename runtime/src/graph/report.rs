@@ -79,7 +79,7 @@ pub struct Report<K, T, E> {
 
 /// When to run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum Requeue {
     /// Everything is done.
     Never,
     /// Nothing helps but a change of what is wanted or of what is not ready.
@@ -98,7 +98,7 @@ pub struct Failed<K, E> {
     /// How many nodes were not begun, or begun in vain.
     pub not_run: usize,
     /// When to run again.
-    pub again: Again,
+    pub requeue: Requeue,
 }
 
 impl<K: fmt::Display, E: fmt::Display> fmt::Display for Failed<K, E> {
@@ -150,21 +150,21 @@ impl<K, T, E> Report<K, T, E> {
 
     /// When to run again. As in a queue, an error without a time wins over one with a time, and the nearest time over
     /// later ones; what only a change mends asks for nothing.
-    pub fn again(&self) -> Again {
+    pub fn requeue(&self) -> Requeue {
         if self.is_complete() {
-            return Again::Never;
+            return Requeue::Never;
         }
         let mut nearest = None;
         for (_, cause) in self.causes() {
             match cause {
-                Cause::Later { after: None, .. } | Cause::Panicked(_) => return Again::BackOff,
+                Cause::Later { after: None, .. } | Cause::Panicked(_) => return Requeue::BackOff,
                 Cause::Later { after: Some(after), .. } => {
                     nearest = Some(nearest.map_or(*after, |known: Duration| known.min(*after)));
                 }
                 Cause::Unrecoverable(_) | Cause::NotReady(_) => {}
             }
         }
-        nearest.map_or(Again::WhenChanged, Again::After)
+        nearest.map_or(Requeue::WhenChanged, Requeue::After)
     }
 
     /// What the nodes gave, or every first cause.
@@ -172,7 +172,7 @@ impl<K, T, E> Report<K, T, E> {
     /// # Errors
     /// Some node failed or was not run.
     pub fn into_result(self) -> Result<Vec<(K, T)>, Failed<K, E>> {
-        let again = self.again();
+        let requeue = self.requeue();
         let (mut done, mut causes, mut not_run) = (Vec::new(), Vec::new(), 0);
         for (key, outcome) in self.outcomes {
             match outcome {
@@ -184,6 +184,6 @@ impl<K, T, E> Report<K, T, E> {
         if causes.is_empty() && not_run == 0 {
             return Ok(done);
         }
-        Err(Failed { causes, not_run, again })
+        Err(Failed { causes, not_run, requeue })
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use vela_runtime::graph::{
-    Again, BLOCKERS_AT_MOST, Cause, Error, Graph, NODES_AT_MOST, OnCancel, Outcome, Run,
+    BLOCKERS_AT_MOST, Cause, Error, Graph, NODES_AT_MOST, OnCancel, Outcome, Requeue, Run,
 };
 
 type Names = Graph<&'static str, ()>;
@@ -44,7 +44,7 @@ impl Log {
 async fn no_nodes_are_done_at_once() {
     let report = Names::new().run(&Run::new(4), |_, ()| async { Answer::Ok(1) }).await;
     assert!(report.is_complete());
-    assert_eq!(report.again(), Again::Never);
+    assert_eq!(report.requeue(), Requeue::Never);
     assert_eq!(report.into_result().unwrap(), []);
 }
 
@@ -188,7 +188,7 @@ async fn what_waits_for_a_failed_node_is_not_begun_and_every_first_cause_is_kept
         .await;
     assert_eq!(begun.take(), ["a", "b", "e", "f"]);
     assert!(!report.is_complete());
-    assert_eq!(report.again(), Again::After(Duration::from_secs(3)));
+    assert_eq!(report.requeue(), Requeue::After(Duration::from_secs(3)));
     let outcomes = report.clone().into_outcomes();
     let of = |name| &outcomes.iter().find(|(known, _)| *known == name).unwrap().1;
     assert_eq!(*of("c"), Outcome::Blocked(vec!["a"]));
@@ -197,7 +197,7 @@ async fn what_waits_for_a_failed_node_is_not_begun_and_every_first_cause_is_kept
     assert_eq!(*of("f"), Outcome::Done(1));
     let failed = report.into_result().unwrap_err();
     assert_eq!(failed.to_string(), "a: busy; b: no such field; 3 not run because of it");
-    assert_eq!(failed.again, Again::After(Duration::from_secs(3)));
+    assert_eq!(failed.requeue, Requeue::After(Duration::from_secs(3)));
 }
 
 #[tokio::test]
@@ -205,16 +205,16 @@ async fn the_type_of_a_failure_says_when_to_come_again() {
     let nodes = graph(&[("a", &[]), ("b", &[])]);
     let after = |seconds| Cause::Later { after: Some(Duration::from_secs(seconds)), error: String::new() };
     let cases = [
-        (Cause::NotReady(String::new()), Cause::Unrecoverable(String::new()), Again::WhenChanged),
-        (Cause::NotReady(String::new()), after(5), Again::After(Duration::from_secs(5))),
-        (after(5), after(2), Again::After(Duration::from_secs(2))),
-        (after(5), Cause::later(String::new()), Again::BackOff),
-        (Cause::Panicked(String::new()), after(1), Again::BackOff),
+        (Cause::NotReady(String::new()), Cause::Unrecoverable(String::new()), Requeue::WhenChanged),
+        (Cause::NotReady(String::new()), after(5), Requeue::After(Duration::from_secs(5))),
+        (after(5), after(2), Requeue::After(Duration::from_secs(2))),
+        (after(5), Cause::later(String::new()), Requeue::BackOff),
+        (Cause::Panicked(String::new()), after(1), Requeue::BackOff),
     ];
-    for (a, b, again) in cases {
+    for (a, b, requeue) in cases {
         let node = async |name: &&str, (): &()| Answer::Err(if *name == "a" { a.clone() } else { b.clone() });
         let report = nodes.run(&Run::new(2), node).await;
-        assert_eq!(report.again(), again);
+        assert_eq!(report.requeue(), requeue);
         let causes: Vec<_> = report.causes().map(|(_, cause)| cause.clone()).collect();
         assert_eq!(causes, [a.clone(), b.clone()]);
     }
@@ -231,7 +231,7 @@ async fn a_graph_runs_again_from_the_beginning() {
         };
         nodes.run(&Run::new(4), node).await
     };
-    assert_eq!(run().await.again(), Again::BackOff);
+    assert_eq!(run().await.requeue(), Requeue::BackOff);
     assert!(run().await.is_complete());
     assert!(run().await.is_complete());
     assert_eq!(tries.load(Ordering::SeqCst), 3);
@@ -252,7 +252,7 @@ async fn a_panic_is_one_nodes_failure() {
         .await;
     let causes: Vec<String> = report.causes().map(|(name, cause)| format!("{name} {cause}")).collect();
     assert_eq!(causes, ["left panicked: left went wrong", "right panicked: right too"]);
-    assert_eq!(report.again(), Again::BackOff);
+    assert_eq!(report.requeue(), Requeue::BackOff);
     assert_eq!(report.into_outcomes()[3].1, Outcome::Blocked(vec!["left", "right"]));
 }
 
@@ -284,7 +284,7 @@ async fn a_cancelled_run_begins_nothing_and_waits_or_drops() {
         });
         assert_eq!(began.elapsed().as_secs(), if on_cancel == OnCancel::Drop { 1 } else { 10 });
         assert_eq!(alive.load(Ordering::SeqCst), 0, "nothing goes on behind a run");
-        assert_eq!(report.again(), Again::WhenChanged);
+        assert_eq!(report.requeue(), Requeue::WhenChanged);
         let outcomes: Vec<_> = report.into_outcomes().into_iter().map(|(_, outcome)| outcome).collect();
         assert_eq!(outcomes, [ended.clone(), ended, Outcome::NotBegun, Outcome::NotBegun]);
     }

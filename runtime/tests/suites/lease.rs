@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tower::Layer as _;
 use vela_apiserver::ApiServer;
-use vela_runtime::fault::{Fate, Faults};
+use vela_runtime::fault::{Faults, Injection};
 use vela_runtime::lease::{Config, Elector, LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD};
 
 use super::cluster::{client, recorded, until};
@@ -71,7 +71,7 @@ async fn the_second_leads_at_once_when_the_first_gives_the_lease_back() {
 #[tokio::test(start_paused = true)]
 async fn without_a_watch_the_next_question_finds_the_lease_free() {
     let (client, faults) = recorded();
-    faults.judge(|entry| if entry.is_watch() { Fate::DropRequest } else { Fate::Pass });
+    faults.inject(|entry| if entry.is_watch() { Injection::DropRequest } else { Injection::Pass });
     let stop = CancellationToken::new();
     let mut first = candidate(&client, "first");
     assert!(first.acquire(&stop).await);
@@ -157,8 +157,8 @@ async fn a_leader_that_cannot_renew_steps_down_before_another_may_begin() {
     // From here on only the other one gets through: reads pass, renewals do not.
     let cut = Arc::new(AtomicBool::new(true));
     let is_cut = cut.clone();
-    faults.judge(move |entry| {
-        if entry.writes() && is_cut.load(Ordering::SeqCst) { Fate::DropRequest } else { Fate::Pass }
+    faults.inject(move |entry| {
+        if entry.writes() && is_cut.load(Ordering::SeqCst) { Injection::DropRequest } else { Injection::Pass }
     });
     let waiting = tokio::spawn(async move { (second.acquire(&stop).await, Instant::now()) });
     assert!(first.hold(&CancellationToken::new()).await, "lost");
@@ -195,14 +195,14 @@ async fn somebody_elses_label_on_the_lease_is_no_loss() {
     // Each of the next two renewals finds the lease changed between its read and its write.
     let times = Arc::new(AtomicUsize::new(0));
     let seen = times.clone();
-    faults.judge(move |entry| {
+    faults.inject(move |entry| {
         if entry.method == http::Method::PUT {
             let number = seen.fetch_add(1, Ordering::SeqCst);
             if number < 2 {
                 label(&server, number);
             }
         }
-        Fate::Pass
+        Injection::Pass
     });
     let holding = tokio::spawn({
         let let_go = let_go.clone();

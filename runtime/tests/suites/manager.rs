@@ -198,7 +198,7 @@ async fn a_resync_delivers_each_object_once_a_period_and_asks_the_server_nothing
 #[tokio::test]
 async fn a_process_that_has_no_copies_yet_lives_and_is_not_ready() {
     let (client, faults) = recorded();
-    faults.judge(|_| vela_runtime::fault::Fate::DropRequest);
+    faults.inject(|_| vela_runtime::fault::Injection::DropRequest);
     let health = free_address().await;
     let cache = Cache::new(client.clone());
     cache.informer(Watch::full(config_maps()));

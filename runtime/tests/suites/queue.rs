@@ -114,7 +114,7 @@ async fn what_failed_comes_at_once_when_its_cause_is_gone() {
         queue.done(&item.key, verdict);
     }
     assert_eq!(now(&queue).await, None);
-    queue.hurry();
+    queue.retry_on_reconnect();
     let item = now(&queue).await.unwrap();
     assert_eq!((item.key, item.failures), ("failed", 10));
     assert_eq!(now(&queue).await, None, "what asked for a moment gets that moment");

@@ -13,7 +13,7 @@ use serde_json::json;
 use tower::ServiceExt as _;
 use vela_apiserver::{ApiServer, ApiService, Clock};
 use vela_runtime::cache::{Cache, Watch};
-use vela_runtime::fault::Door;
+use vela_runtime::fault::SwitchableService;
 
 use super::cluster::{config_map, config_maps, create, until};
 
@@ -42,7 +42,7 @@ impl tracing::Subscriber for Warnings {
 
 /// A server that refuses to watch ConfigMaps by this code, and to list them too, until it is told otherwise.
 fn refusing(
-    server: Door<ApiService>,
+    server: SwitchableService<ApiService>,
     code: u16,
     lists: bool,
     refuses: Arc<AtomicBool>,
@@ -81,7 +81,7 @@ async fn what_is_refused_is_asked_for_ever_more_seldom_and_told_once() {
     for (code, lists) in [(403, true), (404, true), (405, true), (403, false), (405, false)] {
         let (refuses, asked) = (Arc::new(AtomicBool::new(true)), Arc::<AtomicUsize>::default());
         warned.store(0, Ordering::SeqCst);
-        let server = Door::new(ApiServer::builder().build().unwrap().service());
+        let server = SwitchableService::new(ApiServer::builder().build().unwrap().service());
         let client = refusing(server, code, lists, refuses.clone(), asked.clone());
         let cache = Cache::new(client.clone());
         let informer = cache.informer(Watch::full(config_maps()));
@@ -101,9 +101,9 @@ async fn what_is_refused_is_asked_for_ever_more_seldom_and_told_once() {
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_goes_takes_its_objects_along_though_the_watch_ends_before_it_says_so() {
     let server = ApiServer::builder().build().unwrap();
-    let door = Door::new(server.service());
+    let switch = SwitchableService::new(server.service());
     let (refuses, asked) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
-    let client = refusing(door.clone(), 404, true, refuses.clone(), asked);
+    let client = refusing(switch.clone(), 404, true, refuses.clone(), asked);
     create(&client, &config_map("stays", json!({}))).await;
     let cache = Cache::new(client);
     let informer = cache.informer(Watch::full(config_maps()));
@@ -113,7 +113,7 @@ async fn a_kind_that_goes_takes_its_objects_along_though_the_watch_ends_before_i
     informer.synced().await.unwrap();
     assert_eq!(*told.lock().unwrap(), [true]);
     refuses.store(true, Ordering::SeqCst);
-    door.lead_to(server.fork(Clock::system()).service());
+    switch.switch_to(server.fork(Clock::system()).service());
     server.shutdown().await;
     until("the copy is empty", || informer.keys().is_empty()).await;
     assert_eq!(*told.lock().unwrap(), [true, false], "and that is told");

@@ -6,7 +6,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_apiserver::{ApiServer, Clock};
 use vela_runtime::cache::Watch;
-use vela_runtime::fault::Door;
+use vela_runtime::fault::SwitchableService;
 use vela_runtime::{Cache, Key};
 
 use super::cluster::{api, config_map, config_maps, create, until};
@@ -23,7 +23,7 @@ async fn write(client: &kube::Client, name: &str, data: Value) -> u64 {
 #[tokio::test]
 async fn copies_follow_a_server_that_was_set_back() {
     let server = ApiServer::builder().build().unwrap();
-    let door = Door::new(server.service());
+    let door = SwitchableService::new(server.service());
     let client = kube::Client::new(door.clone(), "default");
     create(&client, &config_map("stays", json!({"x": "1"}))).await;
     create(&client, &config_map("goes", json!({}))).await;
@@ -48,7 +48,7 @@ async fn copies_follow_a_server_that_was_set_back() {
     until("the last write is told", || told.lock().unwrap().last() == Some(&last)).await;
     told.lock().unwrap().clear();
     // The server ends, and another one stands in its place, which has what was backed up.
-    door.lead_to(backup.service());
+    door.switch_to(backup.service());
     server.shutdown().await;
     let x = |name: &str| informer.get(&Key::new("default", name)).map(|copy| copy.data["data"]["x"].clone());
     until("the copy is as the backup", || x("stays") == Some(json!("1"))).await;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tower::{Layer as _, ServiceExt as _};
 use vela_apiserver::ApiServer;
 use vela_runtime::cache::{Cache, Watch};
-use vela_runtime::fault::{Entry, Fate, Faults};
+use vela_runtime::fault::{Entry, Faults, Injection};
 use vela_runtime::lease;
 use vela_runtime::manager::{Error, FOR_EVER, Manager};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
@@ -130,7 +130,7 @@ async fn a_lost_lease_cuts_off_what_works_before_another_may_begin() {
     until("the first works", || log.has("first began")).await;
     let second = process(&server, &log, "second", takes, Duration::ZERO, |manager| manager);
     tokio::time::sleep(Duration::from_secs(5)).await;
-    first.faults.judge(|entry| if entry.writes() { Fate::DropRequest } else { Fate::Pass });
+    first.faults.inject(|entry| if entry.writes() { Injection::DropRequest } else { Injection::Pass });
     let cut = Instant::now();
     let end = first.task.await.unwrap();
     assert!(matches!(&end, Err(Error::LeaseLost(name)) if name == "leader"), "{end:?}");
@@ -195,7 +195,7 @@ async fn a_server_that_is_away_at_the_start_is_waited_for() {
     let (server, log) = (server_with_one().await, Log::default());
     let takes = Duration::ZERO;
     let faults = Faults::new();
-    faults.judge(|_| Fate::DropRequest);
+    faults.inject(|_| Injection::DropRequest);
     let client = kube::Client::new(faults.layer(server.service()), "default");
     let cache = Cache::new(client.clone());
     let controller = Controller::new("slow", Slow { log: log.clone(), name: "it", takes })

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use vela_runtime::fault::{Fate, Faults};
+use vela_runtime::fault::{Faults, Injection};
 use vela_runtime::metrics::Metrics;
 use vela_runtime::webhook::{
     Bundles, Certificates, Config, Handler, Limits, Reply, Running, SelfIssued, Server,
@@ -177,9 +177,9 @@ async fn an_api_server_that_is_away_is_waited_for() {
     let (client, faults) = recorded();
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = asked.clone();
-    faults.judge(move |_| match counted.fetch_add(1, Ordering::SeqCst) {
-        0 => Fate::DropRequest,
-        _ => Fate::Pass,
+    faults.inject(move |_| match counted.fetch_add(1, Ordering::SeqCst) {
+        0 => Injection::DropRequest,
+        _ => Injection::Pass,
     });
     start(&client).await.unwrap();
     assert!(asked.load(Ordering::SeqCst) > 1);

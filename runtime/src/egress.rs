@@ -158,13 +158,13 @@ pub struct Forbidden;
 
 /// Asks what URLs name; cheap to clone.
 #[derive(Clone)]
-pub struct Outside {
+pub struct EgressClient {
     client: kube::Client,
     reach: Reach,
     limits: Limits,
 }
 
-impl fmt::Debug for Outside {
+impl fmt::Debug for EgressClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outside")
             .field("reach", &self.reach)
@@ -173,7 +173,7 @@ impl fmt::Debug for Outside {
     }
 }
 
-impl Outside {
+impl EgressClient {
     /// Asks within this reach and these limits. It has no credentials, and knows the authorities that the system trusts.
     pub fn new(reach: Reach, limits: Limits) -> Result<Self, Error> {
         let mut connector = HttpConnector::new_with_resolver(Resolver { reach });
@@ -294,9 +294,9 @@ mod tests {
     const LIMITS: Limits =
         Limits { connect: Duration::from_secs(5), total: Duration::from_secs(10), answer_bytes: 64 };
 
-    fn outside(reach: Reach) -> Outside {
+    fn outside(reach: Reach) -> EgressClient {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Outside::new(reach, LIMITS).unwrap()
+        EgressClient::new(reach, LIMITS).unwrap()
     }
 
     async fn ask(reach: Reach, url: &str) -> Result<Answer, Error> {

@@ -32,7 +32,7 @@ const REFUSED_LAST: Duration = Duration::from_secs(120);
 
 /// How long nobody asks for a kind that was refused so often in a row. Its author chose it and may have gone, so it must
 /// not cost the server a question every few seconds for ever.
-fn left_alone(refusals: u32) -> Duration {
+fn refusal_backoff(refusals: u32) -> Duration {
     match refusals.checked_sub(REFUSALS_AT_ONCE + 1) {
         None => Duration::ZERO,
         Some(more) => REFUSED_FIRST.saturating_mul(1 << more.min(8)).min(REFUSED_LAST),
@@ -40,13 +40,13 @@ fn left_alone(refusals: u32) -> Duration {
 }
 
 /// The client of one informer's watch.
-pub(crate) fn paced(client: kube::Client, informer: Arc<Informer>) -> kube::Client {
+pub(crate) fn watch_client(client: kube::Client, informer: Arc<Informer>) -> kube::Client {
     let namespace = client.default_namespace().to_owned();
-    let paced = Paced { inner: client, informer, next: Instant::now(), follows_list: false };
-    kube::Client::new(paced, namespace)
+    let watch_client = WatchClient { inner: client, informer, next: Instant::now(), follows_list: false };
+    kube::Client::new(watch_client, namespace)
 }
 
-struct Paced {
+struct WatchClient {
     inner: kube::Client,
     informer: Arc<Informer>,
     /// When the next watch may begin.
@@ -55,7 +55,7 @@ struct Paced {
     follows_list: bool,
 }
 
-impl Service<Request<Body>> for Paced {
+impl Service<Request<Body>> for WatchClient {
     type Response = Response<Body>;
     type Error = kube::Error;
     type Future = BoxFuture<'static, Result<Response<Body>, kube::Error>>;
@@ -67,10 +67,10 @@ impl Service<Request<Body>> for Paced {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let (client, informer) = (self.inner.clone(), self.informer.clone());
-        let (now, alone) = (Instant::now(), left_alone(informer.refusals()));
+        let (now, backoff) = (Instant::now(), refusal_backoff(informer.refusals()));
         let version = resumed_version(&request);
         let resumes = version.filter(|_| !std::mem::replace(&mut self.follows_list, version.is_none()));
-        let mut begin = now + alone;
+        let mut begin = now + backoff;
         if version.is_some() {
             begin = begin.max(self.next);
             self.next = begin + AT_LEAST;
@@ -82,7 +82,7 @@ impl Service<Request<Body>> for Paced {
             if version.is_some() || begin > now {
                 tokio::select! {
                     biased;
-                    () = informer.hope(), if !alone.is_zero() => {}
+                    () = informer.recheck(), if !backoff.is_zero() => {}
                     () = sleep_until(begin) => {}
                 }
             }
@@ -115,13 +115,13 @@ fn resumed_version(request: &Request<Body>) -> Option<u64> {
 }
 
 #[derive(Deserialize)]
-struct Listed {
-    metadata: ListedMetadata,
+struct ListHead {
+    metadata: ListHeadMetadata,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ListedMetadata {
+struct ListHeadMetadata {
     resource_version: Option<String>,
 }
 
@@ -148,8 +148,8 @@ async fn unless_reached(
         return Ok(Some(answer));
     }
     let body = answer.into_body().collect().await?.to_bytes();
-    let listed: Listed = serde_json::from_slice(&body).map_err(kube::Error::SerdeError)?;
-    let reached = listed.metadata.resource_version.and_then(|reached| reached.parse::<u64>().ok());
+    let head: ListHead = serde_json::from_slice(&body).map_err(kube::Error::SerdeError)?;
+    let reached = head.metadata.resource_version.and_then(|reached| reached.parse::<u64>().ok());
     let Some(reached) = reached.filter(|reached| *reached < version) else { return Ok(None) };
     informer.set_back();
     let message = format!(

@@ -27,15 +27,15 @@ pub struct Identity {
 /// A name that cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the name {0:?} cannot be sent to the API server")]
-pub struct Unsendable(String);
+pub struct InvalidIdentity(String);
 
 impl Identity {
     /// A user with these groups; a name that a server would read as another one is refused.
-    pub fn new(user: impl Into<String>, groups: Vec<String>) -> Result<Self, Unsendable> {
+    pub fn new(user: impl Into<String>, groups: Vec<String>) -> Result<Self, InvalidIdentity> {
         let user = user.into();
         for name in std::iter::once(&user).chain(&groups) {
             if name.is_empty() || name.trim() != name || HeaderValue::from_bytes(name.as_bytes()).is_err() {
-                return Err(Unsendable(name.clone()));
+                return Err(InvalidIdentity(name.clone()));
             }
         }
         Ok(Self { user, groups })
@@ -58,52 +58,52 @@ impl Identity {
 }
 
 /// Clients that ask in the names of others.
-pub struct Clients {
+pub struct ImpersonatingClients {
     own: kube::Client,
     at_most: usize,
-    kept: Mutex<Kept>,
+    cached: Mutex<CachedClients>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedClients {
     /// Each with the number of its last use.
     clients: BTreeMap<Identity, (u64, kube::Client)>,
     uses: u64,
 }
 
-impl std::fmt::Debug for Clients {
+impl std::fmt::Debug for ImpersonatingClients {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Clients").field("at_most", &self.at_most).finish_non_exhaustive()
     }
 }
 
-impl Clients {
+impl ImpersonatingClients {
     /// Clients that go through this one; at most so many are kept.
     pub fn new(own: kube::Client, at_most: usize) -> Self {
-        Self { own, at_most: at_most.max(1), kept: Mutex::default() }
+        Self { own, at_most: at_most.max(1), cached: Mutex::default() }
     }
 
     /// The client that asks in this name.
     pub fn of(&self, identity: &Identity) -> kube::Client {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.uses += 1;
-        let now = kept.uses;
-        if let Some((used, client)) = kept.clients.get_mut(identity) {
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.uses += 1;
+        let now = cached.uses;
+        if let Some((used, client)) = cached.clients.get_mut(identity) {
             *used = now;
             return client.clone();
         }
-        if kept.clients.len() >= self.at_most {
-            let oldest = kept.clients.iter().min_by_key(|(_, (used, _))| *used).map(|(who, _)| who.clone());
-            oldest.and_then(|oldest| kept.clients.remove(&oldest));
+        if cached.clients.len() >= self.at_most {
+            let oldest = cached.clients.iter().min_by_key(|(_, (used, _))| *used).map(|(who, _)| who.clone());
+            oldest.and_then(|oldest| cached.clients.remove(&oldest));
         }
         let client = through(&self.own, identity.headers());
-        kept.clients.insert(identity.clone(), (now, client.clone()));
+        cached.clients.insert(identity.clone(), (now, client.clone()));
         client
     }
 
     /// How many are kept.
-    pub fn kept(&self) -> usize {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clients.len()
+    pub fn cached(&self) -> usize {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner).clients.len()
     }
 }
 
@@ -120,7 +120,7 @@ fn through(own: &kube::Client, headers: HeaderMap) -> kube::Client {
 }
 
 /// A client that asks nobody: the server is said to have refused each request, for this reason.
-pub fn refusing(reason: &str) -> kube::Client {
+pub fn refusing_client(reason: &str) -> kube::Client {
     let status = serde_json::json!({
         "apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": reason,
     });
@@ -173,7 +173,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_names_user_and_groups_and_nobody_else_s() {
-        let clients = Clients::new(echo(), 2);
+        let clients = ImpersonatingClients::new(echo(), 2);
         for (user, groups) in [("alice", &["dev", "ops team"][..]), ("zoë", &[]), ("alice", &[])] {
             let object = maps(clients.of(&identity(user, groups))).get("a").await.unwrap();
             assert_eq!(object.data["data"]["user"], user);
@@ -185,14 +185,14 @@ mod tests {
 
     #[tokio::test]
     async fn the_clients_used_last_are_kept() {
-        let clients = Clients::new(echo(), 2);
+        let clients = ImpersonatingClients::new(echo(), 2);
         for user in ["a", "b", "a", "c"] {
             clients.of(&identity(user, &[]));
         }
-        let kept: Vec<String> =
-            clients.kept.lock().unwrap().clients.keys().map(|identity| identity.user.clone()).collect();
-        assert_eq!(kept, ["a", "c"]);
-        assert_eq!(clients.kept(), 2);
+        let cached: Vec<String> =
+            clients.cached.lock().unwrap().clients.keys().map(|identity| identity.user.clone()).collect();
+        assert_eq!(cached, ["a", "c"]);
+        assert_eq!(clients.cached(), 2);
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_asks_nobody_says_why() {
-        let error = maps(refusing("nobody wrote it")).get("a").await.unwrap_err();
+        let error = maps(refusing_client("nobody wrote it")).get("a").await.unwrap_err();
         assert!(
             matches!(error, kube::Error::Api(status) if status.code == 403 && status.message == "nobody wrote it")
         );
