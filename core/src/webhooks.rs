@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
-use vela_runtime::webhook::{Bundles, Certificates, Config, Directory, Limits, SelfIssued, Server};
+use vela_runtime::webhook::{
+    CaBundles, CertificateSecret, CertificateSource, Config, Directory, Limits, Server,
+};
 
 use crate::context::{Context, FIELD_MANAGER};
 
@@ -57,13 +59,14 @@ pub fn service_names(namespace: &str, service: &str) -> Vec<String> {
 pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
     let Webhooks { address, certificate } = webhooks;
     let client = context.client.clone();
-    let certificates = match certificate {
-        Certificate::Folder(folder) => Certificates::Directory(Directory::from(folder)),
-        Certificate::Secret { namespace, name, hosts } => {
-            Certificates::SelfIssued(SelfIssued::new(client.clone(), &namespace, &name, FIELD_MANAGER, hosts))
-        }
-    };
-    let bundles = Bundles {
+    let certificates =
+        match certificate {
+            Certificate::Folder(folder) => CertificateSource::Directory(Directory::from(folder)),
+            Certificate::Secret { namespace, name, hosts } => CertificateSource::Secret(
+                CertificateSecret::new(client.clone(), &namespace, &name, FIELD_MANAGER, hosts),
+            ),
+        };
+    let bundles = CaBundles {
         client: client.clone(),
         selector: format!("{WEBHOOKS}={WEBHOOKS_OF_CORE}"),
         manager: BUNDLE_MANAGER.to_owned(),
@@ -77,7 +80,7 @@ pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
 pub(crate) fn injector(context: &Context, injector: TraitInjector) -> Server {
     let TraitInjector { address, folder } = injector;
     let certificates =
-        Certificates::Directory(Directory { files: INJECTOR_FILES, ..Directory::from(folder) });
+        CertificateSource::Directory(Directory { files: INJECTOR_FILES, ..Directory::from(folder) });
     // Whoever registered it told API servers whom to trust.
     let config = Config { address, certificates, bundles: None, limits: Limits::default() };
     let judges = vela_webhooks::Webhooks::new(context.client.clone(), Arc::default());

@@ -13,8 +13,8 @@ use tracing::Instrument as _;
 use tracing::field::Empty;
 use vela_listen::RequestBody;
 
-use super::figures::Figures;
 use super::handler::{Handler, Reply};
+use super::metrics::ServerMetrics;
 
 /// The time for a review where the client names none; API servers always name theirs.
 const DEADLINE: Duration = Duration::from_secs(9);
@@ -72,9 +72,9 @@ impl Limits {
 }
 
 /// Where every request of a server ends up.
-pub(super) struct Desk {
+pub(super) struct ReviewEndpoint {
     handler: Arc<dyn Handler>,
-    figures: Figures,
+    metrics: ServerMetrics,
     reviews: Arc<Semaphore>,
     bodies: Arc<Semaphore>,
     limits: Limits,
@@ -86,15 +86,15 @@ struct Content {
     share: Option<OwnedSemaphorePermit>,
 }
 
-impl Desk {
-    pub(super) fn new(handler: Arc<dyn Handler>, figures: Figures, limits: Limits) -> Self {
+impl ReviewEndpoint {
+    pub(super) fn new(handler: Arc<dyn Handler>, metrics: ServerMetrics, limits: Limits) -> Self {
         let (reviews, bodies) = (Semaphore::new(limits.reviews), Semaphore::new(limits.bodies_kib));
-        Self { handler, figures, reviews: Arc::new(reviews), bodies: Arc::new(bodies), limits }
+        Self { handler, metrics, reviews: Arc::new(reviews), bodies: Arc::new(bodies), limits }
     }
 
     pub(super) async fn respond(&self, request: Request<RequestBody>) -> Response<Full<Bytes>> {
         let began = Instant::now();
-        let _under_way = self.figures.began();
+        let _in_flight = self.metrics.began();
         let path = request.uri().path().to_owned();
         let span = tracing::info_span!("review", path, status = Empty, result = Empty);
         let until = began + deadline(request.uri().query().unwrap_or_default(), self.limits.deadline);
@@ -107,7 +107,7 @@ impl Desk {
         let reply = reply.instrument(span.clone()).await;
         span.record("status", reply.status);
         span.record("result", if reply.status == 200 { "success" } else { "error" });
-        self.figures.ended(&path, reply.status, began.elapsed());
+        self.metrics.ended(&path, reply.status, began.elapsed());
         if reply.status != 200 {
             let message = reply.body.get("message").and_then(serde_json::Value::as_str).unwrap_or_default();
             tracing::debug!(path, status = reply.status, message, "a review was not answered");
@@ -189,7 +189,7 @@ impl Desk {
             Ok(Ok(None)) | Err(_) => late(),
             Ok(Err(stopped)) => {
                 if stopped.is_panic() {
-                    self.figures.panicked();
+                    self.metrics.panicked();
                     let panic = reason(&*stopped.into_panic());
                     tracing::error!(path, panic, "a review panicked; its request fails and the others go on");
                 }

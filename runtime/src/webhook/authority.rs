@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::ParsedCertificate;
 
-use super::certificate::Pair;
+use super::certificate::ServingCertificate;
 use super::validity::{Validity, subject};
 
 const HOURS_OF_DAY: i64 = 24;
@@ -35,13 +35,13 @@ const SUBJECT: &[u8] = b"\x31\x1a\x30\x18\x06\x03\x55\x04\x03\x0c\x11webhook-aut
 
 /// Why no certificate could be made.
 #[derive(Debug, thiserror::Error)]
-pub enum NotIssued {
+pub enum IssueError {
     /// Keys or certificates could not be made.
     #[error("cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
     /// What was just made cannot be used.
     #[error("cannot use the certificate just made: {0}")]
-    Unusable(#[from] super::certificate::Unusable),
+    Unusable(#[from] super::certificate::CertificateError),
     /// A date beyond the calendar.
     #[error("this machine's clock says {0}; set it right")]
     Clock(Timestamp),
@@ -49,7 +49,7 @@ pub enum NotIssued {
 
 /// Everything of one server, as PEM texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct StoredCertificates {
     /// Certificates of authorities, the newest first.
     pub(super) authorities: String,
     /// Their keys in the same order.
@@ -69,10 +69,10 @@ struct Authority {
     validity: Validity,
 }
 
-impl Kept {
+impl StoredCertificates {
     /// The certificate with its key.
-    pub(super) fn pair(&self) -> Result<Pair, super::certificate::Unusable> {
-        Pair::read(self.certificate.as_bytes(), self.key.as_bytes())
+    pub(super) fn pair(&self) -> Result<ServingCertificate, super::certificate::CertificateError> {
+        ServingCertificate::read(self.certificate.as_bytes(), self.key.as_bytes())
     }
 
     /// Can anything be signed with it?
@@ -81,7 +81,7 @@ impl Kept {
     }
 
     /// What should be kept from now on; the same when nothing is due. What cannot be read is made anew.
-    pub(super) fn renewed(&self, names: &[String], now: Timestamp) -> Result<Self, NotIssued> {
+    pub(super) fn renewed(&self, names: &[String], now: Timestamp) -> Result<Self, IssueError> {
         let mut authorities = self.authorities(now);
         let due = |authority: &Authority| now >= authority.validity.after(2, 3);
         if authorities.first().is_none_or(due) {
@@ -115,13 +115,14 @@ impl Kept {
 
     /// Is the certificate good for these names, by one of these authorities, for another third of its life?
     fn serves(&self, authorities: &[Authority], names: &[String], now: Timestamp) -> bool {
-        let fresh = |pair: &Pair| now < pair.validity().after(2, 3) && pair.out_of_date(now).is_none();
+        let fresh =
+            |pair: &ServingCertificate| now < pair.validity().after(2, 3) && pair.out_of_date(now).is_none();
         self.pair().is_ok_and(|pair| fresh(&pair) && trusted(&pair, authorities, names, now))
     }
 }
 
 /// Would a client that has these authorities take the pair for a server of these names?
-fn trusted(pair: &Pair, authorities: &[Authority], names: &[String], now: Timestamp) -> bool {
+fn trusted(pair: &ServingCertificate, authorities: &[Authority], names: &[String], now: Timestamp) -> bool {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(authorities.iter().map(|authority| authority.certificate.clone()));
     let key = pair.key();
@@ -135,13 +136,13 @@ fn trusted(pair: &Pair, authorities: &[Authority], names: &[String], now: Timest
 }
 
 impl Authority {
-    fn new(now: Timestamp) -> Result<Self, NotIssued> {
+    fn new(now: Timestamp) -> Result<Self, IssueError> {
         let key = KeyPair::generate()?;
         let mut params = Self::params()?;
         live(&mut params, now, AUTHORITY_DAYS, None)?;
         let certificate = params.self_signed(&key)?;
         let der = certificate.der().clone();
-        let validity = Validity::of(&der).ok_or(NotIssued::Clock(now))?;
+        let validity = Validity::of(&der).ok_or(IssueError::Clock(now))?;
         Ok(Self { certificate: der, pem: certificate.pem(), key, validity })
     }
 
@@ -157,7 +158,7 @@ impl Authority {
     }
 
     /// The name and the key are all that a signature needs.
-    fn params() -> Result<CertificateParams, NotIssued> {
+    fn params() -> Result<CertificateParams, IssueError> {
         let mut params = CertificateParams::new(Vec::<String>::new())?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
@@ -167,7 +168,7 @@ impl Authority {
     }
 
     /// A certificate and its key, not valid for longer than its signer.
-    fn sign(&self, names: &[String], now: Timestamp) -> Result<(String, String), NotIssued> {
+    fn sign(&self, names: &[String], now: Timestamp) -> Result<(String, String), IssueError> {
         let mut params = CertificateParams::new(names.to_vec())?;
         live(&mut params, now, SERVING_DAYS, Some(self.validity.until))?;
         params.is_ca = IsCa::ExplicitNoCa;
@@ -201,14 +202,14 @@ fn live(
     now: Timestamp,
     days: i64,
     end: Option<Timestamp>,
-) -> Result<(), NotIssued> {
-    let clock = |_| NotIssued::Clock(now);
+) -> Result<(), IssueError> {
+    let clock = |_| IssueError::Clock(now);
     let from = now.checked_sub(SKEW).map_err(clock)?;
     let until = now.checked_add(SignedDuration::from_hours(days * HOURS_OF_DAY)).map_err(clock)?;
     let until = end.map_or(until, |end| end.min(until));
     let since_1970 = |at: Timestamp| {
-        let seconds = u64::try_from(at.as_second()).map_err(|_| NotIssued::Clock(now))?;
-        Ok::<_, NotIssued>(std::time::Duration::from_secs(seconds))
+        let seconds = u64::try_from(at.as_second()).map_err(|_| IssueError::Clock(now))?;
+        Ok::<_, IssueError>(std::time::Duration::from_secs(seconds))
     };
     params.not_before = date_time_ymd(1970, 1, 1) + since_1970(from)?;
     params.not_after = date_time_ymd(1970, 1, 1) + since_1970(until)?;
@@ -227,22 +228,22 @@ mod tests {
         "2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_hours(24 * days)
     }
 
-    fn later(kept: &Kept, days: i64) -> Kept {
-        kept.renewed(&names(), at(days)).unwrap()
+    fn later(stored: &StoredCertificates, days: i64) -> StoredCertificates {
+        stored.renewed(&names(), at(days)).unwrap()
     }
 
     /// Is what `served` presents trusted by whoever has the bundle of `trusting`?
-    fn trusts(trusting: &Kept, served: &Kept, days: i64) -> bool {
+    fn trusts(trusting: &StoredCertificates, served: &StoredCertificates, days: i64) -> bool {
         trusted(&served.pair().unwrap(), &trusting.authorities(at(days)), &names(), at(days))
     }
 
-    fn count(kept: &Kept) -> usize {
-        blocks(&kept.authorities).count()
+    fn count(stored: &StoredCertificates) -> usize {
+        blocks(&stored.authorities).count()
     }
 
     #[test]
     fn nothing_changes_until_something_is_due() {
-        let first = later(&Kept::default(), 0);
+        let first = later(&StoredCertificates::default(), 0);
         assert_eq!(count(&first), 1);
         assert_eq!(later(&first, 0), first);
         assert_eq!(later(&first, 59), first);
@@ -254,29 +255,29 @@ mod tests {
 
     #[test]
     fn an_authority_is_trusted_before_it_signs_and_until_it_expires() {
-        let (mut kept, mut bundles) = (later(&Kept::default(), 0), 0);
+        let (mut stored, mut bundles) = (later(&StoredCertificates::default(), 0), 0);
         for hour in 0..3 * 365 * 24 {
             let now = at(0) + SignedDuration::from_hours(hour);
             if hour % 24 != 0 && hour % 24 != 1 {
                 continue;
             }
-            let next = kept.renewed(&names(), now).unwrap();
+            let next = stored.renewed(&names(), now).unwrap();
             let day = hour / 24;
             assert!(
-                trusts(&kept, &next, day),
+                trusts(&stored, &next, day),
                 "day {day}: who has the former bundle trusts the new certificate"
             );
-            assert!(trusts(&next, &kept, day), "day {day}: who has the new bundle trusts the former");
+            assert!(trusts(&next, &stored, day), "day {day}: who has the new bundle trusts the former");
             assert!(count(&next) <= 2, "day {day}");
-            bundles += usize::from(next.authorities != kept.authorities);
-            kept = next;
+            bundles += usize::from(next.authorities != stored.authorities);
+            stored = next;
         }
         assert!(bundles >= 6, "authorities came and went: {bundles}");
     }
 
     #[test]
     fn other_names_need_another_certificate_of_the_same_authority() {
-        let first = later(&Kept::default(), 0);
+        let first = later(&StoredCertificates::default(), 0);
         let names = [names(), vec!["other.ns.svc".to_owned()]].concat();
         let second = first.renewed(&names, at(1)).unwrap();
         assert_eq!(second.authorities, first.authorities);
@@ -286,21 +287,21 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_made_anew() {
-        let good = later(&Kept::default(), 0);
-        let other = later(&Kept::default(), 0);
+        let good = later(&StoredCertificates::default(), 0);
+        let other = later(&StoredCertificates::default(), 0);
         let mut params = Authority::params().unwrap();
         params.distinguished_name.push(DnType::CommonName, "somebody-else");
         let key = KeyPair::generate().unwrap();
         let stranger = params.self_signed(&key).unwrap().pem();
         assert!(good.has_authority(at(0)));
         for broken in [
-            Kept { authorities: stranger, authority_keys: key.serialize_pem(), ..good.clone() },
-            Kept { certificate: "nonsense".to_owned(), ..good.clone() },
-            Kept { key: other.key.clone(), ..good.clone() },
-            Kept { key: String::new(), ..good.clone() },
-            Kept { authority_keys: String::new(), ..good.clone() },
-            Kept { authority_keys: other.authority_keys.clone(), ..good.clone() },
-            Kept { authorities: "-----BEGIN CERTIFICATE-----".repeat(20), ..good.clone() },
+            StoredCertificates { authorities: stranger, authority_keys: key.serialize_pem(), ..good.clone() },
+            StoredCertificates { certificate: "nonsense".to_owned(), ..good.clone() },
+            StoredCertificates { key: other.key.clone(), ..good.clone() },
+            StoredCertificates { key: String::new(), ..good.clone() },
+            StoredCertificates { authority_keys: String::new(), ..good.clone() },
+            StoredCertificates { authority_keys: other.authority_keys.clone(), ..good.clone() },
+            StoredCertificates { authorities: "-----BEGIN CERTIFICATE-----".repeat(20), ..good.clone() },
         ] {
             let mended = later(&broken, 1);
             assert!(trusts(&mended, &mended, 1), "{broken:?}");
@@ -312,8 +313,9 @@ mod tests {
 
     #[test]
     fn a_clock_before_all_time_is_told() {
-        let error =
-            Kept::default().renewed(&names(), Timestamp::from_second(-5_000_000).unwrap()).unwrap_err();
+        let error = StoredCertificates::default()
+            .renewed(&names(), Timestamp::from_second(-5_000_000).unwrap())
+            .unwrap_err();
         assert!(error.to_string().contains("set it right"), "{error}");
     }
 }

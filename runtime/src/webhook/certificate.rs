@@ -20,7 +20,7 @@ const CHAIN_AT_MOST: usize = 16;
 
 /// Why a certificate and a key cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum CertificateError {
     /// The text of the certificate is no PEM, or none of a certificate.
     #[error(
         "the certificate is not usable PEM ({0}); it has to be a chain of `CERTIFICATE` blocks, the server's first"
@@ -42,19 +42,19 @@ pub enum Unusable {
 
 /// A certificate chain and its key, which match.
 #[derive(Clone)]
-pub struct Pair {
+pub struct ServingCertificate {
     key: Arc<CertifiedKey>,
     validity: Validity,
     identity: [u8; 32],
 }
 
-impl std::fmt::Debug for Pair {
+impl std::fmt::Debug for ServingCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pair").field("validity", &self.validity).finish_non_exhaustive()
+        f.debug_struct("ServingCertificate").field("validity", &self.validity).finish_non_exhaustive()
     }
 }
 
-impl PartialEq for Pair {
+impl PartialEq for ServingCertificate {
     fn eq(&self, other: &Self) -> bool {
         self.identity == other.identity
     }
@@ -65,22 +65,22 @@ pub(super) fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-impl Pair {
+impl ServingCertificate {
     /// Read both texts; an expired pair is read like any other.
-    pub fn read(certificate: &[u8], key: &[u8]) -> Result<Self, Unusable> {
+    pub fn read(certificate: &[u8], key: &[u8]) -> Result<Self, CertificateError> {
         let chain = CertificateDer::pem_slice_iter(certificate)
             .take(CHAIN_AT_MOST + 1)
             .collect::<Result<Vec<_>, _>>()
-            .map_err(Unusable::Certificate)?;
-        let first = chain.first().ok_or(Unusable::Certificate(pem::Error::NoItemsFound))?;
+            .map_err(CertificateError::Certificate)?;
+        let first = chain.first().ok_or(CertificateError::Certificate(pem::Error::NoItemsFound))?;
         if chain.len() > CHAIN_AT_MOST {
-            return Err(Unusable::TooLong);
+            return Err(CertificateError::TooLong);
         }
-        let validity = Validity::of(first).ok_or(Unusable::Dates)?;
+        let validity = Validity::of(first).ok_or(CertificateError::Dates)?;
         let mut identity = Sha256::new();
         identity.update(certificate);
         identity.update(key);
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(Unusable::Key)?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(CertificateError::Key)?;
         let key = CertifiedKey::from_der(chain, key, &provider())?;
         Ok(Self { key: Arc::new(key), validity, identity: identity.finalize().into() })
     }

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::certificate::{Pair, Unusable};
+use super::certificate::{CertificateError, ServingCertificate};
 
 /// The usual names of the certificate chain, the server's certificate first, and of its key.
 const USUAL: [&str; 2] = ["tls.crt", "tls.key"];
@@ -46,14 +46,14 @@ impl From<PathBuf> for Directory {
 
 /// What a folder lacks.
 #[derive(Debug, thiserror::Error)]
-pub enum Missing {
+pub enum DirectoryError {
     /// No certificate came in time.
     #[error("no certificate to serve webhooks with came within {waited:?}: {reason}")]
     InTime {
         /// How long it was waited for.
         waited: Duration,
         /// What was still missing.
-        reason: Box<Missing>,
+        reason: Box<DirectoryError>,
     },
     /// The folder is not there or cannot be listed.
     #[error("cannot list the folder {folder}: {source}; put {} and {} there", .files[0], .files[1], folder = .folder.display())]
@@ -88,16 +88,16 @@ pub enum Missing {
         /// The folder.
         folder: PathBuf,
         /// Why.
-        source: Unusable,
+        source: CertificateError,
     },
 }
 
 /// A pair, and the authorities that signed it where the folder says so.
-type Contents = (Pair, Option<Vec<u8>>);
+type Contents = (ServingCertificate, Option<Vec<u8>>);
 
 impl Directory {
     /// Wait for a pair: the folder is there, has files, none of them is empty, and certificate and key match.
-    pub(super) async fn first(&self) -> Result<Contents, Missing> {
+    pub(super) async fn first(&self) -> Result<Contents, DirectoryError> {
         let end = tokio::time::Instant::now() + self.wait;
         let mut told = false;
         loop {
@@ -106,7 +106,7 @@ impl Directory {
                 Err(reason) => reason,
             };
             if tokio::time::Instant::now() + self.ask_every > end {
-                return Err(Missing::InTime { waited: self.wait, reason: Box::new(reason) });
+                return Err(DirectoryError::InTime { waited: self.wait, reason: Box::new(reason) });
             }
             if !told {
                 tracing::info!(%reason, wait = ?self.wait, "waiting for the certificate of the webhook server");
@@ -117,30 +117,30 @@ impl Directory {
     }
 
     /// Look at the folder now.
-    pub(super) async fn read(&self) -> Result<Contents, Missing> {
+    pub(super) async fn read(&self) -> Result<Contents, DirectoryError> {
         let (folder, files) = (self.folder.clone(), self.files);
         let reading = tokio::task::spawn_blocking(move || read(&folder, files));
         reading.await.unwrap_or_else(|stopped| {
-            Err(Missing::File { file: self.folder.clone(), source: std::io::Error::other(stopped) })
+            Err(DirectoryError::File { file: self.folder.clone(), source: std::io::Error::other(stopped) })
         })
     }
 }
 
-fn read(folder: &Path, files: [&'static str; 2]) -> Result<Contents, Missing> {
+fn read(folder: &Path, files: [&'static str; 2]) -> Result<Contents, DirectoryError> {
     complete(folder, files)?;
     // Both files of one generation: the link may be swapped while we read.
     let inside = std::fs::canonicalize(folder.join(VOLUME)).unwrap_or_else(|_| folder.to_owned());
     let [certificate, key] = files;
     let certificate = content(&inside.join(certificate))?;
     let key = content(&inside.join(key))?;
-    let pair = Pair::read(&certificate, &key)
-        .map_err(|source| Missing::Unusable { folder: folder.to_owned(), source })?;
+    let pair = ServingCertificate::read(&certificate, &key)
+        .map_err(|source| DirectoryError::Unusable { folder: folder.to_owned(), source })?;
     Ok((pair, content(&inside.join(AUTHORITY)).ok()))
 }
 
 /// The folder has files and none of them is empty, so whoever fills it has come to an end.
-fn complete(folder: &Path, wanted: [&'static str; 2]) -> Result<(), Missing> {
-    let unlisted = |source| Missing::Folder { folder: folder.to_owned(), files: wanted, source };
+fn complete(folder: &Path, wanted: [&'static str; 2]) -> Result<(), DirectoryError> {
+    let unlisted = |source| DirectoryError::Folder { folder: folder.to_owned(), files: wanted, source };
     let mut files = 0;
     for entry in std::fs::read_dir(folder).map_err(unlisted)?.take(FILES_AT_MOST) {
         let file = entry.map_err(unlisted)?.path();
@@ -148,26 +148,26 @@ fn complete(folder: &Path, wanted: [&'static str; 2]) -> Result<(), Missing> {
             Ok(about) => about,
             // Swapped away in between.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(source) => return Err(Missing::File { file, source }),
+            Err(source) => return Err(DirectoryError::File { file, source }),
         };
         if about.is_dir() {
             continue;
         }
         files += 1;
         if about.len() == 0 {
-            return Err(Missing::EmptyFile(file));
+            return Err(DirectoryError::EmptyFile(file));
         }
     }
-    if files == 0 { Err(Missing::Empty(folder.to_owned(), wanted)) } else { Ok(()) }
+    if files == 0 { Err(DirectoryError::Empty(folder.to_owned(), wanted)) } else { Ok(()) }
 }
 
-fn content(file: &Path) -> Result<Vec<u8>, Missing> {
-    let unread = |source| Missing::File { file: file.to_owned(), source };
+fn content(file: &Path) -> Result<Vec<u8>, DirectoryError> {
+    let unread = |source| DirectoryError::File { file: file.to_owned(), source };
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).map_err(unread)?;
     opened.take(FILE_AT_MOST + 1).read_to_end(&mut bytes).map_err(unread)?;
     if bytes.len() as u64 > FILE_AT_MOST {
-        return Err(Missing::TooLong(file.to_owned()));
+        return Err(DirectoryError::TooLong(file.to_owned()));
     }
     Ok(bytes)
 }

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! connection ─server─▶ request ─answer─▶ path, bytes ─Handler─▶ Reply
-//! folder ─directory─▶ ┐
-//!                     ├ Pair ─keep─▶ presented: the certificate of the next handshake
-//! Secret ─kept─▶ ─────┘       └────▶ bundle: by whom API servers trust it
+//! folder ─directory▶ ┐
+//!                    ├ ServingCertificate ─rotation▶ current: the certificate of the next handshake
+//! Secret ─secret───▶ ┘                  └──────────▶ ca_bundle: by whom API servers trust it
 //! ```
 //!
 //! Everything inside the JSON is the handler's; what surrounds it is ours: one method, a body of bounded size, a
@@ -12,23 +12,23 @@
 
 mod answer;
 mod authority;
-mod bundle;
+mod ca_bundle;
 mod certificate;
+mod current;
 mod directory;
-mod figures;
 mod handler;
-mod keep;
-mod kept;
-mod presented;
+mod metrics;
+mod rotation;
+mod secret;
 mod server;
 mod validity;
 
 pub use answer::Limits;
-pub use authority::NotIssued;
-pub use bundle::Bundles;
-pub use certificate::{Pair, Unusable};
-pub use directory::{Directory, Missing};
+pub use authority::IssueError;
+pub use ca_bundle::CaBundles;
+pub use certificate::{CertificateError, ServingCertificate};
+pub use directory::{Directory, DirectoryError};
 pub use handler::{BODY_AT_MOST, Handler, Reply};
-pub use keep::Certificates;
-pub use kept::{SelfIssued, Unkept};
+pub use rotation::CertificateSource;
+pub use secret::{CertificateSecret, SecretError};
 pub use server::{Config, Error, Running, Server};

@@ -9,15 +9,15 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use super::answer::{Desk, Limits};
-use super::bundle::Bundles;
-use super::certificate::Unusable;
-use super::directory::Missing;
-use super::figures::Figures;
+use super::answer::{Limits, ReviewEndpoint};
+use super::ca_bundle::CaBundles;
+use super::certificate::CertificateError;
+use super::current::CurrentCertificate;
+use super::directory::DirectoryError;
 use super::handler::Handler;
-use super::keep::{Certificates, Keeper};
-use super::kept::Unkept;
-use super::presented::Presented;
+use super::metrics::ServerMetrics;
+use super::rotation::{CertificateRotation, CertificateSource};
+use super::secret::SecretError;
 use crate::metrics::Metrics;
 
 /// An API server speaks HTTP/1.1 to webhooks, one connection for each review under way; there may be several of them.
@@ -39,13 +39,13 @@ pub enum Error {
     },
     /// There is no certificate to serve with.
     #[error(transparent)]
-    Missing(#[from] Missing),
+    Directory(#[from] DirectoryError),
     /// The Secret with the certificate cannot be had.
     #[error(transparent)]
-    Unkept(#[from] Unkept),
+    Secret(#[from] SecretError),
     /// The certificate cannot be served with.
     #[error(transparent)]
-    Unusable(#[from] Unusable),
+    Certificate(#[from] CertificateError),
 }
 
 /// What a server listens on and with.
@@ -54,9 +54,9 @@ pub struct Config {
     /// Where.
     pub address: SocketAddr,
     /// With what.
-    pub certificates: Certificates,
+    pub certificates: CertificateSource,
     /// Where API servers are told whom to trust, if that is ours to tell.
-    pub bundles: Option<Bundles>,
+    pub bundles: Option<CaBundles>,
     /// How much at once.
     pub limits: Limits,
 }
@@ -81,7 +81,7 @@ impl Server {
 
     /// Wait for a certificate, listen, and serve in the background.
     pub async fn start(self, metrics: &Metrics) -> Result<Running, Error> {
-        self.counted(Figures::new(metrics)).await
+        self.counted(ServerMetrics::new(metrics)).await
     }
 
     /// The same with several servers, which count together: the names of figures are there once.
@@ -89,25 +89,25 @@ impl Server {
         if servers.is_empty() {
             return Ok(Vec::new());
         }
-        let figures = Figures::new(metrics);
-        futures::future::try_join_all(servers.into_iter().map(|server| server.counted(figures.clone()))).await
+        let metrics = ServerMetrics::new(metrics);
+        futures::future::try_join_all(servers.into_iter().map(|server| server.counted(metrics.clone()))).await
     }
 
-    async fn counted(self, figures: Figures) -> Result<Running, Error> {
+    async fn counted(self, metrics: ServerMetrics) -> Result<Running, Error> {
         let Self { config: Config { address, certificates, bundles, limits }, handler } = self;
-        let found = certificates.first().await?;
-        let presented = Presented::new(found.pair.clone());
-        let tls = TlsAcceptor::from(Arc::new(presented.tls()?));
+        let sourced = certificates.first().await?;
+        let current = CurrentCertificate::new(sourced.pair.clone());
+        let tls = TlsAcceptor::from(Arc::new(current.tls()?));
         let unheard = |source| Error::Listen { address, source };
         let listener = vela_listen::bind(address).await.map_err(unheard)?;
         let address = listener.local_addr().map_err(unheard)?;
         let stop = CancellationToken::new();
-        let desk = Arc::new(Desk::new(handler, figures.clone(), limits));
+        let endpoint = Arc::new(ReviewEndpoint::new(handler, metrics.clone(), limits));
         let service = tower::service_fn(move |request| {
-            let desk = desk.clone();
-            async move { Ok::<_, Infallible>(desk.respond(request).await) }
+            let endpoint = endpoint.clone();
+            async move { Ok::<_, Infallible>(endpoint.respond(request).await) }
         });
-        let counted = figures.clone();
+        let counted = metrics.clone();
         let config = vela_listen::Config {
             tls: Some(tls),
             limits: limits.of_connections(),
@@ -115,9 +115,10 @@ impl Server {
             ..vela_listen::Config::new("webhooks")
         };
         let serving = tokio::spawn(vela_listen::serve(listener, config, service, stop.clone()));
-        let keeping = tokio::spawn(Keeper::new(certificates, bundles, presented, figures, found).run());
+        let rotation =
+            tokio::spawn(CertificateRotation::new(certificates, bundles, current, metrics, sourced).run());
         tracing::info!(%address, "webhooks are served");
-        Ok(Running { address, stop, serving: Some(serving), keeping })
+        Ok(Running { address, stop, serving: Some(serving), rotation })
     }
 }
 
@@ -127,7 +128,7 @@ pub struct Running {
     address: SocketAddr,
     stop: CancellationToken,
     serving: Option<JoinHandle<()>>,
-    keeping: JoinHandle<()>,
+    rotation: JoinHandle<()>,
 }
 
 impl Running {
@@ -149,6 +150,6 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.stop.cancel();
-        self.keeping.abort();
+        self.rotation.abort();
     }
 }

@@ -29,8 +29,9 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub(crate) fn pair(&self) -> vela_runtime::webhook::Pair {
-        vela_runtime::webhook::Pair::read(self.certificate.as_bytes(), self.key.as_bytes()).unwrap()
+    pub(crate) fn pair(&self) -> vela_runtime::webhook::ServingCertificate {
+        vela_runtime::webhook::ServingCertificate::read(self.certificate.as_bytes(), self.key.as_bytes())
+            .unwrap()
     }
 }
 

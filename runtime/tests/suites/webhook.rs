@@ -11,7 +11,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vela_runtime::metrics::Metrics;
-use vela_runtime::webhook::{BODY_AT_MOST, Certificates, Config, Handler, Limits, Reply, Running, Server};
+use vela_runtime::webhook::{
+    BODY_AT_MOST, CertificateSource, Config, Handler, Limits, Reply, Running, Server,
+};
 use vela_testkit::silent::{self, Trust};
 
 use super::cluster::until;
@@ -62,7 +64,7 @@ impl Bench {
         let (judge, metrics, authority) = (Arc::<Judge>::default(), Metrics::default(), Authority::new());
         let config = Config {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            certificates: Certificates::Fixed(authority.sign().pair()),
+            certificates: CertificateSource::Fixed(authority.sign().pair()),
             bundles: None,
             limits,
         };

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use vela_runtime::fault::{Faults, Injection};
 use vela_runtime::metrics::Metrics;
 use vela_runtime::webhook::{
-    Bundles, Certificates, Config, Handler, Limits, Reply, Running, SelfIssued, Server,
+    CaBundles, CertificateSecret, CertificateSource, Config, Handler, Limits, Reply, Running, Server,
 };
 
 use super::cluster::recorded;
@@ -32,11 +32,11 @@ fn config(client: &kube::Client) -> Config {
     let names = vec![NAME.to_owned(), "127.0.0.1".to_owned()];
     Config {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        certificates: Certificates::SelfIssued(SelfIssued {
+        certificates: CertificateSource::Secret(CertificateSecret {
             look_every: Duration::from_millis(20),
-            ..SelfIssued::new(client.clone(), "default", "hook", "tester", names)
+            ..CertificateSecret::new(client.clone(), "default", "hook", "tester", names)
         }),
-        bundles: Some(Bundles {
+        bundles: Some(CaBundles {
             client: client.clone(),
             selector: "hooks=ours".to_owned(),
             manager: "tester".to_owned(),
@@ -132,7 +132,7 @@ async fn a_secret_that_is_swapped_is_served_as_soon_as_its_authority_is_publishe
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     api.create(&PostParams::default(), &configuration("ours", &json!({"hooks": "ours"}))).await.unwrap();
     let mut slow = config(&client);
-    if let Certificates::SelfIssued(secret) = &mut slow.certificates {
+    if let CertificateSource::Secret(secret) = &mut slow.certificates {
         // A second look would take longer than this test may.
         secret.look_every = Duration::from_secs(5);
     }

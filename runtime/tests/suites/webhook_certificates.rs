@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::json;
 use vela_runtime::metrics::Metrics;
-use vela_runtime::webhook::{Certificates, Config, Directory, Handler, Limits, Reply, Running, Server};
+use vela_runtime::webhook::{CertificateSource, Config, Directory, Handler, Limits, Reply, Running, Server};
 
 use super::tls::{Authority, Files, connect, review};
 
@@ -33,7 +33,7 @@ fn directory(folder: &Path) -> Directory {
 fn server(directory: Directory) -> Server {
     let config = Config {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        certificates: Certificates::Directory(directory),
+        certificates: CertificateSource::Directory(directory),
         bundles: None,
         limits: Limits::default(),
     };

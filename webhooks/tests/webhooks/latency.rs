@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use vela_runtime::metrics::Metrics;
-use vela_runtime::webhook::{Certificates, Config, Limits, Pair, Server};
+use vela_runtime::webhook::{CertificateSource, Config, Limits, Server, ServingCertificate};
 
 use super::cluster::{APPLICATIONS, cluster};
 
@@ -32,7 +32,9 @@ async fn serve(copies: bool) -> (vela_apiserver::ApiServer, vela_runtime::webhoo
     let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
     let config = Config {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        certificates: Certificates::Fixed(Pair::read(certificate.as_bytes(), key.as_bytes()).unwrap()),
+        certificates: CertificateSource::Fixed(
+            ServingCertificate::read(certificate.as_bytes(), key.as_bytes()).unwrap(),
+        ),
         bundles: None,
         limits: Limits::default(),
     };

@@ -18,7 +18,7 @@ const PAGE: u32 = 500;
 
 /// Where bundles are written.
 #[derive(Clone)]
-pub struct Bundles {
+pub struct CaBundles {
     /// Through which objects are read and written.
     pub client: kube::Client,
     /// Which objects: a label selector.
@@ -27,9 +27,9 @@ pub struct Bundles {
     pub manager: String,
 }
 
-impl std::fmt::Debug for Bundles {
+impl std::fmt::Debug for CaBundles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bundles")
+        f.debug_struct("CaBundles")
             .field("selector", &self.selector)
             .field("manager", &self.manager)
             .finish_non_exhaustive()
@@ -48,13 +48,13 @@ struct History {
 /// Remembers from round to round.
 #[derive(Debug)]
 pub(super) struct Writer {
-    bundles: Bundles,
+    bundles: CaBundles,
     written: Vec<u8>,
     history: BTreeMap<(String, String), History>,
 }
 
 impl Writer {
-    pub(super) fn new(bundles: Bundles) -> Self {
+    pub(super) fn new(bundles: CaBundles) -> Self {
         Self { bundles, written: Vec::new(), history: BTreeMap::new() }
     }
 

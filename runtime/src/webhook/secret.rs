@@ -8,8 +8,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 
-use super::authority::{Kept, NotIssued};
-use super::certificate::Pair;
+use super::authority::{IssueError, StoredCertificates};
+use super::certificate::ServingCertificate;
 
 const AUTHORITIES: &str = "ca.crt";
 const AUTHORITY_KEYS: &str = "ca.key";
@@ -24,7 +24,7 @@ const TRIES: usize = 5;
 
 /// A Secret with a certificate that we issue ourselves.
 #[derive(Clone)]
-pub struct SelfIssued {
+pub struct CertificateSecret {
     /// Through which it is read and written.
     pub client: kube::Client,
     /// Where the Secret is.
@@ -41,9 +41,9 @@ pub struct SelfIssued {
     pub look_every: Duration,
 }
 
-impl std::fmt::Debug for SelfIssued {
+impl std::fmt::Debug for CertificateSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SelfIssued")
+        f.debug_struct("CertificateSecret")
             .field("namespace", &self.namespace)
             .field("name", &self.name)
             .field("manager", &self.manager)
@@ -54,7 +54,7 @@ impl std::fmt::Debug for SelfIssued {
 
 /// Why there is no certificate.
 #[derive(Debug, thiserror::Error)]
-pub enum Unkept {
+pub enum SecretError {
     /// The Secret could not be read or written.
     #[error(
         "cannot {verb} the Secret {namespace}/{name} with the certificate of the webhook server: {source}"
@@ -84,7 +84,7 @@ pub enum Unkept {
     },
     /// No certificate could be made.
     #[error(transparent)]
-    NotIssued(#[from] NotIssued),
+    NotIssued(#[from] IssueError),
     /// Others wrote the Secret each time we were about to.
     #[error("the Secret {namespace}/{name} changes all the time")]
     Contended {
@@ -95,7 +95,7 @@ pub enum Unkept {
     },
 }
 
-impl SelfIssued {
+impl CertificateSecret {
     /// Usual patience.
     pub fn new(client: kube::Client, namespace: &str, name: &str, manager: &str, names: Vec<String>) -> Self {
         Self {
@@ -111,13 +111,16 @@ impl SelfIssued {
 
     /// What the Secret holds, brought up to date; `held` is what we knew, in case the Secret is gone or cannot be read any
     /// more: what we present is trusted, and anything new would not be for a while.
-    pub(super) async fn look(&self, held: &Kept) -> Result<(Pair, Kept), Unkept> {
+    pub(super) async fn refresh(
+        &self,
+        held: &StoredCertificates,
+    ) -> Result<(ServingCertificate, StoredCertificates), SecretError> {
         let api: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
         for _ in 0..TRIES {
             let live = api.get_opt(&self.name).await.map_err(|source| self.failed("read", source))?;
             if live.as_ref().is_some_and(|live| !self.is_ours(live)) {
                 let (namespace, name) = (self.namespace.clone(), self.name.clone());
-                return Err(Unkept::Foreign { namespace, name, manager: self.manager.clone() });
+                return Err(SecretError::Foreign { namespace, name, manager: self.manager.clone() });
             }
             let now = crate::clock::now();
             let stored = live.as_ref().map(read);
@@ -131,7 +134,7 @@ impl SelfIssued {
                 );
             }
             let renewed = found.unwrap_or_else(|| held.clone()).renewed(&self.names, now)?;
-            let pair = renewed.pair().map_err(NotIssued::from)?;
+            let pair = renewed.pair().map_err(IssueError::from)?;
             let written = match live {
                 Some(_) if stored.as_ref() == Some(&renewed) => return Ok((pair, renewed)),
                 // The version that was read goes along, so that nobody's newer one is lost.
@@ -154,16 +157,16 @@ impl SelfIssued {
                 Err(source) => return Err(self.failed("write", source)),
             }
         }
-        Err(Unkept::Contended { namespace: self.namespace.clone(), name: self.name.clone() })
+        Err(SecretError::Contended { namespace: self.namespace.clone(), name: self.name.clone() })
     }
 
     /// The first pair; an API server that is not there yet is waited for.
-    pub(super) async fn first(&self) -> Result<(Pair, Kept), Unkept> {
+    pub(super) async fn first(&self) -> Result<(ServingCertificate, StoredCertificates), SecretError> {
         const PAUSE: Duration = Duration::from_secs(2);
         let end = tokio::time::Instant::now() + self.wait;
         loop {
-            match self.look(&Kept::default()).await {
-                Err(Unkept::Cluster { verb, source, .. })
+            match self.refresh(&StoredCertificates::default()).await {
+                Err(SecretError::Cluster { verb, source, .. })
                     if is_passing(&source) && tokio::time::Instant::now() + PAUSE < end =>
                 {
                     tracing::warn!(%source, verb, "the certificate of the webhook server has to wait");
@@ -179,7 +182,7 @@ impl SelfIssued {
         labels.and_then(|labels| labels.get(MANAGED_BY)).is_some_and(|manager| *manager == self.manager)
     }
 
-    fn secret(&self, kept: &Kept) -> Secret {
+    fn secret(&self, stored: &StoredCertificates) -> Secret {
         Secret {
             metadata: ObjectMeta {
                 name: Some(self.name.clone()),
@@ -188,14 +191,14 @@ impl SelfIssued {
                 ..ObjectMeta::default()
             },
             type_: Some(TYPE.to_owned()),
-            data: Some(data(kept, None)),
+            data: Some(data(stored, None)),
             ..Secret::default()
         }
     }
 
-    fn failed(&self, verb: &'static str, source: kube::Error) -> Unkept {
+    fn failed(&self, verb: &'static str, source: kube::Error) -> SecretError {
         let (namespace, name) = (self.namespace.clone(), self.name.clone());
-        Unkept::Cluster { verb, namespace, name, source: Box::new(source) }
+        SecretError::Cluster { verb, namespace, name, source: Box::new(source) }
     }
 }
 
@@ -212,12 +215,12 @@ fn is_passing(error: &kube::Error) -> bool {
     }
 }
 
-fn read(secret: &Secret) -> Kept {
+fn read(secret: &Secret) -> StoredCertificates {
     let text = |key: &str| {
         let bytes = secret.data.as_ref().and_then(|data| data.get(key));
         bytes.map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned()).unwrap_or_default()
     };
-    Kept {
+    StoredCertificates {
         authorities: text(AUTHORITIES),
         authority_keys: text(AUTHORITY_KEYS),
         certificate: text(CERTIFICATE),
@@ -226,8 +229,11 @@ fn read(secret: &Secret) -> Kept {
 }
 
 /// What else somebody keeps in the Secret stays.
-fn data(kept: &Kept, others: Option<BTreeMap<String, ByteString>>) -> BTreeMap<String, ByteString> {
-    let Kept { authorities, authority_keys, certificate, key } = kept;
+fn data(
+    stored: &StoredCertificates,
+    others: Option<BTreeMap<String, ByteString>>,
+) -> BTreeMap<String, ByteString> {
+    let StoredCertificates { authorities, authority_keys, certificate, key } = stored;
     let mut data = others.unwrap_or_default();
     for (name, text) in
         [(AUTHORITIES, authorities), (AUTHORITY_KEYS, authority_keys), (CERTIFICATE, certificate), (KEY, key)]

@@ -11,21 +11,21 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use crate::metrics::Metrics;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Path {
+struct PathLabel {
     webhook: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Answered {
+struct RequestLabels {
     code: u16,
     webhook: String,
 }
 
 /// The figures of one server.
 #[derive(Clone, Debug)]
-pub(super) struct Figures {
-    requests: Family<Answered, Counter>,
-    latency: Family<Path, Histogram>,
+pub(super) struct ServerMetrics {
+    requests: Family<RequestLabels, Counter>,
+    latency: Family<PathLabel, Histogram>,
     in_flight: Gauge,
     panics: Counter,
     connections: Gauge,
@@ -39,9 +39,9 @@ fn histogram() -> Histogram {
     Histogram::new(exponential_buckets(0.0005, 2.0, 17))
 }
 
-impl Figures {
+impl ServerMetrics {
     pub(super) fn new(metrics: &Metrics) -> Self {
-        let figures = Self {
+        let server_metrics = Self {
             requests: Family::default(),
             latency: Family::new_with_constructor(histogram),
             in_flight: Gauge::default(),
@@ -51,7 +51,7 @@ impl Figures {
             read_errors: Counter::default(),
             expires: Gauge::default(),
         };
-        let ours = figures.clone();
+        let ours = server_metrics.clone();
         // The encoder appends `_total` to counters.
         metrics.register(move |registry| {
             registry.register("controller_runtime_webhook_requests", "Reviews by status", ours.requests);
@@ -79,20 +79,20 @@ impl Figures {
                 ours.expires,
             );
         });
-        figures
+        server_metrics
     }
 
     /// One more review, until the guard goes, by whichever way.
-    pub(super) fn began(&self) -> UnderWay {
+    pub(super) fn began(&self) -> InFlight {
         self.in_flight.inc();
-        UnderWay(self.in_flight.clone())
+        InFlight(self.in_flight.clone())
     }
 
     /// A path that nobody answers could be anything a client thinks of, so it gets no label of its own.
     pub(super) fn ended(&self, path: &str, code: u16, took: Duration) {
         let webhook = if code == 404 { "unknown" } else { path }.to_owned();
-        self.latency.get_or_create(&Path { webhook: webhook.clone() }).observe(took.as_secs_f64());
-        self.requests.get_or_create(&Answered { code, webhook }).inc();
+        self.latency.get_or_create(&PathLabel { webhook: webhook.clone() }).observe(took.as_secs_f64());
+        self.requests.get_or_create(&RequestLabels { code, webhook }).inc();
     }
 
     pub(super) fn panicked(&self) {
@@ -103,7 +103,7 @@ impl Figures {
         self.connections.inc_by(change);
     }
 
-    pub(super) fn looked(&self, usable: bool) {
+    pub(super) fn read(&self, usable: bool) {
         self.reads.inc();
         if !usable {
             self.read_errors.inc();
@@ -115,11 +115,11 @@ impl Figures {
     }
 }
 
-/// See [`Figures::began`].
+/// See [`ServerMetrics::began`].
 #[derive(Debug)]
-pub(super) struct UnderWay(Gauge);
+pub(super) struct InFlight(Gauge);
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.dec();
     }
