@@ -9,7 +9,7 @@ use kube::api::DynamicObject;
 use vela_runtime::apply as runtime_apply;
 use vela_runtime::impersonation::{CLIENTS_AT_MOST, Identity, ImpersonatingClients, refusing_client};
 use vela_runtime::{Applier, Key};
-use vela_webhooks::identity::{Author, OwnName, Unknown};
+use vela_webhooks::identity::{Author, AuthorError, OwnName};
 
 use crate::access;
 use crate::context::Context;
@@ -111,7 +111,7 @@ impl Acting {
         author: Author,
     ) -> Result<Self, Nobody> {
         let identity = Identity::new(author.user, author.groups)
-            .map_err(|error| Nobody::of(object, &Unknown::Refused(error.to_string())))?;
+            .map_err(|error| Nobody::of(object, &AuthorError::Refused(error.to_string())))?;
         let who = Who::Author(identity.user().to_owned());
         Ok(Self::through(context, authors.clients.of(&identity), who))
     }
@@ -176,7 +176,7 @@ pub(crate) async fn is_own_record(context: &Context, record: &DynamicObject) -> 
 }
 
 impl Nobody {
-    fn of(object: &DynamicObject, unknown: &Unknown) -> Self {
+    fn of(object: &DynamicObject, unknown: &AuthorError) -> Self {
         let (key, kind) = (Key::of(object), kind_of(object));
         Self(format!(
             "{kind} {key} is not executed, and nothing of it is deleted: {unknown}. Somebody whose rights it may use writes it \

@@ -73,16 +73,21 @@ fn admission(input: &[u8]) {
     let Ok(review) = Review::read(input) else { return };
     let (snapshot, templates, bindings) = &*WORLD;
     let judges: [&dyn Fn(&Review) -> Verdict; 8] = [
-        &|review| application::judge(review, Release::Seed, snapshot, templates),
-        &|review| application::judge(review, Release::V1, snapshot, templates),
-        &|review| configuration::judge(review, snapshot),
-        &|review| component::judge(review, snapshot),
+        &|review| application::validate(review, Release::Seed, snapshot, templates),
+        &|review| application::validate(review, Release::V1, snapshot, templates),
+        &|review| configuration::validate(review, snapshot),
+        &|review| component::validate(review, snapshot),
         &|review| {
-            definition::judge(review, definition::read(review), &definition::Known::default(), templates)
+            definition::validate(
+                review,
+                definition::read(review),
+                &definition::DefinitionFacts::default(),
+                templates,
+            )
         },
-        &|review| rollout::judge(review, snapshot),
-        &standard::judge_metrics,
-        &standard::judge_pod_spec,
+        &|review| rollout::validate(review, snapshot),
+        &standard::validate_metrics,
+        &standard::validate_pod_spec,
     ];
     for judge in judges {
         let _ = judge(&review).reply(&review).to_string();

@@ -7,9 +7,9 @@ use vela_engine::render::{Budget, Guard, Limits};
 use vela_runtime::{Allowance, Computations};
 
 /// Lends an evaluation what the process has.
-struct Lender(Arc<Allowance>);
+struct AllowanceGuard(Arc<Allowance>);
 
-impl Guard for Lender {
+impl Guard for AllowanceGuard {
     fn go_on(&self) -> Result<(), String> {
         self.0.go_on()
     }
@@ -35,5 +35,5 @@ impl Guard for Lender {
 pub fn limits(computations: &Computations, allowance: &Arc<Allowance>) -> Limits {
     let shared = computations.limits();
     let budget = Budget { memory: shared.memory, time: Some(shared.time), ..Limits::default().budget };
-    Limits { budget, guard: Some(Arc::new(Lender(allowance.clone()))) }
+    Limits { budget, guard: Some(Arc::new(AllowanceGuard(allowance.clone()))) }
 }

@@ -23,7 +23,7 @@ pub enum Release {
 ///
 /// Deletions, objects that go away and updates that keep the spec always pass but for the rules of annotations: a
 /// definition that broke later must not hold back a finalizer or a status.
-pub fn judge(review: &Review, release: Release, snapshot: &Snapshot, templates: &Templates) -> Verdict {
+pub fn validate(review: &Review, release: Release, snapshot: &Snapshot, templates: &Templates) -> Verdict {
     if !review.concerns_a_living_object() {
         return Verdict::allowed();
     }

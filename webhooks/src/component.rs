@@ -35,7 +35,7 @@ pub fn mutate(review: &Review, snapshot: &Snapshot) -> Verdict {
 }
 
 /// Judges a component: a name, and a workload that says its kind.
-pub fn judge(review: &Review, snapshot: &Snapshot) -> Verdict {
+pub fn validate(review: &Review, snapshot: &Snapshot) -> Verdict {
     if !review.concerns_a_living_object() {
         return Verdict::allowed();
     }

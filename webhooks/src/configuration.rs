@@ -41,7 +41,7 @@ pub fn mutate(review: &Review, snapshot: &Snapshot) -> Verdict {
 }
 
 /// Judges a configuration with its components and their definitions.
-pub fn judge(review: &Review, snapshot: &Snapshot) -> Verdict {
+pub fn validate(review: &Review, snapshot: &Snapshot) -> Verdict {
     if !review.concerns_a_living_object() || review.keeps_the_spec() {
         return Verdict::allowed();
     }

@@ -36,7 +36,7 @@ pub fn revision(definition: &Definition, namespace: &str) -> Option<ObjectKey> {
 
 /// What the cluster says of what a definition names.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct DefinitionFacts {
     /// The DefinitionRevision that has the name of its version.
     pub kept: Option<Value>,
     /// The resource (`<plural>.<group>`) of the workload's kind, where that is installed.
@@ -80,7 +80,7 @@ pub fn mutate(review: &Review, resource: Option<&str>) -> Verdict {
 }
 
 /// A DefinitionRevision is what its version means to everybody who names it: it never changes.
-pub fn judge_revision(review: &Review) -> Verdict {
+pub fn validate_revision(review: &Review) -> Verdict {
     if !review.concerns_a_living_object() || review.operation != Operation::Update || review.keeps_the_spec()
     {
         return Verdict::allowed();
@@ -94,10 +94,10 @@ fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 }
 
 /// Judges a definition by compiling its template, and by what the cluster says of what it names.
-pub fn judge(
+pub fn validate(
     review: &Review,
     definition: Result<Definition, Diagnostic>,
-    known: &Known,
+    facts: &DefinitionFacts,
     templates: &Templates,
 ) -> Verdict {
     if !review.concerns_a_living_object() || review.keeps_the_spec() {
@@ -112,14 +112,14 @@ pub fn judge(
         }
     };
     let mut verdict = faults(&definition, templates);
-    verdict.causes.extend(known.kept.as_ref().and_then(|kept| taken(&definition, kept)));
+    verdict.causes.extend(facts.kept.as_ref().and_then(|kept| taken(&definition, kept)));
     verdict
         .causes
-        .extend(known.resource.as_deref().and_then(|resource| contradicts(&review.object, resource)));
+        .extend(facts.resource.as_deref().and_then(|resource| contradicts(&review.object, resource)));
     verdict.warnings.extend(undescribed(&definition));
     verdict.warnings.extend(not_run(&definition));
     verdict.warnings.extend(deprecated(&review.object));
-    verdict.warnings.extend(without_workload(&review.object, known));
+    verdict.warnings.extend(without_workload(&review.object, facts));
     verdict
 }
 
@@ -248,8 +248,8 @@ fn not_run(definition: &Definition) -> Option<String> {
 }
 
 /// It may be made later, so it is no reason to refuse; until then nobody knows what the component is.
-fn without_workload(object: &Value, known: &Known) -> Option<String> {
-    let name = workload_type(object).filter(|_| known.workload == Some(false))?;
+fn without_workload(object: &Value, facts: &DefinitionFacts) -> Option<String> {
+    let name = workload_type(object).filter(|_| facts.workload == Some(false))?;
     Some(format!(
         "spec.workload.type: there is no WorkloadDefinition {name:?} in this namespace or the system namespace: make it, or name \
          the kind instead, in spec.workload.definition"

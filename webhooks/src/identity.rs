@@ -49,7 +49,7 @@ impl OwnName {
 
 /// Why nobody is acted for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unknown {
+pub enum AuthorError {
     /// There is no stamp.
     #[error("nobody is known to have written it: it has no annotation {USERNAME}, which admission stamps")]
     Unstamped,
@@ -60,13 +60,16 @@ pub enum Unknown {
 
 impl Author {
     /// The author that the annotations of an object in this namespace name.
-    pub fn stamped(annotations: Option<&BTreeMap<String, String>>, namespace: &str) -> Result<Self, Unknown> {
+    pub fn stamped(
+        annotations: Option<&BTreeMap<String, String>>,
+        namespace: &str,
+    ) -> Result<Self, AuthorError> {
         let text = |key: &str| annotations.and_then(|all| all.get(key)).map_or("", String::as_str);
         let (user, groups, account) = (text(USERNAME), text(GROUP), text(SERVICE_ACCOUNT_NAME));
         if user.is_empty() {
-            return Err(Unknown::Unstamped);
+            return Err(AuthorError::Unstamped);
         }
-        let refused = |why: String| Err(Unknown::Refused(why));
+        let refused = |why: String| Err(AuthorError::Refused(why));
         if !is_plain(user) {
             return refused(format!("the name of user {user:?} cannot be sent"));
         }

@@ -1,7 +1,7 @@
 //! What may enter: verdicts, patches and conversions.
 //!
 //! ```text
-//! bytes ─review─▶ Review ─paths, fetch─▶ Snapshot ─judge│mutate─▶ Verdict, patch ─reply─▶ bytes
+//! bytes ─review─▶ Review ─paths, fetch─▶ Snapshot ─validate│mutate─▶ Verdict, patch ─reply─▶ bytes
 //! ```
 //!
 //! Judging is pure: a [`Review`] and a `Snapshot` in, a [`Verdict`] out, by the same engine that

@@ -57,7 +57,7 @@ fn revision_key(review: &Review, name: &str) -> ObjectKey {
 }
 
 /// Judges a rollout with the revisions it goes from and to.
-pub fn judge(review: &Review, snapshot: &Snapshot) -> Verdict {
+pub fn validate(review: &Review, snapshot: &Snapshot) -> Verdict {
     if !review.concerns_a_living_object() || review.keeps_the_spec() {
         return Verdict::allowed();
     }

@@ -39,7 +39,7 @@ pub struct Webhooks {
 
 /// Why there is no verdict.
 #[derive(Debug, thiserror::Error)]
-enum Unanswered {
+enum ReviewFailure {
     /// The cluster could not be read.
     #[error(transparent)]
     Fetch(#[from] FetchError),
@@ -124,7 +124,7 @@ impl Webhooks {
         };
         match self.verdict(path, &review, until).await {
             Ok(verdict) => Reply { status: 200, body: verdict.reply(&review) },
-            Err(error @ Unanswered::Interrupted(_)) => Reply::failure(503, error.to_string()),
+            Err(error @ ReviewFailure::Interrupted(_)) => Reply::failure(503, error.to_string()),
             Err(error) => Reply::failure(500, error.to_string()),
         }
     }
@@ -156,7 +156,7 @@ impl Webhooks {
         path: &Path,
         review: &Review,
         until: Option<Instant>,
-    ) -> Result<Verdict, Unanswered> {
+    ) -> Result<Verdict, ReviewFailure> {
         if let Some(wrong) = path.refuses(review) {
             return Ok(Verdict::bad_request("", wrong));
         }
@@ -179,17 +179,17 @@ impl Webhooks {
                 Ok(definition::mutate(review, resource.as_deref()))
             }
             (Subject::Definition, Action::Validate) => self.definition(review, until).await,
-            (Subject::DefinitionRevision, _) => Ok(definition::judge_revision(review)),
+            (Subject::DefinitionRevision, _) => Ok(definition::validate_revision(review)),
             (Subject::Rollout, Action::Mutate) => Ok(rollout::mutate(review, release)),
             (Subject::Rollout, Action::Validate) => {
                 let references = References { objects: rollout::references(review), ..References::default() };
                 let snapshot = self.reader.snapshot(review.object_namespace(), &references).await?;
-                Ok(rollout::judge(review, &snapshot))
+                Ok(rollout::validate(review, &snapshot))
             }
             (Subject::MetricsTrait, Action::Mutate) => Ok(standard::mutate_metrics(review)),
-            (Subject::MetricsTrait, Action::Validate) => Ok(standard::judge_metrics(review)),
+            (Subject::MetricsTrait, Action::Validate) => Ok(standard::validate_metrics(review)),
             (Subject::PodSpecWorkload, Action::Mutate) => Ok(standard::mutate_pod_spec(review)),
-            (Subject::PodSpecWorkload, Action::Validate) => Ok(standard::judge_pod_spec(review)),
+            (Subject::PodSpecWorkload, Action::Validate) => Ok(standard::validate_pod_spec(review)),
             (Subject::Workload, _) => Ok(self.workload(review).await?),
         }
     }
@@ -198,13 +198,13 @@ impl Webhooks {
     async fn evaluate(
         &self,
         until: Option<Instant>,
-        judge: impl FnOnce(&Templates) -> Verdict + Send,
-    ) -> Result<Verdict, Unanswered> {
+        validate: impl FnOnce(&Templates) -> Verdict + Send,
+    ) -> Result<Verdict, ReviewFailure> {
         let allowance = self.computations.begin(until).await;
         let templates = self.templates.within(limits(&self.computations, &allowance));
-        let verdict = allowance.apart(|| judge(&templates)).map_err(Unanswered::Interrupted)?;
+        let verdict = allowance.apart(|| validate(&templates)).map_err(ReviewFailure::Interrupted)?;
         match allowance.refusal() {
-            Some(reason) => Err(Unanswered::Interrupted(reason.to_owned())),
+            Some(reason) => Err(ReviewFailure::Interrupted(reason.to_owned())),
             None => Ok(verdict),
         }
     }
@@ -214,20 +214,22 @@ impl Webhooks {
         review: &Review,
         release: Release,
         until: Option<Instant>,
-    ) -> Result<Verdict, Unanswered> {
+    ) -> Result<Verdict, ReviewFailure> {
         let document = Document::from_object(review.object.clone());
         let namespace = review.object_namespace();
-        let judge = |snapshot: Snapshot| {
-            self.evaluate(until, move |templates| application::judge(review, release, &snapshot, templates))
+        let validate = |snapshot: Snapshot| {
+            self.evaluate(until, move |templates| {
+                application::validate(review, release, &snapshot, templates)
+            })
         };
         if let Some(copied) = &self.copied {
-            let verdict = judge(copied.application(namespace, &document).await?).await?;
+            let verdict = validate(copied.application(namespace, &document).await?).await?;
             if verdict.is_allowed() {
                 return Ok(verdict);
             }
         }
         // A definition may have been written a moment ago: nobody is refused by a copy.
-        judge(self.reader.application(namespace, &document).await?).await
+        validate(self.reader.application(namespace, &document).await?).await
     }
 
     async fn configuration(&self, review: &Review, action: Action) -> Result<Verdict, FetchError> {
@@ -236,13 +238,13 @@ impl Webhooks {
             let document = Document::from_object(review.object.clone());
             if let Some(copied) = &self.copied {
                 let verdict =
-                    configuration::judge(review, &copied.configuration(namespace, &document).await?);
+                    configuration::validate(review, &copied.configuration(namespace, &document).await?);
                 if verdict.is_allowed() {
                     return Ok(verdict);
                 }
             }
             let snapshot = self.reader.configuration(namespace, &document).await?;
-            return Ok(configuration::judge(review, &snapshot));
+            return Ok(configuration::validate(review, &snapshot));
         }
         let names = configuration::trait_names(&review.object);
         let names = names.into_iter().map(|name| (DefinitionKind::Trait, name));
@@ -250,7 +252,7 @@ impl Webhooks {
         Ok(configuration::mutate(review, &snapshot))
     }
 
-    async fn definition(&self, review: &Review, until: Option<Instant>) -> Result<Verdict, Unanswered> {
+    async fn definition(&self, review: &Review, until: Option<Instant>) -> Result<Verdict, ReviewFailure> {
         let definition = match definition::read(review) {
             Ok(definition) => Ok(self.reader.with_kinds(definition).await?),
             Err(diagnostic) => Err(diagnostic),
@@ -269,8 +271,10 @@ impl Webhooks {
             }
             None => None,
         };
-        let known = definition::Known { kept, resource: self.workload_resource(review).await?, workload };
-        self.evaluate(until, move |templates| definition::judge(review, definition, &known, templates)).await
+        let facts =
+            definition::DefinitionFacts { kept, resource: self.workload_resource(review).await?, workload };
+        self.evaluate(until, move |templates| definition::validate(review, definition, &facts, templates))
+            .await
     }
 
     async fn workload_resource(&self, review: &Review) -> Result<Option<String>, FetchError> {
@@ -306,7 +310,7 @@ impl Webhooks {
         let snapshot = self.reader.definitions(review.object_namespace(), names).await?;
         Ok(match action {
             Action::Mutate => component::mutate(review, &snapshot),
-            Action::Validate => component::judge(review, &snapshot),
+            Action::Validate => component::validate(review, &snapshot),
         })
     }
 }

@@ -33,7 +33,7 @@ pub fn mutate_metrics(review: &Review) -> Verdict {
 }
 
 /// Judges a MetricsTrait. What is absent means the only value there is.
-pub fn judge_metrics(review: &Review) -> Verdict {
+pub fn validate_metrics(review: &Review) -> Verdict {
     if !review.concerns_a_living_object() {
         return Verdict::allowed();
     }
@@ -65,7 +65,7 @@ pub fn mutate_pod_spec(review: &Review) -> Verdict {
 }
 
 /// Judges a PodSpecWorkload. Without a number of pods one is meant.
-pub fn judge_pod_spec(review: &Review) -> Verdict {
+pub fn validate_pod_spec(review: &Review) -> Verdict {
     if !review.concerns_a_living_object() {
         return Verdict::allowed();
     }

@@ -20,7 +20,7 @@ fn app(components: Value) -> Value {
 fn judge(operation: &str, object: Value, old_object: Value) -> Verdict {
     let mut snapshot = Snapshot::default();
     snapshot.insert_definition_object(definition("note", TEMPLATE)).unwrap();
-    application::judge(&review(operation, object, old_object), Release::V1, &snapshot, &Templates::new())
+    application::validate(&review(operation, object, old_object), Release::V1, &snapshot, &Templates::new())
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn judge_as(release: Release, operation: &str, object: Value, old_object: Value)
     });
     snapshot.insert_definition_object(component).unwrap();
     snapshot.insert_definition_object(trait_).unwrap();
-    application::judge(&review(operation, object, old_object), release, &snapshot, &Templates::new())
+    application::validate(&review(operation, object, old_object), release, &snapshot, &Templates::new())
 }
 
 fn web(properties: Value) -> Value {

@@ -27,7 +27,7 @@ fn component(workload: Value) -> Value {
 }
 
 fn judge(workload: Value) -> Verdict {
-    component::judge(&review("CREATE", component(workload), Value::Null), &world())
+    component::validate(&review("CREATE", component(workload), Value::Null), &world())
 }
 
 /// Checklist 10, where we differ: labels that are written inside the workload stay.
@@ -50,7 +50,7 @@ fn a_workload_by_type_gets_kind_namespace_labels_and_annotations() {
     );
     let review = review("CREATE", patched, Value::Null);
     assert_eq!(component::mutate(&review, &world()), Verdict::allowed(), "a second time changes nothing");
-    assert!(component::judge(&review, &world()).is_allowed());
+    assert!(component::validate(&review, &world()).is_allowed());
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn a_workload_says_its_kind_and_nothing_but_its_kind() {
 fn metadata_is_judged_as_well() {
     let mut object = component(json!({"apiVersion": "apps/v1", "kind": "Deployment"}));
     object["metadata"]["name"] = json!("No_Name");
-    let verdict = component::judge(&review("CREATE", object.clone(), Value::Null), &world());
+    let verdict = component::validate(&review("CREATE", object.clone(), Value::Null), &world());
     assert_eq!(verdict.causes[0].field, "metadata.name");
     object["metadata"] = json!({"generateName": "web-", "namespace": "default"});
-    assert!(component::judge(&review("CREATE", object, Value::Null), &world()).is_allowed());
+    assert!(component::validate(&review("CREATE", object, Value::Null), &world()).is_allowed());
 }

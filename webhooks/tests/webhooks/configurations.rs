@@ -64,7 +64,7 @@ fn configuration(components: Value) -> Value {
 }
 
 fn judge(snapshot: &Snapshot, components: Value) -> Verdict {
-    configuration::judge(&review("CREATE", configuration(components), Value::Null), snapshot)
+    configuration::validate(&review("CREATE", configuration(components), Value::Null), snapshot)
 }
 
 fn with_traits(snapshot: &Snapshot, component: &str, traits: &[Value]) -> Verdict {
@@ -255,8 +255,8 @@ fn all_components_are_judged_at_once_and_deletions_pass() {
     let mut going = configuration(components);
     going["metadata"]["deletionTimestamp"] = json!("2021-03-01T00:00:00Z");
     let old = configuration(json!([]));
-    assert!(configuration::judge(&review("UPDATE", going.clone(), old), &snapshot).is_allowed());
-    assert!(configuration::judge(&review("DELETE", Value::Null, going), &snapshot).is_allowed());
+    assert!(configuration::validate(&review("UPDATE", going.clone(), old), &snapshot).is_allowed());
+    assert!(configuration::validate(&review("DELETE", Value::Null, going), &snapshot).is_allowed());
 }
 
 /// Checklist 15: the first version that is listed.

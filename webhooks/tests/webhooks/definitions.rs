@@ -7,10 +7,10 @@ use vela_webhooks::{Review, Verdict};
 use crate::{definition, review};
 
 fn judge(review: &Review, templates: &Templates) -> Verdict {
-    vela_webhooks::definition::judge(
+    vela_webhooks::definition::validate(
         review,
         vela_webhooks::definition::read(review),
-        &vela_webhooks::definition::Known::default(),
+        &vela_webhooks::definition::DefinitionFacts::default(),
         templates,
     )
 }

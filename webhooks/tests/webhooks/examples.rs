@@ -167,21 +167,21 @@ async fn judge(
     object["apiVersion"].as_str()?.split_once('/').filter(|(group, _)| group.ends_with(".oam.dev"))?;
     let review = review("CREATE", object.clone(), Value::Null);
     Some(match object["kind"].as_str()? {
-        "Application" => application::judge(&review, Release::V1, snapshot, templates),
+        "Application" => application::validate(&review, Release::V1, snapshot, templates),
         "ApplicationConfiguration" => then(configuration::mutate(&review, snapshot), object, |review| {
-            configuration::judge(review, snapshot)
+            configuration::validate(review, snapshot)
         }),
         "Component" => {
-            then(component::mutate(&review, snapshot), object, |review| component::judge(review, snapshot))
+            then(component::mutate(&review, snapshot), object, |review| component::validate(review, snapshot))
         }
-        "MetricsTrait" => then(standard::mutate_metrics(&review), object, standard::judge_metrics),
-        "PodSpecWorkload" => then(standard::mutate_pod_spec(&review), object, standard::judge_pod_spec),
+        "MetricsTrait" => then(standard::mutate_metrics(&review), object, standard::validate_metrics),
+        "PodSpecWorkload" => then(standard::mutate_pod_spec(&review), object, standard::validate_pod_spec),
         kind if kind.ends_with("Definition") && kind != "CustomResourceDefinition" => {
             let read = match definition::read(&review) {
                 Ok(read) => Ok(kinds::with_kinds(client, read).await.unwrap()),
                 wrong => wrong,
             };
-            definition::judge(&review, read, &definition::Known::default(), templates)
+            definition::validate(&review, read, &definition::DefinitionFacts::default(), templates)
         }
         _ => return None,
     })

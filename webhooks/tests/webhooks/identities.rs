@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use json_patch::patch;
 use serde_json::{Value, json};
 use vela_engine::Snapshot;
-use vela_webhooks::identity::{Author, Unknown};
+use vela_webhooks::identity::{Author, AuthorError};
 use vela_webhooks::{Review, User, configuration, identity, paths};
 
 fn app(annotations: Value) -> Value {
@@ -119,7 +119,7 @@ fn a_configuration_is_stamped_like_an_application() {
     assert_eq!(object["metadata"]["annotations"], stamp);
 }
 
-fn author(stamps: &[(&str, &str)]) -> Result<(String, Vec<String>), Unknown> {
+fn author(stamps: &[(&str, &str)]) -> Result<(String, Vec<String>), AuthorError> {
     let annotations: BTreeMap<String, String> =
         stamps.iter().map(|(key, value)| (format!("app.oam.dev/{key}"), (*value).to_owned())).collect();
     Author::stamped(Some(&annotations), "team").map(|author| (author.user, author.groups))
@@ -139,9 +139,9 @@ fn a_stamp_names_its_author() {
 
 #[test]
 fn nobody_is_acted_for_without_a_stamp_of_ours() {
-    assert_eq!(Author::stamped(None, "team"), Err(Unknown::Unstamped));
-    assert_eq!(author(&[("group", "dev")]), Err(Unknown::Unstamped));
-    assert_eq!(author(&[("service-account-name", "ci")]), Err(Unknown::Unstamped));
+    assert_eq!(Author::stamped(None, "team"), Err(AuthorError::Unstamped));
+    assert_eq!(author(&[("group", "dev")]), Err(AuthorError::Unstamped));
+    assert_eq!(author(&[("service-account-name", "ci")]), Err(AuthorError::Unstamped));
     for stamps in [
         [("username", "system:admin"), ("group", "")],
         [("username", "system:serviceaccount:team"), ("group", "")],
@@ -154,7 +154,7 @@ fn nobody_is_acted_for_without_a_stamp_of_ours() {
         [("username", "system:serviceaccount:else:ci"), ("service-account-name", "ci")],
     ] {
         let found = author(&stamps);
-        assert!(matches!(found, Err(Unknown::Refused(_))), "{stamps:?}: {found:?}");
+        assert!(matches!(found, Err(AuthorError::Refused(_))), "{stamps:?}: {found:?}");
     }
 }
 

@@ -105,7 +105,7 @@ fn plan() -> Value {
 }
 
 fn judge(object: Value) -> Verdict {
-    rollout::judge(&review("CREATE", object, Value::Null), &world())
+    rollout::validate(&review("CREATE", object, Value::Null), &world())
 }
 
 fn fields(verdict: &Verdict) -> Vec<&str> {
@@ -198,7 +198,7 @@ fn a_rollout_that_ended_keeps_its_plan() {
         let mut new = rollout(changed.clone());
         new["spec"]["targetAppRevisionName"] = json!(target);
         new["spec"]["componentList"] = json!(["web"]);
-        let verdict = rollout::judge(&review("UPDATE", new, old), &world());
+        let verdict = rollout::validate(&review("UPDATE", new, old), &world());
         assert_eq!(verdict.is_allowed(), allowed, "{state} {target}: {verdict:?}");
     }
     // The same plan, written otherwise, is no change.
@@ -206,14 +206,14 @@ fn a_rollout_that_ended_keeps_its_plan() {
     old["status"] = json!({"rollingState": "rolloutSucceed"});
     let mut new = rollout(plan());
     new["spec"]["rolloutPlan"]["paused"] = json!(false);
-    assert!(rollout::judge(&review("UPDATE", new, old), &world()).is_allowed());
+    assert!(rollout::validate(&review("UPDATE", new, old), &world()).is_allowed());
 }
 
 #[test]
 fn what_goes_away_passes() {
     let mut going = rollout(Value::Null);
     going["metadata"]["deletionTimestamp"] = json!("2021-03-01T00:00:00Z");
-    assert!(rollout::judge(&review("UPDATE", going, rollout(plan())), &Snapshot::default()).is_allowed());
+    assert!(rollout::validate(&review("UPDATE", going, rollout(plan())), &Snapshot::default()).is_allowed());
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn the_rollouts_of_the_examples_enter() {
                         snapshot.insert_object(revision(name, spec));
                     }
                 }
-                let verdict = rollout::judge(&review("CREATE", mutated, Value::Null), &snapshot);
+                let verdict = rollout::validate(&review("CREATE", mutated, Value::Null), &snapshot);
                 assert!(verdict.is_allowed(), "{}: {verdict:#?}", path.display());
                 judged += 1;
             }

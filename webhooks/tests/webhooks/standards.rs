@@ -41,7 +41,7 @@ fn a_metrics_trait_is_filled_in() {
 #[test]
 fn other_formats_and_schemes_of_metrics_are_refused() {
     let judge = |service: Value| {
-        standard::judge_metrics(&review(
+        standard::validate_metrics(&review(
             "CREATE",
             object("MetricsTrait", json!({"scrapeService": service})),
             Value::Null,
@@ -60,7 +60,7 @@ fn other_formats_and_schemes_of_metrics_are_refused() {
 /// Upstream refuses it, so that nobody can delete a MetricsTrait.
 #[test]
 fn deletions_pass() {
-    for judge in [standard::judge_metrics, standard::judge_pod_spec] {
+    for judge in [standard::validate_metrics, standard::validate_pod_spec] {
         assert!(judge(&review("DELETE", Value::Null, object("MetricsTrait", json!({})))).is_allowed());
     }
 }
@@ -80,7 +80,7 @@ fn a_pod_spec_workload_has_one_pod_unless_told_otherwise() {
 #[test]
 fn a_pod_spec_workload_needs_containers() {
     let judge = |spec: Value| {
-        standard::judge_pod_spec(&review("CREATE", object("PodSpecWorkload", spec), Value::Null))
+        standard::validate_pod_spec(&review("CREATE", object("PodSpecWorkload", spec), Value::Null))
     };
     assert!(judge(json!({"podSpec": {"containers": [{"name": "c"}]}})).is_allowed());
     let verdict = judge(json!({"replicas": -1, "podSpec": {"containers": []}}));
