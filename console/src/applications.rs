@@ -50,7 +50,7 @@ pub struct Component {
 
 /// A list and whether it is all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Listed {
+pub struct ApplicationList {
     /// The applications.
     pub applications: Vec<Summary>,
     /// More exist than are listed.
@@ -58,21 +58,21 @@ pub struct Listed {
 }
 
 /// The applications of a namespace, or of all.
-pub async fn list(client: &Client, namespace: Option<&str>) -> Result<Listed, kube::Error> {
+pub async fn list(client: &Client, namespace: Option<&str>) -> Result<ApplicationList, kube::Error> {
     let api = api(client, namespace);
-    let mut listed = Listed { applications: Vec::new(), truncated: false };
+    let mut list = ApplicationList { applications: Vec::new(), truncated: false };
     let mut params = ListParams::default().limit(PAGE);
     loop {
         let page = api.list(&params).await?;
         let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
-        listed.applications.extend(page.items.iter().map(|item| summary(&to_json(item))));
+        list.applications.extend(page.items.iter().map(|item| summary(&to_json(item))));
         match next {
-            Some(_) if listed.applications.len() >= APPLICATIONS_AT_MOST => {
-                listed.truncated = true;
-                return Ok(listed);
+            Some(_) if list.applications.len() >= APPLICATIONS_AT_MOST => {
+                list.truncated = true;
+                return Ok(list);
             }
             Some(token) => params = params.continue_token(&token),
-            None => return Ok(listed),
+            None => return Ok(list),
         }
     }
 }

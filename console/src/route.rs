@@ -8,12 +8,12 @@ pub enum Route {
     /// The page.
     Page,
     /// Applications, of one namespace or of all.
-    List {
+    Applications {
         /// The namespace.
         namespace: Option<String>,
     },
     /// One application.
-    One {
+    Application {
         /// Its namespace.
         namespace: String,
         /// Its name.
@@ -34,12 +34,12 @@ impl Route {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         match parts.as_slice() {
             [] => Self::Page,
-            ["api", "applications"] => Self::List { namespace: None },
+            ["api", "applications"] => Self::Applications { namespace: None },
             ["api", "namespaces", namespace, "applications"] if is_name(namespace) => {
-                Self::List { namespace: Some((*namespace).to_owned()) }
+                Self::Applications { namespace: Some((*namespace).to_owned()) }
             }
             ["api", "namespaces", namespace, "applications", name] if is_name(namespace) && is_name(name) => {
-                Self::One { namespace: (*namespace).to_owned(), name: (*name).to_owned() }
+                Self::Application { namespace: (*namespace).to_owned(), name: (*name).to_owned() }
             }
             _ => Self::NotFound,
         }
@@ -64,10 +64,10 @@ mod tests {
     fn paths() {
         let get = |path| Route::of(&Method::GET, path);
         assert_eq!(get("/"), Route::Page);
-        assert_eq!(get("/api/applications"), Route::List { namespace: None });
+        assert_eq!(get("/api/applications"), Route::Applications { namespace: None });
         assert_eq!(
             get("/api/namespaces/a/applications/b"),
-            Route::One { namespace: "a".into(), name: "b".into() }
+            Route::Application { namespace: "a".into(), name: "b".into() }
         );
         assert_eq!(get("/api/namespaces/%2e%2e/applications/b"), Route::NotFound);
         assert_eq!(get("/api/namespaces/../applications"), Route::NotFound);

@@ -42,12 +42,14 @@ impl Console {
     pub async fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
         match Route::of(method, path) {
             Route::Page => response(StatusCode::OK, "text/html; charset=utf-8", PAGE.into()),
-            Route::List { namespace } => match applications::list(&self.client, namespace.as_deref()).await {
-                Ok(listed) => json_response(StatusCode::OK, &listed),
-                Err(error) => unreadable(&error),
-            },
-            Route::One { namespace, name } => match self.one(&namespace, &name).await {
-                Ok(Some(one)) => json_response(StatusCode::OK, &one),
+            Route::Applications { namespace } => {
+                match applications::list(&self.client, namespace.as_deref()).await {
+                    Ok(list) => json_response(StatusCode::OK, &list),
+                    Err(error) => unreadable(&error),
+                }
+            }
+            Route::Application { namespace, name } => match self.application(&namespace, &name).await {
+                Ok(Some(application)) => json_response(StatusCode::OK, &application),
                 Ok(None) => {
                     failure(StatusCode::NOT_FOUND, &format!("application {namespace}/{name} does not exist"))
                 }
@@ -58,7 +60,11 @@ impl Console {
         }
     }
 
-    async fn one(&self, namespace: &str, name: &str) -> Result<Option<serde_json::Value>, kube::Error> {
+    async fn application(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<serde_json::Value>, kube::Error> {
         let Some(application) = applications::get(&self.client, namespace, name).await? else {
             return Ok(None);
         };
