@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::registry::{Resource, text};
 use crate::server::Core;
 use crate::status::{ApiError, ApiResult};
-use crate::store::Mark;
+use crate::store::IndexKey;
 
 /// Cluster addresses are 10.96.0.0/16, as most clusters have them; the first one is the API's.
 pub(crate) const FIRST_CLUSTER_IP: &str = "10.96.0.1";
@@ -39,7 +39,7 @@ impl Core {
         let kind = text(service, "/spec/type").to_owned();
         if kind != "ExternalName" {
             let asked = text(service, "/spec/clusterIP").to_owned();
-            let used = |address: &str| self.store.has("services", &Mark::ClusterIp(address.to_owned()));
+            let used = |address: &str| self.store.has("services", &IndexKey::ClusterIp(address.to_owned()));
             let address = if asked.is_empty() {
                 // Chosen by the name, so that the same service has the same address on every machine.
                 let seed = crate::object::name(service)
@@ -70,7 +70,7 @@ impl Core {
             for port in service["spec"]["ports"].as_array_mut().into_iter().flatten() {
                 if port["nodePort"].as_i64().unwrap_or(0) == 0 {
                     let chosen = free
-                        .find(|p| !taken.contains(p) && !self.store.has("services", &Mark::NodePort(*p)))
+                        .find(|p| !taken.contains(p) && !self.store.has("services", &IndexKey::NodePort(*p)))
                         .ok_or_else(|| ApiError::internal("no node port is left"))?;
                     taken.insert(chosen);
                     port["nodePort"] = chosen.into();

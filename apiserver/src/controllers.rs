@@ -17,7 +17,7 @@ use crate::registry::Resource;
 use crate::server::Core;
 use crate::simulate::{self, Action};
 use crate::status::{ApiError, ApiResult};
-use crate::store::{Entry, Event, EventKind, Mark, Store};
+use crate::store::{Entry, Event, EventKind, IndexKey, Store};
 use crate::write::WriteOptions;
 
 /// Events taken from one resource at once.
@@ -42,9 +42,9 @@ pub(crate) fn start(core: &Arc<Core>, stop: &CancellationToken) {
     let mut driver = Driver::new(core.clone());
     let stop = stop.clone();
     core.tasks.spawn(async move {
-        let mut bell = driver.core.store.bell_of_all();
+        let mut revisions = driver.core.store.subscribe_all();
         loop {
-            bell.forget();
+            revisions.mark_seen();
             // With a file each write waits for the disk, which must not hold up requests on this thread.
             let turn = if driver.core.store.is_durable() {
                 let moved = tokio::task::spawn_blocking(move || {
@@ -66,7 +66,7 @@ pub(crate) fn start(core: &Arc<Core>, stop: &CancellationToken) {
             };
             tokio::select! {
                 () = stop.cancelled() => return,
-                rang = bell.rings() => if rang.is_err() { return },
+                changed = revisions.changed() => if changed.is_err() { return },
                 () = sleep_until(turn) => {}
             }
         }
@@ -98,12 +98,12 @@ impl Garbage {
 
 /// Who is to be looked at, and when; an item waits once, and the first in time comes first.
 #[derive(Default)]
-struct Due {
+struct DelayQueue {
     at: BTreeMap<Item, Instant>,
     order: BTreeSet<(Instant, Item)>,
 }
 
-impl Due {
+impl DelayQueue {
     /// The earlier of two times counts, so that an item which is told of again and again is not put off for ever.
     fn insert(&mut self, item: Item, at: Instant) {
         match self.at.get(&item) {
@@ -135,7 +135,7 @@ pub(crate) struct Driver {
     core: Arc<Core>,
     /// How far the events of each resource have been read; a resource that is not here is read as a whole first.
     seen: HashMap<Arc<str>, u64>,
-    due: Due,
+    queue: DelayQueue,
     terminating: BTreeSet<String>,
     garbage: Garbage,
     next_sweep: Instant,
@@ -148,7 +148,7 @@ impl Driver {
         Self {
             core,
             seen: HashMap::new(),
-            due: Due::default(),
+            queue: DelayQueue::default(),
             terminating: BTreeSet::new(),
             garbage: Garbage::Everywhere,
             next_sweep: Instant::now(),
@@ -164,14 +164,14 @@ impl Driver {
     /// The same for a copy of the objects with a clock of its own: what waits here is due there at once.
     pub(crate) fn fork(&self, core: Arc<Core>) -> Self {
         let now = Instant::now();
-        let mut due = Due::default();
-        self.due.at.keys().for_each(|item| due.insert(item.clone(), now));
+        let mut queue = DelayQueue::default();
+        self.queue.at.keys().for_each(|item| queue.insert(item.clone(), now));
         let garbage = match &self.garbage {
             Garbage::Everywhere => Garbage::Everywhere,
             Garbage::At(entries) => Garbage::At(entries.clone()),
         };
         let (seen, terminating) = (self.seen.clone(), self.terminating.clone());
-        Self { core, seen, due, terminating, garbage, next_sweep: now + EVENTS_SWEEP, tells: self.tells }
+        Self { core, seen, queue, terminating, garbage, next_sweep: now + EVENTS_SWEEP, tells: self.tells }
     }
 
     /// Reads all news, does what is due, and says when to come back.
@@ -179,7 +179,7 @@ impl Driver {
         self.read_news();
         let now = Instant::now();
         // What becomes due by this turn's own work waits for the next one.
-        let ready: Vec<Item> = std::iter::from_fn(|| self.due.pop(now)).take(TURN_MAX).collect();
+        let ready: Vec<Item> = std::iter::from_fn(|| self.queue.pop(now)).take(TURN_MAX).collect();
         for item in ready {
             self.reconcile(item);
         }
@@ -194,7 +194,7 @@ impl Driver {
             self.next_sweep = Instant::now() + EVENTS_SWEEP;
             self.forget_old_events();
         }
-        self.due.next().into_iter().chain([self.next_sweep]).min()
+        self.queue.next().into_iter().chain([self.next_sweep]).min()
     }
 
     /// Deletes Events that nobody will look for any more.
@@ -241,7 +241,7 @@ impl Driver {
                         self.hear(event);
                     }
                     if events.len() == BATCH_EVENTS {
-                        self.due.insert(Item::default(), Instant::now());
+                        self.queue.insert(Item::default(), Instant::now());
                     }
                 }
                 // Too many changes since the last turn: what is there now says enough.
@@ -301,18 +301,18 @@ impl Driver {
             if object::is_deleting(object) {
                 self.terminating.insert(object::name(object).to_owned());
             }
-            self.due.insert(item.clone(), now);
+            self.queue.insert(item.clone(), now);
         }
         if simulate::RESOURCES.contains(&resource) {
-            self.due.insert(item, now);
+            self.queue.insert(item, now);
         }
         for affected in simulate::affected(&Seen(&self.core.store), resource, object) {
-            self.due.insert(affected, now);
+            self.queue.insert(affected, now);
         }
     }
 
     fn come_back(&mut self, item: Item) {
-        self.due.insert(item, Instant::now() + RETRY_AFTER);
+        self.queue.insert(item, Instant::now() + RETRY_AFTER);
     }
 
     fn reconcile(&mut self, item: Item) {
@@ -347,7 +347,7 @@ impl Driver {
         if failed {
             self.come_back(item);
         } else if let Some(after) = outcome.again_after {
-            self.due.insert(item, Instant::now() + after);
+            self.queue.insert(item, Instant::now() + after);
         }
     }
 
@@ -386,7 +386,7 @@ impl Driver {
                     Some(entry) => self.garbage.look_at(entry),
                     None => self.garbage = Garbage::Everywhere,
                 }
-                self.due.insert(Item::default(), Instant::now() + RETRY_AFTER);
+                self.queue.insert(Item::default(), Instant::now() + RETRY_AFTER);
             }
         }
     }
@@ -519,8 +519,8 @@ impl simulate::View for Seen<'_> {
         self.0.list(resource, namespace).0.iter().map(|entry| entry.shared()).collect()
     }
 
-    fn marked(&self, resource: &str, mark: &Mark) -> Vec<Arc<Value>> {
-        self.0.marked(resource, mark).iter().map(|entry| entry.shared()).collect()
+    fn indexed(&self, resource: &str, index_key: &IndexKey) -> Vec<Arc<Value>> {
+        self.0.indexed(resource, index_key).iter().map(|entry| entry.shared()).collect()
     }
 }
 
@@ -533,15 +533,15 @@ mod tests {
         let now = Instant::now();
         let later = now + RETRY_AFTER;
         let item = |name: &str| (String::new(), String::new(), name.to_owned());
-        let mut due = Due::default();
-        due.insert(item("z"), now);
-        due.insert(item("z"), later);
-        due.insert(item("a"), later + RETRY_AFTER);
-        due.insert(item("a"), later);
-        assert_eq!(due.next(), Some(now));
-        assert_eq!(due.pop(now), Some(item("z")));
-        assert_eq!(due.pop(now), None);
-        assert_eq!(due.pop(later), Some(item("a")));
-        assert_eq!((due.next(), due.pop(later)), (None, None));
+        let mut queue = DelayQueue::default();
+        queue.insert(item("z"), now);
+        queue.insert(item("z"), later);
+        queue.insert(item("a"), later + RETRY_AFTER);
+        queue.insert(item("a"), later);
+        assert_eq!(queue.next(), Some(now));
+        assert_eq!(queue.pop(now), Some(item("z")));
+        assert_eq!(queue.pop(now), None);
+        assert_eq!(queue.pop(later), Some(item("a")));
+        assert_eq!((queue.next(), queue.pop(later)), (None, None));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::simulate::{Action, Mark, Propagation, View};
+use crate::simulate::{Action, IndexKey, Propagation, View};
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
@@ -117,7 +117,7 @@ pub fn step(view: &dyn View, resources: &[Resource<'_>], changed: Option<&Value>
     out
 }
 
-/// The object itself as it is now, what it owns, and what owns it; found by names and marks, never by a look at all.
+/// The object itself as it is now, what it owns, and what owns it; found by names and index keys, never by a look at all.
 fn concerned<'a>(
     view: &dyn View,
     resources: &'a [Resource<'a>],
@@ -137,9 +137,9 @@ fn concerned<'a>(
         let field = |pointer| text(reference, pointer);
         named(field("/apiVersion"), field("/kind"), field("/name"), field("/uid"));
     }
-    let owned = Mark::Owner(uid.to_owned());
+    let owned = IndexKey::Owner(uid.to_owned());
     for resource in resources {
-        out.extend(view.marked(resource.resource, &owned).into_iter().map(|object| (resource, object)));
+        out.extend(view.indexed(resource.resource, &owned).into_iter().map(|object| (resource, object)));
     }
     out
 }
@@ -199,11 +199,11 @@ fn owner(
     }
     let uid = text(object, "/metadata/uid");
     let namespace = text(object, "/metadata/namespace");
-    let owned = Mark::Owner(uid.to_owned());
+    let owned = IndexKey::Owner(uid.to_owned());
     let mut blocked = false;
     let mut struck = false;
     for other in resources {
-        for dependent in view.marked(other.resource, &owned) {
+        for dependent in view.indexed(other.resource, &owned) {
             // A reference from another namespace is none: names do not reach across.
             if !namespace.is_empty() && text(&dependent, "/metadata/namespace") != namespace {
                 continue;

@@ -35,6 +35,6 @@ mod write;
 
 pub use http::{ApiService, ResponseBody};
 pub use serve::{ServeError, Served};
-pub use server::{ApiServer, BuildError, Builder, ByHand, Clock, Controllers};
+pub use server::{ApiServer, BuildError, Builder, Clock, Controllers, ManualControllers};
 pub use vela_kinds::cause;
 pub use vela_kinds::cause::{Cause, CauseReason};

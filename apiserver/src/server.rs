@@ -186,10 +186,10 @@ impl ApiServer {
     }
 
     /// The same, done only when the caller says so: one turn at a time, for simulations.
-    pub fn controllers_by_hand(&self) -> ByHand {
-        ByHand {
+    pub fn manual_controllers(&self) -> ManualControllers {
+        ManualControllers {
             driver: crate::controllers::Driver::new(self.core.clone()),
-            bell: self.core.store.bell_of_all(),
+            revisions: self.core.store.subscribe_all(),
         }
     }
 
@@ -221,24 +221,24 @@ impl Drop for Controllers {
     }
 }
 
-/// Controllers that work when they are told to; made by [`ApiServer::controllers_by_hand`].
-pub struct ByHand {
+/// Controllers that work when they are told to; made by [`ApiServer::manual_controllers`].
+pub struct ManualControllers {
     driver: crate::controllers::Driver,
-    bell: store::Ear,
+    revisions: store::RevisionReceiver,
 }
 
-impl std::fmt::Debug for ByHand {
+impl std::fmt::Debug for ManualControllers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ByHand")
+        f.write_str("ManualControllers")
     }
 }
 
-impl ByHand {
+impl ManualControllers {
     /// The same controllers for a server that was forked from theirs: they know what these know, and need not look at
     /// everything again. Needs a tokio runtime.
     #[must_use]
     pub fn fork(&self, server: &ApiServer) -> Self {
-        Self { driver: self.driver.fork(server.core.clone()), bell: server.core.store.bell_of_all() }
+        Self { driver: self.driver.fork(server.core.clone()), revisions: server.core.store.subscribe_all() }
     }
 
     /// The same, but no Event tells what they do: where nobody reads them they are a third of all writes.
@@ -250,14 +250,14 @@ impl ByHand {
 
     /// Reads what changed, does what is due by now, and says when there will be more to do. Needs a tokio runtime.
     pub fn turn(&mut self) -> Option<tokio::time::Instant> {
-        self.bell.forget();
+        self.revisions.mark_seen();
         self.driver.turn()
     }
 
     /// Waits until something was written since the last turn began, by anybody; may be dropped at any time.
     pub async fn news(&mut self) {
-        // The server's objects live as long as the driver: the bell cannot go.
-        let _ = self.bell.rings().await;
+        // The server's objects live as long as the driver: the sender cannot go.
+        let _ = self.revisions.changed().await;
     }
 }
 

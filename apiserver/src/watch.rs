@@ -16,7 +16,7 @@ use crate::registry::Resource;
 use crate::selector::Selector;
 use crate::server::Core;
 use crate::status::{ApiError, ApiResult};
-use crate::store::{Ear, Entry, Event, EventKind};
+use crate::store::{Entry, Event, EventKind, RevisionReceiver};
 
 /// How long a watch without `timeoutSeconds` lives.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -33,7 +33,7 @@ struct Watching {
     selector: Selector,
     shape: Shape,
     include_object: String,
-    bell: Ear,
+    revisions: RevisionReceiver,
     /// The client has seen everything up to here.
     seen: u64,
     bookmarks: bool,
@@ -72,15 +72,15 @@ impl Core {
                 "resourceVersionMatch: Invalid value: must be NotOlderThan when sendInitialEvents is set",
             ));
         }
-        // The bell is taken before the look at the store, so that no change falls between them.
-        let bell = self.store.bell(&resource.store);
+        // The receiver is taken before the look at the store, so that no change falls between them.
+        let revisions = self.store.subscribe(&resource.store);
         let mut watching = Watching {
             core: self.clone(),
             namespace: place.namespace.clone(),
             selector,
             shape,
             include_object: query.text("includeObject").to_owned(),
-            bell,
+            revisions,
             seen: asked,
             bookmarks: query.flag("allowWatchBookmarks"),
             first: None,
@@ -138,7 +138,7 @@ impl Watching {
         }
         let mut quiet_until = Instant::now() + BOOKMARK_EVERY;
         loop {
-            self.bell.forget();
+            self.revisions.mark_seen();
             match self.core.store.events_after(&self.resource.store, self.seen, BATCH_EVENTS) {
                 Err(error) => {
                     self.ended = true;
@@ -162,7 +162,7 @@ impl Watching {
             let wake = if self.bookmarks { quiet_until.min(self.end) } else { self.end };
             tokio::select! {
                 biased;
-                rang = self.bell.rings() => if rang.is_err() { return None },
+                changed = self.revisions.changed() => if changed.is_err() { return None },
                 () = self.core.closing.cancelled() => return None,
                 () = tokio::time::sleep_until(wake) => {
                     self.ended = Instant::now() >= self.end;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::object::{self, number, set, text};
-use super::{Action, Mark, Outcome, View, template};
+use super::{Action, IndexKey, Outcome, View, template};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
@@ -96,7 +96,7 @@ fn limits(deployment: &Value) -> Limits {
 }
 
 fn sets_of(view: &dyn View, deployment: &Value) -> Sets {
-    let mut all = view.marked(RESOURCE, &Mark::Owner(object::uid(deployment).to_owned()));
+    let mut all = view.indexed(RESOURCE, &IndexKey::Owner(object::uid(deployment).to_owned()));
     all.retain(|s| object::is_controlled_by(s, object::uid(deployment)) && !object::is_deleted(s));
     all.sort_by_key(|s| (revision_of(s), object::name(s).to_owned()));
     let wanted = plain_template(deployment);

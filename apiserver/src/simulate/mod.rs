@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub use self::kinds::definitions;
-pub use crate::store::{Mark, marks};
+pub use crate::store::{IndexKey, index_keys};
 
 /// The present objects.
 pub trait View {
@@ -40,10 +40,10 @@ pub trait View {
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
     /// All objects of a resource, of one namespace or of all.
     fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>>;
-    /// All objects of a resource with this mark, in name order; a view that can do so looks at no others.
-    fn marked(&self, resource: &str, mark: &Mark) -> Vec<Arc<Value>> {
+    /// All objects of a resource with this key, in name order; a view that can do so looks at no others.
+    fn indexed(&self, resource: &str, index_key: &IndexKey) -> Vec<Arc<Value>> {
         let mut all = self.list(resource, None);
-        all.retain(|object| marks(resource, object).contains(mark));
+        all.retain(|object| index_keys(resource, object).contains(index_key));
         all
     }
 }

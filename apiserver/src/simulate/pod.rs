@@ -20,7 +20,7 @@ const DEFAULT_NODE: &str = "sandbox-0";
 
 /// How a container ends up.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum ContainerOutcome {
     Runs,
     NotReady,
     ImagePull,
@@ -134,7 +134,7 @@ fn status_of(pod: &Value) -> Map<String, Value> {
     pod.get("status").and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
-fn fate(pod: &Value, container: &Value) -> Fate {
+fn outcome(pod: &Value, container: &Value) -> ContainerOutcome {
     let image = text(container, "/image");
     let by_image = image.find(IMAGE_MARKER).and_then(|at| image.get(at + IMAGE_MARKER.len()..));
     let word = match text(pod, FAIL) {
@@ -143,13 +143,17 @@ fn fate(pod: &Value, container: &Value) -> Fate {
     };
     let never_again = matches!(text(pod, "/spec/restartPolicy"), "Never");
     match word {
-        w if w.starts_with("image-pull") => Fate::ImagePull,
-        w if w.starts_with("not-ready") => Fate::NotReady,
-        w if w.starts_with("crash") && !never_again => Fate::Crash,
+        w if w.starts_with("image-pull") => ContainerOutcome::ImagePull,
+        w if w.starts_with("not-ready") => ContainerOutcome::NotReady,
+        w if w.starts_with("crash") && !never_again => ContainerOutcome::Crash,
         w if w.starts_with("crash") || w.starts_with("exit") => {
-            if text(pod, "/spec/restartPolicy") == "Always" { Fate::Crash } else { Fate::Exits(1) }
+            if text(pod, "/spec/restartPolicy") == "Always" {
+                ContainerOutcome::Crash
+            } else {
+                ContainerOutcome::Exits(1)
+            }
         }
-        _ => Fate::Runs,
+        _ => ContainerOutcome::Runs,
     }
 }
 
@@ -170,26 +174,30 @@ fn run(pod: &Value, now: Timestamp, out: &mut Outcome) {
     let containers = pod.pointer("/spec/containers").and_then(Value::as_array).cloned().unwrap_or_default();
     let mut statuses = Vec::new();
     let mut unready = Vec::new();
-    let mut fates = Vec::new();
+    let mut outcomes = Vec::new();
     for container in &containers {
-        let fate = fate(pod, container);
-        let ended = finished && matches!(fate, Fate::Runs | Fate::NotReady | Fate::Exits(_));
-        let fate = match (fate, ended) {
-            (Fate::Runs | Fate::NotReady, true) => Fate::Exits(0),
-            (Fate::Exits(_), false) => Fate::Runs,
-            (fate, _) => fate,
+        let outcome = outcome(pod, container);
+        let ended = finished
+            && matches!(
+                outcome,
+                ContainerOutcome::Runs | ContainerOutcome::NotReady | ContainerOutcome::Exits(_)
+            );
+        let outcome = match (outcome, ended) {
+            (ContainerOutcome::Runs | ContainerOutcome::NotReady, true) => ContainerOutcome::Exits(0),
+            (ContainerOutcome::Exits(_), false) => ContainerOutcome::Runs,
+            (outcome, _) => outcome,
         };
-        if fate != Fate::Runs {
+        if outcome != ContainerOutcome::Runs {
             unready.push(text(container, "/name").to_owned());
         }
-        statuses.push(container_status(pod, container, fate, &start, now));
-        fates.push(fate);
+        statuses.push(container_status(pod, container, outcome, &start, now));
+        outcomes.push(outcome);
     }
-    let phase = if fates.iter().any(|f| matches!(f, Fate::Exits(code) if *code != 0)) {
+    let phase = if outcomes.iter().any(|f| matches!(f, ContainerOutcome::Exits(code) if *code != 0)) {
         "Failed"
-    } else if !fates.is_empty() && fates.iter().all(|f| *f == Fate::Exits(0)) {
+    } else if !outcomes.is_empty() && outcomes.iter().all(|f| *f == ContainerOutcome::Exits(0)) {
         "Succeeded"
-    } else if fates.contains(&Fate::ImagePull) {
+    } else if outcomes.contains(&ContainerOutcome::ImagePull) {
         "Pending"
     } else {
         "Running"
@@ -197,7 +205,7 @@ fn run(pod: &Value, now: Timestamp, out: &mut Outcome) {
     let init = pod.pointer("/spec/initContainers").and_then(Value::as_array).cloned().unwrap_or_default();
     if !init.is_empty() {
         let list: Vec<Value> =
-            init.iter().map(|c| container_status(pod, c, Fate::Exits(0), &start, now)).collect();
+            init.iter().map(|c| container_status(pod, c, ContainerOutcome::Exits(0), &start, now)).collect();
         status.insert("initContainerStatuses".to_owned(), list.into());
     }
     status.insert("phase".to_owned(), phase.into());
@@ -238,7 +246,13 @@ fn conditions(status: &mut Map<String, Value>, phase: &str, unready: &[String], 
     }
 }
 
-fn container_status(pod: &Value, container: &Value, fate: Fate, start: &str, now: Timestamp) -> Value {
+fn container_status(
+    pod: &Value,
+    container: &Value,
+    outcome: ContainerOutcome,
+    start: &str,
+    now: Timestamp,
+) -> Value {
     let name = text(container, "/name");
     let image = text(container, "/image");
     // A state that has not changed keeps its times.
@@ -256,17 +270,17 @@ fn container_status(pod: &Value, container: &Value, fate: Fate, start: &str, now
         .map(|s| text(s, "/state/terminated/finishedAt").to_owned())
         .filter(|t| !t.is_empty())
         .unwrap_or_else(|| stamp(now));
-    let (ready, running, state) = match fate {
-        Fate::Runs | Fate::NotReady => {
+    let (ready, running, state) = match outcome {
+        ContainerOutcome::Runs | ContainerOutcome::NotReady => {
             let at =
                 old.map(|s| text(s, "/state/running/startedAt")).filter(|t| !t.is_empty()).unwrap_or(start);
-            (fate == Fate::Runs, true, json!({"running": {"startedAt": at}}))
+            (outcome == ContainerOutcome::Runs, true, json!({"running": {"startedAt": at}}))
         }
-        Fate::ImagePull => {
+        ContainerOutcome::ImagePull => {
             let message = format!("Back-off pulling image {image:?}");
             (false, false, json!({"waiting": {"reason": "ImagePullBackOff", "message": message}}))
         }
-        Fate::Crash => {
+        ContainerOutcome::Crash => {
             let message =
                 format!("back-off 10s restarting failed container={name} pod={}", object::name(pod));
             set(&mut out, &["restartCount"], 1.into());
@@ -274,7 +288,7 @@ fn container_status(pod: &Value, container: &Value, fate: Fate, start: &str, now
             set(&mut out, &["lastState"], json!({ "terminated": ended }));
             (false, false, json!({"waiting": {"reason": "CrashLoopBackOff", "message": message}}))
         }
-        Fate::Exits(code) => {
+        ContainerOutcome::Exits(code) => {
             let reason = if code == 0 { "Completed" } else { "Error" };
             let ended = json!({
                 "exitCode": code, "reason": reason, "startedAt": start, "finishedAt": finished, "containerID": id,

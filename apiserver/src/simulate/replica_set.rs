@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::object::{self, number};
-use super::{Action, Mark, Outcome, View, template};
+use super::{Action, IndexKey, Outcome, View, template};
 
 pub(super) fn pods_of(view: &dyn View, owner: &Value) -> Vec<Arc<Value>> {
-    let mut pods = view.marked("pods", &Mark::Owner(object::uid(owner).to_owned()));
+    let mut pods = view.indexed("pods", &IndexKey::Owner(object::uid(owner).to_owned()));
     pods.retain(|p| object::is_controlled_by(p, object::uid(owner)));
     pods
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::object::{self, number};
-use super::{Action, Mark, Outcome, View};
+use super::{Action, IndexKey, Outcome, View};
 
 const RESOURCE: &str = "controllerrevisions.apps";
 
@@ -15,7 +15,7 @@ pub(super) fn name(owner: &Value, pattern: &Value) -> String {
 
 /// Keeps the template under its revision name.
 pub(super) fn record(view: &dyn View, owner: &Value, pattern: &Value, revision: &str, out: &mut Outcome) {
-    let known = view.marked(RESOURCE, &Mark::Owner(object::uid(owner).to_owned()));
+    let known = view.indexed(RESOURCE, &IndexKey::Owner(object::uid(owner).to_owned()));
     let mine: Vec<&Arc<Value>> =
         known.iter().filter(|r| object::is_controlled_by(r, object::uid(owner))).collect();
     if mine.iter().any(|r| object::name(r) == revision) {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::object::{self, set, text};
-use super::{Action, Mark, Outcome, View, template};
+use super::{Action, IndexKey, Outcome, View, template};
 
 const SLICES: &str = "endpointslices.discovery.k8s.io";
 
@@ -22,20 +22,20 @@ pub(super) fn selects(service: &Value, pod: &Value) -> bool {
 /// The services that may select this pod: every service that does, and few others.
 pub(super) fn candidates(view: &dyn View, pod: &Value) -> Vec<Arc<Value>> {
     let labels = pod.pointer("/metadata/labels").and_then(Value::as_object);
-    let mark = |(name, value): (&String, &Value)| {
+    let index_key = |(name, value): (&String, &Value)| {
         let value = value.as_str().unwrap_or_default().to_owned();
-        Mark::Selector(object::namespace(pod).to_owned(), name.clone(), value)
+        IndexKey::Selector(object::namespace(pod).to_owned(), name.clone(), value)
     };
-    labels.into_iter().flatten().flat_map(|label| view.marked("services", &mark(label))).collect()
+    labels.into_iter().flatten().flat_map(|label| view.indexed("services", &index_key(label))).collect()
 }
 
 /// The pods with the rarest label that the selector asks for: every pod it selects is among them.
 fn pods_with(view: &dyn View, namespace: &str, selector: &Map<String, Value>) -> Vec<Arc<Value>> {
-    let mark = |(name, value): (&String, &Value)| {
+    let index_key = |(name, value): (&String, &Value)| {
         let value = value.as_str().unwrap_or_default().to_owned();
-        Mark::Label(namespace.to_owned(), name.clone(), value)
+        IndexKey::Label(namespace.to_owned(), name.clone(), value)
     };
-    let each = selector.iter().map(|label| view.marked("pods", &mark(label)));
+    let each = selector.iter().map(|label| view.indexed("pods", &index_key(label)));
     each.min_by_key(Vec::len).unwrap_or_default()
 }
 
@@ -131,8 +131,8 @@ fn endpoints(view: &dyn View, service: &Value, pods: &[Arc<Value>], out: &mut Ou
 
 fn slice(view: &dyn View, service: &Value, pods: &[Arc<Value>], out: &mut Outcome) {
     let name = object::name(service);
-    let owned = Mark::Owner(object::uid(service).to_owned());
-    let old = view.marked(SLICES, &owned).into_iter().find(|s| {
+    let owned = IndexKey::Owner(object::uid(service).to_owned());
+    let old = view.indexed(SLICES, &owned).into_iter().find(|s| {
         object::is_controlled_by(s, object::uid(service))
             && text(s, "/metadata/labels/endpointslice.kubernetes.io~1managed-by")
                 == "endpointslice-controller.k8s.io"

@@ -1,13 +1,13 @@
-//! The index: all objects in order, a bounded history per resource, and a bell per resource for watchers.
+//! The index: all objects in order, a bounded history per resource, and the revisions of each resource for watchers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 
-use super::bell::{Bell, Ear};
 use super::file::File;
-use super::{Entry, Error, Event, EventKind, Key, Mark, View, marks};
+use super::revision::{RevisionReceiver, RevisionSender};
+use super::{Entry, Error, Event, EventKind, IndexKey, Key, View, index_keys};
 
 /// Events kept per resource: enough for a client that reconnects after a short break; older ones cost a relist.
 const HISTORY_EVENTS: usize = 4096;
@@ -38,37 +38,37 @@ pub enum Precondition {
 /// Namespace and name.
 type Place = (String, String);
 type Rows = BTreeMap<Place, Arc<Entry>>;
-type Marked = HashMap<Mark, BTreeSet<Place>>;
+type IndexRows = HashMap<IndexKey, BTreeSet<Place>>;
 
 #[derive(Debug)]
-struct Shelf {
+struct ResourceStore {
     rows: Rows,
-    /// Where the objects with a mark lie.
-    marked: Marked,
+    /// Where the objects with a key lie.
+    indexed: IndexRows,
     events: VecDeque<Event>,
     /// Watches may start at this revision or later.
     compacted: u64,
-    bell: Bell,
+    revisions: RevisionSender,
 }
 
-impl Shelf {
+impl ResourceStore {
     fn new(compacted: u64) -> Self {
         Self {
             rows: Rows::new(),
-            marked: Marked::new(),
+            indexed: IndexRows::new(),
             events: VecDeque::new(),
             compacted,
-            bell: Bell::new(compacted),
+            revisions: RevisionSender::new(compacted),
         }
     }
 
     fn insert(&mut self, resource: &str, place: Place, entry: Arc<Entry>) {
-        let new = marks(resource, &entry);
-        let old = self.rows.get(&place).map(|old| marks(resource, old)).unwrap_or_default();
+        let new = index_keys(resource, &entry);
+        let old = self.rows.get(&place).map(|old| index_keys(resource, old)).unwrap_or_default();
         if old != new {
-            self.unmark(&place, old);
-            for mark in new {
-                self.marked.entry(mark).or_default().insert(place.clone());
+            self.unindex(&place, old);
+            for index_key in new {
+                self.indexed.entry(index_key).or_default().insert(place.clone());
             }
         }
         self.rows.insert(place, entry);
@@ -98,16 +98,16 @@ impl Shelf {
 
     fn remove(&mut self, resource: &str, place: &Place) {
         if let Some(old) = self.rows.remove(place) {
-            self.unmark(place, marks(resource, &old));
+            self.unindex(place, index_keys(resource, &old));
         }
     }
 
-    fn unmark(&mut self, place: &Place, marks: Vec<Mark>) {
-        for mark in marks {
-            if let Some(places) = self.marked.get_mut(&mark) {
+    fn unindex(&mut self, place: &Place, index_keys: Vec<IndexKey>) {
+        for index_key in index_keys {
+            if let Some(places) = self.indexed.get_mut(&index_key) {
                 places.remove(place);
                 if places.is_empty() {
-                    self.marked.remove(&mark);
+                    self.indexed.remove(&index_key);
                 }
             }
         }
@@ -119,9 +119,9 @@ struct Index {
     revision: u64,
     /// Revision at start: what came before is not in the history.
     floor: u64,
-    shelves: BTreeMap<Arc<str>, Shelf>,
+    resources: BTreeMap<Arc<str>, ResourceStore>,
     objects: usize,
-    bell: Bell,
+    revisions: RevisionSender,
 }
 
 #[derive(Debug)]
@@ -155,8 +155,9 @@ impl Store {
         let mut index = Index { revision, floor: revision, ..Index::default() };
         for (key, entry) in loaded.objects {
             index.objects += 1;
-            let shelf = index.shelves.entry(key.resource.clone()).or_insert_with(|| Shelf::new(revision));
-            shelf.insert(&key.resource, (key.namespace, key.name), Arc::new(entry));
+            let resource_store =
+                index.resources.entry(key.resource.clone()).or_insert_with(|| ResourceStore::new(revision));
+            resource_store.insert(&key.resource, (key.namespace, key.name), Arc::new(entry));
         }
         Ok(Self::with(index, Some(file)))
     }
@@ -172,10 +173,13 @@ impl Store {
         let index = self.index();
         let revision = index.revision;
         let mut copy = Index { revision, floor: revision, objects: index.objects, ..Index::default() };
-        for (resource, shelf) in &index.shelves {
-            let shelf =
-                Shelf { rows: shelf.rows.clone(), marked: shelf.marked.clone(), ..Shelf::new(revision) };
-            copy.shelves.insert(resource.clone(), shelf);
+        for (resource, resource_store) in &index.resources {
+            let resource_store = ResourceStore {
+                rows: resource_store.rows.clone(),
+                indexed: resource_store.indexed.clone(),
+                ..ResourceStore::new(revision)
+            };
+            copy.resources.insert(resource.clone(), resource_store);
         }
         Self::with(copy, None)
     }
@@ -221,21 +225,24 @@ impl Store {
     /// The objects of a resource in name order, and the revision of this view.
     pub fn list(&self, resource: &str, namespace: Option<&str>) -> (Vec<Arc<Entry>>, u64) {
         let index = self.index();
-        let rows = index.shelves.get(resource).map(|s| select(&s.rows, namespace)).unwrap_or_default();
+        let rows = index.resources.get(resource).map(|s| select(&s.rows, namespace)).unwrap_or_default();
         (rows, index.revision)
     }
 
-    /// The objects of a resource that have this mark, in name order.
-    pub fn marked(&self, resource: &str, mark: &Mark) -> Vec<Arc<Entry>> {
+    /// The objects of a resource that have this key, in name order.
+    pub fn indexed(&self, resource: &str, index_key: &IndexKey) -> Vec<Arc<Entry>> {
         let index = self.index();
-        let Some(shelf) = index.shelves.get(resource) else { return Vec::new() };
-        let places = shelf.marked.get(mark).into_iter().flatten();
-        places.filter_map(|place| shelf.rows.get(place).cloned()).collect()
+        let Some(resource_store) = index.resources.get(resource) else { return Vec::new() };
+        let places = resource_store.indexed.get(index_key).into_iter().flatten();
+        places.filter_map(|place| resource_store.rows.get(place).cloned()).collect()
     }
 
-    /// Whether any object of a resource has this mark.
-    pub fn has(&self, resource: &str, mark: &Mark) -> bool {
-        self.index().shelves.get(resource).is_some_and(|shelf| shelf.marked.contains_key(mark))
+    /// Whether any object of a resource has this key.
+    pub fn has(&self, resource: &str, index_key: &IndexKey) -> bool {
+        self.index()
+            .resources
+            .get(resource)
+            .is_some_and(|resource_store| resource_store.indexed.contains_key(index_key))
     }
 
     /// The objects of a resource as they were at `revision`.
@@ -246,16 +253,16 @@ impl Store {
         revision: u64,
     ) -> Result<Vec<Arc<Entry>>, Error> {
         let index = self.index();
-        let Some(shelf) = index.shelves.get(resource) else { return Ok(Vec::new()) };
-        if revision < shelf.compacted.max(index.floor) {
-            return Err(Error::Expired { asked: revision, oldest: shelf.compacted });
+        let Some(resource_store) = index.resources.get(resource) else { return Ok(Vec::new()) };
+        if revision < resource_store.compacted.max(index.floor) {
+            return Err(Error::Expired { asked: revision, oldest: resource_store.compacted });
         }
-        if shelf.events.back().is_none_or(|event| event.revision <= revision) {
-            return Ok(select(&shelf.rows, namespace));
+        if resource_store.events.back().is_none_or(|event| event.revision <= revision) {
+            return Ok(select(&resource_store.rows, namespace));
         }
         // History is walked backwards from now, each event undone.
-        let mut rows = shelf.rows.clone();
-        for event in shelf.events.iter().rev().take_while(|event| event.revision > revision) {
+        let mut rows = resource_store.rows.clone();
+        for event in resource_store.events.iter().rev().take_while(|event| event.revision > revision) {
             let place = (event.key.namespace.clone(), event.key.name.clone());
             match &event.previous {
                 Some(before) => rows.insert(place, before.clone()),
@@ -273,19 +280,19 @@ impl Store {
         limit: usize,
     ) -> Result<(Vec<Event>, u64), Error> {
         let index = self.index();
-        let Some(shelf) = index.shelves.get(resource) else {
+        let Some(resource_store) = index.resources.get(resource) else {
             return if revision < index.floor {
                 Err(Error::Expired { asked: revision, oldest: index.floor })
             } else {
                 Ok((Vec::new(), index.revision))
             };
         };
-        let oldest = shelf.compacted.max(index.floor);
+        let oldest = resource_store.compacted.max(index.floor);
         if revision < oldest {
             return Err(Error::Expired { asked: revision, oldest });
         }
-        let start = shelf.events.partition_point(|event| event.revision <= revision);
-        let events: Vec<Event> = shelf.events.iter().skip(start).take(limit).cloned().collect();
+        let start = resource_store.events.partition_point(|event| event.revision <= revision);
+        let events: Vec<Event> = resource_store.events.iter().skip(start).take(limit).cloned().collect();
         let complete_to = match events.last() {
             Some(last) if events.len() == limit => last.revision,
             _ => index.revision,
@@ -293,29 +300,37 @@ impl Store {
         Ok((events, complete_to))
     }
 
-    /// A bell that rings (with the revision) at each change of the resource.
-    pub fn bell(&self, resource: &str) -> Ear {
-        if let Some(shelf) = self.index().shelves.get(resource) {
-            return shelf.bell.ear();
+    /// A receiver of the revision of each change of the resource.
+    pub fn subscribe(&self, resource: &str) -> RevisionReceiver {
+        if let Some(resource_store) = self.index().resources.get(resource) {
+            return resource_store.revisions.subscribe();
         }
         let mut index = self.index_mut();
         let floor = index.floor;
-        index.shelves.entry(Arc::from(resource)).or_insert_with(|| Shelf::new(floor)).bell.ear()
+        index
+            .resources
+            .entry(Arc::from(resource))
+            .or_insert_with(|| ResourceStore::new(floor))
+            .revisions
+            .subscribe()
     }
 
-    /// A bell that rings at each change of anything.
-    pub fn bell_of_all(&self) -> Ear {
-        self.index().bell.ear()
+    /// A receiver of the revision of each change of anything.
+    pub fn subscribe_all(&self) -> RevisionReceiver {
+        self.index().revisions.subscribe()
     }
 
     /// Every resource that was ever used, with the revision of its latest change.
     pub fn resources(&self) -> Vec<(Arc<str>, u64)> {
         let index = self.index();
         index
-            .shelves
+            .resources
             .iter()
-            .map(|(name, shelf)| {
-                (name.clone(), shelf.events.back().map_or(shelf.compacted, |event| event.revision))
+            .map(|(name, resource_store)| {
+                (
+                    name.clone(),
+                    resource_store.events.back().map_or(resource_store.compacted, |event| event.revision),
+                )
             })
             .collect()
     }
@@ -327,7 +342,7 @@ impl Store {
         let (revision, previous) = {
             let index = self.index();
             let previous = index
-                .shelves
+                .resources
                 .get(&key.resource)
                 .and_then(|s| s.rows.get(&(key.namespace.clone(), key.name.clone())).cloned());
             if previous.is_none() && index.objects >= OBJECTS_MAX {
@@ -377,31 +392,32 @@ impl Store {
             EventKind::Modified => {}
         }
         let floor = index.floor;
-        let shelf = index.shelves.entry(event.key.resource.clone()).or_insert_with(|| Shelf::new(floor));
+        let resource_store =
+            index.resources.entry(event.key.resource.clone()).or_insert_with(|| ResourceStore::new(floor));
         let place = (event.key.namespace.clone(), event.key.name.clone());
         match event.kind {
-            EventKind::Deleted => shelf.remove(&event.key.resource, &place),
+            EventKind::Deleted => resource_store.remove(&event.key.resource, &place),
             EventKind::Added | EventKind::Modified => {
-                shelf.insert(&event.key.resource, place, event.entry.clone());
+                resource_store.insert(&event.key.resource, place, event.entry.clone());
             }
         };
         let revision = event.revision;
-        shelf.events.push_back(event);
-        shelf.pack();
-        if shelf.events.len() > HISTORY_EVENTS
-            && let Some(dropped) = shelf.events.pop_front()
+        resource_store.events.push_back(event);
+        resource_store.pack();
+        if resource_store.events.len() > HISTORY_EVENTS
+            && let Some(dropped) = resource_store.events.pop_front()
         {
-            shelf.compacted = dropped.revision;
+            resource_store.compacted = dropped.revision;
         }
-        shelf.bell.ring(revision);
-        index.bell.ring(revision);
+        resource_store.revisions.send(revision);
+        index.revisions.send(revision);
     }
 }
 
 impl View for Store {
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Entry>> {
         let place = (namespace.to_owned(), name.to_owned());
-        let found = self.index().shelves.get(resource)?.rows.get(&place).cloned();
+        let found = self.index().resources.get(resource)?.rows.get(&place).cloned();
         // Text is read without the lock.
         found.map(|entry| entry.opened())
     }

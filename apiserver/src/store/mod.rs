@@ -3,11 +3,11 @@
 //! [`Store`] keeps every object in memory ([`memory`]) and, when it was opened on a file, writes each change to the
 //! file before it is acknowledged ([`file`]). Watchers pull events from a bounded history; who falls behind is told so.
 
-mod bell;
 pub mod file;
-mod marks;
+mod index_key;
 mod memory;
 pub mod private;
+mod revision;
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -15,9 +15,9 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use serde_json::Value;
 
-pub use bell::{Bell, Ear};
-pub use marks::{Mark, marks};
+pub use index_key::{IndexKey, index_keys};
 pub use memory::{Change, Precondition, Store};
+pub use revision::{RevisionReceiver, RevisionSender};
 
 /// One stored object at one resource version, as value and as JSON text; one of them is made from the other when it is
 /// first asked for.

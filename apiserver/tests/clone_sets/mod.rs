@@ -8,12 +8,12 @@ use kube::api::{
     PostParams,
 };
 use serde_json::{Value, json};
-use vela_apiserver::{ApiServer, ByHand, simulate};
+use vela_apiserver::{ApiServer, ManualControllers, simulate};
 
 /// Turns until nothing moves: each makes one step of everything that is due.
 const TURNS: usize = 40;
 
-fn settle(cluster: &mut ByHand) {
+fn settle(cluster: &mut ManualControllers) {
     for _ in 0..TURNS {
         cluster.turn();
     }
@@ -22,7 +22,7 @@ fn settle(cluster: &mut ByHand) {
 #[tokio::test]
 async fn a_clone_set_is_played_where_its_kind_is_installed() {
     let server = ApiServer::builder().build().expect("a server");
-    let mut cluster = server.controllers_by_hand();
+    let mut cluster = server.manual_controllers();
     let client = Client::new(server.service(), "default");
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     for definition in simulate::definitions() {

@@ -54,7 +54,7 @@ async fn workloads_move_only_when_told_to() {
     };
     tokio::task::yield_now().await;
     assert_eq!(ready().await, 0);
-    let mut controllers = server.controllers_by_hand();
+    let mut controllers = server.manual_controllers();
     for _ in 0..20 {
         controllers.turn();
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tower::Service as _;
-use vela_apiserver::{ApiServer, ByHand, Clock};
+use vela_apiserver::{ApiServer, Clock, ManualControllers};
 use vela_core::options::{Capability, Generations, Options};
 use vela_core::{Controllers, LeaseConfig, Stop};
 
@@ -31,7 +31,7 @@ const WORKERS: usize = 2;
 pub(crate) struct World {
     pub(crate) server: ApiServer,
     pub(crate) gate: Gate,
-    cluster: ByHand,
+    cluster: ManualControllers,
     processes: Vec<Option<Running>>,
     started: Process,
     elected: bool,
@@ -52,7 +52,7 @@ struct Running {
 /// What schedules begin with: a prepared server and what its own controllers know of it.
 pub(crate) struct Beginning {
     server: ApiServer,
-    cluster: ByHand,
+    cluster: ManualControllers,
     /// When it was made, in the simulated time.
     at_milliseconds: i64,
 }
@@ -120,7 +120,7 @@ fn fresh() -> Result<Beginning, String> {
             return Err(format!("cannot prepare the world: {}", answer.1));
         }
     }
-    let mut cluster = server.controllers_by_hand().silent();
+    let mut cluster = server.manual_controllers().silent();
     for _ in 0..10 {
         cluster.turn();
     }

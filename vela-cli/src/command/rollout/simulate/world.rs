@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use vela_apiserver::store::Store;
-use vela_apiserver::{ApiServer, ByHand, Clock, simulate};
+use vela_apiserver::{ApiServer, Clock, ManualControllers, simulate};
 use vela_core::{Controllers, Elsewhere, Process, Stop};
 
 use crate::cluster::Cluster;
@@ -41,7 +41,7 @@ pub(super) fn in_virtual_time<T>(work: impl Future<Output = Result<T>>) -> Resul
 /// The cluster.
 pub(super) struct World {
     server: ApiServer,
-    by_hand: ByHand,
+    by_hand: ManualControllers,
     cluster: Cluster,
     elsewhere: Arc<dyn Elsewhere>,
     running: Option<Running>,
@@ -73,7 +73,7 @@ impl World {
         let server = ApiServer::builder().build().map_err(broken)?.fork(Clock::from_fn(now));
         let title = "the simulated cluster".to_owned();
         let cluster = Cluster::new(Client::new(server.service(), namespace), title, namespace.to_owned());
-        let by_hand = server.controllers_by_hand();
+        let by_hand = server.manual_controllers();
         let clock = vela_runtime::clock::set(now);
         let world =
             Self { server, by_hand, cluster, elsewhere, running: None, began, steps: 0, _clock: clock };

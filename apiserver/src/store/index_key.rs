@@ -1,10 +1,10 @@
-//! An object in → the marks by which it is found again without a look at all others.
+//! An object in → the keys by which it is found again without a look at all others.
 
 use serde_json::Value;
 
 /// What an object can be found by beside its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mark {
+pub enum IndexKey {
     /// It names the object of this uid among its owners.
     Owner(String),
     /// A pod of this namespace with this label.
@@ -18,27 +18,31 @@ pub enum Mark {
     NodePort(i64),
 }
 
-/// Every mark of an object of `resource`.
-pub fn marks(resource: &str, object: &Value) -> Vec<Mark> {
-    let mut out: Vec<Mark> = list(object, "/metadata/ownerReferences")
+/// Every key of an object of `resource`.
+pub fn index_keys(resource: &str, object: &Value) -> Vec<IndexKey> {
+    let mut out: Vec<IndexKey> = list(object, "/metadata/ownerReferences")
         .filter_map(|owner| owner["uid"].as_str())
-        .map(|uid| Mark::Owner(uid.to_owned()))
+        .map(|uid| IndexKey::Owner(uid.to_owned()))
         .collect();
     let namespace = || text(object, "/metadata/namespace").to_owned();
     match resource {
         "pods" => {
             let labels = pairs(object, "/metadata/labels");
-            out.extend(labels.map(|(name, value)| Mark::Label(namespace(), name, value)));
+            out.extend(labels.map(|(name, value)| IndexKey::Label(namespace(), name, value)));
         }
         "services" => {
             let first = pairs(object, "/spec/selector").next();
-            out.extend(first.map(|(name, value)| Mark::Selector(namespace(), name, value)));
+            out.extend(first.map(|(name, value)| IndexKey::Selector(namespace(), name, value)));
             let address = text(object, "/spec/clusterIP");
             out.extend(
-                Some(address).filter(|address| !address.is_empty()).map(|a| Mark::ClusterIp(a.to_owned())),
+                Some(address)
+                    .filter(|address| !address.is_empty())
+                    .map(|a| IndexKey::ClusterIp(a.to_owned())),
             );
             out.extend(
-                list(object, "/spec/ports").filter_map(|port| port["nodePort"].as_i64()).map(Mark::NodePort),
+                list(object, "/spec/ports")
+                    .filter_map(|port| port["nodePort"].as_i64())
+                    .map(IndexKey::NodePort),
             );
         }
         _ => {}
@@ -70,18 +74,18 @@ mod tests {
     #[test]
     fn each_kind_has_the_marks_it_is_looked_up_by() {
         let owned = json!({"metadata": {"namespace": "a", "labels": {"x": "y"}, "ownerReferences": [{"uid": "u"}, {"uid": "u"}]}});
-        let owner = Mark::Owner("u".into());
-        assert_eq!(marks("secrets", &owned), std::slice::from_ref(&owner));
-        assert_eq!(marks("pods", &owned), [owner, Mark::Label("a".into(), "x".into(), "y".into())]);
+        let owner = IndexKey::Owner("u".into());
+        assert_eq!(index_keys("secrets", &owned), std::slice::from_ref(&owner));
+        assert_eq!(index_keys("pods", &owned), [owner, IndexKey::Label("a".into(), "x".into(), "y".into())]);
         let service = json!({"metadata": {"namespace": "a"}, "spec": {
             "selector": {"b": "2", "a": "1"}, "clusterIP": "10.0.0.1", "ports": [{"nodePort": 30000}, {"port": 1}],
         }});
         let expected = [
-            Mark::Selector("a".into(), "a".into(), "1".into()),
-            Mark::ClusterIp("10.0.0.1".into()),
-            Mark::NodePort(30000),
+            IndexKey::Selector("a".into(), "a".into(), "1".into()),
+            IndexKey::ClusterIp("10.0.0.1".into()),
+            IndexKey::NodePort(30000),
         ];
-        assert_eq!(marks("services", &service), expected);
+        assert_eq!(index_keys("services", &service), expected);
     }
 
     #[test]
@@ -91,10 +95,10 @@ mod tests {
         let key = |name: &str| Key { resource: "pods".into(), namespace: "a".into(), name: name.into() };
         let pod = |label: &str| json!({"metadata": {"namespace": "a", "labels": {"app": label}}});
         let found = |store: &Store, label: &str| {
-            let mark = Mark::Label("a".into(), "app".into(), label.into());
+            let index_key = IndexKey::Label("a".into(), "app".into(), label.into());
             let revisions =
-                store.marked("pods", &mark).iter().map(|entry| entry.revision()).collect::<Vec<_>>();
-            assert_eq!(store.has("pods", &mark), !revisions.is_empty());
+                store.indexed("pods", &index_key).iter().map(|entry| entry.revision()).collect::<Vec<_>>();
+            assert_eq!(store.has("pods", &index_key), !revisions.is_empty());
             revisions
         };
         let one = store.write(&key("one"), Precondition::Absent, Change::Put(pod("x"))).unwrap().revision();
