@@ -8,7 +8,7 @@ use kube::{Client, Config};
 use crate::args::Global;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use crate::sandbox::{Home, Local, Taken};
+use crate::sandbox::{Home, Local, LockAttempt};
 use crate::screen::Screen;
 use crate::target::{self, Target};
 
@@ -56,13 +56,13 @@ impl Session {
         let why = if asked { "" } else { " (no cluster)" };
         let title = "the local sandbox".to_owned();
         match home.take(screen).await? {
-            Taken::Ours(lock) => {
+            LockAttempt::Ours(lock) => {
                 screen.target(&format!("{title}{why}, pods are simulated, namespace {namespace}"));
                 let local = Local::open(home, lock, purpose).await?;
                 let cluster = Cluster::new(local.client(&namespace), title, namespace);
                 Ok(Self { cluster, local: Some(local), is_sandbox: true })
             }
-            Taken::Serving(path) => {
+            LockAttempt::Serving(path) => {
                 let broken = |error: &(dyn std::error::Error + 'static)| {
                     Error::config(format!(
                         "the kubeconfig of the serving sandbox is broken: {}",

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::args::{Format, Sandbox};
 use crate::error::{Error, Result};
-use crate::sandbox::{Home, Local, Taken, stop_process};
+use crate::sandbox::{Home, Local, LockAttempt, stop_process};
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, block_on_threads};
 
@@ -46,8 +46,8 @@ fn serve(port: u16, screen: &mut Screen) -> Result<()> {
     let work = async {
         let home = Home::find()?;
         let lock = match home.take(screen).await? {
-            Taken::Ours(lock) => lock,
-            Taken::Serving(path) => {
+            LockAttempt::Ours(lock) => lock,
+            LockAttempt::Serving(path) => {
                 return Err(Error::user("the sandbox serves already")
                     .hint(format!("use it with `export KUBECONFIG={}`", path.display()))
                     .into());

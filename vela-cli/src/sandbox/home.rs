@@ -38,7 +38,7 @@ pub(crate) struct Lock {
 
 /// What trying for the lock brought.
 #[derive(Debug)]
-pub(crate) enum Taken {
+pub(crate) enum LockAttempt {
     /// The store is ours.
     Ours(Lock),
     /// `vela sandbox run` serves it; its kubeconfig is in this file.
@@ -91,7 +91,7 @@ impl Home {
     }
 
     /// What is remembered of the store: what was installed into it, and how far it came.
-    pub(crate) fn mark(&self) -> PathBuf {
+    pub(crate) fn record(&self) -> PathBuf {
         self.path.join("installed")
     }
 
@@ -223,16 +223,16 @@ impl Home {
     }
 
     /// Waits until the store is ours or somebody serves it.
-    pub(crate) async fn take(&self, screen: &mut Screen) -> Result<Taken> {
+    pub(crate) async fn take(&self, screen: &mut Screen) -> Result<LockAttempt> {
         let deadline = Instant::now() + LONGEST_WAIT;
         let mut told = false;
         loop {
             let holder = match self.try_lock()? {
-                Ok(lock) => return Ok(Taken::Ours(lock)),
+                Ok(lock) => return Ok(LockAttempt::Ours(lock)),
                 Err(holder) => holder,
             };
             if holder.serves {
-                return Ok(Taken::Serving(self.kubeconfig()));
+                return Ok(LockAttempt::Serving(self.kubeconfig()));
             }
             let who = holder.process();
             if Instant::now() > deadline {

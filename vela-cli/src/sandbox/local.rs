@@ -38,8 +38,8 @@ pub(crate) struct Local {
 impl Local {
     /// Opens the store and starts what `purpose` needs; on a new store the kinds and built-in types are installed.
     pub(crate) async fn open(home: Home, lock: Lock, purpose: Purpose) -> Result<Self> {
-        let mark = Mark::read(&home);
-        let store = open_store(&home, mark.as_ref()).await?;
+        let record = StoreRecord::read(&home);
+        let store = open_store(&home, record.as_ref()).await?;
         let server = ApiServer::builder().store(store).build().map_err(|error| broken(&home, &error))?;
         let stop = Stop::new();
         let mut local =
@@ -47,7 +47,7 @@ impl Local {
         if purpose == Purpose::Change {
             local.server.run_controllers().detach();
         }
-        local.install(mark).await?;
+        local.install(record).await?;
         if purpose == Purpose::Change {
             // Who types here is at home on this machine, and the whole cluster is theirs.
             let (reach, bounds) = (Reach::ServicesAndLoopback, Bounds::NONE);
@@ -64,16 +64,16 @@ impl Local {
     }
 
     /// Installs once per version of what is installed; a mark beside the store remembers which.
-    async fn install(&self, mark: Option<Mark>) -> Result<()> {
+    async fn install(&self, record: Option<StoreRecord>) -> Result<()> {
         let objects = installation::objects()?;
         let identity = installation::identity(&objects);
-        if mark.is_some_and(|found| found.identity == identity) {
+        if record.is_some_and(|found| found.identity == identity) {
             return Ok(());
         }
         let cluster =
             Cluster::new(self.client("default"), "the local sandbox".to_owned(), "default".to_owned());
         installation::apply(&cluster, &objects, |_| ()).await?;
-        Mark { identity, revision: self.server.store().revision() }.write(&self.home)
+        StoreRecord { identity, revision: self.server.store().revision() }.write(&self.home)
     }
 
     /// Opens the loopback port, leaves the kubeconfig in the folder and tells others that they can use it.
@@ -112,21 +112,21 @@ impl Local {
             let _ = std::fs::remove_file(home.kubeconfig());
         }
         server.shutdown().await;
-        let marked = Mark::advance(&home, server.store().revision());
+        let recorded = StoreRecord::advance(&home, server.store().revision());
         drop(server);
         // Tasks that are still being torn down may hold the store until the process ends, so the lock must last as
         // long: it is never given back by us, but by the kernel at exit.
         std::mem::forget(lock);
-        ended.and(marked)
+        ended.and(recorded)
     }
 }
 
 /// Opens the store. A process that has just ended gives the folder's lock and the store's own back one after the
 /// other, so a store that is still held is tried again for a moment. What is less than the mark remembers is told, not
 /// taken for a new beginning.
-async fn open_store(home: &Home, mark: Option<&Mark>) -> Result<Store> {
-    let reached = mark.map_or(0, |mark| mark.revision);
-    if mark.is_some() && std::fs::symlink_metadata(home.store()).map_or(0, |found| found.len()) == 0 {
+async fn open_store(home: &Home, record: Option<&StoreRecord>) -> Result<Store> {
+    let reached = record.map_or(0, |record| record.revision);
+    if record.is_some() && std::fs::symlink_metadata(home.store()).map_or(0, |found| found.len()) == 0 {
         return Err(lost(home, "the sandbox's data are missing, although it has been used"));
     }
     let deadline = Instant::now() + HELD_FOR;
@@ -183,30 +183,30 @@ fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<std::io::ErrorKi
 
 /// What the folder remembers beside its store.
 #[derive(Debug)]
-struct Mark {
+struct StoreRecord {
     /// Which kinds and built-in types are installed.
     identity: String,
     /// The store's revision when it was last closed; a store never goes back.
     revision: u64,
 }
 
-impl Mark {
+impl StoreRecord {
     /// The mark as it was left. One without a revision was written before revisions were remembered.
     fn read(home: &Home) -> Option<Self> {
-        let text = std::fs::read_to_string(home.mark()).ok()?;
+        let text = std::fs::read_to_string(home.record()).ok()?;
         let mut words = text.split_whitespace();
         let identity = words.next()?.to_owned();
         Some(Self { identity, revision: words.next().and_then(|word| word.parse().ok()).unwrap_or_default() })
     }
 
     fn write(&self, home: &Home) -> Result<()> {
-        home.write_private(&home.mark(), &format!("{} {}\n", self.identity, self.revision))
+        home.write_private(&home.record(), &format!("{} {}\n", self.identity, self.revision))
     }
 
     /// Remembers how far the store came.
     fn advance(home: &Home, revision: u64) -> Result<()> {
         match Self::read(home) {
-            Some(mark) if mark.revision < revision => Self { revision, ..mark }.write(home),
+            Some(record) if record.revision < revision => Self { revision, ..record }.write(home),
             _ => Ok(()),
         }
     }

@@ -1,24 +1,29 @@
 //! `vela rollout simulate`: files in; the time line of the rollout they describe out, before it runs anywhere.
+//!
+//! One thread runs the real controllers, the embedded API server with its workloads driven by hand, and a paused clock:
+//! [`setup`] brings the source to run, [`simulation`] goes from change to change, [`pod_outcomes`] tells each new pod what
+//! becomes of it, and [`egress_stub`] answers hooks and metrics in place of the network. What is printed follows from the
+//! files, the options and the seed.
 
-mod elsewhere;
-mod ending;
-mod fates;
-mod picture;
-mod play;
-mod script;
-mod stage;
+mod egress_stub;
+mod pod_counts;
+mod pod_outcomes;
+mod report;
+mod scenario;
+mod setup;
+mod simulated_cluster;
+mod simulation;
 mod timeline;
-mod world;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
 
-use self::elsewhere::Outside;
-use self::play::Play;
-use self::script::Script;
-use self::world::{World, in_virtual_time};
+use self::egress_stub::EgressStub;
+use self::scenario::Scenario;
+use self::simulated_cluster::{SimulatedCluster, in_virtual_time};
+use self::simulation::Simulation;
 use crate::args::{Format, Global, RolloutSimulate as Args, Verdict};
 use crate::error::{Error, Failure, Result};
 use crate::input;
@@ -26,22 +31,22 @@ use crate::screen::{Screen, data};
 
 pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<()> {
     let namespace = global.namespace.as_deref().unwrap_or("default");
-    let script = Script::read(input::read(&args.files)?, namespace)?;
-    known_names(args, &script)?;
-    let outside = Arc::new(Outside::new(&args.hooks, &args.metrics));
-    let told = in_virtual_time(play(args, &script, namespace, outside, screen))?;
+    let scenario = Scenario::read(input::read(&args.files)?, namespace)?;
+    known_names(args, &scenario)?;
+    let stub = Arc::new(EgressStub::new(&args.hooks, &args.metrics));
+    let report = in_virtual_time(simulate(args, &scenario, namespace, stub, screen))?;
     match args.output {
-        Format::Table => screen.print(&told.text())?,
-        format => screen.print(&data(format, &told.json())?)?,
+        Format::Table => screen.print(&report.text())?,
+        format => screen.print(&data(format, &report.json())?)?,
     }
-    told.verdict()
+    report.verdict()
 }
 
 /// A misspelt hook or metric would be one that never fails.
-fn known_names(args: &Args, script: &Script) -> Result<()> {
-    let plans = || script.rollouts.iter().map(|rollout| &rollout.plan);
-    let hooks = plans().flat_map(elsewhere::hooks).map(|hook| hook.name.clone()).collect();
-    let metrics = plans().flat_map(elsewhere::metrics).map(|(_, metric)| metric.name).collect();
+fn known_names(args: &Args, scenario: &Scenario) -> Result<()> {
+    let plans = || scenario.rollouts.iter().map(|rollout| &rollout.plan);
+    let hooks = plans().flat_map(egress_stub::hooks).map(|hook| hook.name.clone()).collect();
+    let metrics = plans().flat_map(egress_stub::metrics).map(|(_, metric)| metric.name).collect();
     let of = |what: &'static str, given: &[Verdict], there: BTreeSet<String>| -> Vec<Failure> {
         let unknown = given.iter().filter(|each| !there.contains(&each.name));
         let names = there.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -56,27 +61,27 @@ fn known_names(args: &Args, script: &Script) -> Result<()> {
     Failure::all(failures).map_or(Ok(()), Err)
 }
 
-async fn play(
+async fn simulate(
     args: &Args,
-    script: &Script,
+    scenario: &Scenario,
     namespace: &str,
-    outside: Arc<Outside>,
+    stub: Arc<EgressStub>,
     screen: &mut Screen,
-) -> Result<ending::Told> {
-    let foreign: Vec<&str> = script
+) -> Result<report::Report> {
+    let foreign: Vec<&str> = scenario
         .others
         .iter()
         .filter(|document| document.kind() == "CustomResourceDefinition")
         .map(|document| document.name())
         .collect();
-    let mut world = World::open(namespace, &foreign, outside.clone()).await?;
-    let subjects = stage::set(&mut world, script, args, screen).await?;
-    let mut play = Play::new(world, args, outside);
-    for (rollout, subject) in script.rollouts.iter().zip(subjects) {
-        play.rollout(rollout, subject).await?;
+    let mut simulated = SimulatedCluster::open(namespace, &foreign, stub.clone()).await?;
+    let subjects = setup::set_up(&mut simulated, scenario, args, screen).await?;
+    let mut simulation = Simulation::new(simulated, args, stub);
+    for (rollout, subject) in scenario.rollouts.iter().zip(subjects) {
+        simulation.run_rollout(rollout, subject).await?;
     }
-    let told = play.end();
-    Ok(ending::Told { settings: settings(args), ..told })
+    let report = simulation.end();
+    Ok(report::Report { settings: settings(args), ..report })
 }
 
 /// What the run depended on.

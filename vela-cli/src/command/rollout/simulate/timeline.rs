@@ -5,7 +5,7 @@ use std::time::Duration;
 use anstyle::Style;
 use serde_json::{Value, json};
 
-use super::picture::Picture;
+use super::pod_counts::PodCounts;
 use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, styled};
 
 /// More rows than this are not kept: nobody reads them, and what counts is counted without them.
@@ -48,14 +48,14 @@ impl Kind {
 
 /// One thing that happened.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct Occurrence {
     pub(super) kind: Kind,
     /// Is it bad?
     pub(super) is_bad: bool,
     pub(super) words: String,
 }
 
-impl Said {
+impl Occurrence {
     pub(super) fn new(kind: Kind, is_bad: bool, words: impl Into<String>) -> Self {
         Self { kind, is_bad, words: words.into() }
     }
@@ -77,12 +77,12 @@ pub(super) struct Moment {
     pub(super) at: Duration,
     /// Batch and number of batches, while it rolls in batches.
     pub(super) batch: Option<(usize, usize)>,
-    pub(super) picture: Picture,
+    pub(super) counts: PodCounts,
 }
 
 struct Row {
     moment: Moment,
-    said: Said,
+    occurrence: Occurrence,
 }
 
 /// Everything that happened.
@@ -90,25 +90,25 @@ struct Row {
 pub(super) struct Timeline {
     rows: Vec<Row>,
     dropped: usize,
-    shown: Option<Picture>,
+    shown: Option<PodCounts>,
     most: usize,
 }
 
 impl Timeline {
     /// Something is told.
-    pub(super) fn say(&mut self, moment: Moment, said: Said) {
-        self.most = self.most.max(moment.picture.all());
-        self.shown = Some(moment.picture);
+    pub(super) fn record(&mut self, moment: Moment, occurrence: Occurrence) {
+        self.most = self.most.max(moment.counts.all());
+        self.shown = Some(moment.counts);
         match self.rows.len() < ROWS_AT_MOST {
-            true => self.rows.push(Row { moment, said }),
+            true => self.rows.push(Row { moment, occurrence }),
             false => self.dropped += 1,
         }
     }
 
     /// Pods are as they are now, which is told where it differs.
-    pub(super) fn look(&mut self, moment: Moment) {
-        if self.shown != Some(moment.picture) {
-            self.say(moment, Said::new(Kind::Pods, false, ""));
+    pub(super) fn sample(&mut self, moment: Moment) {
+        if self.shown != Some(moment.counts) {
+            self.record(moment, Occurrence::new(Kind::Pods, false, ""));
         }
     }
 
@@ -120,10 +120,10 @@ impl Timeline {
         let mut before: Option<&Row> = None;
         for (at, row) in self.rows.iter().enumerate() {
             let next = self.rows.get(at + 1);
-            if row.said.kind == Kind::Pods && next.is_some() && !is_worth_a_line(before, row, step) {
+            if row.occurrence.kind == Kind::Pods && next.is_some() && !is_worth_a_line(before, row, step) {
                 continue;
             }
-            let Moment { at, batch, picture } = row.moment;
+            let Moment { at, batch, counts } = row.moment;
             let is_same = before.is_some_and(|before| before.moment == row.moment);
             // What is as in the line above is not said again.
             let mut line = match is_same {
@@ -132,18 +132,18 @@ impl Timeline {
                     "{:>8}  {:>5}  {:>3}  {:>3}  {:>5}  ",
                     time(at),
                     batch.map_or_else(|| "–".to_owned(), |(batch, all)| format!("{batch}/{all}")),
-                    picture.old,
-                    picture.new,
-                    picture.ready(),
+                    counts.old,
+                    counts.new,
+                    counts.ready(),
                 ),
             };
             line.push_str(&match is_same {
-                true => " ".repeat(Picture::default().bar(self.most).len()),
-                false => picture.bar(self.most),
+                true => " ".repeat(PodCounts::default().bar(self.most).len()),
+                false => counts.bar(self.most),
             });
             line.push_str("  ");
-            if !row.said.words.is_empty() {
-                line.push_str(&styled(row.said.style(), &row.said.words));
+            if !row.occurrence.words.is_empty() {
+                line.push_str(&styled(row.occurrence.style(), &row.occurrence.words));
             }
             text.push_str(line.trim_end());
             text.push('\n');
@@ -161,10 +161,10 @@ impl Timeline {
             json!({
                 "milliseconds": u64::try_from(row.moment.at.as_millis()).unwrap_or(u64::MAX),
                 "batch": row.moment.batch.map(|(batch, _)| batch),
-                "kind": row.said.kind.word(),
-                "bad": row.said.is_bad,
-                "message": row.said.words,
-                "pods": row.moment.picture.json(),
+                "kind": row.occurrence.kind.word(),
+                "bad": row.occurrence.is_bad,
+                "message": row.occurrence.words,
+                "pods": row.moment.counts.json(),
             })
         };
         self.rows.iter().map(row).collect()
@@ -173,8 +173,8 @@ impl Timeline {
 
 /// Does the row show more than the line above it?
 fn is_worth_a_line(before: Option<&Row>, row: &Row, step: usize) -> bool {
-    let Some(before) = before.map(|before| before.moment.picture) else { return true };
-    let now = row.moment.picture;
+    let Some(before) = before.map(|before| before.moment.counts) else { return true };
+    let now = row.moment.counts;
     let moved = |one: usize, other: usize| one.abs_diff(other) >= step;
     moved(before.old, now.old)
         || moved(before.new, now.new)
@@ -197,8 +197,8 @@ mod tests {
     use super::*;
 
     fn moment(seconds: u64, old: usize, new: usize) -> Moment {
-        let picture = Picture { old, new, old_ready: old, new_ready: new, failing: 0 };
-        Moment { at: Duration::from_secs(seconds), batch: None, picture }
+        let counts = PodCounts { old, new, old_ready: old, new_ready: new, failing: 0 };
+        Moment { at: Duration::from_secs(seconds), batch: None, counts }
     }
 
     #[test]
@@ -211,9 +211,9 @@ mod tests {
     fn a_hundred_pods_that_get_ready_one_by_one_are_not_a_hundred_lines() {
         let mut timeline = Timeline::default();
         for pods in 0..=100 {
-            timeline.look(moment(pods as u64, 0, pods));
+            timeline.sample(moment(pods as u64, 0, pods));
         }
-        timeline.look(moment(101, 0, 100));
+        timeline.sample(moment(101, 0, 100));
         assert_eq!(timeline.json().as_array().map(Vec::len), Some(101));
         let lines = timeline.text().lines().count();
         assert!((20..=23).contains(&lines), "{lines} lines");

@@ -29,7 +29,7 @@ pub(super) enum Outcome {
 }
 
 /// One rollout's end.
-pub(super) struct Ended {
+pub(super) struct RolloutReport {
     pub(super) rollout: String,
     pub(super) outcome: Outcome,
     pub(super) after: Duration,
@@ -43,9 +43,9 @@ pub(super) struct Ended {
 }
 
 /// All of it.
-pub(super) struct Told {
+pub(super) struct Report {
     pub(super) timeline: Timeline,
-    pub(super) ended: Vec<Ended>,
+    pub(super) ended: Vec<RolloutReport>,
     pub(super) settings: Value,
 }
 
@@ -108,7 +108,7 @@ impl Outcome {
     }
 }
 
-impl Told {
+impl Report {
     /// For people.
     pub(super) fn text(&self) -> String {
         let legend = format!(

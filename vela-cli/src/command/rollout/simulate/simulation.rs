@@ -9,14 +9,14 @@ use vela_crds::rollout_plan::RollingState as Rolling;
 use vela_crds::{AppRollout, AppRolloutStatus};
 use vela_engine::rollout::{State, progress, rest};
 
-use super::elsewhere::Outside;
-use super::ending::{Ended, Outcome, Told};
-use super::fates::Fates;
-use super::picture::{Picture, Pod, pods};
-use super::script::Rollout;
-use super::stage::Beginning;
-use super::timeline::{Kind, Moment, Said, Timeline};
-use super::world::World;
+use super::egress_stub::EgressStub;
+use super::pod_counts::{Pod, PodCounts, pods};
+use super::pod_outcomes::PodOutcomes;
+use super::report::{Outcome, Report, RolloutReport};
+use super::scenario::Rollout;
+use super::setup::InitialState;
+use super::simulated_cluster::SimulatedCluster;
+use super::timeline::{Kind, Moment, Occurrence, Timeline};
 use crate::args::RolloutSimulate as Args;
 use crate::error::{Error, Result};
 
@@ -32,10 +32,10 @@ const FAILS: Duration = Duration::from_millis(100);
 const AFTER_THE_END: Duration = Duration::from_secs(5);
 
 /// A run.
-pub(super) struct Play {
-    world: World,
-    outside: Arc<Outside>,
-    fates: Fates,
+pub(super) struct Simulation {
+    simulated: SimulatedCluster,
+    stub: Arc<EgressStub>,
+    pod_outcomes: PodOutcomes,
     timeline: Timeline,
     slowest: Duration,
     /// When to give up, in the time of the world.
@@ -43,88 +43,87 @@ pub(super) struct Play {
     began: Duration,
     kill_at: Option<usize>,
     back_at: Option<Duration>,
-    heard: BTreeSet<String>,
-    ended: Vec<Ended>,
+    seen_events: BTreeSet<String>,
+    ended: Vec<RolloutReport>,
 }
 
 /// One rollout under way.
-struct Scene<'a> {
+struct RolloutRun<'a> {
     rollout: &'a Rollout,
-    beginning: Beginning,
+    initial: InitialState,
     began: Duration,
     last: Option<(Rolling, Option<usize>)>,
-    waits: Waits,
+    blockage: Blockage,
     least: usize,
     most: usize,
 }
 
-impl Play {
-    pub(super) fn new(world: World, args: &Args, outside: Arc<Outside>) -> Self {
-        let began = world.now();
+impl Simulation {
+    pub(super) fn new(simulated: SimulatedCluster, args: &Args, stub: Arc<EgressStub>) -> Self {
+        let began = simulated.now();
         Self {
-            outside,
-            fates: Fates::new(args.latency, &args.fails, args.seed),
+            stub,
+            pod_outcomes: PodOutcomes::new(args.latency, &args.fails, args.seed),
             timeline: Timeline::default(),
             slowest: args.latency.most,
             until: began + args.until,
             began,
             kill_at: args.kill_controller.map(|batch| batch.0),
             back_at: None,
-            heard: BTreeSet::new(),
+            seen_events: BTreeSet::new(),
             ended: Vec::new(),
-            world,
+            simulated,
         }
     }
 
     /// Plays one rollout to its end.
-    pub(super) async fn rollout(&mut self, rollout: &Rollout, beginning: Beginning) -> Result<()> {
-        let present = pods(self.world.store(), &beginning.subject);
-        self.fates.leave(&present);
-        self.fates.begin();
-        self.outside.begin(&rollout.plan);
-        self.heard.extend(self.events(rollout).into_iter().map(|event| event.name));
-        let picture = Picture::of(&present);
-        let mut scene = Scene {
+    pub(super) async fn run_rollout(&mut self, rollout: &Rollout, initial: InitialState) -> Result<()> {
+        let present = pods(self.simulated.store(), &initial.subject);
+        self.pod_outcomes.leave(&present);
+        self.pod_outcomes.begin();
+        self.stub.begin(&rollout.plan);
+        self.seen_events.extend(self.events(rollout).into_iter().map(|event| event.name));
+        let counts = PodCounts::of(&present);
+        let mut run = RolloutRun {
             rollout,
-            beginning,
-            began: self.world.now(),
+            initial,
+            began: self.simulated.now(),
             last: None,
-            waits: Waits::default(),
-            least: picture.ready(),
-            most: picture.all(),
+            blockage: Blockage::default(),
+            least: counts.ready(),
+            most: counts.all(),
         };
         let from = rollout.source_name().map_or_else(String::new, |source| format!("from {source} "));
         let words = format!("rollout {} is applied: {from}to {}", rollout.name, rollout.target_name());
-        self.say(None, picture, Said::new(Kind::State, false, words));
-        self.world.cluster().apply(&rollout.object, true, false).await?;
-        let (outcome, at) = self.play(&mut scene).await?;
-        self.ended.push(Ended {
+        self.record(None, counts, Occurrence::new(Kind::State, false, words));
+        self.simulated.cluster().apply(&rollout.object, true, false).await?;
+        let (outcome, at) = self.run_to_end(&mut run).await?;
+        self.ended.push(RolloutReport {
             rollout: rollout.name.clone(),
             outcome,
-            after: at - scene.began,
-            least: scene.least,
-            most: scene.most,
-            promised: (scene.beginning.preview.least_available, scene.beginning.preview.most_pods),
-            size: scene.beginning.size,
+            after: at - run.began,
+            least: run.least,
+            most: run.most,
+            promised: (run.initial.preview.least_available, run.initial.preview.most_pods),
+            size: run.initial.size,
         });
         Ok(())
     }
 
-    async fn play(&mut self, scene: &mut Scene<'_>) -> Result<(Outcome, Duration)> {
+    async fn run_to_end(&mut self, run: &mut RolloutRun<'_>) -> Result<(Outcome, Duration)> {
         let mut over: Option<(Outcome, Duration)> = None;
         loop {
-            let due = self.world.turn();
-            let live = self.live(scene.rollout)?;
+            let due = self.simulated.turn();
+            let live = self.live(run.rollout)?;
             let status = live.as_ref().and_then(|live| live.status.clone()).unwrap_or_default();
-            let seen = pods(self.world.store(), &scene.beginning.subject);
-            let picture = self.look(scene, &status, &seen).await?;
-            let now = self.world.now();
+            let seen = pods(self.simulated.store(), &run.initial.subject);
+            let counts = self.observe(run, &status, &seen).await?;
+            let now = self.simulated.now();
             let rests =
                 live.as_ref().and_then(|live| rest::rest(live).map(Outcome::from).or_else(|| held(live)));
             over = rests.map(|outcome| (outcome, over.map_or(now, |(_, since)| since)));
             if let Some((outcome, since)) = &over {
-                let rests =
-                    picture.ready() + picture.failing == picture.all() && now > *since + AFTER_THE_END;
+                let rests = counts.ready() + counts.failing == counts.all() && now > *since + AFTER_THE_END;
                 if rests || now > *since + self.slowest + AFTER_THE_END {
                     return Ok((outcome.clone(), *since));
                 }
@@ -135,111 +134,118 @@ impl Play {
                 return Ok((Outcome::Unfinished { why, after }, now));
             }
             let limit = over.as_ref().map_or(self.until, |(_, since)| *since + AFTER_THE_END + self.slowest);
-            let limit = [self.back_at, scene.waits.due].into_iter().flatten().fold(limit, Duration::min);
-            self.world.pass(due, limit.max(now)).await?;
+            let limit = [self.back_at, run.blockage.due].into_iter().flatten().fold(limit, Duration::min);
+            self.simulated.pass(due, limit.max(now)).await?;
         }
     }
 
     /// The rollout; nothing as long as it does not ask for what is to be played.
     fn live(&self, rollout: &Rollout) -> Result<Option<AppRollout>> {
-        let found = self.world.store().find("approllouts.core.oam.dev", &rollout.namespace, &rollout.name);
+        let found =
+            self.simulated.store().find("approllouts.core.oam.dev", &rollout.namespace, &rollout.name);
         let Some(found) = found else { return Ok(None) };
         let read: std::result::Result<AppRollout, _> = serde_json::from_value(found.value().clone());
         let read = read.map_err(|error| Error::internal(format!("AppRollout {}: {error}", rollout.name)))?;
         Ok(Some(read).filter(|read| read.spec.target_app_revision_name == rollout.target_name()))
     }
 
-    fn say(&mut self, batch: Option<(usize, usize)>, picture: Picture, said: Said) {
-        let at = self.world.now() - self.began;
-        self.timeline.say(Moment { at, batch, picture }, said);
+    fn record(&mut self, batch: Option<(usize, usize)>, counts: PodCounts, occurrence: Occurrence) {
+        let at = self.simulated.now() - self.began;
+        self.timeline.record(Moment { at, batch, counts }, occurrence);
     }
 
     /// Tells what is new, and settles what becomes of new pods.
-    async fn look(
+    async fn observe(
         &mut self,
-        scene: &mut Scene<'_>,
+        run: &mut RolloutRun<'_>,
         status: &AppRolloutStatus,
         seen: &[Pod],
-    ) -> Result<Picture> {
+    ) -> Result<PodCounts> {
         let state = State::of(&status.rollout);
         let rolls = state.rolling == Rolling::RollingInBatches;
         let batch = usize::try_from(status.rollout.current_batch).unwrap_or(0) + 1;
-        let count = scene.rollout.plan.rollout_batches.as_ref().map_or(0, Vec::len);
+        let count = run.rollout.plan.rollout_batches.as_ref().map_or(0, Vec::len);
         let place = rolls.then_some((batch, count));
-        let picture = Picture::of(seen);
-        scene.least = scene.least.min(picture.ready());
-        scene.most = scene.most.max(picture.all());
-        let namespace = scene.beginning.subject.namespace.clone();
-        let decided =
-            self.fates.decide(self.world.cluster(), &namespace, seen, if rolls { batch } else { 1 }).await?;
-        let mut news = self.outside.take();
+        let counts = PodCounts::of(seen);
+        run.least = run.least.min(counts.ready());
+        run.most = run.most.max(counts.all());
+        let namespace = run.initial.subject.namespace.clone();
+        let decided = self
+            .pod_outcomes
+            .decide(self.simulated.cluster(), &namespace, seen, if rolls { batch } else { 1 })
+            .await?;
+        let mut news = self.stub.take();
         let mut batch_at = None;
-        for event in self.events(scene.rollout) {
-            if self.heard.insert(event.name) {
+        for event in self.events(run.rollout) {
+            if self.seen_events.insert(event.name) {
                 if event.reason == ROLLS {
                     batch_at = batch_at.or(Some(news.len()));
                 }
                 let words = format!("{}: {}", event.reason.trim(), event.note);
-                news.push(Said::new(Kind::Event, event.is_warning, words));
+                news.push(Occurrence::new(Kind::Event, event.is_warning, words));
             }
         }
         let now = (state.rolling, rolls.then_some(batch));
-        let is_turned = scene.last.replace(now) != Some(now);
-        if let Some(said) = turned(scene.rollout, status, state).filter(|_| is_turned) {
+        let is_turned = run.last.replace(now) != Some(now);
+        if let Some(occurrence) = state_change(run.rollout, status, state).filter(|_| is_turned) {
             // A batch begins before its sizes are written, although both are seen at once.
-            news.insert(batch_at.filter(|_| rolls).unwrap_or(news.len()), said);
+            news.insert(batch_at.filter(|_| rolls).unwrap_or(news.len()), occurrence);
         }
-        for said in news {
-            self.say(place, picture, said);
+        for occurrence in news {
+            self.record(place, counts, occurrence);
         }
         if is_turned {
-            self.maybe_kill(rolls.then_some(batch), picture, place);
+            self.maybe_kill(rolls.then_some(batch), counts, place);
         }
         for words in decided {
-            self.say(place, picture, Said::new(Kind::Asked, false, words));
+            self.record(place, counts, Occurrence::new(Kind::Asked, false, words));
         }
-        self.tell_waits(scene, status, state, picture, place);
-        self.maybe_start(picture, place);
-        let at = self.world.now() - self.began;
-        self.timeline.look(Moment { at, batch: place, picture });
-        Ok(picture)
+        self.tell_waits(run, status, state, counts, place);
+        self.maybe_start(counts, place);
+        let at = self.simulated.now() - self.began;
+        self.timeline.sample(Moment { at, batch: place, counts });
+        Ok(counts)
     }
 
     /// What holds it up, where that is more than pods on their way.
     fn tell_waits(
         &mut self,
-        scene: &mut Scene<'_>,
+        run: &mut RolloutRun<'_>,
         status: &AppRolloutStatus,
         state: State,
-        picture: Picture,
+        counts: PodCounts,
         place: Option<(usize, usize)>,
     ) {
         let why = if state.is_terminal() { "" } else { rest::problem(status, state) };
-        if scene.waits.is_news(why, picture, self.world.now()) {
-            self.say(place, picture, Said::new(Kind::Waits, picture.failing > 0, why));
+        if run.blockage.is_news(why, counts, self.simulated.now()) {
+            self.record(place, counts, Occurrence::new(Kind::Waits, counts.failing > 0, why));
         }
     }
 
-    fn maybe_kill(&mut self, batch: Option<usize>, picture: Picture, place: Option<(usize, usize)>) {
+    fn maybe_kill(&mut self, batch: Option<usize>, counts: PodCounts, place: Option<(usize, usize)>) {
         if batch.is_some() && batch == self.kill_at {
             self.kill_at = None;
-            self.world.kill();
-            self.back_at = Some(self.world.now() + DEAD_FOR);
-            self.say(place, picture, Said::new(Kind::Asked, true, "the controller is killed, as asked"));
+            self.simulated.kill();
+            self.back_at = Some(self.simulated.now() + DEAD_FOR);
+            self.record(
+                place,
+                counts,
+                Occurrence::new(Kind::Asked, true, "the controller is killed, as asked"),
+            );
         }
     }
 
-    fn maybe_start(&mut self, picture: Picture, place: Option<(usize, usize)>) {
-        if self.back_at.is_some_and(|back| self.world.now() >= back) {
+    fn maybe_start(&mut self, counts: PodCounts, place: Option<(usize, usize)>) {
+        if self.back_at.is_some_and(|back| self.simulated.now() >= back) {
             self.back_at = None;
-            self.world.start();
-            self.say(place, picture, Said::new(Kind::Asked, false, "another controller starts"));
+            self.simulated.start();
+            self.record(place, counts, Occurrence::new(Kind::Asked, false, "another controller starts"));
         }
     }
 
     /// Events about the rollout, oldest first.
     fn events(&self, rollout: &Rollout) -> Vec<Event> {
-        let entries = self.world.store().list("events", Some(&rollout.namespace)).0;
+        let entries = self.simulated.store().list("events", Some(&rollout.namespace)).0;
         let mut events: Vec<(u64, Event)> = Vec::new();
         for entry in entries {
             let event = entry.shared();
@@ -260,33 +266,32 @@ impl Play {
     }
 
     /// What there is to tell.
-    pub(super) fn end(self) -> Told {
-        Told { timeline: self.timeline, ended: self.ended, settings: Value::Null }
+    pub(super) fn end(self) -> Report {
+        Report { timeline: self.timeline, ended: self.ended, settings: Value::Null }
     }
 }
 
-/// What holds a rollout up, as it was told last.
+/// What holds a rollout up, as it was reported last.
 #[derive(Default)]
-struct Waits {
+struct Blockage {
     /// Since when it is held up by these words, numbers left out, with these pods.
-    now: Option<(String, Picture, Duration)>,
+    now: Option<(String, PodCounts, Duration)>,
     told: String,
     /// When it will be worth telling, if nothing changes.
     due: Option<Duration>,
 }
 
-impl Waits {
+impl Blockage {
     /// Is it worth telling? Waiting for pods that are on their way, or for a moment, is what rollouts do.
-    fn is_news(&mut self, why: &str, picture: Picture, at: Duration) -> bool {
+    fn is_news(&mut self, why: &str, counts: PodCounts, at: Duration) -> bool {
         let words: String = why.chars().filter(|c| !c.is_ascii_digit()).collect();
         let since = match self.now.take() {
-            Some((before, then, since)) if before == words && then == picture => since,
+            Some((before, then, since)) if before == words && then == counts => since,
             _ => at,
         };
-        self.now = Some((words.clone(), picture, since));
+        self.now = Some((words.clone(), counts, since));
         self.due = None;
-        let (is_failing, is_starting) =
-            (picture.failing > 0, picture.ready() + picture.failing < picture.all());
+        let (is_failing, is_starting) = (counts.failing > 0, counts.ready() + counts.failing < counts.all());
         if words.is_empty() || words == self.told || is_starting && !is_failing {
             return false;
         }
@@ -320,9 +325,9 @@ struct Event {
 }
 
 /// What a new state means to people; nothing where the controller's own event says it.
-fn turned(rollout: &Rollout, status: &AppRolloutStatus, state: State) -> Option<Said> {
-    let good = |words: String| Some(Said::new(Kind::State, false, words));
-    let bad = |words: &str| Some(Said::new(Kind::State, true, words));
+fn state_change(rollout: &Rollout, status: &AppRolloutStatus, state: State) -> Option<Occurrence> {
+    let good = |words: String| Some(Occurrence::new(Kind::State, false, words));
+    let bad = |words: &str| Some(Occurrence::new(Kind::State, true, words));
     match state.rolling {
         Rolling::RollingInBatches => {
             let batches = progress(&rollout.plan, &status.rollout, rollout.source.is_some());

@@ -56,7 +56,7 @@ pub(super) struct Pod {
 
 /// The pods in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Picture {
+pub(super) struct PodCounts {
     pub(super) old: usize,
     pub(super) new: usize,
     pub(super) old_ready: usize,
@@ -176,7 +176,7 @@ fn health(pod: &Value) -> Health {
     }
 }
 
-impl Picture {
+impl PodCounts {
     /// The pods counted.
     pub(super) fn of(pods: &[Pod]) -> Self {
         let count = |which: &dyn Fn(&Pod) -> bool| pods.iter().filter(|pod| which(pod)).count();

@@ -6,26 +6,26 @@ use std::time::Duration;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use super::picture::Pod;
+use super::pod_counts::Pod;
 use crate::args::{Fail, Latency};
 use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// Who is to be told about pods.
-pub(super) struct Fates {
+pub(super) struct PodOutcomes {
     latency: Latency,
     fails: Vec<Fail>,
-    chance: Chance,
+    random: Random,
     /// Pods by uid and template that are settled already.
     seen: BTreeSet<(String, String)>,
     /// How many new pods each batch has made.
     made: BTreeMap<usize, usize>,
 }
 
-impl Fates {
+impl PodOutcomes {
     pub(super) fn new(latency: Latency, fails: &[Fail], seed: u64) -> Self {
-        let chance = Chance(seed);
-        Self { latency, fails: fails.to_vec(), chance, seen: BTreeSet::new(), made: BTreeMap::new() }
+        let random = Random(seed);
+        Self { latency, fails: fails.to_vec(), random, seen: BTreeSet::new(), made: BTreeMap::new() }
     }
 
     /// These pods are as they are.
@@ -52,7 +52,7 @@ impl Fates {
             if !self.seen.insert((pod.uid.clone(), pod.template.clone())) {
                 continue;
             }
-            let seconds = self.chance.between(self.latency.least, self.latency.most).as_secs();
+            let seconds = self.random.between(self.latency.least, self.latency.most).as_secs();
             let mut annotations = json!({
                 "simulate.vela.dev/start-seconds": seconds.to_string(),
                 "simulate.vela.dev/fail": null,
@@ -78,9 +78,9 @@ impl Fates {
 }
 
 /// Numbers that look like chance and follow from a seed (SplitMix64).
-struct Chance(u64);
+struct Random(u64);
 
-impl Chance {
+impl Random {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -104,13 +104,13 @@ mod tests {
     fn chance_follows_from_its_seed_and_stays_between_its_ends() {
         let seconds = Duration::from_secs;
         let draws = |seed| {
-            let mut chance = Chance(seed);
-            (0..100).map(|_| chance.between(seconds(2), seconds(10))).collect::<Vec<_>>()
+            let mut random = Random(seed);
+            (0..100).map(|_| random.between(seconds(2), seconds(10))).collect::<Vec<_>>()
         };
         assert_eq!(draws(7), draws(7));
         assert_ne!(draws(7), draws(8));
         assert!(draws(7).iter().all(|time| (seconds(2)..=seconds(10)).contains(time)));
         assert!(draws(7).contains(&seconds(2)) && draws(7).contains(&seconds(10)));
-        assert_eq!(Chance(1).between(seconds(5), seconds(5)), seconds(5));
+        assert_eq!(Random(1).between(seconds(5), seconds(5)), seconds(5));
     }
 }

@@ -39,9 +39,9 @@ pub(super) fn in_virtual_time<T>(work: impl Future<Output = Result<T>>) -> Resul
 }
 
 /// The cluster.
-pub(super) struct World {
+pub(super) struct SimulatedCluster {
     server: ApiServer,
-    by_hand: ManualControllers,
+    workloads: ManualControllers,
     cluster: Cluster,
     elsewhere: Arc<dyn Elsewhere>,
     running: Option<Running>,
@@ -56,7 +56,7 @@ struct Running {
     task: JoinHandle<std::result::Result<(), vela_core::Error>>,
 }
 
-impl World {
+impl SimulatedCluster {
     /// A server with our kinds, the built-in definitions and the foreign kinds whose controllers it plays.
     pub(super) async fn open(
         namespace: &str,
@@ -73,16 +73,16 @@ impl World {
         let server = ApiServer::builder().build().map_err(broken)?.fork(Clock::from_fn(now));
         let title = "the simulated cluster".to_owned();
         let cluster = Cluster::new(Client::new(server.service(), namespace), title, namespace.to_owned());
-        let by_hand = server.manual_controllers();
+        let workloads = server.manual_controllers();
         let clock = vela_runtime::clock::set(now);
-        let world =
-            Self { server, by_hand, cluster, elsewhere, running: None, began, steps: 0, _clock: clock };
+        let simulated =
+            Self { server, workloads, cluster, elsewhere, running: None, began, steps: 0, _clock: clock };
         let mut objects = installation::objects()?;
         // Whoever brings the real definition of a foreign kind means that one.
         let named = |object: &Value| foreign.iter().any(|name| object["metadata"]["name"] == *name);
         objects.extend(simulate::definitions().into_iter().filter(|object| !named(object)));
-        installation::apply(&world.cluster, &objects, |_| ()).await?;
-        Ok(world)
+        installation::apply(&simulated.cluster, &objects, |_| ()).await?;
+        Ok(simulated)
     }
 
     /// The verbs of this cluster.
@@ -117,9 +117,9 @@ impl World {
         }
     }
 
-    /// One turn of the simulated workloads. What it made may be changed before [`World::pass`] lets it live.
+    /// One turn of the simulated workloads. What it made may be changed before [`SimulatedCluster::pass`] lets it live.
     pub(super) fn turn(&mut self) -> Option<Instant> {
-        self.by_hand.turn()
+        self.workloads.turn()
     }
 
     /// Lets time pass until something was written or is due, at most until `limit`.
@@ -140,7 +140,7 @@ impl World {
         let due = due.map_or(limit, |due| due.min(limit));
         tokio::select! {
             biased;
-            () = self.by_hand.news() => {}
+            () = self.workloads.news() => {}
             () = tokio::time::sleep_until(due) => {}
         }
         tokio::time::sleep(STEP).await;

@@ -11,7 +11,7 @@ use crate::error::{Error, Failure, Result};
 use crate::{offline, order};
 
 /// What is played.
-pub(super) struct Script {
+pub(super) struct Scenario {
     /// Definitions and whatever else is there from the beginning.
     pub(super) others: Vec<Document>,
     /// Applications in the order of their revisions; all of them are there before the first rollout begins.
@@ -71,7 +71,7 @@ pub(super) fn mistake(document: &Document, path: &str, message: &str) -> Error {
     Error::user(format!("{place}: {path}: {message}"))
 }
 
-impl Script {
+impl Scenario {
     /// Sorts the documents; everything that they lack is told with its place.
     pub(super) fn read(documents: Vec<Document>, namespace: &str) -> Result<Self> {
         let (mut others, mut applications, mut asked) = (Vec::new(), Vec::new(), Vec::new());

@@ -8,7 +8,7 @@ use vela_core::Elsewhere;
 use vela_crds::{CanaryMetric, RolloutPlan, RolloutWebhook};
 use vela_engine::rollout::metrics::{bound, of_batch};
 
-use super::timeline::{Kind, Said};
+use super::timeline::{Kind, Occurrence};
 use crate::args::Verdict;
 
 /// What a hook answers that says no: the request was wrong, so asking again changes nothing.
@@ -18,21 +18,21 @@ const YES: u16 = 200;
 
 /// Stands in for everything outside.
 #[derive(Debug, Default)]
-pub(super) struct Outside {
+pub(super) struct EgressStub {
     /// Names of hooks and of metrics that say no.
     hooks: BTreeSet<String>,
     metrics: BTreeSet<String>,
-    now: Mutex<Now>,
+    now: Mutex<Current>,
 }
 
 /// What is played at the moment, and what was asked in it.
 #[derive(Debug, Default)]
-struct Now {
+struct Current {
     plan: RolloutPlan,
-    said: Vec<Said>,
+    occurrences: Vec<Occurrence>,
 }
 
-impl Outside {
+impl EgressStub {
     /// Says yes to everything but this.
     pub(super) fn new(hooks: &[Verdict], metrics: &[Verdict]) -> Self {
         Self { hooks: failing(hooks), metrics: failing(metrics), now: Mutex::default() }
@@ -40,15 +40,15 @@ impl Outside {
 
     /// From here on this plan's hooks and metrics are asked for.
     pub(super) fn begin(&self, plan: &RolloutPlan) {
-        *self.now() = Now { plan: plan.clone(), said: Vec::new() };
+        *self.now() = Current { plan: plan.clone(), occurrences: Vec::new() };
     }
 
     /// What was asked since the last look.
-    pub(super) fn take(&self) -> Vec<Said> {
-        std::mem::take(&mut self.now().said)
+    pub(super) fn take(&self) -> Vec<Occurrence> {
+        std::mem::take(&mut self.now().occurrences)
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
+    fn now(&self) -> MutexGuard<'_, Current> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -118,7 +118,7 @@ fn value(metric: &CanaryMetric, fails: bool) -> f64 {
     }
 }
 
-impl Elsewhere for Outside {
+impl Elsewhere for EgressStub {
     fn answer(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), String> {
         let mut now = self.now();
         let Some(hook) = self.hook(&now.plan, method, url, body) else {
@@ -131,7 +131,7 @@ impl Elsewhere for Outside {
             "hook {:?} ({}) would be called: {method} {url}; it is taken to answer {status}",
             hook.name, hook.hook_type
         );
-        now.said.push(Said::new(Kind::Hook, refused, words));
+        now.occurrences.push(Occurrence::new(Kind::Hook, refused, words));
         Ok((status, Vec::new()))
     }
 
@@ -145,7 +145,7 @@ impl Elsewhere for Outside {
             "metric {:?} ({path}) would be measured: it is taken to be {value}, {verdict} its metricsRange",
             metric.name
         );
-        now.said.push(Said::new(Kind::Metric, fails, words));
+        now.occurrences.push(Occurrence::new(Kind::Metric, fails, words));
         Some(Ok(value))
     }
 }
@@ -168,20 +168,20 @@ mod tests {
             "rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [hook("before", "pre-batch-rollout", &[])]}],
         }))
         .unwrap();
-        let outside =
-            Outside::new(&[verdict("before=fail"), verdict("first=fail"), verdict("first=pass")], &[]);
-        outside.begin(&plan);
+        let stub =
+            EgressStub::new(&[verdict("before=fail"), verdict("first=fail"), verdict("first=pass")], &[]);
+        stub.begin(&plan);
         let ask = |phase: &str| {
             let body = json!({"name": "a", "phase": phase}).to_string();
-            outside.answer("POST", "http://a/", body.as_bytes()).map(|(status, _)| status)
+            stub.answer("POST", "http://a/", body.as_bytes()).map(|(status, _)| status)
         };
         assert_eq!((ask("initializing"), ask("batchInitializing")), (Ok(204), Ok(400)));
         assert!(ask("batchFinalizing").is_err());
-        assert!(outside.answer("GET", "http://a/", b"{}").is_err());
-        let said = outside.take();
-        assert_eq!(said.iter().map(|said| said.is_bad).collect::<Vec<_>>(), [false, true]);
-        assert!(said[1].words.contains("\"before\" (pre-batch-rollout)"), "{said:?}");
-        assert!(outside.take().is_empty());
+        assert!(stub.answer("GET", "http://a/", b"{}").is_err());
+        let occurrences = stub.take();
+        assert_eq!(occurrences.iter().map(|one| one.is_bad).collect::<Vec<_>>(), [false, true]);
+        assert!(occurrences[1].words.contains("\"before\" (pre-batch-rollout)"), "{occurrences:?}");
+        assert!(stub.take().is_empty());
     }
 
     #[test]
@@ -193,16 +193,16 @@ mod tests {
         }))
         .unwrap();
         let asked = |failing: &[Verdict]| {
-            let outside = Outside::new(&[], failing);
-            outside.begin(&plan);
+            let stub = EgressStub::new(&[], failing);
+            stub.begin(&plan);
             ["canaryMetric[0]", "canaryMetric[1]", "rolloutBatches[1].canaryMetric[0]"]
-                .map(|path| outside.measure(path))
+                .map(|path| stub.measure(path))
         };
         assert_eq!(asked(&[]), [0.99, 3.0, 1.0].map(|value| Some(Ok(value))));
         assert_eq!(
             asked(&[verdict("rate=fail"), verdict("slow=fail")]),
             [0.99 - 1.0, 4.0, 0.0].map(|value| Some(Ok(value)))
         );
-        assert_eq!(Outside::default().measure("canaryMetric[0]"), None);
+        assert_eq!(EgressStub::default().measure("canaryMetric[0]"), None);
     }
 }

@@ -10,9 +10,9 @@ use vela_engine::render::{Role, State};
 use vela_engine::rollout::preview::{Preview, Way, preview};
 use vela_engine::rollout::size::Sizes;
 
-use super::picture::{Subject, Workload};
-use super::script::{Rollout, Script};
-use super::world::World;
+use super::pod_counts::{Subject, Workload};
+use super::scenario::{Rollout, Scenario};
+use super::simulated_cluster::SimulatedCluster;
 use crate::args::RolloutSimulate as Args;
 use crate::command::up::place;
 use crate::error::{Error, Failure, Result};
@@ -28,7 +28,7 @@ const STANDS_WITHIN: Duration = Duration::from_secs(15 * 60);
 const LARGEST_GUESS: i64 = 1000;
 
 /// What one rollout begins with.
-pub(super) struct Beginning {
+pub(super) struct InitialState {
     pub(super) subject: Subject,
     /// What the plan promises of these workloads.
     pub(super) preview: Preview,
@@ -37,55 +37,55 @@ pub(super) struct Beginning {
 }
 
 /// Sets the stage; answers with what each rollout is about.
-pub(super) async fn set(
-    world: &mut World,
-    script: &Script,
+pub(super) async fn set_up(
+    simulated: &mut SimulatedCluster,
+    scenario: &Scenario,
     args: &Args,
     screen: &mut Screen,
-) -> Result<Vec<Beginning>> {
-    let first = script.first_revisions()?;
-    namespaces(world, script).await?;
-    for document in &script.others {
-        world
+) -> Result<Vec<InitialState>> {
+    let first = scenario.first_revisions()?;
+    namespaces(simulated, scenario).await?;
+    for document in &scenario.others {
+        simulated
             .cluster()
             .apply(document.value(), true, false)
             .await
             .map_err(|error| error.at(place(document)))?;
         if document.kind() == "CustomResourceDefinition" {
-            crd::established(world.cluster(), document.name()).await?;
+            crd::established(simulated.cluster(), document.name()).await?;
         }
     }
-    let all = script
+    let all = scenario
         .applications
         .iter()
         .cloned()
-        .chain(script.rollouts.iter().filter_map(Rollout::own_application));
+        .chain(scenario.rollouts.iter().filter_map(Rollout::own_application));
     let mut warnings = BTreeSet::new();
     for application in all {
-        warnings.extend(offline::check(world.cluster(), &[application], false).await?);
+        warnings.extend(offline::check(simulated.cluster(), &[application], false).await?);
     }
     warnings.iter().for_each(|warning| screen.say(warning));
-    let mut beginnings = Vec::new();
-    for rollout in &script.rollouts {
-        beginnings.push(beginning(world, script, &first, rollout, args).await?);
+    let mut initials = Vec::new();
+    for rollout in &scenario.rollouts {
+        initials.push(initial(simulated, scenario, &first, rollout, args).await?);
     }
-    applications(world, script, &first).await?;
-    if let (Some(rollout), Some(beginning)) = (script.rollouts.first(), beginnings.first()) {
-        source(world, rollout, beginning, args).await?;
+    applications(simulated, scenario, &first).await?;
+    if let (Some(rollout), Some(initial)) = (scenario.rollouts.first(), initials.first()) {
+        source(simulated, rollout, initial, args).await?;
     }
-    Ok(beginnings)
+    Ok(initials)
 }
 
 /// Namespaces that documents name are there.
-async fn namespaces(world: &World, script: &Script) -> Result<()> {
-    let own = script.others.iter().filter(|document| document.kind() == "Namespace").map(Document::name);
+async fn namespaces(simulated: &SimulatedCluster, scenario: &Scenario) -> Result<()> {
+    let own = scenario.others.iter().filter(|document| document.kind() == "Namespace").map(Document::name);
     let own: BTreeSet<&str> = own.collect();
-    let named = script.others.iter().chain(&script.applications).map(Document::namespace);
-    let named = named.chain(script.rollouts.iter().map(|rollout| rollout.namespace.as_str()));
-    for name in named.chain([world.cluster().namespace()]).collect::<BTreeSet<&str>>() {
+    let named = scenario.others.iter().chain(&scenario.applications).map(Document::namespace);
+    let named = named.chain(scenario.rollouts.iter().map(|rollout| rollout.namespace.as_str()));
+    for name in named.chain([simulated.cluster().namespace()]).collect::<BTreeSet<&str>>() {
         if !name.is_empty() && !own.contains(name) {
             let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-            world.cluster().apply(&object, true, false).await?;
+            simulated.cluster().apply(&object, true, false).await?;
         }
     }
     Ok(())
@@ -93,57 +93,58 @@ async fn namespaces(world: &World, script: &Script) -> Result<()> {
 
 /// Every content of every application is a revision, in the order given.
 async fn applications(
-    world: &mut World,
-    script: &Script,
+    simulated: &mut SimulatedCluster,
+    scenario: &Scenario,
     first: &BTreeMap<(String, String), u64>,
 ) -> Result<()> {
     let mut contents: BTreeMap<(String, String), u64> = BTreeMap::new();
     let key = |one: &Document| (one.namespace().to_owned(), one.name().to_owned());
-    let (begin, follow): (Vec<&Document>, Vec<&Document>) = script
+    let (begin, follow): (Vec<&Document>, Vec<&Document>) = scenario
         .applications
         .iter()
         .partition(|one| *contents.entry(key(one)).and_modify(|count| *count += 1).or_insert(1) == 1);
     for document in &begin {
-        apply(world, document).await?;
+        apply(simulated, document).await?;
         if let Some(number) = first.get(&key(document)).filter(|number| **number > 1) {
-            numbered(world, document, number - 1).await?;
+            numbered(simulated, document, number - 1).await?;
         }
     }
-    world.start();
-    world.settle(STANDS_WITHIN).await?;
+    simulated.start();
+    simulated.settle(STANDS_WITHIN).await?;
     let mut recorded: BTreeMap<(String, String), u64> = BTreeMap::new();
     for document in begin.iter().chain(&follow) {
         if recorded.contains_key(&key(document)) {
-            apply(world, document).await?;
-            world.settle(STANDS_WITHIN).await?;
+            apply(simulated, document).await?;
+            simulated.settle(STANDS_WITHIN).await?;
         }
         let number =
             recorded.get(&key(document)).map_or(first.get(&key(document)).copied().unwrap_or(1), |n| n + 1);
         recorded.insert(key(document), number);
-        is_recorded(world, document, number)?;
+        is_recorded(simulated, document, number)?;
     }
     Ok(())
 }
 
-async fn apply(world: &World, document: &Document) -> Result<()> {
-    let applied = world.cluster().apply(document.value(), true, false).await;
+async fn apply(simulated: &SimulatedCluster, document: &Document) -> Result<()> {
+    let applied = simulated.cluster().apply(document.value(), true, false).await;
     applied.map(drop).map_err(|error| error.at(place(document)))
 }
 
 /// The application's last revision had this number.
-async fn numbered(world: &World, document: &Document, number: u64) -> Result<()> {
-    let api = world.cluster().api(document.api_version(), "Application", Some(document.namespace())).await?;
+async fn numbered(simulated: &SimulatedCluster, document: &Document, number: u64) -> Result<()> {
+    let api =
+        simulated.cluster().api(document.api_version(), "Application", Some(document.namespace())).await?;
     let name = format!("{}-v{number}", document.name());
     let latest = json!({"name": name, "revision": number, "revisionHash": "before-the-simulation"});
     let patch = Patch::Merge(json!({"status": {"latestRevision": latest}}));
     let written = api.patch_status(document.name(), &PatchParams::default(), &patch).await;
-    written.map(drop).map_err(|error| world.cluster().failure("take the number of a revision", &error))
+    written.map(drop).map_err(|error| simulated.cluster().failure("take the number of a revision", &error))
 }
 
 /// The revision of a document is there; otherwise the application says why not.
-fn is_recorded(world: &World, document: &Document, number: u64) -> Result<()> {
+fn is_recorded(simulated: &SimulatedCluster, document: &Document, number: u64) -> Result<()> {
     let revision = format!("{}-v{number}", document.name());
-    let find = |resource: &str, name: &str| world.store().find(resource, document.namespace(), name);
+    let find = |resource: &str, name: &str| simulated.store().find(resource, document.namespace(), name);
     if find("applicationrevisions.core.oam.dev", &revision).is_some() {
         return Ok(());
     }
@@ -162,26 +163,26 @@ fn is_recorded(world: &World, document: &Document, number: u64) -> Result<()> {
 }
 
 /// What a rollout is about, and what its plan promises.
-async fn beginning(
-    world: &World,
-    script: &Script,
+async fn initial(
+    simulated: &SimulatedCluster,
+    scenario: &Scenario,
     first: &BTreeMap<(String, String), u64>,
     rollout: &Rollout,
     args: &Args,
-) -> Result<Beginning> {
+) -> Result<InitialState> {
     let document = match rollout.own_application() {
         Some(document) => document,
         None => {
             let key = (rollout.namespace.clone(), rollout.application.clone());
             let lowest = first.get(&key).copied().unwrap_or(1);
             let at = usize::try_from(rollout.target.saturating_sub(lowest)).unwrap_or(usize::MAX);
-            let found = script.given(&key).nth(at).cloned();
+            let found = scenario.given(&key).nth(at).cloned();
             found.ok_or_else(|| {
                 rollout.mistake("spec.targetAppRevisionName", "this revision is not among what was given")
             })?
         }
     };
-    let workloads = workloads(world, &document, rollout).await?;
+    let workloads = workloads(simulated, &document, rollout).await?;
     let subject = Subject {
         namespace: rollout.namespace.clone(),
         application: rollout.application.clone(),
@@ -211,13 +212,17 @@ async fn beginning(
             return Err(Error::user(message).into());
         }
     }
-    Ok(Beginning { subject, preview, size })
+    Ok(InitialState { subject, preview, size })
 }
 
 /// The workloads of the components that roll, as the target renders them.
-async fn workloads(world: &World, document: &Document, rollout: &Rollout) -> Result<Vec<Workload>> {
+async fn workloads(
+    simulated: &SimulatedCluster,
+    document: &Document,
+    rollout: &Rollout,
+) -> Result<Vec<Workload>> {
     let snapshot = offline::cluster_snapshot(
-        world.cluster(),
+        simulated.cluster(),
         &[],
         &[document.namespace()],
         std::slice::from_ref(document),
@@ -279,24 +284,29 @@ fn size(rollout: &Rollout, subject: &Subject, way: Way, args: &Args) -> Result<(
 }
 
 /// The source runs, as if it had been there for long.
-async fn source(world: &mut World, rollout: &Rollout, beginning: &Beginning, args: &Args) -> Result<()> {
+async fn source(
+    simulated: &mut SimulatedCluster,
+    rollout: &Rollout,
+    initial: &InitialState,
+    args: &Args,
+) -> Result<()> {
     let runs = match rollout.source_name() {
         _ if rollout.is_inline => None,
         Some(source) => Some(source),
         None => args.size.map(|_| rollout.target_name()),
     };
     let Some(revision) = runs else { return Ok(()) };
-    let (size, _) = size(rollout, &beginning.subject, Way::InPlace, args)?;
-    for workload in &beginning.subject.workloads {
+    let (size, _) = size(rollout, &initial.subject, Way::InPlace, args)?;
+    for workload in &initial.subject.workloads {
         let plan = json!({"targetSize": size, "rolloutBatches": [{"replicas": "100%"}]});
         let object = json!({
             "apiVersion": API_VERSION, "kind": "AppRollout",
             "metadata": {"name": BEFORE, "namespace": rollout.namespace},
             "spec": {"targetAppRevisionName": revision, "componentList": [workload.component], "rolloutPlan": plan},
         });
-        world.cluster().apply(&object, true, false).await?;
-        world.settle(STANDS_WITHIN).await?;
-        let find = || world.store().find("approllouts.core.oam.dev", &rollout.namespace, BEFORE);
+        simulated.cluster().apply(&object, true, false).await?;
+        simulated.settle(STANDS_WITHIN).await?;
+        let find = || simulated.store().find("approllouts.core.oam.dev", &rollout.namespace, BEFORE);
         let status = find().map_or(Value::Null, |found| found.shared()["status"].clone());
         if status["rollingState"] != "rolloutSucceed" {
             let conditions = status["conditions"].as_array().into_iter().flatten();
@@ -308,8 +318,8 @@ async fn source(world: &mut World, rollout: &Rollout, beginning: &Beginning, arg
                 format!("{revision} cannot be brought to run, so there is nothing to come from: {why}");
             return Err(Failure::from(rollout.mistake("spec.sourceAppRevisionName", &message)));
         }
-        world.cluster().delete(API_VERSION, "AppRollout", Some(&rollout.namespace), BEFORE).await?;
-        world.settle(STANDS_WITHIN).await?;
+        simulated.cluster().delete(API_VERSION, "AppRollout", Some(&rollout.namespace), BEFORE).await?;
+        simulated.settle(STANDS_WITHIN).await?;
     }
     Ok(())
 }
