@@ -1,4 +1,4 @@
-//! An object's stamp → the hands that act on behalf of its author, with the author's rights and no others.
+//! An object's stamp → a client and an applier that act on behalf of its author, with the author's rights and no others.
 //!
 //! Only where the operator asks for it (`--authenticate-application`), because only then is a stamp a fact: admission
 //! writes it. What is made, changed, deleted or read *for* an application goes through [`Acting`]; bookkeeping (status,
@@ -14,7 +14,7 @@ use vela_webhooks::identity::{Author, AuthorError, OwnName};
 use crate::access;
 use crate::context::Context;
 
-/// On whose behalf: the hands of one lap.
+/// On whose behalf one reconcile acts, and with which client.
 #[derive(Clone, Debug)]
 pub(crate) struct Acting {
     client: Client,
@@ -99,7 +99,7 @@ impl Acting {
         })
     }
 
-    /// Hands that the API server is said to have refused everything: what is there stays, what is gone is seen to be.
+    /// Whoever the API server is said to have refused everything: what is there stays, what is gone is seen to be.
     pub(crate) fn for_nobody(context: &Context, nobody: &Nobody) -> Self {
         Self::through(context, refusing_client(&nobody.0), Who::Nobody)
     }
@@ -130,7 +130,7 @@ impl Acting {
         &self.applier
     }
 
-    /// The hands for what belongs to the bookkeeping of an application: no author needs rights on it. Where there is
+    /// The same for what belongs to the bookkeeping of an application: no author needs rights on it. Where there is
     /// nobody to act for it stays as well, for with it goes what runs.
     pub(crate) fn for_books(&self, context: &Context) -> Self {
         if self.who == Who::Nobody { self.clone() } else { Self::own(context) }

@@ -11,8 +11,8 @@ use vela_runtime::owner::controlled_by;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use crate::context::Context;
-use crate::standard::hands::{Hands, Note, json_of, typed};
-use crate::standard::trouble::Trouble;
+use crate::standard::error::ReconcileError;
+use crate::standard::reconciler_base::{Note, ReconcilerBase, json_of, typed};
 
 const FIELD_MANAGER: &str = "vela-containerized-workload";
 const DEPLOYMENT: &str = "cannot apply the deployment";
@@ -21,14 +21,14 @@ const SERVICE: &str = "cannot apply the service";
 
 /// The controller of ContainerizedWorkloads; wakes for the Deployment, the Service and the ConfigMaps it made, too.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let hands = Hands::new::<ContainerizedWorkload>(context, FIELD_MANAGER, &[]);
+    let base = ReconcilerBase::new::<ContainerizedWorkload>(context, FIELD_MANAGER, &[]);
     let resource = ApiResource::erase::<ConfigMap>(&());
     // A cluster has many ConfigMaps that are nobody's here; those of applications carry this label.
     let maps = context.cache.informer(Watch::metadata(resource).labelled(labels::APP_COMPONENT));
     let owned =
         maps.index(|map| map.metadata.owner_references.iter().flatten().map(|o| o.uid.clone()).collect());
-    let workloads = Workloads { hands: hands.clone(), maps: owned };
-    let controller = hands.controller("containerizedworkload", workloads, workers);
+    let reconciler = ContainerizedWorkloadReconciler { base: base.clone(), maps: owned };
+    let controller = base.controller("containerizedworkload", reconciler, workers);
     controller.watches(&maps, owner_of_lost)
 }
 
@@ -38,44 +38,44 @@ fn owner_of_lost(change: &Change) -> Vec<Key> {
     lost.and_then(|map| controller_owner(map, "apps", "Deployment")).into_iter().collect()
 }
 
-struct Workloads {
-    hands: Hands,
+struct ContainerizedWorkloadReconciler {
+    base: ReconcilerBase,
     /// ConfigMaps by the uids of their owners.
     maps: Index,
 }
 
-impl Reconciler for Workloads {
+impl Reconciler for ContainerizedWorkloadReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
+        let Some(live) = self.base.live(&key) else { return Ok(Action::Done) };
         let workload: ContainerizedWorkload = typed(&live)?;
         let mut status = workload.status.clone().unwrap_or_default();
-        let look = self.hands.interests.look(&key);
-        let outcome = match self.hands.for_author(&live).await {
-            Ok(hands) => Self { hands, maps: self.maps.clone() }.bring_about(&look, &live, &workload).await,
-            Err(trouble) => Err(trouble),
+        let look = self.base.interests.look(&key);
+        let outcome = match self.base.for_author(&live).await {
+            Ok(base) => Self { base, maps: self.maps.clone() }.bring_about(&look, &live, &workload).await,
+            Err(error) => Err(error),
         };
         let outcome = outcome.map(|(objects, notes)| {
             status.resources = rendering::resources(&objects.iter().map(json_of).collect::<Vec<_>>());
             notes
         });
-        self.hands.report(&live, status, outcome).await
+        self.base.report(&live, status, outcome).await
     }
 }
 
-impl Workloads {
+impl ContainerizedWorkloadReconciler {
     /// Applies the Deployment, what its uid owns, and the Service; removes what is no longer wanted.
     async fn bring_about(
         &self,
         look: &Look,
         live: &DynamicObject,
         workload: &ContainerizedWorkload,
-    ) -> Result<(Vec<DynamicObject>, Vec<Note>), Trouble> {
-        let hands = &self.hands;
-        let render = |error| Trouble::wrong("cannot render workload", error);
+    ) -> Result<(Vec<DynamicObject>, Vec<Note>), ReconcileError> {
+        let base = &self.base;
+        let render = |error| ReconcileError::wrong("cannot render workload", error);
         let deployment = rendering::deployment(workload).map_err(render)?;
-        let service =
-            rendering::service(workload).map_err(|error| Trouble::wrong("cannot render service", error))?;
-        let applied = hands.apply(look, live, deployment, DEPLOYMENT).await?;
+        let service = rendering::service(workload)
+            .map_err(|error| ReconcileError::wrong("cannot render service", error))?;
+        let applied = base.apply(look, live, deployment, DEPLOYMENT).await?;
         let mut notes: Vec<Note> = Note::of(&applied, "Deployment created").into_iter().collect();
         let uid = applied.object.metadata.uid.clone().unwrap_or_default();
         let maps = rendering::config_maps(workload, &uid).map_err(render)?;
@@ -83,12 +83,12 @@ impl Workloads {
             maps.iter().filter_map(|map| map["metadata"]["name"].as_str()).map(str::to_owned).collect();
         for map in maps {
             let guard = |live: &DynamicObject| controlled_by(live, &uid);
-            let applied = hands.apply_unwatched(map, CONFIG_MAP, &guard).await?;
+            let applied = base.apply_unwatched(map, CONFIG_MAP, &guard).await?;
             notes.extend(Note::of(&applied, "ConfigMap created"));
         }
         let mut objects = vec![(*applied.object).clone()];
         if let Some(service) = service {
-            let applied = hands.apply(look, live, service, SERVICE).await?;
+            let applied = base.apply(look, live, service, SERVICE).await?;
             notes.extend(Note::of(&applied, "Service created"));
             objects.push((*applied.object).clone());
         }
@@ -104,11 +104,11 @@ impl Workloads {
         live: &DynamicObject,
         deployment: &str,
         wanted: &[String],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ReconcileError> {
         let guard = |map: &DynamicObject| controlled_by(map, deployment);
         for map in self.maps.find(deployment) {
             if !wanted.iter().any(|name| map.metadata.name.as_ref() == Some(name)) {
-                self.hands.remove_guarded(look, live, &map, CONFIG_MAP, &guard).await?;
+                self.base.remove_guarded(look, live, &map, CONFIG_MAP, &guard).await?;
             }
         }
         Ok(())
@@ -120,15 +120,15 @@ impl Workloads {
         look: &Look,
         live: &DynamicObject,
         wanted: &[DynamicObject],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ReconcileError> {
         let uid = live.metadata.uid.clone().unwrap_or_default();
         let namespace = Key::of(live).namespace;
         for (api_version, kind, reason) in [("apps/v1", "Deployment", DEPLOYMENT), ("v1", "Service", SERVICE)]
         {
             let owned = look.owned_by(api_version, kind, &namespace, &uid).await;
-            for object in owned.map_err(|error| Trouble::look(reason, &error))? {
+            for object in owned.map_err(|error| ReconcileError::look(reason, &error))? {
                 if !wanted.iter().any(|wanted| wanted.metadata.uid == object.metadata.uid) {
-                    self.hands.remove(look, live, &object, reason).await?;
+                    self.base.remove(look, live, &object, reason).await?;
                 }
             }
         }

@@ -8,12 +8,12 @@ use vela_runtime::{Applier, Cache, Computations, Discovery};
 use crate::author::Authors;
 use crate::hooks::Hooks;
 use crate::options::Options;
-use crate::outbound::{Elsewhere, Outbound};
+use crate::outbound::{EgressOverride, Outbound};
 
 /// Field manager of everything this controller owns on objects.
 pub(crate) const FIELD_MANAGER: &str = "vela-core";
 
-/// The hands' tools; cheap to clone, shared by all controllers of a process.
+/// What reconcilers work with; cheap to clone, shared by all controllers of a process.
 #[derive(Clone)]
 pub struct Context {
     /// For reads that no cache has, and for status writes.
@@ -28,7 +28,7 @@ pub struct Context {
     pub events: Events,
     /// What the operator chose.
     pub options: Arc<Options>,
-    /// Who takes part in the laps of ApplicationConfigurations.
+    /// Who takes part in the reconciles of ApplicationConfigurations.
     pub hooks: Arc<Hooks>,
     /// On whose behalf applications are executed; nothing where the controllers act for themselves.
     pub(crate) authors: Option<Arc<Authors>>,
@@ -65,8 +65,8 @@ impl Context {
 
     /// The same, asking nobody elsewhere but this one.
     #[must_use]
-    pub fn with_elsewhere(mut self, elsewhere: Arc<dyn Elsewhere>) -> Self {
-        self.outbound = Outbound::answered_by(elsewhere);
+    pub fn with_egress_override(mut self, egress_override: Arc<dyn EgressOverride>) -> Self {
+        self.outbound = Outbound::answered_by(egress_override);
         self
     }
 

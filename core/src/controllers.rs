@@ -20,10 +20,10 @@ use crate::{
 pub struct Process {
     /// What the controllers do.
     pub options: Options,
-    /// Who takes part in the laps of ApplicationConfigurations; nobody unless told otherwise.
+    /// Who takes part in the reconciles of ApplicationConfigurations; nobody unless told otherwise.
     pub hooks: crate::Hooks,
     /// Who answers what objects ask of elsewhere in place of the network; nobody unless told otherwise.
-    pub elsewhere: Option<Arc<dyn crate::Elsewhere>>,
+    pub egress_override: Option<Arc<dyn crate::EgressOverride>>,
     /// Where to serve `/healthz` and `/readyz`; nowhere in a sandbox.
     pub health: Option<Endpoint>,
     /// Where to serve `/metrics`; nowhere in a sandbox.
@@ -47,7 +47,7 @@ impl Default for Process {
         Self {
             options: Options::default(),
             hooks: crate::Hooks::default(),
-            elsewhere: None,
+            egress_override: None,
             health: None,
             metrics: None,
             webhooks: None,
@@ -75,11 +75,11 @@ pub struct Controllers;
 impl Controllers {
     /// Run until [`Process::stop`] is cancelled or something essential fails. The CRDs must be installed before.
     pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
-        let Process { options, hooks, elsewhere, health, metrics, webhooks, .. } = process;
+        let Process { options, hooks, egress_override, health, metrics, webhooks, .. } = process;
         let Process { trait_injector, lease, grace, counts, stop, .. } = process;
         let mut context = Context::new(client, options).with_hooks(hooks);
-        if let Some(elsewhere) = elsewhere {
-            context = context.with_elsewhere(elsewhere);
+        if let Some(egress_override) = egress_override {
+            context = context.with_egress_override(egress_override);
         }
         end_with(&stop, &context);
         let webhooks = webhooks.map(|webhooks| crate::webhooks::server(&context, webhooks));

@@ -12,7 +12,7 @@ use vela_runtime::interest::{Error, Look};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, events};
 
 use crate::context::Context;
-use crate::standard::hands::{Hands, json_of, typed};
+use crate::standard::reconciler_base::{ReconcilerBase, json_of, typed};
 use crate::status;
 
 /// How long a workload may take to be read, and when one that could not be read is read again, unless the scope says so.
@@ -26,35 +26,35 @@ const PEERS_AT_MOST: usize = 50;
 /// The controller of HealthScopes; a change of a workload, of its parts or of another revision of it wakes the scope.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     // The scope makes nothing, so the manager's name signs nothing.
-    let hands = Hands::new::<HealthScope>(context, "vela-health-scope", &[labels::APP_COMPONENT]);
-    hands.controller("healthscope", Scopes { hands: hands.clone() }, workers)
+    let base = ReconcilerBase::new::<HealthScope>(context, "vela-health-scope", &[labels::APP_COMPONENT]);
+    base.controller("healthscope", HealthScopeReconciler { base: base.clone() }, workers)
 }
 
-struct Scopes {
-    hands: Hands,
+struct HealthScopeReconciler {
+    base: ReconcilerBase,
 }
 
-impl Reconciler for Scopes {
+impl Reconciler for HealthScopeReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
+        let Some(live) = self.base.live(&key) else { return Ok(Action::Done) };
         let scope: HealthScope = typed(&live)?;
         let count = scope.spec.workload_refs.len();
         if count > WORKLOADS_AT_MOST {
             let message = format!("spec.workloadRefs has {count} entries, {WORKLOADS_AT_MOST} at most");
             return self.refuse(&live, &scope, message).await;
         }
-        let hands = match self.hands.for_author(&live).await {
-            Ok(hands) => hands,
-            Err(trouble) => {
+        let base = match self.base.for_author(&live).await {
+            Ok(base) => base,
+            Err(error) => {
                 let status = scope.status.clone().unwrap_or_default();
-                return self.hands.report_trouble(&live, status, trouble).await;
+                return self.base.report_error(&live, status, error).await;
             }
         };
         let timeout = seconds(scope.spec.probe_timeout).unwrap_or(TIMEOUT);
-        let look = self.hands.interests.look(&key);
+        let look = self.base.interests.look(&key);
         let checks = scope.spec.workload_refs.iter().map(|reference| async {
             let looked = tokio::time::timeout(timeout, async {
-                match hands.may_read(reference, &key.namespace).await {
+                match base.may_read(reference, &key.namespace).await {
                     Ok(()) => check(&look, reference, &key.namespace, true).await,
                     Err(refused) => unread(reference, refused),
                 }
@@ -78,7 +78,7 @@ fn seconds(given: Option<i32>) -> Option<Duration> {
     given.and_then(|seconds| u64::try_from(seconds).ok()).filter(|s| *s > 0).map(Duration::from_secs)
 }
 
-impl Scopes {
+impl HealthScopeReconciler {
     async fn report(
         &self,
         live: &DynamicObject,
@@ -91,11 +91,11 @@ impl Scopes {
         new.health_conditions = conditions;
         // A refusal of an earlier spec says nothing any more.
         new.conditions.retain(|old| old.condition_type != condition::types::SYNCED);
-        let changed = self.hands.write(live, &new).await?;
+        let changed = self.base.write(live, &new).await?;
         // Upstream writes an event at every look; one at every change says as much and costs nothing when idle.
         if changed && was != new.scope_health_condition.health_status {
             let note = format!("scope is {:?}", new.scope_health_condition.health_status).to_uppercase();
-            self.hands.context.events.normal(&events::reference(live), "HealthCheck", &note).await;
+            self.base.context.events.normal(&events::reference(live), "HealthCheck", &note).await;
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Scopes {
     ) -> Result<Action, Failure> {
         let mut new = scope.status.clone().unwrap_or_default();
         new.set_condition(Condition::reconcile_error(message.clone(), status::now()));
-        self.hands.write(live, &new).await?;
+        self.base.write(live, &new).await?;
         Err(Failure::terminal(message))
     }
 }

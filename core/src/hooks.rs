@@ -1,4 +1,4 @@
-//! Pre- and post-hooks of an ApplicationConfiguration's lap: a typed place for others to take part; none by default.
+//! Pre- and post-hooks of an ApplicationConfiguration's reconcile: a typed place for others to take part; none by default.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,21 +23,21 @@ impl HookError {
     }
 }
 
-/// Takes part in a lap. It may be called at any time and for the same content again.
+/// Takes part in a reconcile. It may be called at any time and for the same content again.
 pub trait LapHook: Send + Sync {
     /// The name by which failures are told.
     fn name(&self) -> &str;
 
-    /// Look at the configuration as the lap sees it.
+    /// Look at the configuration as the reconcile sees it.
     fn run<'a>(&'a self, configuration: &'a Value) -> BoxFuture<'a, Result<(), HookError>>;
 }
 
 /// The hooks of a process, called in their order.
 #[derive(Clone, Default)]
 pub struct Hooks {
-    /// Called before anything is rendered; a failure ends the lap.
+    /// Called before anything is rendered; a failure ends the reconcile.
     pub before: Vec<Arc<dyn LapHook>>,
-    /// Called at the end of each lap, even of one that failed; a failure replaces the lap's result.
+    /// Called at the end of each reconcile, even of one that failed; a failure replaces the reconcile's result.
     pub after: Vec<Arc<dyn LapHook>>,
 }
 

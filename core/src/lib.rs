@@ -1,4 +1,4 @@
-//! The hands: the only room that changes a cluster for OAM; what an Application means is decided in `engine`.
+//! The reconcilers: the only room that changes a cluster for OAM; what an Application means is decided in `engine`.
 //!
 //! One controller a kind, one file a phase: `fetch → (engine: parse → revision → plan → render → graph) → apply →
 //! observe → (engine: status) → report`, and `finalize` when an object goes. [`Controllers::run`] runs them all.
@@ -34,7 +34,7 @@ pub use context::Context;
 pub use controllers::{Controllers, Error, Process};
 pub use hooks::Hooks;
 pub use options::Options;
-pub use outbound::Elsewhere;
+pub use outbound::EgressOverride;
 pub use tokio_util::sync::CancellationToken as Stop;
 pub use vela_runtime::lease::Config as LeaseConfig;
 pub use vela_runtime::manager::Endpoint;

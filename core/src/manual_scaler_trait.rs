@@ -9,8 +9,8 @@ use vela_runtime::interest::Look;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use crate::context::Context;
-use crate::standard::hands::{Hands, Note, typed};
-use crate::standard::trouble::Trouble;
+use crate::standard::error::ReconcileError;
+use crate::standard::reconciler_base::{Note, ReconcilerBase, typed};
 use crate::standard::workload::locate;
 
 const FIELD_MANAGER: &str = "vela-manual-scaler";
@@ -18,41 +18,41 @@ const SCALE: &str = "cannot scale the resource";
 
 /// The controller of ManualScalerTraits; a change of the workload or of what runs it wakes the scaler.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let hands = Hands::new::<ManualScalerTrait>(context, FIELD_MANAGER, &[]);
-    hands.controller("manualscalertrait", Scalers { hands: hands.clone() }, workers)
+    let base = ReconcilerBase::new::<ManualScalerTrait>(context, FIELD_MANAGER, &[]);
+    base.controller("manualscalertrait", ManualScalerTraitReconciler { base: base.clone() }, workers)
 }
 
-struct Scalers {
-    hands: Hands,
+struct ManualScalerTraitReconciler {
+    base: ReconcilerBase,
 }
 
-impl Reconciler for Scalers {
+impl Reconciler for ManualScalerTraitReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
+        let Some(live) = self.base.live(&key) else { return Ok(Action::Done) };
         let scaler: ManualScalerTrait = typed(&live)?;
-        let look = self.hands.interests.look(&key);
-        let outcome = match self.hands.for_author(&live).await {
-            Ok(hands) => Self { hands }.scale(&look, &scaler, &key.namespace).await,
-            Err(trouble) => Err(trouble),
+        let look = self.base.interests.look(&key);
+        let outcome = match self.base.for_author(&live).await {
+            Ok(base) => Self { base }.scale(&look, &scaler, &key.namespace).await,
+            Err(error) => Err(error),
         };
-        self.hands.report(&live, scaler.status.unwrap_or_default(), outcome).await
+        self.base.report(&live, scaler.status.unwrap_or_default(), outcome).await
     }
 }
 
-impl Scalers {
+impl ManualScalerTraitReconciler {
     async fn scale(
         &self,
         look: &Look,
         scaler: &ManualScalerTrait,
         namespace: &str,
-    ) -> Result<Vec<Note>, Trouble> {
+    ) -> Result<Vec<Note>, ReconcileError> {
         let reason = "cannot find the workload that the trait is referencing to";
         let reference = Some(&scaler.spec.workload_ref);
-        let workload = locate(&self.hands, look, namespace, reference, reason).await?;
+        let workload = locate(&self.base, look, namespace, reference, reason).await?;
         let targets = scaling::targets(&workload.object, &workload.children);
         if targets.is_empty() {
             let message = "neither the workload nor its children have spec.replicas";
-            return Err(Trouble::wrong(SCALE, message));
+            return Err(ReconcileError::wrong(SCALE, message));
         }
         let mut notes = Vec::new();
         for target in targets {
@@ -73,18 +73,18 @@ impl Scalers {
         target: &Value,
         patch: &Value,
         namespace: &str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ReconcileError> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let Hands { context, acting, .. } = &self.hands;
+        let ReconcilerBase { context, acting, .. } = &self.base;
         let kind = context.discovery.resolve(&text(&target["apiVersion"]), &text(&target["kind"])).await;
-        let api = kind.map_err(|error| Trouble::retry(SCALE, error))?.api(acting.client(), namespace);
+        let api = kind.map_err(|error| ReconcileError::retry(SCALE, error))?.api(acting.client(), namespace);
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let written = api.patch(&text(&target["metadata"]["name"]), &params, &Patch::Merge(patch)).await;
         let written: DynamicObject = written.map_err(|error| match &error {
             // Another writer was faster, or it is gone: what wakes us then shows it.
-            kube::Error::Api(status) if matches!(status.code, 404 | 409) => Trouble::changed(SCALE),
-            kube::Error::Api(status) if status.code == 422 => Trouble::wrong(SCALE, explain(&error)),
-            _ => Trouble::retry(SCALE, acting.told_of(&error)),
+            kube::Error::Api(status) if matches!(status.code, 404 | 409) => ReconcileError::changed(SCALE),
+            kube::Error::Api(status) if status.code == 422 => ReconcileError::wrong(SCALE, explain(&error)),
+            _ => ReconcileError::retry(SCALE, acting.told_of(&error)),
         })?;
         look.observe(&written);
         Ok(())

@@ -2,8 +2,8 @@
 //!
 //! What waits for nothing is written at the same time, yet some objects only find a place after others: an object its
 //! namespace, an object of a new kind the kind's definition, a bare pod its service account. Where such a thing was
-//! written down before what needs it, it is written to the cluster before as well, in the same lap. What is written
-//! down after it finds it in a later lap, as ever.
+//! written down before what needs it, it is written to the cluster before as well, in the same reconcile. What is written
+//! down after it finds it in a later reconcile, as ever.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Answers what objects ask of elsewhere in place of the network, for runs that must touch nothing outside.
-pub trait Elsewhere: std::fmt::Debug + Send + Sync {
+pub trait EgressOverride: std::fmt::Debug + Send + Sync {
     /// Status and body of the answer, or why there is none.
     fn answer(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), String>;
 
@@ -29,7 +29,7 @@ pub trait Elsewhere: std::fmt::Debug + Send + Sync {
 pub(crate) struct Outbound {
     reach: Reach,
     egress: Arc<OnceLock<Result<EgressClient, String>>>,
-    instead: Option<Arc<dyn Elsewhere>>,
+    instead: Option<Arc<dyn EgressOverride>>,
 }
 
 impl Outbound {
@@ -39,8 +39,8 @@ impl Outbound {
     }
 
     /// Asks nobody but this one.
-    pub(crate) fn answered_by(elsewhere: Arc<dyn Elsewhere>) -> Self {
-        Self { instead: Some(elsewhere), ..Self::new(Reach::Services) }
+    pub(crate) fn answered_by(egress_override: Arc<dyn EgressOverride>) -> Self {
+        Self { instead: Some(egress_override), ..Self::new(Reach::Services) }
     }
 
     /// What somebody who stands in for elsewhere says of a metric.
@@ -114,7 +114,7 @@ mod tests {
     #[derive(Debug)]
     struct Echo;
 
-    impl Elsewhere for Echo {
+    impl EgressOverride for Echo {
         fn answer(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), String> {
             match body {
                 [] => Err("nothing was told".to_owned()),

@@ -3,11 +3,11 @@
 //! A delete cannot be undone, and what decides it may be out of date: a cache lags, a user goes back to the former
 //! content, another process has become the leader. Therefore, in this order:
 //!
-//! 1. the caller applied the whole set of the same content in the same lap, and its record, written against the
+//! 1. the caller applied the whole set of the same content in the same reconcile, and its record, written against the
 //!    version it was read in, marks the object as unwanted;
 //! 2. the owner's content has been the same for [`QUIET`];
 //! 3. the object is read from the server, and the guard says that it is the owner's;
-//! 4. the owner, and what else decided, is read from the server and is what this lap rendered;
+//! 4. the owner, and what else decided, is read from the server and is what this reconcile rendered;
 //! 5. the delete names the uid and the version of the object that was read.
 //!
 //! Whoever wants a marked object again takes the mark off and writes the object, so its version moves, and a delete
@@ -63,7 +63,7 @@ impl Quiet {
     }
 }
 
-/// What the decision that something is unwanted was made from, as the lap had it: the owner first.
+/// What the decision that something is unwanted was made from, as the reconcile had it: the owner first.
 pub(crate) struct Decision<'a> {
     pub(crate) context: &'a Context,
     /// On whose behalf it is deleted.

@@ -35,7 +35,7 @@ pub(crate) async fn write_whole(
     Ok(patch(&api, informer, live, &status, Part::Whole).await?)
 }
 
-/// Write the status if it differs; gives the answer to the cache, so that the next lap starts from it.
+/// Write the status if it differs; gives the answer to the cache, so that the next reconcile starts from it.
 pub(crate) async fn write(
     api: &Api<DynamicObject>,
     informer: &Informer,

@@ -17,7 +17,7 @@ use vela_runtime::owner::controller_of;
 use super::fetch::json as to_json;
 use super::{Hands, Stopped, Then};
 use crate::context::FIELD_MANAGER;
-use crate::standard::hands::typed;
+use crate::standard::reconciler_base::typed;
 
 /// The status of an application whose revision is reached by a rollout; nothing where the application applies it itself.
 pub(super) async fn roll_out(

@@ -21,10 +21,10 @@ use self::hook::{Answer, RevisionHook};
 use crate::application::fetch::json;
 use crate::context::{Context, FIELD_MANAGER};
 
-/// Numbers tried in one lap when revisions of that number exist with other content.
+/// Numbers tried in one reconcile when revisions of that number exist with other content.
 const TRIES: usize = 100;
 
-struct Revisions {
+struct ComponentReconciler {
     context: Context,
     components: Arc<Informer>,
     revisions: Arc<Informer>,
@@ -44,15 +44,16 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let configurations =
         context.cache.informer(Watch::full(ApiResource::erase::<ApplicationConfiguration>(&())));
     let hook = context.options.custom_revision_hook.as_ref();
-    let reconciler = Arc::new(Revisions {
+    let reconciler = Arc::new(ComponentReconciler {
         context: context.clone(),
         components: components.clone(),
         revisions: revisions(context),
         configurations,
         hook: hook.map(|hook| RevisionHook::new(hook).map_err(|error| error.to_string())),
     });
-    let controller =
-        Controller::new("component", Shared(reconciler.clone())).for_kind(&components).workers(workers);
+    let controller = Controller::new("component", SharedReconciler(reconciler.clone()))
+        .for_kind(&components)
+        .workers(workers);
     if let Some(Ok(hook)) = &reconciler.hook {
         hook.wake(controller.queue());
     }
@@ -60,7 +61,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
 }
 
 /// The reconciler, which its controller shares with the hook's queue.
-struct Shared(Arc<Revisions>);
+struct SharedReconciler(Arc<ComponentReconciler>);
 
 /// What becomes of a component whose content is new.
 enum Content {
@@ -72,13 +73,13 @@ enum Content {
     Refused(String, Duration),
 }
 
-impl Reconciler for Shared {
+impl Reconciler for SharedReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         self.0.reconcile(key).await
     }
 }
 
-impl Revisions {
+impl ComponentReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         let component = self.components.get(&key);
         let Some(component) = component.filter(|component| component.metadata.deletion_timestamp.is_none())
@@ -193,7 +194,7 @@ impl Revisions {
         Ok(())
     }
 
-    /// Create the next revision and tell the status that names it. One that a cut-off lap left behind with the same
+    /// Create the next revision and tell the status that names it. One that a cut-off reconcile left behind with the same
     /// content is used as it is; a name that something else took is passed over.
     async fn record(&self, key: &Key, mut component: Value, mut new: NewRevision) -> Result<Value, Failure> {
         let resource = &self.revisions.watch().resource;

@@ -10,11 +10,16 @@ use vela_engine::{Definition, Document};
 use vela_runtime::Api;
 use vela_runtime::Key;
 
-use super::Definitions;
+use super::DefinitionReconciler;
 use crate::application::fetch::json;
 
 /// Delete the oldest revisions beyond the limit. A failure costs only space.
-pub(super) async fn limit(definitions: &Definitions, key: &Key, definition: &Definition, current: &str) {
+pub(super) async fn limit(
+    definitions: &DefinitionReconciler,
+    key: &Key,
+    definition: &Definition,
+    current: &str,
+) {
     let found = definitions.of(key);
     // The latest one stands beside the limit.
     let excess = found.len().saturating_sub(definitions.context.options.definition_revision_limit + 1);
@@ -47,7 +52,7 @@ pub(super) async fn limit(definitions: &Definitions, key: &Key, definition: &Def
 
 /// Names of the revisions that some application means: `name@vX` is one of them, or the newest of a series.
 fn used(
-    definitions: &Definitions,
+    definitions: &DefinitionReconciler,
     definition: &Definition,
     revisions: &[Arc<DynamicObject>],
 ) -> BTreeSet<String> {

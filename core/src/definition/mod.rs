@@ -29,11 +29,11 @@ use crate::context::{Context, FIELD_MANAGER};
 
 /// Mistakes told of one definition: a status is read by people, and one mistake often causes the others.
 const FAULTS_AT_MOST: usize = 10;
-/// Numbers tried in one lap when revisions of that number exist with other content.
+/// Numbers tried in one reconcile when revisions of that number exist with other content.
 const TRIES: usize = 100;
 
 /// What is known of one kind of definition and of what is made for it.
-pub(super) struct Definitions {
+pub(super) struct DefinitionReconciler {
     context: Context,
     kind: DefinitionKind,
     definitions: Arc<Informer>,
@@ -44,7 +44,7 @@ pub(super) struct Definitions {
 }
 
 /// A revision, and why it does not hold the present content if it does not.
-struct Cut {
+struct RecordedRevision {
     revision: Arc<DynamicObject>,
     conflict: Option<String>,
 }
@@ -82,7 +82,7 @@ pub(crate) fn controllers(context: &Context, workers: usize) -> [Controller; 4] 
 fn controller(context: &Context, workers: usize, kind: DefinitionKind, resource: ApiResource) -> Controller {
     let watch = |resource| context.cache.informer(Watch::full(resource));
     let schemas = Watch::full(ApiResource::erase::<ConfigMap>(&()));
-    let reconciler = Definitions {
+    let reconciler = DefinitionReconciler {
         context: context.clone(),
         kind,
         definitions: watch(resource),
@@ -95,7 +95,7 @@ fn controller(context: &Context, workers: usize, kind: DefinitionKind, resource:
     Controller::new(kind.kind().to_lowercase(), reconciler).for_kind(&definitions).workers(workers)
 }
 
-impl Reconciler for Definitions {
+impl Reconciler for DefinitionReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         let Some(object) = self.definitions.get(&key) else { return Ok(Action::Done) };
         if object.metadata.deletion_timestamp.is_some() {
@@ -128,7 +128,7 @@ impl Reconciler for Definitions {
     }
 }
 
-impl Definitions {
+impl DefinitionReconciler {
     /// The objects, the status that names them, and what is wrong with the definition all the same.
     async fn record(
         &self,
@@ -136,7 +136,7 @@ impl Definitions {
         definition: &Definition,
         status: &mut Value,
     ) -> Result<Option<String>, Error> {
-        let Cut { revision, conflict } = self.revision(key, definition, status).await?;
+        let RecordedRevision { revision, conflict } = self.revision(key, definition, status).await?;
         let data = &revision.data["spec"];
         let judged = status["latestRevision"]["revisionHash"] == data["revisionHash"] && is_synced(status);
         status["latestRevision"] = json!({
@@ -223,7 +223,12 @@ impl Definitions {
 
     /// The revision that holds the present content; made where it is not there yet. The name of a version is given once:
     /// where another content has it, that one stays what the version means.
-    async fn revision(&self, key: &Key, definition: &Definition, status: &Value) -> Result<Cut, Error> {
+    async fn revision(
+        &self,
+        key: &Key,
+        definition: &Definition,
+        status: &Value,
+    ) -> Result<RecordedRevision, Error> {
         let mut latest = self.latest(key, status);
         let resource = &self.revisions.watch().resource;
         let api: Api<DynamicObject> =
@@ -238,32 +243,32 @@ impl Definitions {
             if let Some(known) = self.revisions.get(&Key::new(key.namespace.clone(), next.name.clone()))
                 && keeps(&known)
             {
-                return Ok(Cut { revision: known, conflict: None });
+                return Ok(RecordedRevision { revision: known, conflict: None });
             }
             let object = serde_json::from_value(record::revision_object(definition, &next))?;
             match api.create(&params, &object).await {
                 Ok(created) => {
                     self.revisions.observe(created.clone());
-                    return Ok(Cut { revision: Arc::new(created), conflict: None });
+                    return Ok(RecordedRevision { revision: Arc::new(created), conflict: None });
                 }
                 Err(kube::Error::Api(status)) if status.code == 409 => {}
                 Err(source) => return Err(failed(source)),
             }
-            // A lap that was cut off may have made it; a name that something else took is passed over.
+            // A reconcile that was cut off may have made it; a name that something else took is passed over.
             let stored = api.get(&next.name).await.map_err(failed)?;
             if keeps(&stored) {
-                return Ok(Cut { revision: Arc::new(stored), conflict: None });
+                return Ok(RecordedRevision { revision: Arc::new(stored), conflict: None });
             }
             if let Some(version) = record::named_version(definition) {
                 let conflict = record::conflict(version, &next.name);
-                return Ok(Cut { revision: Arc::new(stored), conflict: Some(conflict) });
+                return Ok(RecordedRevision { revision: Arc::new(stored), conflict: Some(conflict) });
             }
             latest = Some(Previous { number: next.number, hash: String::new() });
         }
         Err(Error::Taken)
     }
 
-    /// The newest revision: the status may have missed one when a lap was cut off.
+    /// The newest revision: the status may have missed one when a reconcile was cut off.
     fn latest(&self, key: &Key, status: &Value) -> Option<Previous> {
         let previous = |name: &Value, hash: &Value| {
             Some(Previous { number: name.as_u64()?, hash: hash.as_str()?.to_owned() })

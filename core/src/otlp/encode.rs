@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::layer::{Fields, Finished, Said, Value};
+use super::layer::{Fields, FinishedSpan, SpanEvent, Value};
 
 /// What the service is called; collectors group by it.
 const SERVICE: &str = "vela-core";
@@ -11,7 +11,7 @@ const INTERNAL: u8 = 1;
 /// It went wrong.
 const ERROR: u8 = 2;
 
-pub(super) fn body(spans: &[Finished]) -> Json {
+pub(super) fn body(spans: &[FinishedSpan]) -> Json {
     let resource = [("service.name", SERVICE), ("service.version", env!("CARGO_PKG_VERSION"))];
     let resource: Vec<Json> =
         resource.iter().map(|(name, text)| json!({"key": name, "value": {"stringValue": text}})).collect();
@@ -21,8 +21,8 @@ pub(super) fn body(spans: &[Finished]) -> Json {
     }]})
 }
 
-fn span(finished: &Finished) -> Json {
-    let Finished { trace, id, parent, name, began, ended, fields, said, trouble } = finished;
+fn span(finished: &FinishedSpan) -> Json {
+    let FinishedSpan { trace, id, parent, name, began, ended, fields, events, error } = finished;
     let mut span = json!({
         "traceId": format!("{trace:032x}"),
         "spanId": format!("{id:016x}"),
@@ -31,19 +31,19 @@ fn span(finished: &Finished) -> Json {
         "startTimeUnixNano": began.to_string(),
         "endTimeUnixNano": ended.to_string(),
         "attributes": attributes(fields),
-        "events": said.iter().map(event).collect::<Vec<_>>(),
+        "events": events.iter().map(event).collect::<Vec<_>>(),
     });
     if let Some(parent) = parent {
         span["parentSpanId"] = json!(format!("{parent:016x}"));
     }
-    if let Some(trouble) = trouble {
-        span["status"] = json!({"code": ERROR, "message": trouble});
+    if let Some(error) = error {
+        span["status"] = json!({"code": ERROR, "message": error});
     }
     span
 }
 
-fn event(said: &Said) -> Json {
-    json!({"timeUnixNano": said.at.to_string(), "name": said.words, "attributes": attributes(&said.fields)})
+fn event(event: &SpanEvent) -> Json {
+    json!({"timeUnixNano": event.at.to_string(), "name": event.words, "attributes": attributes(&event.fields)})
 }
 
 fn attributes(fields: &Fields) -> Vec<Json> {

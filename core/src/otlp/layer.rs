@@ -15,7 +15,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 /// Attributes of one span or event; ours have a handful.
 const ATTRIBUTES_AT_MOST: usize = 32;
-/// Events of one span; a lap says a few things.
+/// Events of one span; a reconcile says a few things.
 const EVENTS_AT_MOST: usize = 64;
 /// Bytes of one text: an error that lists a whole object is not what a trace is for.
 const TEXT_AT_MOST: usize = 2048;
@@ -35,7 +35,7 @@ pub(super) struct Fields(pub(super) Vec<(&'static str, Value)>);
 
 /// Something that was said in a span.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct SpanEvent {
     pub(super) at: u128,
     pub(super) words: String,
     pub(super) fields: Fields,
@@ -43,7 +43,7 @@ pub(super) struct Said {
 
 /// A span that is over. Times are nanoseconds since 1970.
 #[derive(Clone, Debug)]
-pub(super) struct Finished {
+pub(super) struct FinishedSpan {
     pub(super) trace: u128,
     pub(super) id: u64,
     pub(super) parent: Option<u64>,
@@ -51,19 +51,19 @@ pub(super) struct Finished {
     pub(super) began: u128,
     pub(super) ended: u128,
     pub(super) fields: Fields,
-    pub(super) said: Vec<Said>,
+    pub(super) events: Vec<SpanEvent>,
     /// What went wrong, if anything did.
-    pub(super) trouble: Option<String>,
+    pub(super) error: Option<String>,
 }
 
 /// Hands finished spans over.
 pub(crate) struct Spans {
-    queue: mpsc::Sender<Finished>,
+    queue: mpsc::Sender<FinishedSpan>,
     pub(super) lost: Arc<AtomicU64>,
 }
 
 impl Spans {
-    pub(super) fn new(queue: mpsc::Sender<Finished>, lost: Arc<AtomicU64>) -> Self {
+    pub(super) fn new(queue: mpsc::Sender<FinishedSpan>, lost: Arc<AtomicU64>) -> Self {
         Self { queue, lost }
     }
 }
@@ -80,13 +80,13 @@ where
         let Some(span) = context.span(id) else { return };
         let above = span.parent().and_then(|parent| {
             let extensions = parent.extensions();
-            extensions.get::<Finished>().map(|parent| (parent.trace, parent.id))
+            extensions.get::<FinishedSpan>().map(|parent| (parent.trace, parent.id))
         });
         let trace = above.map_or_else(|| uuid::Uuid::new_v4().as_u128(), |(trace, _)| trace);
         let mut fields = Fields::default();
         attributes.record(&mut fields);
         let began = now();
-        span.extensions_mut().insert(Finished {
+        span.extensions_mut().insert(FinishedSpan {
             trace,
             // Never 0, which means none: a version is among these bits.
             id: uuid::Uuid::new_v4().as_u64_pair().0,
@@ -95,14 +95,14 @@ where
             began,
             ended: began,
             fields,
-            said: Vec::new(),
-            trouble: None,
+            events: Vec::new(),
+            error: None,
         });
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        if let Some(open) = span.extensions_mut().get_mut::<Finished>() {
+        if let Some(open) = span.extensions_mut().get_mut::<FinishedSpan>() {
             values.record(&mut open.fields);
         }
     }
@@ -110,28 +110,28 @@ where
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let Some(span) = context.event_span(event) else { return };
         let mut extensions = span.extensions_mut();
-        let Some(open) = extensions.get_mut::<Finished>() else { return };
+        let Some(open) = extensions.get_mut::<FinishedSpan>() else { return };
         let mut fields = Fields::default();
         event.record(&mut fields);
         let words = fields.take_text("message");
         if *event.metadata().level() <= Level::WARN {
-            open.trouble = Some(match fields.text("error") {
+            open.error = Some(match fields.text("error") {
                 "" => words.clone(),
                 error => format!("{words}: {error}"),
             });
         }
-        if open.said.len() < EVENTS_AT_MOST {
-            open.said.push(Said { at: now(), words, fields });
+        if open.events.len() < EVENTS_AT_MOST {
+            open.events.push(SpanEvent { at: now(), words, fields });
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let Some(mut open) = span.extensions_mut().remove::<Finished>() else { return };
+        let Some(mut open) = span.extensions_mut().remove::<FinishedSpan>() else { return };
         open.ended = now();
         // A warning on the way is told as an event; what came of it in the end is the result's to say.
         if open.fields.text("result") != "error" {
-            open.trouble = None;
+            open.error = None;
         }
         if self.queue.try_send(open).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);

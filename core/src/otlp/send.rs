@@ -9,7 +9,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::layer::Finished;
+use super::layer::FinishedSpan;
 use super::{ANSWER_AT_MOST, PATH, encode};
 
 /// Spans of one request.
@@ -27,7 +27,7 @@ pub(super) struct Sender {
 
 impl Sender {
     /// Until it is stopped, and then what is left.
-    pub(super) async fn run(mut self, mut waiting: Receiver<Finished>, stop: CancellationToken) {
+    pub(super) async fn run(mut self, mut waiting: Receiver<FinishedSpan>, stop: CancellationToken) {
         loop {
             let first = tokio::select! {
                 biased;
@@ -60,7 +60,7 @@ impl Sender {
         }
     }
 
-    async fn send(&mut self, batch: &[Finished]) {
+    async fn send(&mut self, batch: &[FinishedSpan]) {
         let sent = timeout(ANSWER_AT_MOST, self.request(batch)).await;
         let outcome = sent.unwrap_or_else(|_| Err("no answer in time".to_owned()));
         match outcome {
@@ -85,7 +85,7 @@ impl Sender {
         }
     }
 
-    async fn request(&self, batch: &[Finished]) -> Result<(), String> {
+    async fn request(&self, batch: &[FinishedSpan]) -> Result<(), String> {
         let body = Body::from(encode::body(batch).to_string().into_bytes());
         let request = http::Request::post(PATH).header(http::header::CONTENT_TYPE, "application/json");
         let request = request.body(body).map_err(|error| error.to_string())?;

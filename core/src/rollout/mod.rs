@@ -35,7 +35,7 @@ use self::stored::Stored;
 use crate::application::record::Records;
 use crate::author::Acting;
 use crate::context::Context;
-use crate::standard::hands::typed;
+use crate::standard::reconciler_base::typed;
 
 /// Finalizer of a rollout that may hold workloads.
 const FINALIZER: &str = "finalizers.approllout.oam.dev";

@@ -19,7 +19,7 @@ use super::{LOOK_AGAIN, Step, Told, back, deleted, happens, laps, locate, releas
 use crate::application::fetch::json;
 use crate::author::{Acting, Nobody};
 use crate::context::Context;
-use crate::standard::hands::typed;
+use crate::standard::reconciler_base::typed;
 
 /// Finalizer of a trait that may hold workloads.
 const FINALIZER: &str = "finalizers.rollouttrait.oam.dev";

@@ -6,8 +6,8 @@ use vela_engine::standard::autoscaler as rendering;
 use vela_runtime::interest::Look;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
-use super::hands::{Hands, Note, typed};
-use super::trouble::Trouble;
+use super::error::ReconcileError;
+use super::reconciler_base::{Note, ReconcilerBase, typed};
 use super::workload::locate;
 use crate::context::Context;
 
@@ -15,42 +15,42 @@ const FIELD_MANAGER: &str = "vela-autoscaler";
 
 /// The controller of Autoscalers.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let hands = Hands::new::<Autoscaler>(context, FIELD_MANAGER, &[]).whole();
-    hands.controller("autoscaler", Autoscalers { hands: hands.clone() }, workers)
+    let base = ReconcilerBase::new::<Autoscaler>(context, FIELD_MANAGER, &[]).whole();
+    base.controller("autoscaler", AutoscalerReconciler { base: base.clone() }, workers)
 }
 
-struct Autoscalers {
-    hands: Hands,
+struct AutoscalerReconciler {
+    base: ReconcilerBase,
 }
 
-impl Reconciler for Autoscalers {
+impl Reconciler for AutoscalerReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
+        let Some(live) = self.base.live(&key) else { return Ok(Action::Done) };
         let autoscaler: Autoscaler = typed(&live)?;
-        let look = self.hands.interests.look(&key);
-        let outcome = match self.hands.for_author(&live).await {
-            Ok(hands) => Self { hands }.bring_about(&look, &live, &autoscaler).await,
-            Err(trouble) => Err(trouble),
+        let look = self.base.interests.look(&key);
+        let outcome = match self.base.for_author(&live).await {
+            Ok(base) => Self { base }.bring_about(&look, &live, &autoscaler).await,
+            Err(error) => Err(error),
         };
-        self.hands.report(&live, autoscaler.status.unwrap_or_default(), outcome).await
+        self.base.report(&live, autoscaler.status.unwrap_or_default(), outcome).await
     }
 }
 
-impl Autoscalers {
+impl AutoscalerReconciler {
     async fn bring_about(
         &self,
         look: &Look,
         live: &DynamicObject,
         autoscaler: &Autoscaler,
-    ) -> Result<Vec<Note>, Trouble> {
+    ) -> Result<Vec<Note>, ReconcileError> {
         let namespace = Key::of(live).namespace;
         let reference = autoscaler.spec.workload_ref.as_ref();
         let workload =
-            locate(&self.hands, look, &namespace, reference, "failed to locate the workload").await?;
+            locate(&self.base, look, &namespace, reference, "failed to locate the workload").await?;
         let target = rendering::target(&workload.object, &workload.children);
         let desired = rendering::scaled_object(autoscaler, target)
-            .map_err(|error| Trouble::wrong("cannot render the scaled object", error))?;
-        let applied = self.hands.apply(look, live, desired, "cannot apply the scaled object").await?;
+            .map_err(|error| ReconcileError::wrong("cannot render the scaled object", error))?;
+        let applied = self.base.apply(look, live, desired, "cannot apply the scaled object").await?;
         Ok(Note::of(&applied, "ScaledObject created").into_iter().collect())
     }
 }

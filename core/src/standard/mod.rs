@@ -1,19 +1,19 @@
-//! The hands of workloads and traits: what they share, and the controllers of standard.oam.dev, each behind its switch.
+//! The reconcilers of workloads and traits: what they share, and the controllers of standard.oam.dev, each behind its switch.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`hands`] | watching one kind, applying and removing what it controls, telling people how it went |
-//! | [`trouble`] | why a lap ended early, and what happens then |
+//! | [`reconciler_base`] | watching one kind, applying and removing what it controls, telling people how it went |
+//! | [`error`] | why a reconcile ended early, and what happens then |
 //! | [`workload`] | the workload a trait belongs to, its definition and its children |
 
 pub(crate) mod autoscaler;
-pub(crate) mod hands;
+pub(crate) mod error;
 pub(crate) mod metrics_trait;
 mod monitors;
 pub(crate) mod pod_spec_workload;
+pub(crate) mod reconciler_base;
 pub(crate) mod route;
 mod route_backend;
-pub(crate) mod trouble;
 pub(crate) mod workload;
 
 use vela_runtime::Controller;

@@ -16,8 +16,8 @@ use vela_runtime::Api;
 use vela_runtime::interest::{Error, Look};
 use vela_runtime::{Action, Failure, Key};
 
-use super::hands::{Hands, Note, json_of};
-use super::trouble::Trouble;
+use super::error::ReconcileError;
+use super::reconciler_base::{Note, ReconcilerBase, json_of};
 
 /// Name of the key that looks for monitors left behind; no trait can have it.
 pub(crate) const SWEEP: &str = "*";
@@ -38,14 +38,14 @@ fn belongs_to(monitor: &DynamicObject, key: &Key) -> Result<(), String> {
 
 /// Applies the monitor of a trait under the first name that nobody else has; its name, and what was done.
 pub(crate) async fn apply(
-    hands: &Hands,
+    base: &ReconcilerBase,
     look: &Look,
     live: &DynamicObject,
     trait_: &MetricsTrait,
     scrape: &Scrape,
     port: &IntOrString,
-) -> Result<(String, Option<Note>), Trouble> {
-    let failed = |error: Error| Trouble::look(REASON, &error);
+) -> Result<(String, Option<Note>), ReconcileError> {
+    let failed = |error: Error| ReconcileError::look(REASON, &error);
     let key = Key::of(live);
     let mut chosen = None;
     let mut taken = Vec::new();
@@ -60,30 +60,30 @@ pub(crate) async fn apply(
             Err(reason) => taken.push(format!("{SERVICE_MONITOR} {at}: {reason}")),
         }
     }
-    let Some(name) = chosen else { return Err(Trouble::wrong(REASON, taken.join("; "))) };
+    let Some(name) = chosen else { return Err(ReconcileError::wrong(REASON, taken.join("; "))) };
     // Looked at before it is needed: without it the server's refusal would be repeated for ever.
     let home = look.get("v1", "Namespace", &Key::new("", NAMESPACE)).await.map_err(failed)?;
     if home.is_none() {
         let message =
             format!("namespace {NAMESPACE}, where Prometheus looks for monitors, does not exist: create it");
-        return Err(Trouble::wrong(REASON, message));
+        return Err(ReconcileError::wrong(REASON, message));
     }
-    let monitor =
-        rendering::monitor(trait_, scrape, port, &name).map_err(|error| Trouble::wrong(REASON, error))?;
+    let monitor = rendering::monitor(trait_, scrape, port, &name)
+        .map_err(|error| ReconcileError::wrong(REASON, error))?;
     let guard = |live: &DynamicObject| belongs_to(live, &key);
-    let applied = hands.apply_guarded(look, monitor, REASON, &guard).await?;
-    remove(hands, look, live, trait_, Some(&name)).await?;
+    let applied = base.apply_guarded(look, monitor, REASON, &guard).await?;
+    remove(base, look, live, trait_, Some(&name)).await?;
     Ok((name, Note::of(&applied, "ServiceMonitor created")))
 }
 
 /// Removes the trait's monitors, but for the one that is wanted; true when there were any.
 pub(crate) async fn remove(
-    hands: &Hands,
+    base: &ReconcilerBase,
     look: &Look,
     live: &DynamicObject,
     trait_: &MetricsTrait,
     kept: Option<&str>,
-) -> Result<bool, Trouble> {
+) -> Result<bool, ReconcileError> {
     let key = Key::of(live);
     let mut removed = false;
     for name in rendering::monitor_names(trait_).into_iter().filter(|name| Some(name.as_str()) != kept) {
@@ -91,18 +91,18 @@ pub(crate) async fn remove(
             Ok(found) => found,
             // With the kind its objects are gone.
             Err(Error::Missing { .. }) => return Ok(false),
-            Err(error) => return Err(Trouble::look(REASON, &error)),
+            Err(error) => return Err(ReconcileError::look(REASON, &error)),
         };
         if let Some(monitor) = found {
             let guard = |live: &DynamicObject| belongs_to(live, &key);
-            removed |= hands.remove_guarded(look, live, &monitor, REASON, &guard).await?;
+            removed |= base.remove_guarded(look, live, &monitor, REASON, &guard).await?;
         }
     }
     Ok(removed)
 }
 
 /// A trait is gone: its monitors go too.
-pub(crate) async fn leave(hands: &Hands, key: &Key) -> Result<Action, Failure> {
+pub(crate) async fn leave(base: &ReconcilerBase, key: &Key) -> Result<Action, Failure> {
     let gone = MetricsTrait {
         metadata: kube::api::ObjectMeta {
             namespace: Some(key.namespace.clone()),
@@ -111,52 +111,57 @@ pub(crate) async fn leave(hands: &Hands, key: &Key) -> Result<Action, Failure> {
         },
         ..MetricsTrait::default()
     };
-    let look = hands.interests.look(key);
+    let look = base.interests.look(key);
     let mut left = Vec::new();
     for name in rendering::monitor_names(&gone) {
         match look.known(MONITORING, SERVICE_MONITOR, &Key::new(NAMESPACE, name)).await {
             Ok(found) => left.extend(found),
             Err(Error::Missing { .. }) => break,
-            Err(error) => return Trouble::look(REASON, &error).end(),
+            Err(error) => return ReconcileError::look(REASON, &error).end(),
         }
     }
-    let outcome = remove_orphans(hands, &look, &left).await;
+    let outcome = remove_orphans(base, &look, &left).await;
     drop(look);
-    hands.interests.forget(key);
-    outcome.map_or_else(Trouble::end, |()| Ok(Action::Done))
+    base.interests.forget(key);
+    outcome.map_or_else(ReconcileError::end, |()| Ok(Action::Done))
 }
 
 /// A start of the controller, or of the monitors' kind: whatever belongs to a trait that is gone goes too.
-pub(crate) async fn sweep(hands: &Hands, key: &Key) -> Result<Action, Failure> {
-    let look = hands.interests.look(key);
+pub(crate) async fn sweep(base: &ReconcilerBase, key: &Key) -> Result<Action, Failure> {
+    let look = base.interests.look(key);
     let label = rendering::CONTROLLER_LABEL;
     let found = look.labelled(MONITORING, SERVICE_MONITOR, NAMESPACE, label, rendering::CONTROLLER).await;
     let outcome = match found {
-        Ok(found) => remove_orphans(hands, &look, &found).await,
+        Ok(found) => remove_orphans(base, &look, &found).await,
         // Its CRD wakes this key.
         Err(Error::Missing { again, .. }) => {
             return Ok(again.map_or(Action::Done, Action::RequeueAfter));
         }
-        Err(error) => Err(Trouble::look(REASON, &error)),
+        Err(error) => Err(ReconcileError::look(REASON, &error)),
     };
     drop(look);
     // From here on the deletion of a trait is seen when it happens.
-    hands.interests.forget(key);
-    outcome.map_or_else(Trouble::end, |()| Ok(Action::Done))
+    base.interests.forget(key);
+    outcome.map_or_else(ReconcileError::end, |()| Ok(Action::Done))
 }
 
 /// Deletes the monitors whose trait is gone, which the server itself is asked about.
-async fn remove_orphans(hands: &Hands, look: &Look, monitors: &[Arc<DynamicObject>]) -> Result<(), Trouble> {
+async fn remove_orphans(
+    base: &ReconcilerBase,
+    look: &Look,
+    monitors: &[Arc<DynamicObject>],
+) -> Result<(), ReconcileError> {
     for monitor in monitors {
-        let Some(key) = trait_of(monitor).filter(|key| hands.objects.get(key).is_none()) else { continue };
-        let resource = &hands.objects.watch().resource;
+        let Some(key) = trait_of(monitor).filter(|key| base.objects.get(key).is_none()) else { continue };
+        let resource = &base.objects.watch().resource;
         let api: Api<DynamicObject> =
-            Api::namespaced_with(hands.context.client.clone(), &key.namespace, resource);
+            Api::namespaced_with(base.context.client.clone(), &key.namespace, resource);
         let found = api.get_opt(&key.name).await;
-        let found = found.map_err(|error| Trouble::retry(REASON, vela_runtime::apply::explain(&error)))?;
+        let found =
+            found.map_err(|error| ReconcileError::retry(REASON, vela_runtime::apply::explain(&error)))?;
         if found.is_none() {
             let guard = |live: &DynamicObject| belongs_to(live, &key);
-            hands.delete(look, monitor, REASON, &guard).await?;
+            base.delete(look, monitor, REASON, &guard).await?;
         }
     }
     Ok(())

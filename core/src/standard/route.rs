@@ -12,9 +12,9 @@ use vela_engine::standard::{self};
 use vela_runtime::interest::{Error, Look};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, discovery};
 
-use super::hands::{Hands, Note, json_of, typed};
+use super::error::ReconcileError;
+use super::reconciler_base::{Note, ReconcilerBase, json_of, typed};
 use super::route_backend::{backends, remove_unused};
-use super::trouble::Trouble;
 use crate::context::Context;
 use crate::status;
 
@@ -25,12 +25,12 @@ const CERT_MANAGER: &str = "cert-manager.io/v1";
 
 /// The controller of Routes; a change of an Ingress, a Service, a certificate or an issuer wakes the Routes it is for.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let hands = Hands::new::<Route>(context, FIELD_MANAGER, &[]);
-    hands.controller("route", Routes { hands: hands.clone() }, workers)
+    let base = ReconcilerBase::new::<Route>(context, FIELD_MANAGER, &[]);
+    base.controller("route", RouteReconciler { base: base.clone() }, workers)
 }
 
-struct Routes {
-    hands: Hands,
+struct RouteReconciler {
+    base: ReconcilerBase,
 }
 
 /// What was applied for a route.
@@ -40,28 +40,28 @@ struct Applied {
     notes: Vec<Note>,
 }
 
-impl Reconciler for Routes {
+impl Reconciler for RouteReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        let Some(live) = self.hands.live(&key) else { return Ok(Action::Done) };
+        let Some(live) = self.base.live(&key) else { return Ok(Action::Done) };
         let route: Route = typed(&live)?;
         let mut status = route.status.clone().unwrap_or_default();
-        let look = self.hands.interests.look(&key);
-        let applied = match self.hands.for_author(&live).await {
-            Ok(hands) => Self { hands }.bring_about(&look, &live, &route).await,
-            Err(trouble) => Err(trouble),
+        let look = self.base.interests.look(&key);
+        let applied = match self.base.for_author(&live).await {
+            Ok(base) => Self { base }.bring_about(&look, &live, &route).await,
+            Err(error) => Err(error),
         };
         let applied = match applied {
             Ok(applied) => applied,
-            Err(trouble) => return self.hands.report_trouble(&live, status, trouble).await,
+            Err(error) => return self.base.report_error(&live, status, error).await,
         };
         status.ingresses =
             applied.ingresses.iter().map(|ingress| standard::reference(&json_of(ingress))).collect();
         status.service = applied.service;
         let waiting = match self.waiting_for(&look, &route, &applied.ingresses).await {
             Ok(waiting) => waiting,
-            Err(trouble) => return self.hands.report_trouble(&live, status, trouble).await,
+            Err(error) => return self.base.report_error(&live, status, error).await,
         };
-        // What the last lap waited for says nothing any more: only this condition stays.
+        // What the last reconcile waited for says nothing any more: only this condition stays.
         let now = status::now();
         let (summary, condition) = match waiting {
             None => {
@@ -76,48 +76,48 @@ impl Reconciler for Routes {
         status.status = Some(summary.to_owned());
         status.conditions.retain(|old| old.condition_type == condition.condition_type);
         status.set_condition(condition);
-        self.hands.write(&live, &status).await?;
-        self.hands.tell(&live, &applied.notes).await;
+        self.base.write(&live, &status).await?;
+        self.base.tell(&live, &applied.notes).await;
         Ok(Action::Done)
     }
 }
 
-impl Routes {
+impl RouteReconciler {
     async fn bring_about(
         &self,
         look: &Look,
         live: &DynamicObject,
         route: &Route,
-    ) -> Result<Applied, Trouble> {
-        let hands = &self.hands;
+    ) -> Result<Applied, ReconcileError> {
+        let base = &self.base;
         if let (_, Some(word)) = routing::provider(route) {
             tracing::warn!(route = %Key::of(live), provider = word, "no such ingress provider; nginx serves the route");
         }
         let mut notes = Vec::new();
-        let backends = backends(hands, look, live, route, &mut notes).await?;
+        let backends = backends(base, look, live, route, &mut notes).await?;
         let api_version = self.ingress_version().await?;
         let desired = ingress::ingresses(route, &backends.rules, api_version)
-            .map_err(|error| Trouble::wrong(INGRESS, error))?;
+            .map_err(|error| ReconcileError::wrong(INGRESS, error))?;
         let mut ingresses = Vec::new();
         for ingress in desired {
-            let applied = hands.apply(look, live, ingress, INGRESS).await?;
+            let applied = base.apply(look, live, ingress, INGRESS).await?;
             notes.extend(Note::of(&applied, "nginx ingress patched"));
             ingresses.push(applied.object);
         }
         self.remove_unwanted(look, live, api_version, &ingresses).await?;
-        remove_unused(hands, look, live, &backends).await?;
+        remove_unused(base, look, live, &backends).await?;
         let service = backends.service.map(|service| standard::reference(&json_of(&service)));
         Ok(Applied { ingresses, service, notes })
     }
 
     /// Ingresses in the version every cluster of today serves; the one before only where that is missing.
     /// A server that did not answer says nothing about what it serves, and is asked again.
-    async fn ingress_version(&self) -> Result<&'static str, Trouble> {
+    async fn ingress_version(&self) -> Result<&'static str, ReconcileError> {
         for api_version in [ingress::V1, ingress::V1BETA1] {
-            match self.hands.context.discovery.resolve(api_version, "Ingress").await {
+            match self.base.context.discovery.resolve(api_version, "Ingress").await {
                 Ok(_) => return Ok(api_version),
                 Err(discovery::Error::Unknown { .. }) => {}
-                Err(error) => return Err(Trouble::look(INGRESS, &Error::Discovery(error))),
+                Err(error) => return Err(ReconcileError::look(INGRESS, &Error::Discovery(error))),
             }
         }
         Ok(ingress::V1)
@@ -130,12 +130,12 @@ impl Routes {
         live: &DynamicObject,
         api_version: &str,
         wanted: &[Arc<DynamicObject>],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ReconcileError> {
         let uid = live.metadata.uid.clone().unwrap_or_default();
         let owned = look.owned_by(api_version, "Ingress", &Key::of(live).namespace, &uid).await;
-        for ingress in owned.map_err(|error| Trouble::look(INGRESS, &error))? {
+        for ingress in owned.map_err(|error| ReconcileError::look(INGRESS, &error))? {
             if !wanted.iter().any(|wanted| wanted.metadata.name == ingress.metadata.name) {
-                self.hands.remove(look, live, &ingress, INGRESS).await?;
+                self.base.remove(look, live, &ingress, INGRESS).await?;
             }
         }
         Ok(())
@@ -147,7 +147,7 @@ impl Routes {
         look: &Look,
         route: &Route,
         ingresses: &[Arc<DynamicObject>],
-    ) -> Result<Option<readiness::Waiting>, Trouble> {
+    ) -> Result<Option<readiness::Waiting>, ReconcileError> {
         let namespace = route.metadata.namespace.clone().unwrap_or_default();
         let mut seen = Seen::default();
         let serves = !ingresses.is_empty();
@@ -172,7 +172,12 @@ impl Routes {
 }
 
 /// An object of cert-manager, or why it is not there; only a cluster that cannot answer is a trouble.
-async fn see(look: &Look, kind: &str, namespace: &str, name: &str) -> Result<Result<Value, String>, Trouble> {
+async fn see(
+    look: &Look,
+    kind: &str,
+    namespace: &str,
+    name: &str,
+) -> Result<Result<Value, String>, ReconcileError> {
     match look.get(CERT_MANAGER, kind, &Key::new(namespace, name)).await {
         Ok(Some(found)) => Ok(Ok(json_of(&found))),
         Ok(None) => Ok(Err(format!("{kind} {namespace}/{name} does not exist"))),
@@ -180,6 +185,6 @@ async fn see(look: &Look, kind: &str, namespace: &str, name: &str) -> Result<Res
             "{kind} {namespace}/{name} cannot be looked up, because the cluster does not know {CERT_MANAGER}: install \
              cert-manager"
         ))),
-        Err(error) => Err(Trouble::look("failed to check the certificates", &error)),
+        Err(error) => Err(ReconcileError::look("failed to check the certificates", &error)),
     }
 }

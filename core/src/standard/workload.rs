@@ -9,8 +9,8 @@ use vela_engine::standard::definition::{self, Definition};
 use vela_runtime::Key;
 use vela_runtime::interest::{Error, Look};
 
-use super::hands::{Hands, json_of};
-use super::trouble::Trouble;
+use super::error::ReconcileError;
+use super::reconciler_base::{ReconcilerBase, json_of};
 use crate::context::Context;
 
 /// API version and kinds of the definitions a workload may have, best first.
@@ -32,27 +32,27 @@ pub(crate) struct Workload {
 
 /// The workload a trait names, which lives in the namespace of the trait; a change of it wakes the trait.
 pub(crate) async fn locate(
-    hands: &Hands,
+    base: &ReconcilerBase,
     look: &Look,
     namespace: &str,
     reference: Option<&TypedReference>,
     reason: &'static str,
-) -> Result<Workload, Trouble> {
+) -> Result<Workload, ReconcileError> {
     let Some(reference) =
         reference.filter(|r| ![&r.api_version, &r.kind, &r.name].into_iter().any(String::is_empty))
     else {
         let message = "spec.workloadRef needs apiVersion, kind and name; an ApplicationConfiguration fills it in where \
                        the trait's definition has workloadRefPath: spec.workloadRef";
-        return Err(Trouble::wrong(reason, message));
+        return Err(ReconcileError::wrong(reason, message));
     };
     let TypedReference { api_version, kind, name, uid: _ } = reference;
-    hands.may_read(reference, namespace).await.map_err(|refused| Trouble::retry(reason, refused))?;
+    base.may_read(reference, namespace).await.map_err(|refused| ReconcileError::retry(reason, refused))?;
     let found = look.get(api_version, kind, &Key::new(namespace, name.clone())).await;
-    let object = found.map_err(|error| Trouble::look(reason, &error))?;
-    let missing = || Trouble::wrong(reason, format!("{kind} {namespace}/{name} does not exist"));
+    let object = found.map_err(|error| ReconcileError::look(reason, &error))?;
+    let missing = || ReconcileError::wrong(reason, format!("{kind} {namespace}/{name} does not exist"));
     let object = object.ok_or_else(missing)?;
-    let failed = |error: Error| Trouble::look("failed to fetch workload child resources", &error);
-    let definition = definition_of(&hands.context, look, &object, api_version, kind).await.map_err(failed)?;
+    let failed = |error: Error| ReconcileError::look("failed to fetch workload child resources", &error);
+    let definition = definition_of(&base.context, look, &object, api_version, kind).await.map_err(failed)?;
     let children = match &definition {
         Some(definition) => children_of(look, definition, &object).await.map_err(failed)?,
         None => Vec::new(),

@@ -11,7 +11,7 @@ use crate::cache::Key;
 use crate::discovery;
 
 /// How often a deletion is judged anew when its object changes in between: a busy status writer must not hold it up,
-/// and a lap must end.
+/// and a reconcile must end.
 const DELETE_TRIES: usize = 4;
 
 /// Asked after the object was read from the server and before it is deleted: does whoever wants it gone still want so?

@@ -52,7 +52,7 @@ impl Dependency {
         )
     }
 
-    /// Only a change of what is asked for counts: for an owner, whose status changes with every lap.
+    /// Only a change of what is asked for counts: for an owner, whose status changes with every reconcile.
     pub fn by_generation(live: &DynamicObject) -> Self {
         let uid = live.metadata.uid.as_deref().unwrap_or_default();
         Self::with(live, format!("{uid}/{}", live.metadata.generation.unwrap_or_default()))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use vela_core::Elsewhere;
+use vela_core::EgressOverride;
 use vela_crds::{CanaryMetric, RolloutPlan, RolloutWebhook};
 use vela_engine::rollout::metrics::{bound, of_batch};
 
@@ -118,7 +118,7 @@ fn value(metric: &CanaryMetric, fails: bool) -> f64 {
     }
 }
 
-impl Elsewhere for EgressStub {
+impl EgressOverride for EgressStub {
     fn answer(&self, method: &str, url: &str, body: &[u8]) -> Result<(u16, Vec<u8>), String> {
         let mut now = self.now();
         let Some(hook) = self.hook(&now.plan, method, url, body) else {

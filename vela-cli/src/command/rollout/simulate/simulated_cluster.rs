@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use vela_apiserver::store::Store;
 use vela_apiserver::{ApiServer, Clock, ManualControllers, simulate};
-use vela_core::{Controllers, Elsewhere, Process, Stop};
+use vela_core::{Controllers, EgressOverride, Process, Stop};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ pub(super) struct SimulatedCluster {
     server: ApiServer,
     workloads: ManualControllers,
     cluster: Cluster,
-    elsewhere: Arc<dyn Elsewhere>,
+    egress_override: Arc<dyn EgressOverride>,
     running: Option<Running>,
     began: Instant,
     steps: usize,
@@ -61,7 +61,7 @@ impl SimulatedCluster {
     pub(super) async fn open(
         namespace: &str,
         foreign: &[&str],
-        elsewhere: Arc<dyn Elsewhere>,
+        egress_override: Arc<dyn EgressOverride>,
     ) -> Result<Self> {
         let began = Instant::now();
         let now = move || {
@@ -75,8 +75,16 @@ impl SimulatedCluster {
         let cluster = Cluster::new(Client::new(server.service(), namespace), title, namespace.to_owned());
         let workloads = server.manual_controllers();
         let clock = vela_runtime::clock::set(now);
-        let simulated =
-            Self { server, workloads, cluster, elsewhere, running: None, began, steps: 0, _clock: clock };
+        let simulated = Self {
+            server,
+            workloads,
+            cluster,
+            egress_override,
+            running: None,
+            began,
+            steps: 0,
+            _clock: clock,
+        };
         let mut objects = installation::objects()?;
         // Whoever brings the real definition of a foreign kind means that one.
         let named = |object: &Value| foreign.iter().any(|name| object["metadata"]["name"] == *name);
@@ -104,8 +112,8 @@ impl SimulatedCluster {
     pub(super) fn start(&mut self) {
         let stop = Stop::new();
         let client = Client::new(self.server.service(), "default");
-        let elsewhere = Some(self.elsewhere.clone());
-        let process = Process { stop: stop.clone(), elsewhere, ..Process::default() };
+        let egress_override = Some(self.egress_override.clone());
+        let process = Process { stop: stop.clone(), egress_override, ..Process::default() };
         self.running = Some(Running { stop, task: tokio::spawn(Controllers::run(client, process)) });
     }
 

@@ -1,4 +1,4 @@
-//! An error of a lap in; what people are told and when the next lap comes out.
+//! An error of a reconcile in; what people are told and when the next reconcile comes out.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use crate::author::Acting;
 /// After a write that lost against another writer the caches need a moment to catch up.
 const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 
-/// Why a lap ended early.
+/// Why a reconcile ended early.
 #[derive(Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct ReconcileError {
     /// What could not be done, in a few words: the event's reason and the beginning of the condition's message.
     pub(crate) reason: &'static str,
     message: String,
-    then: Then,
+    next: NextReconcile,
 }
 
-/// When the next lap comes.
+/// When the next reconcile comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum NextReconcile {
     /// With the next change of the object or of anything it looked at.
     Wait,
     /// With it, or after this time.
@@ -32,51 +32,51 @@ enum Then {
     Quietly,
 }
 
-impl Trouble {
+impl ReconcileError {
     /// Only a change can help, and it wakes us.
     pub(crate) fn wrong(reason: &'static str, error: impl Display) -> Self {
-        Self { reason, message: error.to_string(), then: Then::Wait }
+        Self { reason, message: error.to_string(), next: NextReconcile::Wait }
     }
 
     /// Another try may help.
     pub(crate) fn retry(reason: &'static str, error: impl Display) -> Self {
-        Self { reason, message: error.to_string(), then: Then::Retry }
+        Self { reason, message: error.to_string(), next: NextReconcile::Retry }
     }
 
-    /// What was seen is not what is; the next lap sees it.
+    /// What was seen is not what is; the next reconcile sees it.
     pub(crate) fn changed(reason: &'static str) -> Self {
-        Self { reason, message: "it changed meanwhile".to_owned(), then: Then::Quietly }
+        Self { reason, message: "it changed meanwhile".to_owned(), next: NextReconcile::Quietly }
     }
 
     /// Something could not be looked at.
     pub(crate) fn look(reason: &'static str, error: &interest::Error) -> Self {
-        let then = match error {
-            interest::Error::Missing { again: Some(again), .. } => Then::Again(*again),
-            interest::Error::Missing { again: None, .. } => Then::Wait,
-            _ => Then::Retry,
+        let next = match error {
+            interest::Error::Missing { again: Some(again), .. } => NextReconcile::Again(*again),
+            interest::Error::Missing { again: None, .. } => NextReconcile::Wait,
+            _ => NextReconcile::Retry,
         };
-        Self { reason, message: error.to_string(), then }
+        Self { reason, message: error.to_string(), next }
     }
 
     /// Something could not be written.
     pub(crate) fn apply(reason: &'static str, error: &apply::Error, acting: &Acting) -> Self {
-        let then = match error {
+        let next = match error {
             apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 409 => {
-                Then::Quietly
+                NextReconcile::Quietly
             }
             // A right may be given at any time, and nothing tells of it.
             apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 403 => {
-                Then::Retry
+                NextReconcile::Retry
             }
-            error if error.is_transient() => Then::Retry,
-            _ => Then::Wait,
+            error if error.is_transient() => NextReconcile::Retry,
+            _ => NextReconcile::Wait,
         };
-        Self { reason, message: acting.told(error), then }
+        Self { reason, message: acting.told(error), next }
     }
 
     /// True when nobody needs to be told.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.then == Then::Quietly
+        self.next == NextReconcile::Quietly
     }
 
     /// The sentence in the condition and the event.
@@ -86,11 +86,11 @@ impl Trouble {
 
     /// What the queue is told.
     pub(crate) fn end(self) -> Result<Action, Failure> {
-        match self.then {
-            Then::Wait => Ok(Action::Done),
-            Then::Again(after) => Ok(Action::RequeueAfter(after)),
-            Then::Quietly => Ok(Action::RequeueAfter(CONFLICT_WAIT)),
-            Then::Retry => Err(Failure::retry(self.sentence())),
+        match self.next {
+            NextReconcile::Wait => Ok(Action::Done),
+            NextReconcile::Again(after) => Ok(Action::RequeueAfter(after)),
+            NextReconcile::Quietly => Ok(Action::RequeueAfter(CONFLICT_WAIT)),
+            NextReconcile::Retry => Err(Failure::retry(self.sentence())),
         }
     }
 }
@@ -105,20 +105,20 @@ mod tests {
 
     #[test]
     fn a_missing_kind_waits_for_its_definition() {
-        let waits = Trouble::look("cannot", &missing(None));
+        let waits = ReconcileError::look("cannot", &missing(None));
         assert!(waits.sentence().starts_with("cannot: the cluster does not know kind A of a/v1"));
         assert!(matches!(waits.end(), Ok(Action::Done)));
         let soon = Duration::from_secs(3);
         assert!(
-            matches!(Trouble::look("c", &missing(Some(soon))).end(), Ok(Action::RequeueAfter(s)) if s == soon)
+            matches!(ReconcileError::look("c", &missing(Some(soon))).end(), Ok(Action::RequeueAfter(s)) if s == soon)
         );
     }
 
     #[test]
     fn a_lost_race_is_told_to_nobody() {
-        let trouble = Trouble::changed("cannot");
-        assert!(trouble.is_quiet());
-        assert!(matches!(trouble.end(), Ok(Action::RequeueAfter(CONFLICT_WAIT))));
-        assert!(matches!(Trouble::retry("cannot", "x").end(), Err(Failure::Retry(_))));
+        let error = ReconcileError::changed("cannot");
+        assert!(error.is_quiet());
+        assert!(matches!(error.end(), Ok(Action::RequeueAfter(CONFLICT_WAIT))));
+        assert!(matches!(ReconcileError::retry("cannot", "x").end(), Err(Failure::Retry(_))));
     }
 }

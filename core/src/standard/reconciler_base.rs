@@ -1,4 +1,4 @@
-//! The tools of one controller of workloads or traits: objects of its kind in; what they control applied, removed and
+//! What the reconcilers of workloads and traits share: objects of one kind in; what they control applied, removed and
 //! told about out.
 
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use vela_runtime::interest::{Interests, Look};
 use vela_runtime::owner::{controlled_by, controller_of};
 use vela_runtime::{Action, Applier, Controller, Failure, Informer, Key, Reconciler, events};
 
-use super::trouble::Trouble;
+use super::error::ReconcileError;
 use crate::author::Acting;
 use crate::context::Context;
 use crate::status;
 
-/// The tools; cheap to clone.
+/// The base of one reconciler; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Hands {
+pub(crate) struct ReconcilerBase {
     pub(crate) context: Context,
     /// The objects this controller reconciles.
     pub(crate) objects: Arc<Informer>,
@@ -55,8 +55,8 @@ impl Note {
     }
 }
 
-impl Hands {
-    /// Tools for objects of kind `K`. `manager` signs the fields of what is made for them: one name for all objects of a
+impl ReconcilerBase {
+    /// A base for objects of kind `K`. `manager` signs the fields of what is made for them: one name for all objects of a
     /// kind, so that the applier remembers what it wrote. Objects can be looked up by `labels`.
     pub(crate) fn new<K>(context: &Context, manager: &str, labels: &'static [&'static str]) -> Self
     where
@@ -75,13 +75,13 @@ impl Hands {
         }
     }
 
-    /// The same tools in the hands of whoever wrote the object: what is made, changed and deleted for it is asked in that name.
-    pub(crate) async fn for_author(&self, live: &DynamicObject) -> Result<Self, Trouble> {
+    /// The same on behalf of whoever wrote the object: what is made, changed and deleted for it is asked in that name.
+    pub(crate) async fn for_author(&self, live: &DynamicObject) -> Result<Self, ReconcileError> {
         let reason = "cannot act for its author";
         // Applications are written by people; what is made for one is made in its author's name, and stamped so.
         let acting = Acting::for_object(&self.context, live, || None).await;
-        let acting = acting.map_err(|error| Trouble::retry(reason, apply::explain(&error)))?;
-        let acting = acting.map_err(|nobody| Trouble::wrong(reason, nobody))?;
+        let acting = acting.map_err(|error| ReconcileError::retry(reason, apply::explain(&error)))?;
+        let acting = acting.map_err(|nobody| ReconcileError::wrong(reason, nobody))?;
         Ok(Self { applier: self.applier.through(acting.client()), acting, ..self.clone() })
     }
 
@@ -126,7 +126,7 @@ impl Hands {
         owner: &DynamicObject,
         desired: Value,
         reason: &'static str,
-    ) -> Result<Applied, Trouble> {
+    ) -> Result<Applied, ReconcileError> {
         let uid = owner.metadata.uid.clone().unwrap_or_default();
         self.apply_guarded(look, desired, reason, &|live| controlled_by(live, &uid)).await
     }
@@ -138,14 +138,14 @@ impl Hands {
         desired: Value,
         reason: &'static str,
         guard: Guard<'_>,
-    ) -> Result<Applied, Trouble> {
+    ) -> Result<Applied, ReconcileError> {
         let desired: DynamicObject =
-            serde_json::from_value(desired).map_err(|error| Trouble::wrong(reason, error))?;
+            serde_json::from_value(desired).map_err(|error| ReconcileError::wrong(reason, error))?;
         let types = desired.types.clone().unwrap_or_default();
         let live = look.get(&types.api_version, &types.kind, &Key::of(&desired)).await;
-        let live = live.map_err(|error| Trouble::look(reason, &error))?;
+        let live = live.map_err(|error| ReconcileError::look(reason, &error))?;
         let applied = self.applier.apply(&desired, live, false, Conflicts::Force, guard).await;
-        let applied = applied.map_err(|error| Trouble::apply(reason, &error, &self.acting))?;
+        let applied = applied.map_err(|error| ReconcileError::apply(reason, &error, &self.acting))?;
         if applied.outcome != Outcome::Unchanged {
             look.observe(&applied.object);
         }
@@ -158,11 +158,11 @@ impl Hands {
         desired: Value,
         reason: &'static str,
         guard: Guard<'_>,
-    ) -> Result<Applied, Trouble> {
+    ) -> Result<Applied, ReconcileError> {
         let desired: DynamicObject =
-            serde_json::from_value(desired).map_err(|error| Trouble::wrong(reason, error))?;
+            serde_json::from_value(desired).map_err(|error| ReconcileError::wrong(reason, error))?;
         let applied = self.applier.apply(&desired, None, false, Conflicts::Force, guard).await;
-        applied.map_err(|error| Trouble::apply(reason, &error, &self.acting))
+        applied.map_err(|error| ReconcileError::apply(reason, &error, &self.acting))
     }
 
     /// Removes an object that `owner` controls and no longer wants; true when it was there and is gone or going. The
@@ -173,7 +173,7 @@ impl Hands {
         owner: &DynamicObject,
         object: &Arc<DynamicObject>,
         reason: &'static str,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, ReconcileError> {
         let uid = owner.metadata.uid.clone().unwrap_or_default();
         self.remove_guarded(look, owner, object, reason, &|live| controlled_by(live, &uid)).await
     }
@@ -186,15 +186,15 @@ impl Hands {
         object: &Arc<DynamicObject>,
         reason: &'static str,
         guard: Guard<'_>,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, ReconcileError> {
         if guard(object).is_err() || object.metadata.deletion_timestamp.is_some() {
             return Ok(false);
         }
         let seen = Seen { resource: &self.objects.watch().resource, object: owner };
         match confirm(&self.context.client, &[seen]).await {
             Ok(Some(_)) => self.delete(look, object, reason, guard).await,
-            Ok(None) => Err(Trouble::changed(reason)),
-            Err(error) => Err(Trouble::retry(reason, apply::explain(&error))),
+            Ok(None) => Err(ReconcileError::changed(reason)),
+            Err(error) => Err(ReconcileError::retry(reason, apply::explain(&error))),
         }
     }
 
@@ -205,7 +205,7 @@ impl Hands {
         object: &Arc<DynamicObject>,
         reason: &'static str,
         guard: Guard<'_>,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, ReconcileError> {
         let (types, key) = (object.types.clone().unwrap_or_default(), Key::of(object));
         let deleted =
             self.applier.delete(&types.api_version, &types.kind, &key, Some(object.clone()), guard).await;
@@ -216,7 +216,7 @@ impl Hands {
             }
             Ok(Deletion::Going) => Ok(true),
             Err(apply::Error::Foreign { .. }) => Ok(false),
-            Err(error) => Err(Trouble::apply(reason, &error, &self.acting)),
+            Err(error) => Err(ReconcileError::apply(reason, &error, &self.acting)),
         }
     }
 
@@ -242,12 +242,12 @@ impl Hands {
         }
     }
 
-    /// Ends a lap: `Synced` in the status, one event for each thing that changed, one warning for a new trouble.
+    /// Ends a reconcile: `Synced` in the status, one event for each thing that changed, one warning for a new trouble.
     pub(crate) async fn report<S>(
         &self,
         live: &DynamicObject,
         mut status: S,
-        outcome: Result<Vec<Note>, Trouble>,
+        outcome: Result<Vec<Note>, ReconcileError>,
     ) -> Result<Action, Failure>
     where
         S: Conditioned + Serialize,
@@ -259,30 +259,30 @@ impl Hands {
                 self.tell(live, &notes).await;
                 Ok(Action::Done)
             }
-            Err(trouble) => self.report_trouble(live, status, trouble).await,
+            Err(error) => self.report_error(live, status, error).await,
         }
     }
 
-    /// Ends a lap that failed.
-    pub(crate) async fn report_trouble<S>(
+    /// Ends a reconcile that failed.
+    pub(crate) async fn report_error<S>(
         &self,
         live: &DynamicObject,
         mut status: S,
-        trouble: Trouble,
+        error: ReconcileError,
     ) -> Result<Action, Failure>
     where
         S: Conditioned + Serialize,
     {
-        if trouble.is_quiet() {
-            return trouble.end();
+        if error.is_quiet() {
+            return error.end();
         }
-        let sentence = trouble.sentence();
+        let sentence = error.sentence();
         let news = status.set_condition(Condition::reconcile_error(sentence.clone(), status::now()));
         self.write(live, &status).await?;
         if news {
-            self.context.events.warning(&self.subject(live), trouble.reason, &sentence).await;
+            self.context.events.warning(&self.subject(live), error.reason, &sentence).await;
         }
-        trouble.end()
+        error.end()
     }
 
     /// One event for each thing that changed.
