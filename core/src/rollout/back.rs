@@ -1,7 +1,7 @@
-//! A rollout that goes back to its source, because a metric failed or because it is deleted half-way → between what the lap
+//! A rollout that goes back to its source, because a metric failed or because it is deleted half-way → between what the reconcile
 //! works, and when the way back is given up.
 //!
-//! It is the rollout from the target to the source, by the same laps. In the end it has failed; one that is deleted goes then.
+//! It is the rollout from the target to the source, by the same reconciles. In the end it has failed; one that is deleted goes then.
 
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRolloutStatus, RolloutStatus};
@@ -9,7 +9,7 @@ use vela_engine::rollout::revert::{WAITS_AT_MOST_SECONDS, is_half_way, waits};
 use vela_engine::rollout::{Event, Input, Note, State};
 use vela_runtime::clock;
 
-use super::{Between, Told, happens, take};
+use super::{Direction, StatusReport, apply_event, take};
 
 /// A rollout that is being deleted.
 #[derive(Clone, Copy, Debug)]
@@ -19,19 +19,19 @@ pub(super) struct Leaving {
 }
 
 impl Leaving {
-    /// Between what a lap works that goes back before the rollout goes; nothing where it lets go of what stands there.
-    pub(super) fn turn(
+    /// Between what a reconcile works that goes back before the rollout goes; nothing where it lets go of what stands there.
+    pub(super) fn transition(
         self,
         status: &mut AppRolloutStatus,
-        last: &Between,
-        told: &mut Told,
-    ) -> Option<Between> {
+        last: &Direction,
+        report: &mut StatusReport,
+    ) -> Option<Direction> {
         let state = State::of(&status.rollout);
         let can = self.goes_back && last.source.is_some() && state.rolling != RollingState::RolloutDeleting;
         if can && status.rollout.revert.is_none() && is_half_way(state) {
             let why = "the rollout is deleted half-way, and revertOnDelete is true".to_owned();
-            take(&mut status.rollout, &Input::Revert { why, since: clock::now() }, told);
-            told.notes.push(Note {
+            take(&mut status.rollout, &Input::Revert { why, since: clock::now() }, report);
+            report.notes.push(Note {
                 warning: false,
                 reason: "Rollout Reverting",
                 message: "rollout target deleted, go back to the source; set revertOnDelete to false to leave everything as it \
@@ -39,16 +39,16 @@ impl Leaving {
                     .to_owned(),
             });
         }
-        (can && status.rollout.revert.is_some()).then(|| between(status, last))
+        (can && status.rollout.revert.is_some()).then(|| direction(status, last))
     }
 }
 
-/// Between what a lap works: the other way round while the rollout goes back.
-pub(super) fn between(status: &AppRolloutStatus, forward: &Between) -> Between {
+/// Between what a reconcile works: the other way round while the rollout goes back.
+pub(super) fn direction(status: &AppRolloutStatus, forward: &Direction) -> Direction {
     let is_over = State::of(&status.rollout).is_terminal();
     match (&status.rollout.revert, &forward.source) {
         (Some(_), Some(source)) if !is_over => {
-            Between { target: source.clone(), source: Some(forward.target.clone()), is_back: true }
+            Direction { target: source.clone(), source: Some(forward.target.clone()), is_back: true }
         }
         _ => forward.clone(),
     }
@@ -66,11 +66,11 @@ pub(super) fn is_stuck(status: &RolloutStatus) -> bool {
 }
 
 /// The rollout ends as it stands, and says why it could not go back.
-pub(super) fn give_up(status: &mut RolloutStatus, is_leaving: bool, why: &str, told: &mut Told) {
+pub(super) fn give_up(status: &mut RolloutStatus, is_leaving: bool, why: &str, report: &mut StatusReport) {
     let message = format!("the rollout cannot go back to its source and ends as it stands: {why}");
-    told.notes.push(Note { warning: true, reason: "Revert Given Up", message: message.clone() });
+    report.notes.push(Note { warning: true, reason: "Revert Given Up", message: message.clone() });
     match is_leaving {
-        true => happens(status, Event::Deleted, told),
-        false => take(status, &Input::Failing(message), told),
+        true => apply_event(status, Event::Deleted, report),
+        false => take(status, &Input::Failing(message), report),
     }
 }

@@ -13,9 +13,9 @@ use vela_runtime::Key;
 use vela_runtime::interest::Look;
 use vela_runtime::owner::controller_of;
 
-use super::carry::Work;
+use super::reconcile::Work;
 use super::revision::Rendered;
-use super::{Between, Hands, stage};
+use super::{Direction, RolloutReconciler, stage};
 use crate::application::fetch::json;
 use crate::application::owned::application_of;
 
@@ -47,7 +47,7 @@ pub(super) enum Missing {
     /// A revision is not there; nothing tells its workloads any more.
     Revision(String),
     /// Something else.
-    Trouble(String),
+    Failed(String),
     /// The process ends, and the next one looks anew.
     Ends,
 }
@@ -57,7 +57,7 @@ impl Missing {
     pub(super) fn reworded(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::Revision(why) => Self::Revision(words(why)),
-            Self::Trouble(why) => Self::Trouble(words(why)),
+            Self::Failed(why) => Self::Failed(words(why)),
             Self::Ends => Self::Ends,
         }
     }
@@ -65,48 +65,48 @@ impl Missing {
 
 impl From<String> for Missing {
     fn from(why: String) -> Self {
-        Self::Trouble(why)
+        Self::Failed(why)
     }
 }
 
 /// Find all of it.
 pub(super) async fn locate(
-    hands: &Hands,
+    reconciler: &RolloutReconciler,
     look: &Look,
     work: &Work<'_>,
     given_up: &[String],
 ) -> Result<Located, Missing> {
-    let Work { rollout, between, .. } = *work;
+    let Work { rollout, direction, .. } = *work;
     let namespace = &work.key.namespace;
-    let (to, from) = match between.is_back {
+    let (to, from) = match direction.is_back {
         false => ("targetAppRevisionName", "sourceAppRevisionName"),
         true => ("sourceAppRevisionName", "targetAppRevisionName"),
     };
-    let target = revision(hands, namespace, &between.target, to).await?;
-    let source = match &between.source {
-        Some(name) => Some(revision(hands, namespace, name, from).await?),
+    let target = revision(reconciler, namespace, &direction.target, to).await?;
+    let source = match &direction.source {
+        Some(name) => Some(revision(reconciler, namespace, name, from).await?),
         None => None,
     };
     let source_graph = source.as_ref().map(|source| &*source.graph);
     let components = template::rolled(&rollout.spec.component_list, &target.graph, source_graph);
     let mut parts = Vec::new();
-    for component in components.map_err(Missing::Trouble)? {
+    for component in components.map_err(Missing::Failed)? {
         let source = match &source {
-            Some(source) => Some(side(hands, look, source, &component).await?),
+            Some(source) => Some(side(reconciler, look, source, &component).await?),
             None => None,
         };
         let application = &target.application;
-        let target = side(hands, look, &target, &component).await?;
+        let target = side(reconciler, look, &target, &component).await?;
         let leftovers = leftovers(look, work, application, [Some(&target), source.as_ref()], given_up).await;
-        let leftovers = leftovers.map_err(Missing::Trouble)?;
+        let leftovers = leftovers.map_err(Missing::Failed)?;
         parts.push(Part { target, source, leftovers, component });
     }
     Ok(Located { target, source, parts })
 }
 
 /// A workload cannot make room for itself: its pods would go and come back for ever.
-pub(super) fn differ(between: &Between) -> Result<(), String> {
-    let Between { target, source, .. } = between;
+pub(super) fn differ(direction: &Direction) -> Result<(), String> {
+    let Direction { target, source, .. } = direction;
     if source.as_ref() != Some(target) {
         return Ok(());
     }
@@ -116,9 +116,14 @@ pub(super) fn differ(between: &Between) -> Result<(), String> {
     ))
 }
 
-async fn revision(hands: &Hands, namespace: &str, name: &str, field: &str) -> Result<Rendered, Missing> {
+async fn revision(
+    reconciler: &RolloutReconciler,
+    namespace: &str,
+    name: &str,
+    field: &str,
+) -> Result<Rendered, Missing> {
     let key = Key::new(namespace, name);
-    let found = hands.revisions.get(&key).await?;
+    let found = reconciler.revisions.get(&key).await?;
     found.ok_or_else(|| {
         Missing::Revision(format!(
             "spec.{field}: ApplicationRevision {key} is not there; `kubectl get apprev -n {namespace}` lists those that are"
@@ -126,14 +131,19 @@ async fn revision(hands: &Hands, namespace: &str, name: &str, field: &str) -> Re
     })
 }
 
-async fn side(hands: &Hands, look: &Look, rendered: &Rendered, component: &str) -> Result<Side, Missing> {
-    let mut template = template::template(&rendered.graph, component).map_err(Missing::Trouble)?;
-    let mut live = stage::read(look, &template.key()).await.map_err(Missing::Trouble)?;
+async fn side(
+    reconciler: &RolloutReconciler,
+    look: &Look,
+    rendered: &Rendered,
+    component: &str,
+) -> Result<Side, Missing> {
+    let mut template = template::template(&rendered.graph, component).map_err(Missing::Failed)?;
+    let mut live = stage::read(look, &template.key()).await.map_err(Missing::Failed)?;
     if live.is_none() && template.key().name != template.base {
         // Its application made it, before it left its workloads to rollouts.
         let former = ObjectKey { name: template.base.clone(), ..template.key() };
-        let found = stage::read(look, &former).await.map_err(Missing::Trouble)?;
-        live = found.filter(|found| stands_for(hands, rendered, found));
+        let found = stage::read(look, &former).await.map_err(Missing::Failed)?;
+        live = found.filter(|found| stands_for(reconciler, rendered, found));
         if live.is_some() {
             template = template.named(&former.name);
         }
@@ -143,17 +153,17 @@ async fn side(hands: &Hands, look: &Look, rendered: &Rendered, component: &str) 
 
 /// Is what the application made itself this revision's? It says so, or the application applied the whole revision last: a
 /// component that a revision did not change keeps the name of an older one.
-fn stands_for(hands: &Hands, rendered: &Rendered, made: &DynamicObject) -> bool {
+fn stands_for(reconciler: &RolloutReconciler, rendered: &Rendered, made: &DynamicObject) -> bool {
     if application_of(made).as_ref() != Some(&rendered.application) {
         return false;
     }
     let revision = rendered.graph.identity().name();
     let label = made.metadata.labels.as_ref().and_then(|labels| labels.get(labels::APP_REVISION));
-    let applied = || hands.records.read(&rendered.application).ok()?.0.identity;
+    let applied = || reconciler.records.read(&rendered.application).ok()?.0.identity;
     label.is_some_and(|label| label == revision)
         || applied().is_some_and(|applied| {
             let key = Key::new(rendered.application.namespace.clone(), revision);
-            hands.revisions.content(&key) == Some(applied)
+            reconciler.revisions.content(&key) == Some(applied)
         })
 }
 
@@ -191,8 +201,8 @@ async fn leftovers(
 }
 
 /// The application, if it leaves its workloads to rollouts.
-pub(super) fn application(hands: &Hands, key: &Key) -> Result<Arc<DynamicObject>, String> {
-    let found = hands.applications.get(key).filter(|found| found.metadata.deletion_timestamp.is_none());
+pub(super) fn application(reconciler: &RolloutReconciler, key: &Key) -> Result<Arc<DynamicObject>, String> {
+    let found = reconciler.applications.get(key).filter(|found| found.metadata.deletion_timestamp.is_none());
     let found = found.ok_or_else(|| format!("Application {key} is not there, or goes"))?;
     let marked = found.metadata.annotations.as_ref();
     let marked = marked.is_some_and(|all| all.contains_key(annotations::ROLLOUT_TEMPLATE));

@@ -1,20 +1,20 @@
-//! The controller of AppRollouts: who wakes it, and each lap from the revisions to the status. [`named`] is that of
+//! The controller of AppRollouts: who wakes it, and each reconcile from the revisions to the status. [`named`] is that of
 //! RolloutTraits, which have no revisions.
 //!
-//! The decisions are [`vela_engine::rollout`]'s; here are its hands. A lap makes at most one step of the state machine and
-//! stores it, and the next lap follows at once as long as there is a step to make.
+//! The decisions are [`vela_engine::rollout`]'s; here are its hands. A reconcile makes at most one step of the state machine and
+//! stores it, and the next reconcile follows at once as long as there is a step to make.
 
 mod back;
-mod carry;
 mod hooks;
-mod laps;
 mod locate;
 mod metrics;
 pub(crate) mod named;
+mod reconcile;
 mod release;
 mod revision;
 mod stage;
 mod step;
+mod step_loop;
 mod stored;
 
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use vela_runtime::cache::{Change, Informer, Watch};
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
-use self::laps::{Begin, Roller};
 use self::revision::Revisions;
+use self::step_loop::{Start, StepReconciler};
 use self::stored::Stored;
 use crate::application::record::Records;
 use crate::author::Acting;
@@ -50,7 +50,7 @@ const GIVEN_UP_AT_MOST: usize = 16;
 const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 
 /// What all steps of this controller share.
-pub(crate) struct Hands {
+pub(crate) struct RolloutReconciler {
     context: Context,
     stored: Stored,
     applications: Arc<Informer>,
@@ -59,9 +59,9 @@ pub(crate) struct Hands {
     interests: Interests,
 }
 
-/// Between which revisions a lap works.
+/// Between which revisions a reconcile works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Between {
+struct Direction {
     target: String,
     source: Option<String>,
     /// Back from the target that is written to the source that is written.
@@ -80,7 +80,7 @@ enum Step {
 
 /// What is told when the status is stored.
 #[derive(Default)]
-struct Told {
+struct StatusReport {
     effects: Vec<Effect>,
     notes: Vec<Note>,
     /// What none of it may repeat.
@@ -90,7 +90,7 @@ struct Told {
 /// The controller of AppRollouts.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let watch = |resource| context.cache.informer(Watch::full(resource));
-    let hands = Hands {
+    let reconciler = RolloutReconciler {
         context: context.clone(),
         stored: Stored {
             context: context.clone(),
@@ -102,9 +102,9 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         revisions: Revisions::new(context),
         interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[]),
     };
-    let (rollouts, applications) = (hands.stored.informer.clone(), hands.applications.clone());
-    let (revisions, interests) = (hands.revisions.stored().clone(), hands.interests.clone());
-    let mut controller = Controller::new("approllout", hands).for_kind(&rollouts).workers(workers);
+    let (rollouts, applications) = (reconciler.stored.informer.clone(), reconciler.applications.clone());
+    let (revisions, interests) = (reconciler.revisions.stored().clone(), reconciler.interests.clone());
+    let mut controller = Controller::new("approllout", reconciler).for_kind(&rollouts).workers(workers);
     interests.wake(controller.queue());
     let among = rollouts.clone();
     controller = controller
@@ -133,65 +133,71 @@ fn waiting(change: &Change, among: &Informer, names: impl Fn(&str, &str) -> bool
         .collect()
 }
 
-impl Reconciler for Hands {
+impl Reconciler for RolloutReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        laps::laps(self, &self.stored, &self.interests, &key).await
+        step_loop::run(self, &self.stored, &self.interests, &key).await
     }
 }
 
-impl Roller for Hands {
+impl StepReconciler for RolloutReconciler {
     async fn step(&self, key: &Key, live: &DynamicObject) -> Result<Step, Failure> {
         let rollout: AppRollout = typed(live)?;
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
         // One that an Application asked for has its name.
         let acting = Acting::for_object(&self.context, live, || self.applications.get(key)).await?;
-        match laps::begin(&self.stored, key, live, &status.rollout, &acting).await? {
-            Begin::Over(step) => return Ok(step),
-            Begin::First(first) => {
+        match step_loop::begin(&self.stored, key, live, &status.rollout, &acting).await? {
+            Start::Over(step) => return Ok(step),
+            Start::First(first) => {
                 status.rollout = first;
-                return self.store(live, &status, Told::default()).await;
+                return self.store(live, &status, StatusReport::default()).await;
             }
-            Begin::Lap => {}
+            Start::Ready => {}
         }
-        let wanted = Between {
+        let wanted = Direction {
             target: rollout.spec.target_app_revision_name.clone(),
             source: rollout.spec.source_app_revision_name.clone().filter(|name| !name.is_empty()),
             is_back: false,
         };
-        let mut told = Told::default();
+        let mut report = StatusReport::default();
         let leaving = is_leaving.then_some(back::Leaving { goes_back: rollout.spec.revert_on_delete });
-        let between = turn(&mut status, &wanted, leaving, &mut told);
-        if State::of(&status.rollout).is_terminal() && told.effects.is_empty() && between == wanted {
+        let direction = transition(&mut status, &wanted, leaving, &mut report);
+        if State::of(&status.rollout).is_terminal() && report.effects.is_empty() && direction == wanted {
             return Ok(Step::Rest(None));
         }
         let next = (!is_leaving).then_some(&wanted);
-        let work =
-            carry::Work { key, live, rollout: &rollout, between: &between, wanted: next, acting: &acting };
-        carry::carry(self, &work, status, told).await
+        let work = reconcile::Work {
+            key,
+            live,
+            rollout: &rollout,
+            direction: &direction,
+            wanted: next,
+            acting: &acting,
+        };
+        reconcile::reconcile(self, &work, status, report).await
     }
 }
 
-impl Hands {
+impl RolloutReconciler {
     async fn store(
         &self,
         live: &DynamicObject,
         status: &AppRolloutStatus,
-        told: Told,
+        report: StatusReport,
     ) -> Result<Step, Failure> {
-        self.stored.store(live, status.clone(), told).await
+        self.stored.store(live, status.clone(), report).await
     }
 }
 
-/// What a change of target or source, or the object's end, means for the state; and between which revisions this lap
+/// What a change of target or source, or the object's end, means for the state; and between which revisions this reconcile
 /// works: those that it works with already are let go first.
-fn turn(
+fn transition(
     status: &mut AppRolloutStatus,
-    wanted: &Between,
+    wanted: &Direction,
     leaving: Option<back::Leaving>,
-    told: &mut Told,
-) -> Between {
-    let last = Between {
+    report: &mut StatusReport,
+) -> Direction {
+    let last = Direction {
         target: status.last_target_app_revision.clone(),
         source: status.last_source_app_revision.clone().filter(|name| !name.is_empty()),
         is_back: false,
@@ -199,19 +205,19 @@ fn turn(
     let state = State::of(&status.rollout);
     let began = !last.target.is_empty();
     if let Some(leaving) = leaving {
-        if let Some(back) = leaving.turn(status, &last, told) {
+        if let Some(back) = leaving.transition(status, &last, report) {
             return back;
         }
         if state.rolling != RollingState::RolloutDeleting {
-            happens(&mut status.rollout, Event::Deleted, told);
-            told.notes.push(deleted());
+            apply_event(&mut status.rollout, Event::Deleted, report);
+            report.notes.push(deleted());
         }
         return if began { last } else { wanted.clone() };
     }
     let is_changed =
         began && (last.target != wanted.target || last.source.is_some() && last.source != wanted.source);
     if !is_changed {
-        return back::between(status, wanted);
+        return back::direction(status, wanted);
     }
     if state.rolling != RollingState::RolloutSucceed {
         give_up(status, &last);
@@ -219,21 +225,21 @@ fn turn(
     if state.is_terminal() {
         status.last_target_app_revision.clone_from(&wanted.target);
         status.last_source_app_revision.clone_from(&wanted.source);
-        happens(&mut status.rollout, Event::Modified, told);
-        told.notes.push(restarted());
+        apply_event(&mut status.rollout, Event::Modified, report);
+        report.notes.push(restarted());
         return wanted.clone();
     }
     // A way back is given up, and so is what was let go for it.
-    let last = back::between(status, &last);
+    let last = back::direction(status, &last);
     if state.rolling != RollingState::RolloutAbandoning || last.is_back {
-        happens(&mut status.rollout, Event::Modified, told);
-        told.notes.push(restarted());
+        apply_event(&mut status.rollout, Event::Modified, report);
+        report.notes.push(restarted());
     }
     last
 }
 
 /// Both sides of a rollout that stopped half-way have pods.
-fn give_up(status: &mut AppRolloutStatus, last: &Between) {
+fn give_up(status: &mut AppRolloutStatus, last: &Direction) {
     for revision in [Some(&last.target), last.source.as_ref()].into_iter().flatten() {
         if !status.given_up_revisions.contains(revision) {
             status.given_up_revisions.push(revision.clone());
@@ -260,12 +266,12 @@ fn restarted() -> Note {
     }
 }
 
-fn happens(status: &mut RolloutStatus, event: Event, told: &mut Told) {
-    take(status, &Input::Event(event), told);
+fn apply_event(status: &mut RolloutStatus, event: Event, report: &mut StatusReport) {
+    take(status, &Input::Event(event), report);
 }
 
-fn take(status: &mut RolloutStatus, input: &Input, told: &mut Told) {
+fn take(status: &mut RolloutStatus, input: &Input, report: &mut StatusReport) {
     let (next, effects) = state::next(status, input);
     *status = next;
-    told.effects.extend(effects);
+    report.effects.extend(effects);
 }

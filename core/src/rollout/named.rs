@@ -1,4 +1,4 @@
-//! The controller of RolloutTraits: workloads that somebody else made, named one by one → rolled out by the laps of AppRollouts.
+//! The controller of RolloutTraits: workloads that somebody else made, named one by one → rolled out by the reconciles of AppRollouts.
 //!
 //! Nothing is made and nothing is deleted here. What a trait may take, and what it leaves behind, is `docs/adr/0006`.
 
@@ -13,9 +13,12 @@ use vela_runtime::interest::{self, Interests, Look};
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, clock};
 
-use super::laps::{Begin, Roller};
+use super::step_loop::{Start, StepReconciler};
 use super::stored::Stored;
-use super::{LOOK_AGAIN, Step, Told, back, deleted, happens, laps, locate, release, restarted, step, take};
+use super::{
+    LOOK_AGAIN, StatusReport, Step, apply_event, back, deleted, locate, release, restarted, step, step_loop,
+    take,
+};
 use crate::application::fetch::json;
 use crate::author::{Acting, Nobody};
 use crate::context::Context;
@@ -25,15 +28,15 @@ use crate::standard::reconciler_base::typed;
 const FINALIZER: &str = "finalizers.rollouttrait.oam.dev";
 
 /// What all steps of this controller share.
-pub(crate) struct Hands {
+pub(crate) struct RolloutTraitReconciler {
     context: Context,
     stored: Stored,
     interests: Interests,
 }
 
-/// Between which workloads a lap works.
+/// Between which workloads a reconcile works.
 #[derive(Clone, Debug, PartialEq)]
-struct Between {
+struct Direction {
     target: TypedReference,
     sources: Vec<TypedReference>,
     /// Back from the target that is written to the source that is written.
@@ -48,11 +51,11 @@ struct Found {
     others: Vec<Value>,
 }
 
-/// What one lap works on.
+/// What one reconcile works on.
 struct Work<'a> {
     key: &'a Key,
     live: &'a DynamicObject,
-    between: &'a Between,
+    direction: &'a Direction,
     /// The plan, or what is wrong with it.
     plan: Result<RolloutPlan, String>,
     is_leaving: bool,
@@ -63,62 +66,63 @@ struct Work<'a> {
 /// The controller of RolloutTraits; what they name wakes them.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let traits = context.cache.informer(Watch::full(ApiResource::erase::<RolloutTrait>(&())));
-    let hands = Hands {
+    let reconciler = RolloutTraitReconciler {
         context: context.clone(),
         stored: Stored { context: context.clone(), informer: traits.clone(), finalizer: FINALIZER },
         interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[]),
     };
-    let interests = hands.interests.clone();
-    let controller = Controller::new("rollouttrait", hands).for_kind(&traits).workers(workers);
+    let interests = reconciler.interests.clone();
+    let controller = Controller::new("rollouttrait", reconciler).for_kind(&traits).workers(workers);
     interests.wake(controller.queue());
     controller
 }
 
-impl Reconciler for Hands {
+impl Reconciler for RolloutTraitReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
-        laps::laps(self, &self.stored, &self.interests, &key).await
+        step_loop::run(self, &self.stored, &self.interests, &key).await
     }
 }
 
-impl Roller for Hands {
+impl StepReconciler for RolloutTraitReconciler {
     async fn step(&self, key: &Key, live: &DynamicObject) -> Result<Step, Failure> {
         let rollout: RolloutTrait = typed(live)?;
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
         let acting = Acting::for_object(&self.context, live, || None).await?;
-        match laps::begin(&self.stored, key, live, &status.rollout, &acting).await? {
-            Begin::Over(step) => return Ok(step),
-            Begin::First(first) => {
+        match step_loop::begin(&self.stored, key, live, &status.rollout, &acting).await? {
+            Start::Over(step) => return Ok(step),
+            Start::First(first) => {
                 status.rollout = first;
-                return self.stored.store(live, status, Told::default()).await;
+                return self.stored.store(live, status, StatusReport::default()).await;
             }
-            Begin::Lap => {}
+            Start::Ready => {}
         }
         let wanted =
-            Between { target: rollout.spec.target_ref, sources: rollout.spec.source_ref, is_back: false };
+            Direction { target: rollout.spec.target_ref, sources: rollout.spec.source_ref, is_back: false };
         let size = rollout.spec.rollout_plan.target_size;
-        let mut told = Told::default();
-        let between = turn(&mut status, &wanted, size, is_leaving, &mut told);
-        if State::of(&status.rollout).is_terminal() && told.effects.is_empty() && status == stored_in(live) {
+        let mut report = StatusReport::default();
+        let direction = transition(&mut status, &wanted, size, is_leaving, &mut report);
+        if State::of(&status.rollout).is_terminal() && report.effects.is_empty() && status == stored_in(live)
+        {
             return Ok(Step::Rest(None));
         }
         let plan = named::plan(&live.data["spec"]["rolloutPlan"], &wanted.target, !wanted.sources.is_empty());
-        let work = Work { key, live, between: &between, plan, is_leaving, acting: &acting };
-        self.carry(&work, status, told).await
+        let work = Work { key, live, direction: &direction, plan, is_leaving, acting: &acting };
+        self.reconcile_step(&work, status, report).await
     }
 }
 
-impl Hands {
+impl RolloutTraitReconciler {
     /// Make at most one step.
-    async fn carry(
+    async fn reconcile_step(
         &self,
         work: &Work<'_>,
         mut status: RolloutTraitStatus,
-        mut told: Told,
+        mut report: StatusReport,
     ) -> Result<Step, Failure> {
         let acting = match work.acting {
             Ok(acting) => acting,
-            Err(nobody) => return self.wait(work, status, told, nobody.to_string()).await,
+            Err(nobody) => return self.wait(work, status, report, nobody.to_string()).await,
         };
         let look = self.interests.look(work.key);
         let is_releasing = State::of(&status.rollout).is_releasing();
@@ -126,31 +130,31 @@ impl Hands {
             Ok(plan) => plan.clone(),
             // The plan does not matter to what is let go.
             Err(_) if is_releasing => RolloutPlan::default(),
-            Err(why) => return self.wait(work, status, told, why.clone()).await,
+            Err(why) => return self.wait(work, status, report, why.clone()).await,
         };
-        let found = match locate(&look, &work.key.namespace, work.between).await {
+        let found = match locate(&look, &work.key.namespace, work.direction).await {
             Ok(found) => found,
             Err(_) if is_releasing => {
                 // What it holds is found by the hold itself.
                 release::sweep(&self.context, acting, work.key, work.live).await.map_err(Failure::retry)?;
-                happens(&mut status.rollout, Event::Finalized, &mut told);
-                return self.stored.store(work.live, status, told).await;
+                apply_event(&mut status.rollout, Event::Finalized, &mut report);
+                return self.stored.store(work.live, status, report).await;
             }
-            Err(why) => return self.wait(work, status, told, why).await,
+            Err(why) => return self.wait(work, status, report, why).await,
         };
         if State::of(&status.rollout).rolling == RollingState::LocatingTargetApp {
-            happens(&mut status.rollout, Event::AppLocated, &mut told);
-            if !work.between.is_back {
-                remember(&mut status, work.between, plan.target_size);
+            apply_event(&mut status.rollout, Event::AppLocated, &mut report);
+            if !work.direction.is_back {
+                remember(&mut status, work.direction, plan.target_size);
             }
-            return self.stored.store(work.live, status, told).await;
+            return self.stored.store(work.live, status, report).await;
         }
         let decided = decide(work, &plan, &status, &look, &found).await.map_err(Failure::retry)?;
-        if decided.is_still() && told.effects.is_empty() {
+        if decided.is_still() && report.effects.is_empty() {
             return Ok(Step::Rest(None));
         }
         let (context, namespace) = (&self.context, &work.key.namespace);
-        let decided = step::measured(context, acting, namespace, &told.secrets, decided).await;
+        let decided = step::measured(context, acting, namespace, &report.secrets, decided).await;
         let (seconds_left, waits_for) = (decided.seconds_left, decided.waits_for.clone());
         let Some(ended) = step::run(context, &look, acting, namespace, decided).await else {
             return Ok(Step::LookAgain);
@@ -159,14 +163,14 @@ impl Hands {
         let conditions = std::mem::take(&mut status.rollout.conditions);
         status.rollout = ended.status;
         status.rollout.conditions = conditions;
-        told.effects.extend(ended.effects);
-        told.notes.extend(ended.notes);
+        report.effects.extend(ended.effects);
+        report.notes.extend(ended.notes);
         let goes_on = before != (State::of(&status.rollout), status.rollout.current_batch);
-        if !goes_on && work.between.is_back && back::is_stuck(&status.rollout) {
-            back::give_up(&mut status.rollout, work.is_leaving, &waits_for.unwrap_or_default(), &mut told);
-            return self.stored.store(work.live, status, told).await;
+        if !goes_on && work.direction.is_back && back::is_stuck(&status.rollout) {
+            back::give_up(&mut status.rollout, work.is_leaving, &waits_for.unwrap_or_default(), &mut report);
+            return self.stored.store(work.live, status, report).await;
         }
-        match self.stored.store(work.live, status, told).await? {
+        match self.stored.store(work.live, status, report).await? {
             Step::Next(written) if goes_on => return Ok(Step::Next(written)),
             Step::Next(_) => {}
             ended => return Ok(ended),
@@ -180,14 +184,14 @@ impl Hands {
         &self,
         work: &Work<'_>,
         mut status: RolloutTraitStatus,
-        mut told: Told,
+        mut report: StatusReport,
         why: String,
     ) -> Result<Step, Failure> {
-        match work.between.is_back && back::is_late(&status.rollout) {
-            true => back::give_up(&mut status.rollout, work.is_leaving, &why, &mut told),
-            false => take(&mut status.rollout, &Input::Retry(why), &mut told),
+        match work.direction.is_back && back::is_late(&status.rollout) {
+            true => back::give_up(&mut status.rollout, work.is_leaving, &why, &mut report),
+            false => take(&mut status.rollout, &Input::Retry(why), &mut report),
         }
-        match self.stored.store(work.live, status, told).await? {
+        match self.stored.store(work.live, status, report).await? {
             Step::Next(_) => Ok(Step::Rest(Some(LOOK_AGAIN))),
             ended => Ok(ended),
         }
@@ -198,46 +202,46 @@ fn stored_in(live: &DynamicObject) -> RolloutTraitStatus {
     live.data.get("status").and_then(|status| serde_json::from_value(status.clone()).ok()).unwrap_or_default()
 }
 
-fn remember(status: &mut RolloutTraitStatus, between: &Between, size: Option<i32>) {
-    status.last_target_ref = Some(between.target.clone());
-    status.last_source_ref.clone_from(&between.sources);
+fn remember(status: &mut RolloutTraitStatus, direction: &Direction, size: Option<i32>) {
+    status.last_target_ref = Some(direction.target.clone());
+    status.last_source_ref.clone_from(&direction.sources);
     status.last_target_size = size;
 }
 
-/// What a change of the named workloads, or the object's end, means for the state; and between which workloads this lap
+/// What a change of the named workloads, or the object's end, means for the state; and between which workloads this reconcile
 /// works: those that it works with already are let go first. A rollout that ended begins anew with another size, too.
-fn turn(
+fn transition(
     status: &mut RolloutTraitStatus,
-    wanted: &Between,
+    wanted: &Direction,
     size: Option<i32>,
     is_leaving: bool,
-    told: &mut Told,
-) -> Between {
+    report: &mut StatusReport,
+) -> Direction {
     let state = State::of(&status.rollout);
-    let last = status.last_target_ref.clone().map(|target| Between {
+    let last = status.last_target_ref.clone().map(|target| Direction {
         target,
         sources: status.last_source_ref.clone(),
         is_back: false,
     });
     if is_leaving {
         if state.rolling != RollingState::RolloutDeleting {
-            happens(&mut status.rollout, Event::Deleted, told);
-            told.notes.push(deleted());
+            apply_event(&mut status.rollout, Event::Deleted, report);
+            report.notes.push(deleted());
         }
         return last.unwrap_or_else(|| wanted.clone());
     }
     let Some(last) = last else { return wanted.clone() };
     if state.is_terminal() {
         if last != *wanted || status.last_target_size != size {
-            happens(&mut status.rollout, Event::Modified, told);
+            apply_event(&mut status.rollout, Event::Modified, report);
             remember(status, wanted, size);
-            told.notes.push(restarted());
+            report.notes.push(restarted());
         }
         return wanted.clone();
     }
     let is_back = status.rollout.revert.is_some();
     if last == *wanted {
-        return if is_back { turned(&last) } else { last };
+        return if is_back { reversed(&last) } else { last };
     }
     if state.rolling == RollingState::LocatingTargetApp {
         // Nothing is held yet, so there is nothing to let go.
@@ -246,28 +250,28 @@ fn turn(
         return wanted.clone();
     }
     if state.rolling != RollingState::RolloutAbandoning || is_back {
-        happens(&mut status.rollout, Event::Modified, told);
-        told.notes.push(restarted());
+        apply_event(&mut status.rollout, Event::Modified, report);
+        report.notes.push(restarted());
     }
-    if is_back { turned(&last) } else { last }
+    if is_back { reversed(&last) } else { last }
 }
 
 /// The way back: to the first source, for where the pods of several came from is not known any more.
-fn turned(between: &Between) -> Between {
-    let Some(source) = between.sources.first() else { return between.clone() };
-    let others = between.sources.iter().skip(1).cloned();
-    Between {
+fn reversed(direction: &Direction) -> Direction {
+    let Some(source) = direction.sources.first() else { return direction.clone() };
+    let others = direction.sources.iter().skip(1).cloned();
+    Direction {
         target: source.clone(),
-        sources: std::iter::once(between.target.clone()).chain(others).collect(),
+        sources: std::iter::once(direction.target.clone()).chain(others).collect(),
         is_back: true,
     }
 }
 
-async fn locate(look: &Look, namespace: &str, between: &Between) -> Result<Found, String> {
-    named::check(&between.target, &between.sources)?;
-    let target = read(look, namespace, &between.target).await?;
+async fn locate(look: &Look, namespace: &str, direction: &Direction) -> Result<Found, String> {
+    named::check(&direction.target, &direction.sources)?;
+    let target = read(look, namespace, &direction.target).await?;
     let mut sources = Vec::new();
-    for source in between.sources.iter().filter(|source| !named::same(source, &between.target)) {
+    for source in direction.sources.iter().filter(|source| !named::same(source, &direction.target)) {
         sources.push(read(look, namespace, source).await?);
     }
     let mut sources = sources.into_iter();
@@ -310,7 +314,7 @@ async fn decide(
     };
     let mut owner = step::owner(work.live);
     owner.lender = controller_of(work.live).map(|controller| controller.uid.clone());
-    let Between { target, sources, is_back } = work.between;
+    let Direction { target, sources, is_back } = work.direction;
     let part = Part {
         component: &target.name,
         api_version: &target.api_version,

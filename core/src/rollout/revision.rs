@@ -18,7 +18,7 @@ use crate::author;
 use crate::context::Context;
 use crate::successors;
 
-/// Rendered revisions that are remembered: a rollout looks at two of them in every lap.
+/// Rendered revisions that are remembered: a rollout looks at two of them in every reconcile.
 const REMEMBERED_AT_MOST: usize = 64;
 
 /// What a revision renders.
@@ -73,7 +73,7 @@ impl Revisions {
                 format!("cannot ask for the name of vela-core's account: {}", explain(&error))
             })?;
             if !own {
-                return Err(Missing::Trouble(format!(
+                return Err(Missing::Failed(format!(
                     "ApplicationRevision {key} is not what vela-core recorded, as far as its annotations say, and is not rolled out: \
                      somebody wrote it, or it is older than the webhooks; delete it and write the application anew"
                 )));
@@ -132,8 +132,8 @@ impl Revisions {
         let meant = apart(&self.context.computations, &self.templates, mean).await;
         let meant = meant.map_err(|error| match error {
             NotComputed::Ends => Missing::Ends,
-            error => Missing::Trouble(error.to_string()),
+            error => Missing::Failed(error.to_string()),
         })?;
-        meant.map_err(|error| Missing::Trouble(error.to_string()))
+        meant.map_err(|error| Missing::Failed(error.to_string()))
     }
 }

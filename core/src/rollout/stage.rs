@@ -14,7 +14,7 @@ use vela_runtime::apply::{self as runtime_apply, Conflicts};
 use vela_runtime::interest::Look;
 use vela_runtime::owner::controller_of;
 
-use super::Hands;
+use super::RolloutReconciler;
 use super::locate::{Part, Side};
 use crate::application::fetch::json;
 use crate::application::owned::{Application, may_change};
@@ -64,7 +64,11 @@ impl Wish {
 
 /// Before the rollout: the workloads of the target wait, the other components are as the revision says, and of what
 /// stands beside the workloads only what is missing is made.
-pub(super) async fn prepare(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Result<(), Unready> {
+pub(super) async fn prepare(
+    reconciler: &RolloutReconciler,
+    look: &Look,
+    stage: &Stage<'_>,
+) -> Result<(), Unready> {
     let mut wishes = Vec::new();
     for Part { component, target: Side { template, .. }, .. } in stage.parts {
         let live = read(look, &template.key()).await?;
@@ -85,13 +89,17 @@ pub(super) async fn prepare(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Re
     let others = template::others(stage.graph, is_rolled);
     wishes.extend(others.map(|(component, object)| (component, Wish::Whole(object.clone()))));
     wishes.extend(traits(stage).map(|(component, each)| (component, Wish::IfMissing(each.clone()))));
-    write(hands, look, stage, wishes).await
+    write(reconciler, look, stage, wishes).await
 }
 
 /// After the rollout: what stands beside the workloads belongs to the target now.
-pub(super) async fn finish(hands: &Hands, look: &Look, stage: &Stage<'_>) -> Result<(), Unready> {
+pub(super) async fn finish(
+    reconciler: &RolloutReconciler,
+    look: &Look,
+    stage: &Stage<'_>,
+) -> Result<(), Unready> {
     let wishes = traits(stage).map(|(component, each)| (component, Wish::Whole(each.clone()))).collect();
-    write(hands, look, stage, wishes).await
+    write(reconciler, look, stage, wishes).await
 }
 
 /// What stands beside the workloads of the target, each with its component.
@@ -108,7 +116,7 @@ pub(super) async fn read(look: &Look, key: &ObjectKey) -> Result<Option<Arc<Dyna
 
 /// Write what is wished for, each with the component it belongs to.
 async fn write(
-    hands: &Hands,
+    reconciler: &RolloutReconciler,
     look: &Look,
     stage: &Stage<'_>,
     wishes: Vec<(&str, Wish)>,
@@ -118,13 +126,13 @@ async fn write(
         let mut object: DynamicObject = serde_json::from_value(wish.object().clone())
             .map_err(|error| Unready::Wrong(error.to_string()))?;
         // An unknown kind is told of when its object is applied.
-        if hands.context.discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
+        if reconciler.context.discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
             object.metadata.namespace = None;
         }
         objects.push((component, wish, object));
     }
     let wanted = objects.iter().map(|(component, _, object)| (*component, Owned::of(object)));
-    let known = record(hands, stage, wanted).await?;
+    let known = record(reconciler, stage, wanted).await?;
     let mut made = Vec::new();
     for (_, wish, object) in objects {
         let owned = Owned::of(&object);
@@ -135,7 +143,7 @@ async fn write(
         let uid = known.iter().find(|(known, _)| *known == owned).and_then(|(_, uid)| uid.clone());
         let guard = |live: &DynamicObject| may_change(stage.application, uid.as_deref(), &object, live);
         // The application may have gone meanwhile with all that its record named: what is made now nobody would delete.
-        if !is_recorded(hands, stage, &owned)? {
+        if !is_recorded(reconciler, stage, &owned)? {
             return Err(Unready::Behind);
         }
         let applied = stage.acting.applier().apply(&object, live, false, Conflicts::Force, &guard).await;
@@ -148,18 +156,18 @@ async fn write(
         }
         made.push((owned, applied.object.metadata.uid.clone()));
     }
-    note(hands, stage, made).await
+    note(reconciler, stage, made).await
 }
 
 /// Write down what is about to be made; answers with the uids that are known.
 async fn record(
-    hands: &Hands,
+    reconciler: &RolloutReconciler,
     stage: &Stage<'_>,
     wanted: impl Iterator<Item = (&str, Owned)>,
 ) -> Result<Vec<(Owned, Option<String>)>, Unready> {
     let application = &stage.application.key;
     let (mut record, stored) =
-        hands.records.read(application).map_err(|error| Unready::Wrong(error.to_string()))?;
+        reconciler.records.read(application).map_err(|error| Unready::Wrong(error.to_string()))?;
     // An application that only records has no record yet.
     record.generation = record.generation.or(stage.application.object.metadata.generation);
     let mut known = Vec::new();
@@ -171,7 +179,7 @@ async fn record(
         entry.unwanted = false;
         known.push((owned, entry.uid.clone()));
     }
-    let written = hands.records.write(application, &record, stored).await;
+    let written = reconciler.records.write(application, &record, stored).await;
     written.map_err(|error| unwritten(&error))?;
     Ok(known)
 }
@@ -188,23 +196,27 @@ fn unwritten(error: &kube::Error) -> Unready {
 }
 
 /// Does the record name this object (still)?
-fn is_recorded(hands: &Hands, stage: &Stage<'_>, owned: &Owned) -> Result<bool, Unready> {
-    let record = hands.records.read(&stage.application.key);
+fn is_recorded(reconciler: &RolloutReconciler, stage: &Stage<'_>, owned: &Owned) -> Result<bool, Unready> {
+    let record = reconciler.records.read(&stage.application.key);
     let (record, _) = record.map_err(|error| Unready::Wrong(error.to_string()))?;
     Ok(record.entries.get(owned).is_some_and(|entry| !entry.unwanted))
 }
 
 /// Write down which objects they are.
-async fn note(hands: &Hands, stage: &Stage<'_>, made: Vec<(Owned, Option<String>)>) -> Result<(), Unready> {
+async fn note(
+    reconciler: &RolloutReconciler,
+    stage: &Stage<'_>,
+    made: Vec<(Owned, Option<String>)>,
+) -> Result<(), Unready> {
     let application = &stage.application.key;
     let (mut record, stored) =
-        hands.records.read(application).map_err(|error| Unready::Wrong(error.to_string()))?;
+        reconciler.records.read(application).map_err(|error| Unready::Wrong(error.to_string()))?;
     for (owned, uid) in made {
         if let Some(entry) = record.entries.get_mut(&owned) {
             entry.uid = uid;
         }
     }
-    let written = hands.records.write(application, &record, stored).await;
+    let written = reconciler.records.write(application, &record, stored).await;
     written.map_err(|error| unwritten(&error))?;
     Ok(())
 }

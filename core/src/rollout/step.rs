@@ -1,4 +1,4 @@
-//! One lap that was decided → metrics measured, hooks asked, writes made.
+//! One reconcile that was decided → metrics measured, hooks asked, writes made.
 
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use vela_engine::Secrets;
@@ -12,7 +12,7 @@ use super::{hooks, metrics};
 use crate::author::Acting;
 use crate::context::{Context, FIELD_MANAGER};
 
-/// The lap with the metrics that it wants to know.
+/// The reconcile with the metrics that it wants to know.
 pub(super) async fn measured(
     context: &Context,
     acting: &Acting,
@@ -25,7 +25,7 @@ pub(super) async fn measured(
     }
     let mut readings = metrics::measure(context, acting, namespace, &lap.measurements).await;
     for reading in &mut readings {
-        // What a lap is told stands in the status, and not only in conditions.
+        // What a reconcile is told stands in the status, and not only in conditions.
         reading.query = reading.query.as_deref().map(|query| secrets.hide(query).into_owned());
         if let Err(why) = &mut reading.value {
             *why = secrets.hide(why).into_owned();

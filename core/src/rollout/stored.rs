@@ -1,4 +1,4 @@
-//! The objects that ask for rollouts, of one kind → read from the server, held by a finalizer, their status stored once a lap.
+//! The objects that ask for rollouts, of one kind → read from the server, held by a finalizer, their status stored once a reconcile.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use vela_runtime::Api;
 use vela_runtime::cache::Informer;
 use vela_runtime::{Failure, Key, events};
 
-use super::{Step, Told};
+use super::{StatusReport, Step};
 use crate::context::{Context, FIELD_MANAGER};
 use crate::status;
 
@@ -73,10 +73,10 @@ impl Stored {
         &self,
         live: &DynamicObject,
         mut status: impl Conditioned + Serialize,
-        told: Told,
+        report: StatusReport,
     ) -> Result<Step, Failure> {
-        for effect in &told.effects {
-            set(&mut status, effect, &told.secrets);
+        for effect in &report.effects {
+            set(&mut status, effect, &report.secrets);
         }
         let status = serde_json::to_value(&status).map_err(Failure::terminal)?;
         let old = live.data.get("status").cloned().unwrap_or_else(|| json!({}));
@@ -97,8 +97,8 @@ impl Stored {
             Err(error) => return Err(error.into()),
         };
         let regarding = events::reference(live);
-        for note in &told.notes {
-            let message = told.secrets.hide(&note.message);
+        for note in &report.notes {
+            let message = report.secrets.hide(&note.message);
             match note.warning {
                 true => self.context.events.warning(&regarding, note.reason, &message).await,
                 false => self.context.events.normal(&regarding, note.reason, &message).await,

@@ -1,4 +1,4 @@
-//! An object that asks for rollouts → lap after lap, from the moment it is held to the moment it may go.
+//! An object that asks for rollouts → reconcile after reconcile, from the moment it is held to the moment it may go.
 
 use kube::api::DynamicObject;
 use vela_crds::RolloutStatus;
@@ -11,14 +11,14 @@ use super::{CONFLICT_WAIT, STEPS_AT_MOST, Step, release};
 use crate::author::{Acting, Nobody};
 
 /// A controller of such objects.
-pub(super) trait Roller: Sync {
+pub(super) trait StepReconciler: Sync {
     /// Make at most one step.
     fn step(&self, key: &Key, live: &DynamicObject) -> impl Future<Output = Result<Step, Failure>> + Send;
 }
 
 /// Steps of one object as long as there is one to make.
-pub(super) async fn laps(
-    roller: &impl Roller,
+pub(super) async fn run(
+    reconciler: &impl StepReconciler,
     stored: &Stored,
     interests: &Interests,
     key: &Key,
@@ -28,7 +28,7 @@ pub(super) async fn laps(
         return Ok(Action::Done);
     };
     for _ in 0..STEPS_AT_MOST {
-        match roller.step(key, &live).await? {
+        match reconciler.step(key, &live).await? {
             Step::Next(written) => live = written,
             Step::Rest(again) => return Ok(again.map_or(Action::Done, Action::RequeueAfter)),
             Step::LookAgain => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
@@ -37,14 +37,14 @@ pub(super) async fn laps(
     Ok(Action::RequeueAfter(CONFLICT_WAIT))
 }
 
-/// What comes before any lap.
-pub(super) enum Begin {
+/// What comes before any reconcile.
+pub(super) enum Start {
     /// All that there was to do.
     Over(Step),
     /// The first status, to be stored.
     First(RolloutStatus),
-    /// Nothing: a lap may be made.
-    Lap,
+    /// Nothing: a reconcile may be made.
+    Ready,
 }
 
 /// Hold the object before anything is claimed for it, and let it go when nothing is claimed any more.
@@ -54,7 +54,7 @@ pub(super) async fn begin(
     live: &DynamicObject,
     status: &RolloutStatus,
     acting: &Result<Acting, Nobody>,
-) -> Result<Begin, Failure> {
+) -> Result<Start, Failure> {
     let held = stored.is_held(live);
     let began = !status.rolling_state.is_empty();
     if live.metadata.deletion_timestamp.is_some() && (!held || !began || State::of(status).is_terminal()) {
@@ -63,11 +63,11 @@ pub(super) async fn begin(
             let acting = acting.as_ref().map_err(|nobody| Failure::retry(nobody.to_string()))?;
             release::sweep(&stored.context, acting, key, live).await.map_err(Failure::retry)?;
         }
-        return Ok(Begin::Over(if held { stored.hold(live, false).await? } else { Step::Rest(None) }));
+        return Ok(Start::Over(if held { stored.hold(live, false).await? } else { Step::Rest(None) }));
     }
     Ok(match (held, began) {
-        (false, _) => Begin::Over(stored.hold(live, true).await?),
-        (true, false) => Begin::First(state::reset(status)),
-        (true, true) => Begin::Lap,
+        (false, _) => Start::Over(stored.hold(live, true).await?),
+        (true, false) => Start::First(state::reset(status)),
+        (true, true) => Start::Ready,
     })
 }
