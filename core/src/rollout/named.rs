@@ -6,8 +6,8 @@ use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{RolloutPlan, RolloutTrait, RolloutTraitStatus, TypedReference};
-use vela_engine::rollout::lap::{World, lap};
-use vela_engine::rollout::{Event, Input, Lap, Part, State, named};
+use vela_engine::rollout::next_step::{Situation, next_step};
+use vela_engine::rollout::{Event, Input, Part, PlannedStep, State, named};
 use vela_runtime::cache::Watch;
 use vela_runtime::interest::{self, Interests, Look};
 use vela_runtime::owner::controller_of;
@@ -306,7 +306,7 @@ async fn decide(
     status: &RolloutTraitStatus,
     look: &Look,
     found: &Found,
-) -> Result<Lap, String> {
+) -> Result<PlannedStep, String> {
     let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;
     let (makers, pods) = match &found.target {
         Some(target) if rolls => locate::pods(look, target).await?,
@@ -326,7 +326,7 @@ async fn decide(
         pods: &pods,
         makers: &makers,
     };
-    Ok(lap(&World {
+    Ok(next_step(&Situation {
         plan,
         status: &status.rollout,
         owner: &owner,

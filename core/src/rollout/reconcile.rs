@@ -3,9 +3,9 @@
 use kube::api::DynamicObject;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus};
-use vela_engine::rollout::lap::{World, lap};
+use vela_engine::rollout::next_step::{Situation, next_step};
 use vela_engine::rollout::state::{self};
-use vela_engine::rollout::{Event, Input, Lap, Part, State};
+use vela_engine::rollout::{Event, Input, Part, PlannedStep, State};
 use vela_runtime::interest::Look;
 use vela_runtime::{Failure, Key, clock};
 
@@ -184,7 +184,7 @@ async fn decide(
     status: &AppRolloutStatus,
     look: &Look,
     located: &Located,
-) -> Result<Lap, String> {
+) -> Result<PlannedStep, String> {
     let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;
     let mut watched = Vec::with_capacity(located.parts.len());
     for part in &located.parts {
@@ -207,7 +207,7 @@ async fn decide(
         pods,
         makers,
     });
-    Ok(lap(&World {
+    Ok(next_step(&Situation {
         plan: &work.rollout.spec.rollout_plan,
         status: &status.rollout,
         owner: &owner,

@@ -2,8 +2,8 @@
 
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use vela_engine::Secrets;
-use vela_engine::rollout::lap::Ended;
-use vela_engine::rollout::{Lap, Owner, Write};
+use vela_engine::rollout::next_step::Ended;
+use vela_engine::rollout::{Owner, PlannedStep, Write};
 use vela_runtime::Api;
 use vela_runtime::apply::explain;
 use vela_runtime::interest::Look;
@@ -18,12 +18,12 @@ pub(super) async fn measured(
     acting: &Acting,
     namespace: &str,
     secrets: &Secrets,
-    lap: Lap,
-) -> Lap {
-    if lap.measurements.is_empty() {
-        return lap;
+    planned: PlannedStep,
+) -> PlannedStep {
+    if planned.measurements.is_empty() {
+        return planned;
     }
-    let mut readings = metrics::measure(context, acting, namespace, &lap.measurements).await;
+    let mut readings = metrics::measure(context, acting, namespace, &planned.measurements).await;
     for reading in &mut readings {
         // What a reconcile is told stands in the status, and not only in conditions.
         reading.query = reading.query.as_deref().map(|query| secrets.hide(query).into_owned());
@@ -31,7 +31,7 @@ pub(super) async fn measured(
             *why = secrets.hide(why).into_owned();
         }
     }
-    lap.measured(&readings)
+    planned.measured(&readings)
 }
 
 /// Who holds the workloads.
@@ -53,25 +53,25 @@ pub(super) async fn run(
     look: &Look,
     acting: &Acting,
     namespace: &str,
-    lap: Lap,
+    planned: PlannedStep,
 ) -> Option<Ended> {
-    if let Err(why) = hooks::call(&context.outbound, &lap.before).await {
-        return Some(lap.hook_failed(&why));
+    if let Err(why) = hooks::call(&context.outbound, &planned.before).await {
+        return Some(planned.hook_failed(&why));
     }
-    for write in lap.writes.clone() {
+    for write in planned.writes.clone() {
         match write_one(context, look, acting, namespace, &write).await {
             Ok(()) => {}
             Err(kube::Error::Api(status)) if status.code == 409 => return None,
             Err(error) => {
                 let (Write::Patch { object, .. } | Write::Delete { object, .. }) = &write;
-                return Some(lap.write_failed(object, &acting.told_of(&error)));
+                return Some(planned.write_failed(object, &acting.told_of(&error)));
             }
         }
     }
-    if let Err(why) = hooks::call(&context.outbound, &lap.after).await {
-        return Some(lap.hook_failed(&why));
+    if let Err(why) = hooks::call(&context.outbound, &planned.after).await {
+        return Some(planned.hook_failed(&why));
     }
-    Some(lap.succeeded())
+    Some(planned.succeeded())
 }
 
 /// One write; an object that is not there any more needs none.

@@ -7,7 +7,7 @@ use vela_crds::{RolloutPlan, RolloutWebhook};
 
 use super::state::{self, State};
 
-/// A call is tried so often within one lap, where nobody answers or the answer is a fault of the server.
+/// A call is tried so often within one reconcile, where nobody answers or the answer is a fault of the server.
 pub const ATTEMPTS: u32 = 4;
 /// The pause before the second attempt.
 pub const FIRST_PAUSE: Duration = Duration::from_millis(10);

@@ -3,10 +3,10 @@
 use serde_json::Value as Json;
 use vela_crds::{ComponentRollout, RolloutStatus};
 
-use super::lap::World;
+use super::next_step::Situation;
 use super::pods;
 use super::state;
-use super::workload::{self, Look, Note, Outcome, Owner, Record, Turn, Workload, Write};
+use super::workload::{self, Note, Outcome, Owner, Record, View, Workload, WorkloadStep, Write};
 use crate::observed::ObjectKey;
 
 /// One component that is rolled out.
@@ -43,23 +43,23 @@ pub(super) struct Joint {
 
 /// All components with the way each is rolled out.
 pub(super) struct Parts<'a> {
-    world: &'a World<'a>,
+    situation: &'a Situation<'a>,
     each: Vec<(&'a Part<'a>, Box<dyn Workload>)>,
 }
 
 impl<'a> Parts<'a> {
     /// The error names a kind that nobody can roll out.
-    pub(super) fn of(world: &'a World<'a>) -> Result<Self, String> {
+    pub(super) fn of(situation: &'a Situation<'a>) -> Result<Self, String> {
         let strategy = |part: &'a Part<'a>| {
             let found = workload::strategy(part.api_version, part.kind, part.has_source);
-            found.map(|strategy| (part, strategy)).map_err(|why| named(world, part, why))
+            found.map(|strategy| (part, strategy)).map_err(|why| named(situation, part, why))
         };
-        Ok(Self { world, each: world.parts.iter().map(strategy).collect::<Result<_, _>>()? })
+        Ok(Self { situation, each: situation.parts.iter().map(strategy).collect::<Result<_, _>>()? })
     }
 
     /// Does the plan fit all of them?
     pub(super) fn verify(&self) -> Joint {
-        let World { plan, status, .. } = *self.world;
+        let Situation { plan, status, .. } = *self.situation;
         if let (Some(size), [_, _, ..]) = (plan.target_size, self.each.as_slice()) {
             let names: Vec<&str> = self.each.iter().map(|(part, _)| part.component).collect();
             return Joint {
@@ -73,7 +73,7 @@ impl<'a> Parts<'a> {
                 recorded: status.clone(),
             };
         }
-        self.step(status, |part, look| part.verify(look))
+        self.step(status, |part, view| part.verify(view))
     }
 
     /// A step that is only taken on workloads that say that they belong to this rollout. Where it waits, the pods' own
@@ -81,12 +81,12 @@ impl<'a> Parts<'a> {
     pub(super) fn claimed(
         &self,
         status: &RolloutStatus,
-        step: impl Fn(&dyn Workload, &Look<'_>) -> Turn,
+        step: impl Fn(&dyn Workload, &View<'_>) -> WorkloadStep,
     ) -> Joint {
-        self.joined(status, |part, strategy, look| {
-            let mut turn = match unclaimed(part, self.world.owner) {
-                None => step(strategy, look),
-                Some(why) => Turn::wait(why),
+        self.joined(status, |part, strategy, view| {
+            let mut turn = match unclaimed(part, self.situation.owner) {
+                None => step(strategy, view),
+                Some(why) => WorkloadStep::wait(why),
             };
             explain(part, &mut turn);
             turn
@@ -97,9 +97,9 @@ impl<'a> Parts<'a> {
     pub(super) fn step(
         &self,
         status: &RolloutStatus,
-        step: impl Fn(&dyn Workload, &Look<'_>) -> Turn,
+        step: impl Fn(&dyn Workload, &View<'_>) -> WorkloadStep,
     ) -> Joint {
-        self.joined(status, |_, strategy, look| step(strategy, look))
+        self.joined(status, |_, strategy, view| step(strategy, view))
     }
 
     /// After how many seconds a batch fails: as the workload says that gives its pods most time.
@@ -111,15 +111,15 @@ impl<'a> Parts<'a> {
     fn joined(
         &self,
         status: &RolloutStatus,
-        step: impl Fn(&Part<'_>, &dyn Workload, &Look<'_>) -> Turn,
+        step: impl Fn(&Part<'_>, &dyn Workload, &View<'_>) -> WorkloadStep,
     ) -> Joint {
-        let World { plan, owner, is_turned, .. } = *self.world;
+        let Situation { plan, owner, is_turned, .. } = *self.situation;
         let mut joint =
             Joint { outcome: Outcome::Done, writes: Vec::new(), notes: Vec::new(), recorded: status.clone() };
         let (mut waits, mut fails) = (Vec::new(), Vec::new());
         for (part, strategy) in &self.each {
             let known = self.known(status, part.component);
-            let look = Look {
+            let view = View {
                 plan,
                 status: &known,
                 source: part.source,
@@ -129,14 +129,14 @@ impl<'a> Parts<'a> {
                 pods: part.pods,
                 owner,
             };
-            let Turn { outcome, writes, notes, record } = step(part, strategy.as_ref(), &look);
+            let WorkloadStep { outcome, writes, notes, record } = step(part, strategy.as_ref(), &view);
             self.record(&mut joint.recorded, part.component, record);
             joint.writes.extend(writes);
             joint.notes.extend(notes);
             match outcome {
                 Outcome::Done => {}
-                Outcome::Wait(why) => waits.push(named(self.world, part, why)),
-                Outcome::Fail(why) => fails.push(named(self.world, part, why)),
+                Outcome::Wait(why) => waits.push(named(self.situation, part, why)),
+                Outcome::Fail(why) => fails.push(named(self.situation, part, why)),
             }
         }
         if !fails.is_empty() {
@@ -212,8 +212,8 @@ pub(super) fn seen_by(status: &RolloutStatus, component: &ComponentRollout) -> R
 }
 
 /// Of several, it is told which one is meant.
-fn named(world: &World<'_>, part: &Part<'_>, why: String) -> String {
-    if world.parts.len() < 2 { why } else { format!("component {}: {why}", part.component) }
+fn named(situation: &Situation<'_>, part: &Part<'_>, why: String) -> String {
+    if situation.parts.len() < 2 { why } else { format!("component {}: {why}", part.component) }
 }
 
 /// A workload that does not say that it was claimed is one from before that, as a cache may show it for a while, or
@@ -228,10 +228,10 @@ fn unclaimed(part: &Part<'_>, owner: &Owner) -> Option<String> {
 }
 
 /// What a batch waits for, with the pods' own reasons.
-fn explain(part: &Part<'_>, turn: &mut Turn) {
+fn explain(part: &Part<'_>, turn: &mut WorkloadStep) {
     let Outcome::Wait(why) = &mut turn.outcome else { return };
     let makers: Vec<&Json> = part.target.into_iter().chain(part.makers).collect();
-    let reasons = pods::explain(&pods::troubles(part.pods, &makers));
+    let reasons = pods::explain(&pods::problems(part.pods, &makers));
     if !reasons.is_empty() {
         why.push_str("; ");
         why.push_str(&reasons);
@@ -278,9 +278,9 @@ mod tests {
         };
         let (parts, owner) = ([part("api", 0), part("web", 1)], owner());
         let now = jiff::Timestamp::UNIX_EPOCH;
-        let world =
-            World { plan, status, owner: &owner, parts: &parts, is_turned: false, generation: 1, now };
-        step(&Parts::of(&world).unwrap(), status)
+        let situation =
+            Situation { plan, status, owner: &owner, parts: &parts, is_turned: false, generation: 1, now };
+        step(&Parts::of(&situation).unwrap(), status)
     }
 
     fn halves() -> RolloutPlan {
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(sizes, [("api", Some(4)), ("web", Some(6))]);
         assert_eq!((status.rollout_target_size, status.rollout_original_size), (Some(10), Some(10)));
         let rolled = step(&halves(), &status, 6, |parts, status| {
-            parts.step(status, |part, look| part.roll_batch(look))
+            parts.step(status, |part, view| part.roll_batch(view))
         });
         let written = rolled.writes.iter().map(|write| match write {
             Write::Patch { object, patch } => (object.name.as_str(), patch["spec"]["replicas"].as_i64()),
@@ -326,7 +326,7 @@ mod tests {
     fn what_nobody_claimed_is_not_written() {
         let status = step(&halves(), &RolloutStatus::default(), 6, |parts, _| parts.verify()).recorded;
         let rolled = step(&halves(), &status, 6, |parts, status| {
-            parts.claimed(status, |part, look| part.roll_batch(look))
+            parts.claimed(status, |part, view| part.roll_batch(view))
         });
         assert!(rolled.writes.is_empty(), "{rolled:?}");
         assert!(

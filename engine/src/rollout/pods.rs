@@ -13,7 +13,7 @@ pub const DEFAULT_DEADLINE_SECONDS: u64 = 600;
 
 /// Why pods are not there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Trouble {
+pub struct PodProblem {
     /// Does it need somebody's hand? Otherwise time may mend it.
     pub needs_a_hand: bool,
     /// In one word, as Kubernetes spells it: `CrashLoopBackOff`.
@@ -42,27 +42,28 @@ const WAITING: [(&str, &str); 10] = [
 
 /// All reasons, those that need a hand first, then those of most pods. `makers` are the workload and what it made to make
 /// pods (ReplicaSets); of pods, those that go away do not count.
-pub fn troubles(pods: &[Json], makers: &[&Json]) -> Vec<Trouble> {
-    let mut found: BTreeMap<String, Trouble> = BTreeMap::new();
+pub fn problems(pods: &[Json], makers: &[&Json]) -> Vec<PodProblem> {
+    let mut found: BTreeMap<String, PodProblem> = BTreeMap::new();
     let living = pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
-    for trouble in makers.iter().filter_map(|maker| of_maker(maker)).chain(living.filter_map(of_pod)) {
+    for problem in makers.iter().filter_map(|maker| of_maker(maker)).chain(living.filter_map(of_pod)) {
         let known =
-            found.entry(trouble.reason.clone()).or_insert_with(|| Trouble { pods: 0, ..trouble.clone() });
-        known.pods += trouble.pods;
+            found.entry(problem.reason.clone()).or_insert_with(|| PodProblem { pods: 0, ..problem.clone() });
+        known.pods += problem.pods;
     }
-    let mut found: Vec<Trouble> = found.into_values().collect();
+    let mut found: Vec<PodProblem> = found.into_values().collect();
     found.sort_by(|one, other| {
-        let rank = |trouble: &Trouble| (!trouble.needs_a_hand, trouble.pods > 0, usize::MAX - trouble.pods);
+        let rank =
+            |problem: &PodProblem| (!problem.needs_a_hand, problem.pods > 0, usize::MAX - problem.pods);
         rank(one).cmp(&rank(other)).then_with(|| one.reason.cmp(&other.reason))
     });
     found
 }
 
 /// The reasons in one text; empty when nothing is wrong.
-pub fn explain(troubles: &[Trouble]) -> String {
-    let mut texts: Vec<String> = troubles.iter().take(REASONS_SHOWN).map(Trouble::to_string).collect();
-    if troubles.len() > REASONS_SHOWN {
-        texts.push(format!("and {} more", troubles.len() - REASONS_SHOWN));
+pub fn explain(problems: &[PodProblem]) -> String {
+    let mut texts: Vec<String> = problems.iter().take(REASONS_SHOWN).map(PodProblem::to_string).collect();
+    if problems.len() > REASONS_SHOWN {
+        texts.push(format!("and {} more", problems.len() - REASONS_SHOWN));
     }
     texts.join("; ")
 }
@@ -74,7 +75,7 @@ pub fn deadline_seconds(workload: Option<&Json>) -> u64 {
     own.unwrap_or(DEFAULT_DEADLINE_SECONDS)
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for PodProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.pods {
             0 => write!(f, "{}: {}", self.reason, self.message)?,
@@ -89,7 +90,7 @@ impl std::fmt::Display for Trouble {
 }
 
 /// A maker that cannot make pods, or has given up on them.
-fn of_maker(maker: &Json) -> Option<Trouble> {
+fn of_maker(maker: &Json) -> Option<PodProblem> {
     let conditions = maker["status"]["conditions"].as_array()?;
     let text = |each: &Json, field: &str| each[field].as_str().unwrap_or_default().to_owned();
     let refused = conditions.iter().find(|each| {
@@ -103,14 +104,14 @@ fn of_maker(maker: &Json) -> Option<Trouble> {
         };
         let reason = text(condition, "reason");
         let reason = if reason.is_empty() { "FailedCreate".to_owned() } else { reason };
-        return Some(Trouble { needs_a_hand: true, reason, pods: 0, message, advice: advice.to_owned() });
+        return Some(PodProblem { needs_a_hand: true, reason, pods: 0, message, advice: advice.to_owned() });
     }
     let late = conditions.iter().find(|each| {
         each["type"] == "Progressing"
             && each["status"] == "False"
             && each["reason"] == "ProgressDeadlineExceeded"
     })?;
-    Some(Trouble {
+    Some(PodProblem {
         needs_a_hand: true,
         reason: "ProgressDeadlineExceeded".to_owned(),
         pods: 0,
@@ -119,35 +120,41 @@ fn of_maker(maker: &Json) -> Option<Trouble> {
     })
 }
 
-fn of_pod(pod: &Json) -> Option<Trouble> {
+fn of_pod(pod: &Json) -> Option<PodProblem> {
     let name = pod["metadata"]["name"].as_str().unwrap_or("?");
     let status = &pod["status"];
     let conditions = || status["conditions"].as_array().into_iter().flatten();
     if conditions().any(|each| each["type"] == "Ready" && each["status"] == "True") {
         return None;
     }
-    let trouble = |needs_a_hand, reason: &str, message: String, advice: String| {
+    let problem = |needs_a_hand, reason: &str, message: String, advice: String| {
         let reason = reason.to_owned();
-        Some(Trouble { needs_a_hand, reason, pods: 1, message: format!("{name}: {}", cut(&message)), advice })
+        Some(PodProblem {
+            needs_a_hand,
+            reason,
+            pods: 1,
+            message: format!("{name}: {}", cut(&message)),
+            advice,
+        })
     };
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     if status["phase"] == "Failed" {
         let reason = status["reason"].as_str().filter(|reason| !reason.is_empty()).unwrap_or("Failed");
         let advice = format!("look at `kubectl describe pod {name}`");
-        return trouble(true, reason, text(&status["message"]), advice);
+        return problem(true, reason, text(&status["message"]), advice);
     }
     if let Some(unscheduled) = conditions().find(|each| {
         each["type"] == "PodScheduled" && each["status"] == "False" && each["reason"] == "Unschedulable"
     }) {
         let advice = "free or add a node, or ask for less".to_owned();
-        return trouble(true, "Unschedulable", text(&unscheduled["message"]), advice);
+        return problem(true, "Unschedulable", text(&unscheduled["message"]), advice);
     }
     for container in ["initContainerStatuses", "containerStatuses"]
         .iter()
         .flat_map(|list| status[*list].as_array().into_iter().flatten())
     {
         if let Some((reason, message, advice)) = of_container(container, name) {
-            return trouble(true, &reason, message, advice);
+            return problem(true, &reason, message, advice);
         }
     }
     let says = |type_: &str, status: &str| {
@@ -159,7 +166,7 @@ fn of_pod(pod: &Json) -> Option<Trouble> {
         return match gate {
             true => {
                 let advice = format!("look at the conditions of `kubectl describe pod {name}`");
-                trouble(false, "ReadinessGatesNotReady", text(&ready["message"]), advice)
+                problem(false, "ReadinessGatesNotReady", text(&ready["message"]), advice)
             }
             // This is how a cluster writes that it has not heard of a node for a while.
             false => {
@@ -168,15 +175,15 @@ fn of_pod(pod: &Json) -> Option<Trouble> {
                     "look at `kubectl get node {node}`; where it is lost, `kubectl delete pod {name} --force` makes way for \
                      another pod"
                 );
-                trouble(false, "NodeNotReady", message, advice)
+                problem(false, "NodeNotReady", message, advice)
             }
         };
     }
     if status["phase"] == "Running" {
         let advice = "its readiness probe says no so far".to_owned();
-        return trouble(false, "NotReady", "it runs".to_owned(), advice);
+        return problem(false, "NotReady", "it runs".to_owned(), advice);
     }
-    trouble(false, "Starting", "it is being made".to_owned(), String::new())
+    problem(false, "Starting", "it is being made".to_owned(), String::new())
 }
 
 /// Why a container does not run, where no time mends it.
@@ -233,7 +240,7 @@ mod tests {
         let mut crashed = waiting("CrashLoopBackOff", "back-off 40s");
         crashed["containerStatuses"][0]["lastState"] =
             json!({"terminated": {"reason": "Error", "exitCode": 3}});
-        let found = troubles(&[pod("a", crashed.clone()), pod("b", crashed.clone())], &[]);
+        let found = problems(&[pod("a", crashed.clone()), pod("b", crashed.clone())], &[]);
         assert_eq!(
             explain(&found),
             "2 pods CrashLoopBackOff (a: container web ended with Error, exit code 3, 4 restarts): look at `kubectl logs \
@@ -241,7 +248,7 @@ mod tests {
         );
         crashed["containerStatuses"][0]["lastState"]["terminated"]["reason"] = json!("OOMKilled");
         assert!(
-            explain(&troubles(&[pod("a", crashed)], &[]))
+            explain(&problems(&[pod("a", crashed)], &[]))
                 .ends_with("raise resources.limits.memory of container web")
         );
     }
@@ -265,11 +272,11 @@ mod tests {
             pod("g", waiting("ContainerCreating", "")),
         ];
         let reasons: Vec<(String, usize)> =
-            troubles(&pods, &[]).into_iter().map(|trouble| (trouble.reason, trouble.pods)).collect();
+            problems(&pods, &[]).into_iter().map(|problem| (problem.reason, problem.pods)).collect();
         let expected =
             [("ImagePullBackOff", 2), ("Evicted", 1), ("Unschedulable", 1), ("NotReady", 1), ("Starting", 1)];
         assert_eq!(reasons, expected.map(|(reason, pods)| (reason.to_owned(), pods)));
-        assert!(explain(&troubles(&pods, &[])).ends_with("and 2 more"));
+        assert!(explain(&problems(&pods, &[])).ends_with("and 2 more"));
     }
 
     #[test]
@@ -283,7 +290,7 @@ mod tests {
                 ]}),
             );
             pod["spec"]["nodeName"] = json!("n1");
-            explain(&troubles(&[pod], &[]))
+            explain(&problems(&[pod], &[]))
         };
         let lost = told("", "");
         assert!(lost.contains("NodeNotReady") && lost.contains("kubectl get node n1"), "{lost}");
@@ -296,12 +303,12 @@ mod tests {
         let maker = |type_: &str, status: &str, reason: &str, message: &str| json!({"status": {"conditions": [{"type": type_, "status": status, "reason": reason, "message": message}]}});
         let quota =
             maker("ReplicaFailure", "True", "FailedCreate", "pods \"a\" is forbidden: exceeded quota: q");
-        let found = troubles(&[], &[&quota]);
+        let found = problems(&[], &[&quota]);
         assert!(found[0].needs_a_hand && found[0].reason == "FailedCreate");
         assert!(explain(&found).contains("raise the ResourceQuota"));
         let late = maker("Progressing", "False", "ProgressDeadlineExceeded", "timed out");
-        assert_eq!(troubles(&[], &[&late])[0].reason, "ProgressDeadlineExceeded");
-        assert_eq!(troubles(&[], &[&maker("Progressing", "True", "NewReplicaSetAvailable", "")]), []);
+        assert_eq!(problems(&[], &[&late])[0].reason, "ProgressDeadlineExceeded");
+        assert_eq!(problems(&[], &[&maker("Progressing", "True", "NewReplicaSetAvailable", "")]), []);
         assert_eq!(deadline_seconds(Some(&json!({"spec": {"progressDeadlineSeconds": 30}}))), 30);
         assert_eq!(deadline_seconds(None), DEFAULT_DEADLINE_SECONDS);
     }
@@ -314,8 +321,8 @@ mod tests {
             json!({"status": {"containerStatuses": {"a": 1}}}),
             json!(3),
         ];
-        assert_eq!(troubles(&odd, &[&json!(null)]).len(), 1);
+        assert_eq!(problems(&odd, &[&json!(null)]).len(), 1);
         let long = pod("a", json!({"phase": "Failed", "message": "ö".repeat(1000)}));
-        assert!(explain(&troubles(&[long], &[])).chars().count() < 400);
+        assert!(explain(&problems(&[long], &[])).chars().count() < 400);
     }
 }

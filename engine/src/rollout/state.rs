@@ -68,7 +68,7 @@ pub enum Input {
     Failing(String),
     /// It failed before anything was claimed.
     Failed(String),
-    /// It shall go back to its source: the workloads are let go, and the next laps go the other way.
+    /// It shall go back to its source: the workloads are let go, and the next reconciles go the other way.
     Revert {
         /// Why.
         why: String,

@@ -15,9 +15,9 @@ use crate::observed::ObjectKey;
 pub use hold::{hold, name};
 pub use object::{InPlaceKind, is_controlled_by};
 
-/// What a rollout looks at in one lap.
+/// What a rollout looks at in one reconcile.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct View<'a> {
     /// The plan as it is now.
     pub plan: &'a RolloutPlan,
     /// The status as it was stored.
@@ -114,7 +114,7 @@ pub struct Record {
 
 /// One step of a workload.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct WorkloadStep {
     /// How it ended.
     pub outcome: Outcome,
     /// What is to be written, in order.
@@ -128,17 +128,17 @@ pub struct Turn {
 /// What every way to roll out can do. Each step may be asked for again, and then asks for nothing that is done.
 pub trait Workload {
     /// Does the plan fit? Nothing is claimed yet.
-    fn verify(&self, look: &Look<'_>) -> Turn;
+    fn verify(&self, view: &View<'_>) -> WorkloadStep;
     /// Claims the workloads and brings them into the position from which batches start.
-    fn initialize(&self, look: &Look<'_>) -> Turn;
+    fn initialize(&self, view: &View<'_>) -> WorkloadStep;
     /// Brings the sizes to where the current batch ends.
-    fn roll_batch(&self, look: &Look<'_>) -> Turn;
+    fn roll_batch(&self, view: &View<'_>) -> WorkloadStep;
     /// Is the current batch there?
-    fn check_batch(&self, look: &Look<'_>) -> Turn;
+    fn check_batch(&self, view: &View<'_>) -> WorkloadStep;
     /// Does the bookkeeping still agree with the workloads?
-    fn finalize_batch(&self, look: &Look<'_>) -> Turn;
+    fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep;
     /// Lets go. What is not there needs no letting go.
-    fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn;
+    fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep;
 }
 
 /// How a workload is rolled out: by its group and kind, and whether there is a source.
@@ -168,7 +168,7 @@ pub fn strategy(api_version: &str, kind: &str, has_source: bool) -> Result<Box<d
     })
 }
 
-impl Turn {
+impl WorkloadStep {
     fn new(outcome: Outcome) -> Self {
         Self { outcome, writes: Vec::new(), notes: Vec::new(), record: Record::default() }
     }
@@ -235,23 +235,25 @@ impl Record {
     }
 }
 
-impl Look<'_> {
+impl View<'_> {
     fn batch(&self) -> i64 {
         i64::from(self.status.current_batch)
     }
 
     /// The wanted size as verified; a status that lost it cannot go on.
-    fn target_size(&self) -> Result<i64, Turn> {
+    fn target_size(&self) -> Result<i64, WorkloadStep> {
         let known = self.status.rollout_target_size.filter(|size| *size >= 0).map(i64::from);
         known.ok_or_else(|| {
-            Turn::fail("status.rolloutTargetSize is not known any more; begin anew with another target")
+            WorkloadStep::fail(
+                "status.rolloutTargetSize is not known any more; begin anew with another target",
+            )
         })
     }
 
     /// The plan must not have been held back behind the batch that runs.
-    fn check_partition(&self) -> Result<(), Turn> {
+    fn check_partition(&self) -> Result<(), WorkloadStep> {
         match self.plan.batch_partition {
-            Some(partition) if partition < self.status.current_batch => Err(Turn::fail(format!(
+            Some(partition) if partition < self.status.current_batch => Err(WorkloadStep::fail(format!(
                 "the current batch value in the status is greater than the batch partition: batch {} runs, and \
                  batchPartition is {partition}; pause a rollout with paused: true",
                 self.status.current_batch

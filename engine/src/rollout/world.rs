@@ -1,4 +1,4 @@
-//! A small cluster for tests: workloads whose pods come, get ready and go in any order, under the laps of a rollout.
+//! A small cluster for tests: workloads whose pods come, get ready and go in any order, under the reconciles of a rollout.
 
 mod properties;
 
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use vela_crds::{Condition, Conditioned, RolloutPlan, RolloutStatus};
 use vela_testkit::program::Random;
 
-use super::lap::{Ended, Lap, World, lap};
+use super::next_step::{Ended, PlannedStep, Situation, next_step};
 use super::parts::Part;
 use super::state::{BATCH_PROGRESSING, Effect, Event, Input, State, next};
 use super::workload::Write;
@@ -216,7 +216,7 @@ impl Cluster {
         self.sets.values().map(|set| i64::try_from(set.pods.len()).unwrap()).sum()
     }
 
-    fn decide(&self) -> Lap {
+    fn decide(&self) -> PlannedStep {
         let (source, target) = (self.seen.get(SOURCE), self.seen.get(TARGET));
         let owner = owner();
         let pods = target.map(Set::pods).unwrap_or_default();
@@ -233,7 +233,7 @@ impl Cluster {
             pods: &pods,
             makers: &[],
         };
-        lap(&World {
+        next_step(&Situation {
             plan: &self.plan,
             status: &self.status,
             owner: &owner,
@@ -244,14 +244,14 @@ impl Cluster {
         })
     }
 
-    /// One lap as hands carry it out; a lap that crashes has written so much, and stores nothing.
-    fn lap(&mut self, crash_after: Option<usize>) {
+    /// One reconcile as a controller carries it out; one that crashes has written so much, and stores nothing.
+    fn reconcile(&mut self, crash_after: Option<usize>) {
         if State::of(&self.status).is_releasing() {
             NAMES.into_iter().for_each(|name| self.watch(name));
         }
-        let lap = self.decide();
+        let step = self.decide();
         let mut failed = None;
-        for (index, write) in lap.writes.iter().enumerate() {
+        for (index, write) in step.writes.iter().enumerate() {
             if crash_after == Some(index) {
                 return;
             }
@@ -265,9 +265,9 @@ impl Cluster {
         }
         let ended = match failed {
             Some((Write::Patch { object, .. } | Write::Delete { object, .. }, why)) => {
-                lap.write_failed(&object, why)
+                step.write_failed(&object, why)
             }
-            None => lap.succeeded(),
+            None => step.succeeded(),
         };
         self.store(ended);
     }
@@ -325,8 +325,8 @@ impl Cluster {
             5 | 6 => self.sync(name),
             7 | 8 => self.watch(name),
             9 if pods_fail && random.chance(20) => self.lose(name, random),
-            10 if random.chance(20) => self.lap(Some(random.below(3))),
-            _ => self.lap(None),
+            10 if random.chance(20) => self.reconcile(Some(random.below(3))),
+            _ => self.reconcile(None),
         }
     }
 
@@ -362,7 +362,7 @@ impl Cluster {
                 self.sync(name);
                 self.watch(name);
             }
-            self.lap(None);
+            self.reconcile(None);
             if State::of(&self.status).is_terminal() {
                 return true;
             }

@@ -10,7 +10,7 @@ use super::query::{is_template, known};
 use super::{DEFAULT_INTERVAL, PAUSE, REVERT, bound, render, url};
 use crate::rollout::plan::Finding;
 
-/// Metrics of one list: each is a request of every lap in which it is due.
+/// Metrics of one list: each is a request of every reconcile in which it is due.
 pub const METRICS_AT_MOST: usize = 20;
 /// Measurements and failures that may be asked for: a batch that is measured for longer hangs for those who wait.
 const COUNT_AT_MOST: i64 = 1000;

@@ -9,7 +9,7 @@ use super::object::{
     begin, end, foreign_controller, is_controlled_by, is_observed, named, number, template_hash,
 };
 use super::scale::check_upgraded;
-use super::{Look, Record, Turn, Workload, Write};
+use super::{Record, View, Workload, WorkloadStep, Write};
 use crate::observed::ObjectKey;
 use crate::rollout::size::Sizes;
 
@@ -21,7 +21,7 @@ pub(super) struct OnDelete;
 const GENERATION: &str = "deprecated.daemonset.template.generation";
 /// Where its pods say which of them they were made from.
 const POD_GENERATION: &str = "pod-template-generation";
-/// So many pods are deleted in one lap; the next lap deletes the next ones.
+/// So many pods are deleted in one reconcile; the next reconcile deletes the next ones.
 const DELETES_AT_ONCE: usize = 100;
 
 /// Its pods by what they were made from; those that go away are neither.
@@ -31,9 +31,9 @@ struct Pods<'a> {
 }
 
 impl<'a> Pods<'a> {
-    fn of(look: &Look<'a>, object: &Json) -> Self {
+    fn of(view: &View<'a>, object: &Json) -> Self {
         let newest = object["metadata"]["annotations"][GENERATION].as_str();
-        let living = look.pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
+        let living = view.pods.iter().filter(|pod| pod["metadata"]["deletionTimestamp"].is_null());
         let (new, mut old): (Vec<&Json>, Vec<&Json>) =
             living.partition(|pod| pod["metadata"]["labels"][POD_GENERATION].as_str() == newest);
         // Pods that serve nobody go first, and otherwise the order of names decides.
@@ -66,37 +66,37 @@ fn delete(pod: &Json) -> Write {
 }
 
 impl OnDelete {
-    fn verified(look: &Look<'_>) -> Result<Turn, Turn> {
-        let object = look.target.ok_or_else(|| Turn::wait("the workload is not there"))?;
+    fn verified(view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
+        let object = view.target.ok_or_else(|| WorkloadStep::wait("the workload is not there"))?;
         let (total, scheduled) = (size(object), number(object, "/status/currentNumberScheduled"));
         if !is_observed(object) || total != scheduled {
             let message =
                 format!("{} is still being reconciled: it has {scheduled} of {total} pods", named(object));
-            return Err(Turn::wait(message));
+            return Err(WorkloadStep::wait(message));
         }
         let hash = template_hash(object);
-        if look.status.last_applied_pod_template_identifier.as_ref() == Some(&hash) {
-            return Err(Turn::fail("there is no difference between the source and target"));
+        if view.status.last_applied_pod_template_identifier.as_ref() == Some(&hash) {
+            return Err(WorkloadStep::fail("there is no difference between the source and target"));
         }
-        if let Some(wanted) = look.plan.target_size.map(i64::from).filter(|wanted| *wanted != total) {
+        if let Some(wanted) = view.plan.target_size.map(i64::from).filter(|wanted| *wanted != total) {
             let message = format!(
                 "{} has a pod on each of {total} nodes and cannot have {wanted}; leave out targetSize",
                 named(object)
             );
-            return Err(Turn::misfit(message));
+            return Err(WorkloadStep::misfit(message));
         }
-        Sizes::rollout(look.plan, total)
+        Sizes::rollout(view.plan, total)
             .check_rollout()
-            .map_err(|mismatch| Turn::misfit(mismatch.to_string()))?;
+            .map_err(|mismatch| WorkloadStep::misfit(mismatch.to_string()))?;
         if object["spec"]["updateStrategy"]["type"] != "OnDelete" {
             let message = format!(
                 "{} need to be held first: spec.updateStrategy.type must be OnDelete before a rollout",
                 named(object)
             );
-            return Err(Turn::fail(message));
+            return Err(WorkloadStep::fail(message));
         }
-        if let Some(why) = foreign_controller(object, look.owner) {
-            return Err(Turn::fail(why));
+        if let Some(why) = foreign_controller(object, view.owner) {
+            return Err(WorkloadStep::fail(why));
         }
         let record = Record {
             original_size: Some(total),
@@ -105,79 +105,79 @@ impl OnDelete {
             ..Record::default()
         };
         let message = format!("{total} pods of {} are replaced", named(object));
-        Ok(Turn::done().note("Rollout Verified", message).record(record))
+        Ok(WorkloadStep::done().note("Rollout Verified", message).record(record))
     }
 }
 
 impl Workload for OnDelete {
-    fn verify(&self, look: &Look<'_>) -> Turn {
-        Self::verified(look).unwrap_or_else(|turn| turn)
+    fn verify(&self, view: &View<'_>) -> WorkloadStep {
+        Self::verified(view).unwrap_or_else(|turn| turn)
     }
 
-    fn initialize(&self, look: &Look<'_>) -> Turn {
-        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
-        begin(object, look.owner, json!({}), "Rollout Initialized")
+    fn initialize(&self, view: &View<'_>) -> WorkloadStep {
+        let Some(object) = view.target else { return WorkloadStep::wait("the workload is not there") };
+        begin(object, view.owner, json!({}), "Rollout Initialized")
     }
 
-    fn roll_batch(&self, look: &Look<'_>) -> Turn {
-        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
+    fn roll_batch(&self, view: &View<'_>) -> WorkloadStep {
+        let Some(object) = view.target else { return WorkloadStep::wait("the workload is not there") };
         // Nodes come and go, so the size is that of now.
         let total = size(object);
-        let goal = Sizes::rollout(look.plan, total).goal(look.batch());
+        let goal = Sizes::rollout(view.plan, total).goal(view.batch());
         let record = Record { upgraded: Some(goal), target_size: Some(total), ..Record::default() };
-        let old = Pods::of(look, object).old;
+        let old = Pods::of(view, object).old;
         let surplus = usize::try_from(count(old.len()) - (total - goal)).unwrap_or(0);
         if surplus == 0 {
-            return Turn::done().record(record);
+            return WorkloadStep::done().record(record);
         }
         let turn = if surplus > DELETES_AT_ONCE {
-            Turn::wait(format!("{surplus} pods are deleted, {DELETES_AT_ONCE} at a time"))
+            WorkloadStep::wait(format!("{surplus} pods are deleted, {DELETES_AT_ONCE} at a time"))
         } else {
-            Turn::done()
+            WorkloadStep::done()
         };
         let deletes = old.into_iter().take(surplus.min(DELETES_AT_ONCE)).map(delete);
         let message = format!("{goal} of {total} pods of {} shall be new", named(object));
         turn.write(deletes).note("Batch Rollout", message).record(record)
     }
 
-    fn check_batch(&self, look: &Look<'_>) -> Turn {
-        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
-        let total = match look.target_size() {
+    fn check_batch(&self, view: &View<'_>) -> WorkloadStep {
+        let Some(object) = view.target else { return WorkloadStep::wait("the workload is not there") };
+        let total = match view.target_size() {
             Ok(total) => total,
             Err(turn) => return turn,
         };
-        let sizes = Sizes::rollout(look.plan, total);
-        let (goal, unavailable) = (sizes.goal(look.batch()), sizes.max_unavailable(look.batch()));
-        let ready = Pods::of(look, object).ready();
+        let sizes = Sizes::rollout(view.plan, total);
+        let (goal, unavailable) = (sizes.goal(view.batch()), sizes.max_unavailable(view.batch()));
+        let ready = Pods::of(view, object).ready();
         let record = Record { upgraded_ready: Some(ready), ..Record::default() };
-        if template_hash(object) != look.status.target_generation.as_deref().unwrap_or_default() {
+        if template_hash(object) != view.status.target_generation.as_deref().unwrap_or_default() {
             let message =
                 format!("{} has another pod template than the one that is rolled out", named(object));
-            return Turn::wait(message).record(record);
+            return WorkloadStep::wait(message).record(record);
         }
         if ready + unavailable < goal {
             let message = format!(
                 "batch {} is not ready yet: {ready} of {goal} new pods are ready, of which {unavailable} may be missing",
-                look.batch()
+                view.batch()
             );
-            return Turn::wait(message).record(record);
+            return WorkloadStep::wait(message).record(record);
         }
-        let message = format!("batch {} is there: {ready} of {goal} new pods are ready", look.batch());
-        Turn::done().note("Batch Available", message).record(record)
+        let message = format!("batch {} is there: {ready} of {goal} new pods are ready", view.batch());
+        WorkloadStep::done().note("Batch Available", message).record(record)
     }
 
-    fn finalize_batch(&self, look: &Look<'_>) -> Turn {
+    fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep {
         let check = || {
-            look.check_partition()?;
-            check_upgraded(look, &Sizes::rollout(look.plan, look.target_size()?))
+            view.check_partition()?;
+            check_upgraded(view, &Sizes::rollout(view.plan, view.target_size()?))
         };
-        check().map_or_else(|turn| turn, |()| Turn::done())
+        check().map_or_else(|turn| turn, |()| WorkloadStep::done())
     }
 
-    fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn {
-        let Some(object) = look.target.filter(|object| is_controlled_by(object, look.owner)) else {
-            return Turn::done();
+    fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep {
+        let Some(object) = view.target.filter(|object| is_controlled_by(object, view.owner)) else {
+            return WorkloadStep::done();
         };
-        end(look, object, json!({}), succeeded)
+        end(view, object, json!({}), succeeded)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::object::{
     claim, foreign_controller, is_observed, named, number, patch, release, size, template_hash,
 };
-use super::{Look, Record, Turn, Workload, Write};
+use super::{Record, View, Workload, WorkloadStep, Write};
 use crate::rollout::plan::{DECREASE_FIRST, INCREASE_FIRST};
 use crate::rollout::size::Sizes;
 
@@ -30,15 +30,15 @@ struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    fn of(look: &Look<'a>) -> Result<Self, Turn> {
-        let total = look.target_size()?;
-        let target = look.target.ok_or_else(|| Turn::wait("the target Deployment is not there"))?;
-        let sizes = Sizes::rollout(look.plan, total);
-        let goal = sizes.goal(look.batch());
-        let unavailable = sizes.max_unavailable(look.batch());
+    fn of(view: &View<'a>) -> Result<Self, WorkloadStep> {
+        let total = view.target_size()?;
+        let target = view.target.ok_or_else(|| WorkloadStep::wait("the target Deployment is not there"))?;
+        let sizes = Sizes::rollout(view.plan, total);
+        let goal = sizes.goal(view.batch());
+        let unavailable = sizes.max_unavailable(view.batch());
         Ok(Self {
-            source: look.source,
-            leftovers: look.leftovers,
+            source: view.source,
+            leftovers: view.leftovers,
             target,
             sizes,
             goal,
@@ -73,10 +73,10 @@ impl<'a> Sides<'a> {
         self.target_ready() + self.unavailable >= self.goal
     }
 
-    fn resize_target(&self, replicas: i64, why: &str) -> Turn {
+    fn resize_target(&self, replicas: i64, why: &str) -> WorkloadStep {
         let (object, before) = (named(self.target), size(self.target));
         let message = format!("{object} goes from {before} to {replicas} pods");
-        Turn::wait(why).write([resize(self.target, replicas)]).note("Batch Rollout", message)
+        WorkloadStep::wait(why).write([resize(self.target, replicas)]).note("Batch Rollout", message)
     }
 }
 
@@ -114,23 +114,23 @@ fn standing(source: &Json) -> i64 {
 }
 
 impl Replace {
-    fn verified(look: &Look<'_>) -> Result<Turn, Turn> {
-        let (Some(source), Some(target)) = (look.source, look.target) else {
-            let which = if look.source.is_none() { "source" } else { "target" };
-            return Err(Turn::wait(format!("the {which} Deployment is not there")));
+    fn verified(view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
+        let (Some(source), Some(target)) = (view.source, view.target) else {
+            let which = if view.source.is_none() { "source" } else { "target" };
+            return Err(WorkloadStep::wait(format!("the {which} Deployment is not there")));
         };
-        let total = total(look, source, target);
+        let total = total(view, source, target);
         if total < standing(source) {
             let message = format!(
                 "target size less than source size: targetSize is {total}, and {} has {} pods; scale it first",
                 named(source),
                 standing(source)
             );
-            return Err(Turn::misfit(message));
+            return Err(WorkloadStep::misfit(message));
         }
         let hash = template_hash(target);
-        if look.status.last_applied_pod_template_identifier.as_ref() == Some(&hash) {
-            return Err(Turn::fail("there is no difference between the source and target"));
+        if view.status.last_applied_pod_template_identifier.as_ref() == Some(&hash) {
+            return Err(WorkloadStep::fail("there is no difference between the source and target"));
         }
         let record = Record {
             original_size: Some(total),
@@ -138,12 +138,12 @@ impl Replace {
             target_generation: Some(hash),
             ..Record::default()
         };
-        let sizes = Sizes::rollout(look.plan, total);
+        let sizes = Sizes::rollout(view.plan, total);
         sizes.check_rollout().map_err(|mismatch| {
             let record = Record { target_generation: None, ..record.clone() };
-            Turn::misfit(mismatch.to_string()).record(record)
+            WorkloadStep::misfit(mismatch.to_string()).record(record)
         })?;
-        let all = || [source, target].into_iter().chain(look.leftovers);
+        let all = || [source, target].into_iter().chain(view.leftovers);
         for side in all() {
             let (wanted, pods) = (size(side), number(side, "/status/replicas"));
             // One that waits makes no pods, but until those that go are gone, its status counts them as ready ones.
@@ -151,53 +151,54 @@ impl Replace {
             if !is_settled || !is_observed(side) {
                 let message =
                     format!("{} is still being reconciled: it has {pods} of {wanted} pods", named(side));
-                return Err(Turn::wait(message));
+                return Err(WorkloadStep::wait(message));
             }
         }
         for side in all() {
-            if let Some(why) = foreign_controller(side, look.owner) {
-                return Err(Turn::fail(why));
+            if let Some(why) = foreign_controller(side, view.owner) {
+                return Err(WorkloadStep::fail(why));
             }
         }
         let message = format!("{total} pods go from {} to {}", named(source), named(target));
-        Ok(Turn::done().note("Rollout Verified", message).record(record))
+        Ok(WorkloadStep::done().note("Rollout Verified", message).record(record))
     }
 
-    fn initialized(look: &Look<'_>) -> Result<Turn, Turn> {
-        let total = look.target_size()?;
-        let (Some(source), Some(target)) = (look.source, look.target) else {
-            return Err(Turn::wait("source and target Deployment must both be there to begin"));
+    fn initialized(view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
+        let total = view.target_size()?;
+        let (Some(source), Some(target)) = (view.source, view.target) else {
+            return Err(WorkloadStep::wait("source and target Deployment must both be there to begin"));
         };
         let mut writes = Vec::new();
         let there = standing(source);
         let fields = if there < size(source) { json!({"replicas": there}) } else { json!({}) };
-        writes.extend(claim(source, look.owner, started(fields))?);
+        writes.extend(claim(source, view.owner, started(fields))?);
         // Beyond the wanted size they are of no use where the source is all there.
         let is_whole = number(source, "/status/readyReplicas") >= there;
         let mut room = if is_whole { (total - there).max(0) } else { i64::MAX };
         let mut left = 0;
-        for each in look.leftovers {
+        for each in view.leftovers {
             let kept = standing(each).min(room);
             (room, left) = (room - kept, left + kept);
-            writes.extend(claim(each, look.owner, started(json!({"replicas": kept})))?);
+            writes.extend(claim(each, view.owner, started(json!({"replicas": kept})))?);
         }
         // What runs on the target already stays: a rollout that is turned round must not cost pods.
         let replicas = (total - there - left).max(running(target)).max(0);
-        writes.extend(claim(target, look.owner, started(json!({"replicas": replicas})))?);
-        let turn = Turn::done().note("Rollout Initialized", "source and target belong to the rollout");
+        writes.extend(claim(target, view.owner, started(json!({"replicas": replicas})))?);
+        let turn =
+            WorkloadStep::done().note("Rollout Initialized", "source and target belong to the rollout");
         Ok(turn.write(writes))
     }
 
-    fn rolled(look: &Look<'_>) -> Result<Turn, Turn> {
-        let sides = Sides::of(look)?;
-        let strategy = look.plan.rollout_strategy.as_deref().unwrap_or_default();
+    fn rolled(view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
+        let sides = Sides::of(view)?;
+        let strategy = view.plan.rollout_strategy.as_deref().unwrap_or_default();
         let turn = match strategy {
-            "" | INCREASE_FIRST => increase_first(look, &sides),
-            DECREASE_FIRST => decrease_first(look, &sides),
+            "" | INCREASE_FIRST => increase_first(view, &sides),
+            DECREASE_FIRST => decrease_first(view, &sides),
             other => {
                 let message =
                     format!("{other:?} is no rolloutStrategy; write {INCREASE_FIRST} or {DECREASE_FIRST}");
-                return Err(Turn::fail(message));
+                return Err(WorkloadStep::fail(message));
             }
         };
         Ok(turn)
@@ -205,30 +206,30 @@ impl Replace {
 }
 
 /// How many pods there shall be in the end.
-fn total(look: &Look<'_>, source: &Json, target: &Json) -> i64 {
-    if let Some(size) = look.plan.target_size {
+fn total(view: &View<'_>, source: &Json, target: &Json) -> i64 {
+    if let Some(size) = view.plan.target_size {
         return i64::from(size);
     }
-    let beside = running(target) + look.leftovers.iter().map(standing).sum::<i64>();
+    let beside = running(target) + view.leftovers.iter().map(standing).sum::<i64>();
     let both = standing(source) + beside;
-    match look.status.rollout_original_size.map(i64::from) {
-        Some(before) if look.is_turned => before.max(standing(source)),
+    match view.status.rollout_original_size.map(i64::from) {
+        Some(before) if view.is_turned => before.max(standing(source)),
         // Both sides have pods where an earlier rollout stopped half-way; its size is the one that is meant.
         Some(before) if beside > 0 => both.min(before).max(standing(source)),
         _ => both,
     }
 }
 
-fn increase_first(look: &Look<'_>, sides: &Sides<'_>) -> Turn {
+fn increase_first(view: &View<'_>, sides: &Sides<'_>) -> WorkloadStep {
     let Sides { target, goal, rest, .. } = *sides;
     if size(target) < goal {
         return sides.resize_target(goal, "the target grows first");
     }
     if sides.source_size() > rest {
         if !sides.is_ready() {
-            return Turn::wait(format!(
+            return WorkloadStep::wait(format!(
                 "batch {} is not ready yet with {} target pods ready: {} needs {goal}, of which {} may be missing",
-                look.batch(),
+                view.batch(),
                 sides.target_ready(),
                 named(target),
                 sides.unavailable
@@ -236,61 +237,61 @@ fn increase_first(look: &Look<'_>, sides: &Sides<'_>) -> Turn {
         }
         return rolled_out(sides).write(sides.shrink_to(rest));
     }
-    last_touch(look, sides)
+    last_touch(view, sides)
 }
 
-fn decrease_first(look: &Look<'_>, sides: &Sides<'_>) -> Turn {
+fn decrease_first(view: &View<'_>, sides: &Sides<'_>) -> WorkloadStep {
     let Sides { target, goal, rest, .. } = *sides;
     if sides.source_size() > rest {
         let source = sides.source.map_or_else(|| "what an earlier target left".to_owned(), named);
         let message = format!("{source} goes from {} to {rest} pods", sides.source_size());
-        let turn = Turn::wait("the source shrinks first").write(sides.shrink_to(rest));
+        let turn = WorkloadStep::wait("the source shrinks first").write(sides.shrink_to(rest));
         return turn.note("Batch Rollout", message);
     }
     if size(target) < goal {
         if sides.source_pods() > rest {
             let message = format!(
                 "batch {} waits for the source to shrink: it has {} pods, and {rest} shall stay",
-                look.batch(),
+                view.batch(),
                 sides.source_pods()
             );
-            return Turn::wait(message);
+            return WorkloadStep::wait(message);
         }
         return rolled_out(sides).write([resize(target, goal)]);
     }
-    last_touch(look, sides)
+    last_touch(view, sides)
 }
 
 /// In the end the target has exactly its size, also where an earlier rollout had left more.
-fn last_touch(look: &Look<'_>, sides: &Sides<'_>) -> Turn {
-    if sides.sizes.is_last(look.batch()) && size(sides.target) > sides.goal {
+fn last_touch(view: &View<'_>, sides: &Sides<'_>) -> WorkloadStep {
+    if sides.sizes.is_last(view.batch()) && size(sides.target) > sides.goal {
         return sides.resize_target(sides.goal, "the target shrinks to its size");
     }
-    Turn::done().record(Record { upgraded: Some(sides.goal), ..Record::default() })
+    WorkloadStep::done().record(Record { upgraded: Some(sides.goal), ..Record::default() })
 }
 
-fn rolled_out(sides: &Sides<'_>) -> Turn {
+fn rolled_out(sides: &Sides<'_>) -> WorkloadStep {
     let record = Record { upgraded: Some(sides.goal), ..Record::default() };
     let message =
         format!("the batch is written: {} pods of the target, {} of the source", sides.goal, sides.rest);
-    Turn::done().note("Batch Rollout", message).record(record)
+    WorkloadStep::done().note("Batch Rollout", message).record(record)
 }
 
 impl Workload for Replace {
-    fn verify(&self, look: &Look<'_>) -> Turn {
-        Self::verified(look).unwrap_or_else(|turn| turn)
+    fn verify(&self, view: &View<'_>) -> WorkloadStep {
+        Self::verified(view).unwrap_or_else(|turn| turn)
     }
 
-    fn initialize(&self, look: &Look<'_>) -> Turn {
-        Self::initialized(look).unwrap_or_else(|turn| turn)
+    fn initialize(&self, view: &View<'_>) -> WorkloadStep {
+        Self::initialized(view).unwrap_or_else(|turn| turn)
     }
 
-    fn roll_batch(&self, look: &Look<'_>) -> Turn {
-        Self::rolled(look).unwrap_or_else(|turn| turn)
+    fn roll_batch(&self, view: &View<'_>) -> WorkloadStep {
+        Self::rolled(view).unwrap_or_else(|turn| turn)
     }
 
-    fn check_batch(&self, look: &Look<'_>) -> Turn {
-        let sides = match Sides::of(look) {
+    fn check_batch(&self, view: &View<'_>) -> WorkloadStep {
+        let sides = match Sides::of(view) {
             Ok(sides) => sides,
             Err(turn) => return turn,
         };
@@ -299,49 +300,49 @@ impl Workload for Replace {
         if sides.source_pods() > rest {
             let message = format!(
                 "batch {} waits for the source to shrink: it has {} pods, and {rest} shall stay",
-                look.batch(),
+                view.batch(),
                 sides.source_pods()
             );
-            return Turn::wait(message).record(record);
+            return WorkloadStep::wait(message).record(record);
         }
         if !sides.is_ready() {
             let message = format!(
                 "batch {} is not ready yet with {} target pods ready: {goal} are needed, of which {} may be missing",
-                look.batch(),
+                view.batch(),
                 sides.target_ready(),
                 sides.unavailable
             );
-            return Turn::wait(message).record(record);
+            return WorkloadStep::wait(message).record(record);
         }
         let message =
-            format!("batch {} is there: {} of {goal} pods are ready", look.batch(), sides.target_ready());
-        Turn::done().note("Batch Available", message).record(record)
+            format!("batch {} is there: {} of {goal} pods are ready", view.batch(), sides.target_ready());
+        WorkloadStep::done().note("Batch Available", message).record(record)
     }
 
-    fn finalize_batch(&self, look: &Look<'_>) -> Turn {
-        let sides = match Sides::of(look) {
+    fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep {
+        let sides = match Sides::of(view) {
             Ok(sides) => sides,
             Err(turn) => return turn,
         };
         let (from, to) = (sides.source_size(), size(sides.target));
         let total = sides.goal + sides.rest;
         if from > sides.rest || to < sides.goal || (sides.source.is_some() && from + to < total) {
-            return Turn::fail(format!(
+            return WorkloadStep::fail(format!(
                 "the sizes were changed by somebody else: source and target have {from} and {to} pods after batch {}, and \
                  {} and {} were written",
-                look.batch(),
+                view.batch(),
                 sides.rest,
                 sides.goal
             ));
         }
-        Turn::done()
+        WorkloadStep::done()
     }
 
-    fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn {
-        let sides = look.source.into_iter().chain(look.leftovers).chain(look.target);
-        let writes: Vec<Write> = sides.filter_map(|side| release(side, look.owner, json!({}))).collect();
-        let record = Record { last_applied: look.status.target_generation.clone(), ..Record::default() };
+    fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep {
+        let sides = view.source.into_iter().chain(view.leftovers).chain(view.target);
+        let writes: Vec<Write> = sides.filter_map(|side| release(side, view.owner, json!({}))).collect();
+        let record = Record { last_applied: view.status.target_generation.clone(), ..Record::default() };
         let message = format!("the workloads are released, succeeded: {succeeded}");
-        Turn::done().write(writes).note("Rollout Finalized", message).record(record)
+        WorkloadStep::done().write(writes).note("Rollout Finalized", message).record(record)
     }
 }

@@ -10,7 +10,7 @@ use super::object::{
     patch, size,
 };
 use super::scale::check_upgraded;
-use super::{Look, Record, Turn, Workload};
+use super::{Record, View, Workload, WorkloadStep};
 use crate::rollout::size::Sizes;
 
 /// A new pod template of one of the kinds that know a partition.
@@ -107,50 +107,50 @@ impl InPlace {
         }
     }
 
-    fn verified(self, look: &Look<'_>) -> Result<Turn, Turn> {
-        let object = look.target.ok_or_else(|| Turn::wait("the workload is not there"))?;
+    fn verified(self, view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
+        let object = view.target.ok_or_else(|| WorkloadStep::wait("the workload is not there"))?;
         let total = self.size(object);
         if let Some(why) = self.pods_missing(object) {
-            return Err(Turn::wait(why));
+            return Err(WorkloadStep::wait(why));
         }
         let revision = self.revision(object).filter(|_| is_observed(object));
         let Some(revision) = revision else {
             let message = format!("{} has not seen its new pod template yet", named(object));
-            return Err(Turn::wait(message));
+            return Err(WorkloadStep::wait(message));
         };
-        if look.status.last_applied_pod_template_identifier.as_deref() == Some(revision) {
-            return Err(Turn::fail("there is no difference between the source and target"));
+        if view.status.last_applied_pod_template_identifier.as_deref() == Some(revision) {
+            return Err(WorkloadStep::fail("there is no difference between the source and target"));
         }
-        if let Some(wanted) = look.plan.target_size.map(i64::from).filter(|wanted| *wanted != total) {
+        if let Some(wanted) = view.plan.target_size.map(i64::from).filter(|wanted| *wanted != total) {
             let message = format!(
                 "attempting to scale {} from {total} to {wanted} pods while its pods are replaced; leave out targetSize, or \
                  scale it in a rollout without a source",
                 named(object)
             );
-            return Err(Turn::misfit(message));
+            return Err(WorkloadStep::misfit(message));
         }
-        Sizes::rollout(look.plan, total)
+        Sizes::rollout(view.plan, total)
             .check_rollout()
-            .map_err(|mismatch| Turn::misfit(mismatch.to_string()))?;
+            .map_err(|mismatch| WorkloadStep::misfit(mismatch.to_string()))?;
         let record = Record {
             original_size: Some(total),
             target_size: Some(total),
             target_generation: Some(revision.to_owned()),
             ..Record::default()
         };
-        let refused = self.not_held(object).or_else(|| foreign_controller(object, look.owner));
+        let refused = self.not_held(object).or_else(|| foreign_controller(object, view.owner));
         if let Some(why) = refused {
-            return Err(Turn::fail(why).record(Record { target_generation: None, ..record }));
+            return Err(WorkloadStep::fail(why).record(Record { target_generation: None, ..record }));
         }
         let message = format!("{total} pods of {} change to {revision}", named(object));
-        Ok(Turn::done().note("Rollout Verified", message).record(record))
+        Ok(WorkloadStep::done().note("Rollout Verified", message).record(record))
     }
 
-    fn checked(self, look: &Look<'_>) -> Result<Turn, Turn> {
-        let object = look.target.ok_or_else(|| Turn::wait("the workload is not there"))?;
-        let sizes = Sizes::rollout(look.plan, look.target_size()?);
-        let goal = sizes.goal(look.batch());
-        let (verified, now) = (look.status.target_generation.as_deref(), self.revision(object));
+    fn checked(self, view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
+        let object = view.target.ok_or_else(|| WorkloadStep::wait("the workload is not there"))?;
+        let sizes = Sizes::rollout(view.plan, view.target_size()?);
+        let goal = sizes.goal(view.batch());
+        let (verified, now) = (view.status.target_generation.as_deref(), self.revision(object));
         if !is_observed(object) || (now.is_some() && verified.is_some() && now != verified) {
             let message = format!(
                 "{} does not roll out {} yet, but {}",
@@ -158,43 +158,43 @@ impl InPlace {
                 verified.unwrap_or("?"),
                 now.unwrap_or("nothing")
             );
-            return Err(Turn::wait(message));
+            return Err(WorkloadStep::wait(message));
         }
-        let (ready, unavailable) = (self.updated_ready(object), sizes.max_unavailable(look.batch()));
+        let (ready, unavailable) = (self.updated_ready(object), sizes.max_unavailable(view.batch()));
         let record = Record { upgraded_ready: Some(ready), ..Record::default() };
         if ready + unavailable < goal {
             let message = format!(
                 "batch {} is not ready yet: {ready} of {goal} new pods are ready, of which {unavailable} may be missing",
-                look.batch()
+                view.batch()
             );
-            return Err(Turn::wait(message).record(record));
+            return Err(WorkloadStep::wait(message).record(record));
         }
-        let message = format!("batch {} is there: {ready} of {goal} new pods are ready", look.batch());
-        Ok(Turn::done().note("Batch Available", message).record(record))
+        let message = format!("batch {} is there: {ready} of {goal} new pods are ready", view.batch());
+        Ok(WorkloadStep::done().note("Batch Available", message).record(record))
     }
 }
 
 impl Workload for InPlace {
-    fn verify(&self, look: &Look<'_>) -> Turn {
-        self.verified(look).unwrap_or_else(|turn| turn)
+    fn verify(&self, view: &View<'_>) -> WorkloadStep {
+        self.verified(view).unwrap_or_else(|turn| turn)
     }
 
-    fn initialize(&self, look: &Look<'_>) -> Turn {
-        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
+    fn initialize(&self, view: &View<'_>) -> WorkloadStep {
+        let Some(object) = view.target else { return WorkloadStep::wait("the workload is not there") };
         let mut fields = self.partition(object, self.size(object));
         if let Some(pointer) = self.0.paused() {
             merge(&mut fields, field(pointer, json!(false)));
         }
-        begin(object, look.owner, fields, "Rollout Initialized")
+        begin(object, view.owner, fields, "Rollout Initialized")
     }
 
-    fn roll_batch(&self, look: &Look<'_>) -> Turn {
-        let Some(object) = look.target else { return Turn::wait("the workload is not there") };
+    fn roll_batch(&self, view: &View<'_>) -> WorkloadStep {
+        let Some(object) = view.target else { return WorkloadStep::wait("the workload is not there") };
         // The size of now: somebody may have scaled the workload, and percentages mean what is there.
         let total = self.size(object);
-        let goal = Sizes::rollout(look.plan, total).goal(look.batch());
+        let goal = Sizes::rollout(view.plan, total).goal(view.batch());
         let record = Record { upgraded: Some(goal), target_size: Some(total), ..Record::default() };
-        let turn = Turn::done().record(record);
+        let turn = WorkloadStep::done().record(record);
         let keep = self.keep(object, total - goal);
         if object.pointer(self.0.partition()).and_then(Json::as_i64) == Some(keep) {
             return turn;
@@ -203,27 +203,27 @@ impl Workload for InPlace {
         turn.write([patch(object, self.partition(object, total - goal))]).note("Batch Rollout", message)
     }
 
-    fn check_batch(&self, look: &Look<'_>) -> Turn {
-        self.checked(look).unwrap_or_else(|turn| turn)
+    fn check_batch(&self, view: &View<'_>) -> WorkloadStep {
+        self.checked(view).unwrap_or_else(|turn| turn)
     }
 
-    fn finalize_batch(&self, look: &Look<'_>) -> Turn {
+    fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep {
         let check = || {
-            look.check_partition()?;
-            check_upgraded(look, &Sizes::rollout(look.plan, look.target_size()?))
+            view.check_partition()?;
+            check_upgraded(view, &Sizes::rollout(view.plan, view.target_size()?))
         };
-        check().map_or_else(|turn| turn, |()| Turn::done())
+        check().map_or_else(|turn| turn, |()| WorkloadStep::done())
     }
 
-    fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn {
-        let Some(object) = look.target.filter(|object| is_controlled_by(object, look.owner)) else {
-            return Turn::done();
+    fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep {
+        let Some(object) = view.target.filter(|object| is_controlled_by(object, view.owner)) else {
+            return WorkloadStep::done();
         };
         let fields = match (succeeded, self.0.paused()) {
             (true, _) => json!({}),
             (false, Some(pointer)) => field(pointer, json!(true)),
             (false, None) => self.partition(object, self.size(object)),
         };
-        end(look, object, fields, succeeded)
+        end(view, object, fields, succeeded)
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use super::{Look, Owner, Record, Turn, Write};
+use super::{Owner, Record, View, WorkloadStep, Write};
 use crate::observed::ObjectKey;
 
 /// The kinds of the objects that hold workloads while they roll them out.
@@ -146,12 +146,12 @@ pub(super) fn merge(into: &mut Json, from: Json) {
 }
 
 /// The patch that claims a workload and changes `fields`; nothing when it is ours already.
-pub(super) fn claim(object: &Json, owner: &Owner, fields: Json) -> Result<Option<Write>, Turn> {
+pub(super) fn claim(object: &Json, owner: &Owner, fields: Json) -> Result<Option<Write>, WorkloadStep> {
     if is_controlled_by(object, owner) {
         return Ok(None);
     }
     if let Some(why) = foreign_controller(object, owner) {
-        return Err(Turn::fail(why));
+        return Err(WorkloadStep::fail(why));
     }
     let mut list: Vec<Json> =
         owners(object).iter().filter(|each| each["uid"] != owner.uid.as_str()).cloned().collect();
@@ -166,23 +166,23 @@ pub(super) fn claim(object: &Json, owner: &Owner, fields: Json) -> Result<Option
 }
 
 /// The step that claims a workload and changes `fields`; one that is ours already needs none.
-pub(super) fn begin(object: &Json, owner: &Owner, fields: Json, reason: &'static str) -> Turn {
+pub(super) fn begin(object: &Json, owner: &Owner, fields: Json, reason: &'static str) -> WorkloadStep {
     match claim(object, owner, fields) {
         Err(turn) => turn,
-        Ok(None) => Turn::done(),
+        Ok(None) => WorkloadStep::done(),
         Ok(write) => {
             let message = format!("{} belongs to the rollout", named(object));
-            Turn::done().write(write).note(reason, message)
+            WorkloadStep::done().write(write).note(reason, message)
         }
     }
 }
 
 /// The last step of a workload whose pods were replaced: it is let go, `fields` are changed, and its template is known.
-pub(super) fn end(look: &Look<'_>, object: &Json, fields: Json, succeeded: bool) -> Turn {
-    let record = Record { last_applied: look.status.target_generation.clone(), ..Record::default() };
+pub(super) fn end(view: &View<'_>, object: &Json, fields: Json, succeeded: bool) -> WorkloadStep {
+    let record = Record { last_applied: view.status.target_generation.clone(), ..Record::default() };
     let message = format!("{} is released, succeeded: {succeeded}", named(object));
-    let write = release(object, look.owner, fields);
-    Turn::done().write(write).note("Rollout Finalized", message).record(record)
+    let write = release(object, view.owner, fields);
+    WorkloadStep::done().write(write).note("Rollout Finalized", message).record(record)
 }
 
 /// The patch that lets a workload go and changes `fields`; nothing when it is not ours.

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::object::{
     InPlaceKind, begin, field, foreign_controller, is_observed, named, number, patch, release, size,
 };
-use super::{Look, Record, Turn, Workload};
+use super::{Record, View, Workload, WorkloadStep};
 use crate::rollout::size::Sizes;
 
 /// Scales a Deployment (none) or one of the kinds that are changed in place.
@@ -38,54 +38,55 @@ impl Scale {
             .then(|| format!("{} is still being updated: {updated} of {wanted} pods are new", named(object)))
     }
 
-    fn verified(self, look: &Look<'_>) -> Result<Turn, Turn> {
-        let object = look.target.ok_or_else(|| Turn::wait("the workload to scale is not there"))?;
-        let Some(target) = look.plan.target_size.map(i64::from) else {
+    fn verified(self, view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
+        let object = view.target.ok_or_else(|| WorkloadStep::wait("the workload to scale is not there"))?;
+        let Some(target) = view.plan.target_size.map(i64::from) else {
             let message = format!(
                 "attempting to scale {} without a target; write rolloutPlan.targetSize, or name the revision to come from",
                 named(object)
             );
-            return Err(Turn::misfit(message));
+            return Err(WorkloadStep::misfit(message));
         };
         let original = size(object);
         let record = Record { original_size: Some(original), target_size: Some(target), ..Record::default() };
-        let fits = Sizes::scale(look.plan, original, target).check_scale();
-        fits.map_err(|mismatch| Turn::misfit(mismatch.to_string()).record(record.clone()))?;
+        let fits = Sizes::scale(view.plan, original, target).check_scale();
+        fits.map_err(|mismatch| WorkloadStep::misfit(mismatch.to_string()).record(record.clone()))?;
         if let Some(why) = self.unsettled(object) {
-            return Err(Turn::wait(why).record(record));
+            return Err(WorkloadStep::wait(why).record(record));
         }
-        if let Some(why) = foreign_controller(object, look.owner) {
-            return Err(Turn::fail(why).record(record));
+        if let Some(why) = foreign_controller(object, view.owner) {
+            return Err(WorkloadStep::fail(why).record(record));
         }
         let message = format!("{} goes from {original} to {target} pods", named(object));
-        Ok(Turn::done().note("Scale Verified", message).record(record))
+        Ok(WorkloadStep::done().note("Scale Verified", message).record(record))
     }
 
-    fn sizes<'a>(look: &Look<'a>) -> Result<(&'a Json, Sizes<'a>, i64), Turn> {
-        let target = look.target_size()?;
-        let object = look.target.ok_or_else(|| Turn::wait("the workload to scale is not there"))?;
-        let original = look.status.rollout_original_size.filter(|size| *size >= 0).map(i64::from);
-        let original = original
-            .ok_or_else(|| Turn::fail("status.rolloutOriginalSize is not known any more; begin anew"))?;
-        let sizes = Sizes::scale(look.plan, original, target);
-        Ok((object, sizes, sizes.goal(look.batch())))
+    fn sizes<'a>(view: &View<'a>) -> Result<(&'a Json, Sizes<'a>, i64), WorkloadStep> {
+        let target = view.target_size()?;
+        let object = view.target.ok_or_else(|| WorkloadStep::wait("the workload to scale is not there"))?;
+        let original = view.status.rollout_original_size.filter(|size| *size >= 0).map(i64::from);
+        let original = original.ok_or_else(|| {
+            WorkloadStep::fail("status.rolloutOriginalSize is not known any more; begin anew")
+        })?;
+        let sizes = Sizes::scale(view.plan, original, target);
+        Ok((object, sizes, sizes.goal(view.batch())))
     }
 
-    fn checked(look: &Look<'_>) -> Result<Turn, Turn> {
-        let (object, sizes, goal) = Self::sizes(look)?;
+    fn checked(view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
+        let (object, sizes, goal) = Self::sizes(view)?;
         let ready = number(object, "/status/readyReplicas");
         let record = Record { upgraded_ready: Some(ready), ..Record::default() };
         let is_there = if sizes.goal(sizes_end(&sizes)) >= sizes.goal(-1) {
-            ready + sizes.max_unavailable(look.batch()) >= goal
+            ready + sizes.max_unavailable(view.batch()) >= goal
         } else {
             ready <= goal
         };
         if !is_there {
             let message = format!("the batch is not ready yet: {ready} pods are ready, and {goal} shall be");
-            return Err(Turn::wait(message).record(record));
+            return Err(WorkloadStep::wait(message).record(record));
         }
-        let message = format!("batch {} is there: {ready} pods are ready", look.batch());
-        Ok(Turn::done().note("Batch Available", message).record(record))
+        let message = format!("batch {} is there: {ready} pods are ready", view.batch());
+        Ok(WorkloadStep::done().note("Batch Available", message).record(record))
     }
 }
 
@@ -95,35 +96,37 @@ fn sizes_end(sizes: &Sizes<'_>) -> i64 {
 }
 
 /// What was rolled out must lie between the ends of the batch before and of this one, whichever way it goes.
-pub(super) fn check_upgraded(look: &Look<'_>, sizes: &Sizes<'_>) -> Result<(), Turn> {
-    let upgraded = i64::from(look.status.upgraded_replicas);
-    let (before, goal) = (sizes.goal(look.batch() - 1), sizes.goal(look.batch()));
+pub(super) fn check_upgraded(view: &View<'_>, sizes: &Sizes<'_>) -> Result<(), WorkloadStep> {
+    let upgraded = i64::from(view.status.upgraded_replicas);
+    let (before, goal) = (sizes.goal(view.batch() - 1), sizes.goal(view.batch()));
     if (before.min(goal)..=before.max(goal)).contains(&upgraded) {
         return Ok(());
     }
-    Err(Turn::fail(format!(
+    Err(WorkloadStep::fail(format!(
         "the status does not agree with the plan: {upgraded} pods are upgraded in batch {}, which leads from {before} to {goal}",
-        look.batch()
+        view.batch()
     )))
 }
 
 impl Workload for Scale {
-    fn verify(&self, look: &Look<'_>) -> Turn {
-        self.verified(look).unwrap_or_else(|turn| turn)
+    fn verify(&self, view: &View<'_>) -> WorkloadStep {
+        self.verified(view).unwrap_or_else(|turn| turn)
     }
 
-    fn initialize(&self, look: &Look<'_>) -> Turn {
-        let Some(object) = look.target else { return Turn::wait("the workload to scale is not there") };
+    fn initialize(&self, view: &View<'_>) -> WorkloadStep {
+        let Some(object) = view.target else {
+            return WorkloadStep::wait("the workload to scale is not there");
+        };
         let fields = self.paused().map_or_else(|| json!({}), |pointer| field(pointer, json!(false)));
-        begin(object, look.owner, fields, "Scale Initialized")
+        begin(object, view.owner, fields, "Scale Initialized")
     }
 
-    fn roll_batch(&self, look: &Look<'_>) -> Turn {
-        let (object, _, goal) = match Self::sizes(look) {
+    fn roll_batch(&self, view: &View<'_>) -> WorkloadStep {
+        let (object, _, goal) = match Self::sizes(view) {
             Ok(sizes) => sizes,
             Err(turn) => return turn,
         };
-        let turn = Turn::done().record(Record { upgraded: Some(goal), ..Record::default() });
+        let turn = WorkloadStep::done().record(Record { upgraded: Some(goal), ..Record::default() });
         if size(object) == goal {
             return turn;
         }
@@ -131,24 +134,24 @@ impl Workload for Scale {
         turn.write([patch(object, json!({"spec": {"replicas": goal}}))]).note("Batch Rollout", message)
     }
 
-    fn check_batch(&self, look: &Look<'_>) -> Turn {
-        Self::checked(look).unwrap_or_else(|turn| turn)
+    fn check_batch(&self, view: &View<'_>) -> WorkloadStep {
+        Self::checked(view).unwrap_or_else(|turn| turn)
     }
 
-    fn finalize_batch(&self, look: &Look<'_>) -> Turn {
+    fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep {
         let check = || {
-            look.check_partition()?;
-            let (_, sizes, _) = Self::sizes(look)?;
-            check_upgraded(look, &sizes)
+            view.check_partition()?;
+            let (_, sizes, _) = Self::sizes(view)?;
+            check_upgraded(view, &sizes)
         };
-        check().map_or_else(|turn| turn, |()| Turn::done())
+        check().map_or_else(|turn| turn, |()| WorkloadStep::done())
     }
 
-    fn finalize(&self, look: &Look<'_>, succeeded: bool) -> Turn {
-        let Some(write) = look.target.and_then(|object| release(object, look.owner, json!({}))) else {
-            return Turn::done();
+    fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep {
+        let Some(write) = view.target.and_then(|object| release(object, view.owner, json!({}))) else {
+            return WorkloadStep::done();
         };
         let message = format!("the workload is released, succeeded: {succeeded}");
-        Turn::done().write([write]).note("Scale Finalized", message)
+        WorkloadStep::done().write([write]).note("Scale Finalized", message)
     }
 }

@@ -63,9 +63,13 @@ struct Case {
 }
 
 impl Case {
-    fn turn(&self, has_source: bool, step: impl Fn(&dyn Workload, &Look<'_>) -> Turn) -> Turn {
+    fn turn(
+        &self,
+        has_source: bool,
+        step: impl Fn(&dyn Workload, &View<'_>) -> WorkloadStep,
+    ) -> WorkloadStep {
         let owner = owner();
-        let look = Look {
+        let view = View {
             plan: &self.plan,
             status: &self.status,
             source: self.source.as_ref(),
@@ -77,11 +81,11 @@ impl Case {
         };
         let object = self.target.as_ref().unwrap();
         let text = |field: &str| object[field].as_str().unwrap().to_owned();
-        step(strategy(&text("apiVersion"), &text("kind"), has_source).unwrap().as_ref(), &look)
+        step(strategy(&text("apiVersion"), &text("kind"), has_source).unwrap().as_ref(), &view)
     }
 }
 
-fn patches(turn: &Turn) -> Vec<(String, Json)> {
+fn patches(turn: &WorkloadStep) -> Vec<(String, Json)> {
     let each = |write: &Write| match write {
         Write::Patch { object, patch } => {
             let mut patch = patch.clone();
@@ -96,7 +100,7 @@ fn patches(turn: &Turn) -> Vec<(String, Json)> {
     turn.writes.iter().map(each).collect()
 }
 
-fn why(turn: &Turn) -> &str {
+fn why(turn: &WorkloadStep) -> &str {
     match &turn.outcome {
         Outcome::Done => "done",
         Outcome::Wait(why) | Outcome::Fail(why) => why,
@@ -116,7 +120,7 @@ fn increase_first_shrinks_the_source_only_when_the_target_is_ready() {
         leftovers: Vec::new(),
         target: Some(deployment("new", 0, 0, 0)),
     };
-    let roll = |case: &Case| case.turn(true, |workload, look| workload.roll_batch(look));
+    let roll = |case: &Case| case.turn(true, |workload, view| workload.roll_batch(view));
     let turn = roll(&case);
     assert!(matches!(turn.outcome, Outcome::Wait(_)));
     assert_eq!(patches(&turn), [("new".to_owned(), replicas(1))]);
@@ -128,13 +132,13 @@ fn increase_first_shrinks_the_source_only_when_the_target_is_ready() {
     assert_eq!(patches(&turn), [("old".to_owned(), replicas(4))]);
     case.source = Some(deployment("old", 4, 5, 5));
     assert_eq!(patches(&roll(&case)), [], "asked again, nothing is written again");
-    let check = |case: &Case| case.turn(true, |workload, look| workload.check_batch(look));
+    let check = |case: &Case| case.turn(true, |workload, view| workload.check_batch(view));
     assert!(why(&check(&case)).contains("waits for the source to shrink"));
     case.source = Some(deployment("old", 4, 4, 4));
     assert_eq!(check(&case).outcome, Outcome::Done);
-    assert_eq!(case.turn(true, |workload, look| workload.finalize_batch(look)).outcome, Outcome::Done);
+    assert_eq!(case.turn(true, |workload, view| workload.finalize_batch(view)).outcome, Outcome::Done);
     case.source = Some(deployment("old", 3, 3, 3));
-    let turn = case.turn(true, |workload, look| workload.finalize_batch(look));
+    let turn = case.turn(true, |workload, view| workload.finalize_batch(view));
     assert!(why(&turn).contains("changed by somebody else"), "{turn:?}");
 }
 
@@ -148,7 +152,7 @@ fn max_unavailable_lets_the_second_half_begin_without_ready_pods() {
         leftovers: Vec::new(),
         target: Some(deployment("new", 3, 3, 0)),
     };
-    let turn = case.turn(true, |workload, look| workload.roll_batch(look));
+    let turn = case.turn(true, |workload, view| workload.roll_batch(view));
     assert_eq!(patches(&turn), [("old".to_owned(), replicas(2))]);
 }
 
@@ -163,7 +167,7 @@ fn decrease_first_grows_the_target_only_when_old_pods_are_gone() {
         leftovers: Vec::new(),
         target: Some(deployment("new", 0, 0, 0)),
     };
-    let roll = |case: &Case| case.turn(true, |workload, look| workload.roll_batch(look));
+    let roll = |case: &Case| case.turn(true, |workload, view| workload.roll_batch(view));
     assert_eq!(patches(&roll(&case)), [("old".to_owned(), replicas(3))]);
     case.source = Some(deployment("old", 3, 4, 4));
     assert!(why(&roll(&case)).contains("it has 4 pods, and 3 shall stay"));
@@ -171,7 +175,7 @@ fn decrease_first_grows_the_target_only_when_old_pods_are_gone() {
     let turn = roll(&case);
     assert_eq!((&turn.outcome, patches(&turn)), (&Outcome::Done, vec![("new".to_owned(), replicas(2))]));
     case.target = Some(deployment("new", 2, 2, 1));
-    let turn = case.turn(true, |workload, look| workload.check_batch(look));
+    let turn = case.turn(true, |workload, view| workload.check_batch(view));
     assert!(why(&turn).contains("1 target pods ready: 2 are needed"));
     case.plan.rollout_strategy = Some("Sideways".to_owned());
     assert!(matches!(roll(&case).outcome, Outcome::Fail(_)));
@@ -192,7 +196,7 @@ fn a_rollout_is_verified_before_anything_is_claimed() {
             json!({}),
         )),
     };
-    let verify = |case: &Case| case.turn(true, |workload, look| workload.verify(look));
+    let verify = |case: &Case| case.turn(true, |workload, view| workload.verify(view));
     let turn = verify(&case);
     assert_eq!(turn.outcome, Outcome::Done, "{turn:?}");
     assert_eq!((turn.record.target_size, turn.writes.len()), (Some(5), 0), "a paused target has no pods yet");
@@ -236,7 +240,7 @@ fn claiming_keeps_other_owners_and_letting_go_restores_them() {
             json!({}),
         )),
     };
-    let turn = case.turn(true, |workload, look| workload.initialize(look));
+    let turn = case.turn(true, |workload, view| workload.initialize(view));
     let written = patches(&turn);
     assert_eq!(written[0].1["metadata"]["ownerReferences"][0], other);
     assert_eq!(written[0].1["metadata"]["ownerReferences"][1]["kind"], "AppRollout");
@@ -247,11 +251,11 @@ fn claiming_keeps_other_owners_and_letting_go_restores_them() {
         let side = side.as_mut().unwrap();
         side["metadata"]["ownerReferences"] = patch["metadata"]["ownerReferences"].clone();
     }
-    assert_eq!(claimed.turn(true, |workload, look| workload.initialize(look)).writes, []);
-    let released = claimed.turn(true, |workload, look| workload.finalize(look, true));
+    assert_eq!(claimed.turn(true, |workload, view| workload.initialize(view)).writes, []);
+    let released = claimed.turn(true, |workload, view| workload.finalize(view, true));
     assert_eq!(patches(&released)[0].1["metadata"]["ownerReferences"], json!([other]));
     claimed.source = None;
-    let turn = claimed.turn(true, |workload, look| workload.finalize(look, false));
+    let turn = claimed.turn(true, |workload, view| workload.finalize(view, false));
     assert_eq!((turn.outcome, turn.writes.len()), (Outcome::Done, 1), "what is gone needs no letting go");
 }
 
@@ -264,19 +268,19 @@ fn a_rollout_that_is_turned_round_costs_no_pods() {
         leftovers: Vec::new(),
         target: Some(deployment("old", 4, 4, 4)),
     };
-    let turn = case.turn(true, |workload, look| workload.verify(look));
+    let turn = case.turn(true, |workload, view| workload.verify(view));
     assert_eq!(turn.record.target_size, Some(5), "the size from before, not what both sides happen to have");
     case.status = status(5, 0);
-    let turn = case.turn(true, |workload, look| workload.initialize(look));
+    let turn = case.turn(true, |workload, view| workload.initialize(view));
     assert_eq!(patches(&turn)[1].1["spec"]["replicas"], 4, "the old pods stay");
-    let turn = case.turn(true, |workload, look| workload.roll_batch(look));
+    let turn = case.turn(true, |workload, view| workload.roll_batch(view));
     assert_eq!(
         (&turn.outcome, patches(&turn)),
         (&Outcome::Done, vec![]),
         "one of five runs on the target already"
     );
     case.status.current_batch = 1;
-    let turn = case.turn(true, |workload, look| workload.roll_batch(look));
+    let turn = case.turn(true, |workload, view| workload.roll_batch(view));
     assert_eq!(patches(&turn), [("new".to_owned(), replicas(2))], "the surplus goes with the batches");
 }
 
@@ -289,7 +293,7 @@ fn a_source_that_is_gone_does_not_hold_up_the_target() {
         leftovers: Vec::new(),
         target: Some(deployment("new", 1, 1, 1)),
     };
-    let turn = case.turn(true, |workload, look| workload.roll_batch(look));
+    let turn = case.turn(true, |workload, view| workload.roll_batch(view));
     assert_eq!(patches(&turn), [("new".to_owned(), replicas(5))]);
 }
 
@@ -302,33 +306,33 @@ fn a_deployment_is_scaled_in_batches() {
         leftovers: Vec::new(),
         target: Some(deployment("web", 1, 1, 1)),
     };
-    let turn = case.turn(false, |workload, look| workload.verify(look));
+    let turn = case.turn(false, |workload, view| workload.verify(view));
     assert_eq!(
         (turn.outcome, turn.record.original_size, turn.record.target_size),
         (Outcome::Done, Some(1), Some(5))
     );
     case.status = RolloutStatus { rollout_original_size: Some(1), ..status(5, 0) };
-    let turn = case.turn(false, |workload, look| workload.roll_batch(look));
+    let turn = case.turn(false, |workload, view| workload.roll_batch(view));
     assert_eq!((patches(&turn), turn.record.upgraded), (vec![("web".to_owned(), replicas(2))], Some(2)));
     case.target = Some(deployment("web", 2, 2, 1));
-    assert!(why(&case.turn(false, |workload, look| workload.check_batch(look))).contains("not ready yet"));
+    assert!(why(&case.turn(false, |workload, view| workload.check_batch(view))).contains("not ready yet"));
     case.target = Some(deployment("web", 2, 2, 2));
-    assert_eq!(case.turn(false, |workload, look| workload.check_batch(look)).outcome, Outcome::Done);
+    assert_eq!(case.turn(false, |workload, view| workload.check_batch(view)).outcome, Outcome::Done);
     case.status.upgraded_replicas = 2;
-    assert_eq!(case.turn(false, |workload, look| workload.finalize_batch(look)).outcome, Outcome::Done);
+    assert_eq!(case.turn(false, |workload, view| workload.finalize_batch(view)).outcome, Outcome::Done);
     case.status.upgraded_replicas = 4;
     assert!(
-        why(&case.turn(false, |workload, look| workload.finalize_batch(look))).contains("does not agree")
+        why(&case.turn(false, |workload, view| workload.finalize_batch(view))).contains("does not agree")
     );
     case.status.upgraded_replicas = 2;
     case.status.current_batch = 1;
     case.plan.batch_partition = Some(0);
-    let turn = case.turn(false, |workload, look| workload.finalize_batch(look));
+    let turn = case.turn(false, |workload, view| workload.finalize_batch(view));
     assert!(
         why(&turn).starts_with("the current batch value in the status is greater than the batch partition")
     );
     case.plan.target_size = None;
-    assert!(why(&case.turn(false, |workload, look| workload.verify(look))).contains("without a target"));
+    assert!(why(&case.turn(false, |workload, view| workload.verify(view))).contains("without a target"));
 }
 
 fn clone_set(partition: i64, paused: bool, updated_ready: i64) -> Json {
@@ -346,34 +350,34 @@ fn a_clone_set_changes_as_far_as_its_partition_lets_it() {
         leftovers: Vec::new(),
         target: Some(clone_set(0, true, 0)),
     };
-    let turn = case.turn(true, |workload, look| workload.verify(look));
+    let turn = case.turn(true, |workload, view| workload.verify(view));
     assert_eq!((turn.outcome, turn.record.target_generation.as_deref()), (Outcome::Done, Some("r2")));
-    let turn = case.turn(true, |workload, look| workload.initialize(look));
+    let turn = case.turn(true, |workload, view| workload.initialize(view));
     assert_eq!(patches(&turn)[0].1["spec"]["updateStrategy"], json!({"paused": false, "partition": 5}));
     case.target = Some(clone_set(4, false, 1));
     assert!(
-        why(&case.turn(true, |workload, look| workload.verify(look))).contains("need to be paused first")
+        why(&case.turn(true, |workload, view| workload.verify(view))).contains("need to be paused first")
     );
-    let turn = case.turn(true, |workload, look| workload.roll_batch(look));
+    let turn = case.turn(true, |workload, view| workload.roll_batch(view));
     assert_eq!(patches(&turn)[0].1, json!({"spec": {"updateStrategy": {"partition": 2}}}));
     case.target = Some(clone_set(2, false, 2));
-    assert!(why(&case.turn(true, |workload, look| workload.check_batch(look))).contains("2 of 3 new pods"));
+    assert!(why(&case.turn(true, |workload, view| workload.check_batch(view))).contains("2 of 3 new pods"));
     case.target = Some(clone_set(2, false, 4));
     assert_eq!(
-        case.turn(true, |workload, look| workload.check_batch(look)).outcome,
+        case.turn(true, |workload, view| workload.check_batch(view)).outcome,
         Outcome::Done,
         "more than enough"
     );
     case.status.target_generation = Some("r1".to_owned());
     assert!(
-        why(&case.turn(true, |workload, look| workload.check_batch(look))).contains("does not roll out r1")
+        why(&case.turn(true, |workload, view| workload.check_batch(view))).contains("does not roll out r1")
     );
     case.plan.target_size = Some(6);
     case.target = Some(clone_set(0, true, 0));
-    assert!(why(&case.turn(true, |workload, look| workload.verify(look))).contains("attempting to scale"));
+    assert!(why(&case.turn(true, |workload, view| workload.verify(view))).contains("attempting to scale"));
     case.target.as_mut().unwrap()["metadata"]["ownerReferences"] =
         json!([{"controller": true, "uid": "uid-1"}]);
-    let turn = case.turn(true, |workload, look| workload.finalize(look, false));
+    let turn = case.turn(true, |workload, view| workload.finalize(view, false));
     assert_eq!(
         patches(&turn)[0].1["spec"]["updateStrategy"],
         json!({"paused": true}),
@@ -395,19 +399,19 @@ fn numbered_pods_change_from_the_last_one_on() {
         leftovers: Vec::new(),
         target: Some(object("apps/v1", "StatefulSet", "db", spec, states)),
     };
-    assert_eq!(case.turn(true, |workload, look| workload.verify(look)).outcome, Outcome::Done);
-    let turn = case.turn(true, |workload, look| workload.roll_batch(look));
+    assert_eq!(case.turn(true, |workload, view| workload.verify(view)).outcome, Outcome::Done);
+    let turn = case.turn(true, |workload, view| workload.roll_batch(view));
     let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 12}});
     assert_eq!(patches(&turn)[0].1["spec"]["updateStrategy"], strategy);
-    let turn = case.turn(true, |workload, look| workload.check_batch(look));
+    let turn = case.turn(true, |workload, view| workload.check_batch(view));
     assert!(
         why(&turn).contains("1 of 2 new pods are ready"),
         "the pod that is not ready may be a new one: {turn:?}"
     );
     case.target.as_mut().unwrap()["status"]["readyReplicas"] = json!(4);
-    assert_eq!(case.turn(true, |workload, look| workload.check_batch(look)).outcome, Outcome::Done);
+    assert_eq!(case.turn(true, |workload, view| workload.check_batch(view)).outcome, Outcome::Done);
     case.target.as_mut().unwrap()["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = json!(11);
-    assert!(why(&case.turn(true, |workload, look| workload.verify(look))).contains("partition must be 14"));
+    assert!(why(&case.turn(true, |workload, view| workload.verify(view))).contains("partition must be 14"));
 }
 
 #[test]
@@ -429,7 +433,7 @@ fn pods_of_a_daemon_set_are_deleted_batch_by_batch() {
     let (plan, status, owner) = (batches(json!([1, 2])), status(3, 0), owner());
     let pods = [pod("a", "1", "True"), pod("b", "1", "False"), pod("c", "1", "True")];
     let strategy = strategy("apps/v1", "DaemonSet", true).unwrap();
-    let look = Look {
+    let view = View {
         plan: &plan,
         status: &status,
         source: None,
@@ -439,9 +443,9 @@ fn pods_of_a_daemon_set_are_deleted_batch_by_batch() {
         pods: &pods,
         owner: &owner,
     };
-    let verified = strategy.verify(&look);
+    let verified = strategy.verify(&view);
     assert_eq!(verified.outcome, Outcome::Done, "{verified:?}");
-    let turn = strategy.roll_batch(&look);
+    let turn = strategy.roll_batch(&view);
     let deleted: Vec<&Write> = turn.writes.iter().collect();
     assert!(
         matches!(deleted[..], [Write::Delete { object, uid }] if object.kind == "Pod" && uid == "b"),
@@ -450,11 +454,11 @@ fn pods_of_a_daemon_set_are_deleted_batch_by_batch() {
     let mut recorded = status.clone();
     verified.record.apply(&mut recorded);
     let pods = [pod("a", "1", "True"), pod("d", "2", "False"), pod("c", "1", "True")];
-    let look = Look { status: &recorded, pods: &pods, ..look };
-    assert_eq!(strategy.roll_batch(&look).writes, []);
-    assert!(why(&strategy.check_batch(&look)).contains("0 of 1 new pods are ready"));
+    let view = View { status: &recorded, pods: &pods, ..view };
+    assert_eq!(strategy.roll_batch(&view).writes, []);
+    assert!(why(&strategy.check_batch(&view)).contains("0 of 1 new pods are ready"));
     let pods = [pod("a", "1", "True"), pod("d", "2", "True"), pod("c", "1", "True")];
-    assert_eq!(strategy.check_batch(&Look { pods: &pods, ..look }).outcome, Outcome::Done);
+    assert_eq!(strategy.check_batch(&View { pods: &pods, ..view }).outcome, Outcome::Done);
 }
 
 #[test]
@@ -503,7 +507,7 @@ fn pods_that_go_are_not_taken_for_those_of_a_target_that_waits() {
         leftovers: Vec::new(),
         target: Some(target.clone()),
     };
-    let verify = |case: &Case| case.turn(true, |workload, look| workload.verify(look));
+    let verify = |case: &Case| case.turn(true, |workload, view| workload.verify(view));
     assert!(why(&verify(&case)).contains("back is still being reconciled: it has 2 of 0 pods"));
     target["status"] = json!({});
     case.target = Some(target.clone());

@@ -154,7 +154,7 @@ fn a_rollout_that_cannot_go_on_says_why_and_then_ends() {
                 cluster.sync(name);
                 cluster.watch(name);
             }
-            cluster.lap(None);
+            cluster.reconcile(None);
         }
         let state = State::of(&cluster.status);
         if state.is_terminal() {
@@ -167,13 +167,13 @@ fn a_rollout_that_cannot_go_on_says_why_and_then_ends() {
             "{condition:?}"
         );
         let before = cluster.writes;
-        cluster.lap(None);
+        cluster.reconcile(None);
         assert_eq!(cluster.writes, before, "an unchanged world is not written to");
         assert!(cluster.decide().seconds_left.is_some());
         cluster.now += jiff::SignedDuration::from_secs(601);
-        cluster.lap(None);
+        cluster.reconcile(None);
         assert_eq!(cluster.status.rolling_state, "rolloutFailing");
-        cluster.lap(None);
+        cluster.reconcile(None);
         assert_eq!(cluster.status.rolling_state, "rolloutFailed");
         assert!(cluster.decide().is_still());
     }
@@ -196,7 +196,7 @@ fn partition_and_pause_hold_a_rollout_and_let_it_go_on() {
     assert_eq!((cluster.sets[SOURCE].wanted(), cluster.sets[TARGET].wanted()), (4, 1));
     cluster.plan.paused = true;
     cluster.plan.batch_partition = None;
-    cluster.lap(None);
+    cluster.reconcile(None);
     assert_eq!(cluster.status.condition_status("BatchPaused"), "True");
     let status = cluster.status.clone();
     assert!(!cluster.settle(&mut random, &|_| ()));

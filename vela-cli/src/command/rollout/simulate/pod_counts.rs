@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use vela_apiserver::store::{Entry, Store};
 use vela_crds::labels;
-use vela_engine::rollout::pods::troubles;
+use vela_engine::rollout::pods::problems;
 use vela_engine::rollout::workload;
 
 use crate::screen::{BAD, BUSY, DIM, GOOD, styled};
@@ -170,7 +170,7 @@ fn health(pod: &Value) -> Health {
     if conditions.into_iter().flatten().any(|each| each["type"] == "Ready" && each["status"] == "True") {
         return Health::Ready;
     }
-    match troubles(std::slice::from_ref(pod), &[]).iter().any(|trouble| trouble.needs_a_hand) {
+    match problems(std::slice::from_ref(pod), &[]).iter().any(|problem| problem.needs_a_hand) {
         true => Health::Failing,
         false => Health::Starting,
     }

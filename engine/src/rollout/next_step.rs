@@ -1,7 +1,7 @@
 //! One look at the workloads, the plan and the status → at most one step of the state machine, and what it takes.
 //!
-//! A [`Lap`] is carried out in this order: measurements (and [`Lap::measured`]), hooks before, writes, hooks after. Whoever does it then asks the lap for the
-//! status of how it ended: [`Lap::succeeded`], [`Lap::hook_failed`] or [`Lap::write_failed`]. A lap that is cut off
+//! A [`PlannedStep`] is carried out in this order: measurements (and [`PlannedStep::measured`]), hooks before, writes, hooks after. Whoever does it then asks the step for the
+//! status of how it ended: [`PlannedStep::succeeded`], [`PlannedStep::hook_failed`] or [`PlannedStep::write_failed`]. A step that is cut off
 //! anywhere is made again from the stored status, and asks for nothing that is done already; only hooks may be called twice.
 
 use std::collections::BTreeMap;
@@ -27,12 +27,12 @@ const GATE_ADVICE: &str = "to measure again, resume it (`vela rollout resume`, o
 /// What people read of a metric that failed.
 const METRIC_FAILED: &str = "Canary Metric Failed";
 
-/// Everything that a lap looks at.
+/// Everything that a step looks at.
 ///
 /// Caches will do, since every write is bound to the version it was decided on; only where the workloads are let go
 /// ([`State::is_releasing`]) they must be read from the server: a claim that is not seen would never be taken back.
 #[derive(Clone, Copy, Debug)]
-pub struct World<'a> {
+pub struct Situation<'a> {
     /// The plan as it is now.
     pub plan: &'a RolloutPlan,
     /// The status as it was stored.
@@ -49,9 +49,9 @@ pub struct World<'a> {
     pub now: Timestamp,
 }
 
-/// What one lap takes, and where it leads.
+/// What one step takes, and where it leads.
 #[derive(Clone, Debug)]
-pub struct Lap {
+pub struct PlannedStep {
     /// Metrics to measure, before all else.
     pub measurements: Vec<Measurement>,
     /// Hooks that must say yes before anything is written.
@@ -84,7 +84,7 @@ struct Gated {
     now: Timestamp,
 }
 
-/// How a lap ended.
+/// How a step ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     /// The status to store, but for its conditions.
@@ -96,57 +96,57 @@ pub struct Ended {
 }
 
 /// Decides the next step. Whoever calls it exchanges source and target while [`RolloutStatus::revert`] says so.
-pub fn lap(world: &World<'_>) -> Lap {
-    match &world.status.revert {
+pub fn next_step(situation: &Situation<'_>) -> PlannedStep {
+    match &situation.status.revert {
         Some(revert) => {
-            let plan = revert::way_back(world.plan);
-            let mut lap = forward(&World { plan: &plan, ..*world });
-            if State::of(world.status).rolling == R::Finalising {
+            let plan = revert::way_back(situation.plan);
+            let mut step = forward(&Situation { plan: &plan, ..*situation });
+            if State::of(situation.status).rolling == R::Finalising {
                 let message = format!("the workloads are those of the source again: {}", revert.reason);
-                lap.notes.push(Note { warning: false, reason: "Rollout Reverted", message });
+                step.notes.push(Note { warning: false, reason: "Rollout Reverted", message });
             }
-            lap
+            step
         }
-        None => forward(world),
+        None => forward(situation),
     }
 }
 
-fn forward(world: &World<'_>) -> Lap {
-    let status = world.status;
+fn forward(situation: &Situation<'_>) -> PlannedStep {
+    let status = situation.status;
     let state = State::of(status);
-    let still = Lap::still(status);
+    let still = PlannedStep::still(status);
     if status.rolling_state.is_empty() {
-        return Lap { recorded: state::reset(status), ..still };
+        return PlannedStep { recorded: state::reset(status), ..still };
     }
     if state.is_terminal() || state.rolling == R::LocatingTargetApp {
         return still;
     }
-    let parts = match Parts::of(world) {
+    let parts = match Parts::of(situation) {
         Ok(parts) => parts,
         // Nothing was ever claimed that nobody can roll out.
         Err(_) if state.is_releasing() => {
-            return Lap { input: Some(Input::Event(Event::Finalized)), ..still };
+            return PlannedStep { input: Some(Input::Event(Event::Finalized)), ..still };
         }
         Err(why) => {
             let note = Note { warning: true, reason: "Unsupported workload", message: why.clone() };
-            return Lap { notes: vec![note], input: Some(Input::Failed(why)), ..still };
+            return PlannedStep { notes: vec![note], input: Some(Input::Failed(why)), ..still };
         }
     };
     match state.rolling {
         R::VerifyingSpec => still.turn(parts.verify(), Event::SpecVerified, Input::Failed),
         R::Initializing => {
-            let turn = parts.step(status, |part, look| part.initialize(look));
+            let turn = parts.step(status, |part, view| part.initialize(view));
             still.turn(turn, Event::Initialized, Input::Failing).hooks_before(
                 Moment::Initialize,
-                world,
+                situation,
                 state,
             )
         }
-        R::RollingInBatches => in_batches(world, &parts, state, still),
+        R::RollingInBatches => in_batches(situation, &parts, state, still),
         R::Finalising | R::RolloutFailing | R::RolloutAbandoning | R::RolloutDeleting => {
             let succeeded = state.rolling == R::Finalising;
-            let turn = parts.step(status, |part, look| part.finalize(look, succeeded));
-            still.turn(turn, Event::Finalized, Input::Retry).hooks_after(Moment::Finalize, world, state)
+            let turn = parts.step(status, |part, view| part.finalize(view, succeeded));
+            still.turn(turn, Event::Finalized, Input::Retry).hooks_after(Moment::Finalize, situation, state)
         }
         R::LocatingTargetApp | R::RolloutSucceed | R::RolloutFailed => still,
     }
@@ -159,33 +159,38 @@ pub fn batch_began(status: &RolloutStatus) -> Option<Timestamp> {
     Some(resumed.map_or(began, |resumed| began.max(resumed.last_transition_time.0)))
 }
 
-fn in_batches(world: &World<'_>, parts: &Parts<'_>, state: State, still: Lap) -> Lap {
-    let World { plan, status, .. } = *world;
+fn in_batches(situation: &Situation<'_>, parts: &Parts<'_>, state: State, still: PlannedStep) -> PlannedStep {
+    let Situation { plan, status, .. } = *situation;
     let is_told = status.condition_status(BATCH_PAUSED) == condition::status::TRUE;
     if plan.paused {
         return paused(still, status, is_told);
     }
     if state.batch == B::BatchVerifying
-        && let Some(why) = metrics::held(status, world.generation)
+        && let Some(why) = metrics::held(status, situation.generation)
     {
-        return Lap { waits_for: Some(why.to_owned()), ..still };
+        return PlannedStep { waits_for: Some(why.to_owned()), ..still };
     }
-    let lap = match state.batch {
+    let step = match state.batch {
         B::BatchInitializing => {
             let message = format!("batch {} of {} began", status.current_batch, count(plan));
             let began = Effect::BatchBegan(message);
-            let lap =
-                Lap { effects: vec![began], input: Some(Input::Event(Event::BatchInitialized)), ..still };
-            lap.hooks_before(Moment::PreBatch, world, state)
+            let step = PlannedStep {
+                effects: vec![began],
+                input: Some(Input::Event(Event::BatchInitialized)),
+                ..still
+            };
+            step.hooks_before(Moment::PreBatch, situation, state)
         }
         B::BatchInRolling => {
-            let turn = parts.claimed(status, |part, look| part.roll_batch(look));
-            still.turn(turn, Event::BatchRolledOut, Input::Failing).deadline(world, parts)
+            let turn = parts.claimed(status, |part, view| part.roll_batch(view));
+            still.turn(turn, Event::BatchRolledOut, Input::Failing).deadline(situation, parts)
         }
-        B::BatchVerifying => verify_batch(world, parts, still).deadline(world, parts).gated(world),
+        B::BatchVerifying => {
+            verify_batch(situation, parts, still).deadline(situation, parts).gated(situation)
+        }
         B::BatchFinalizing => {
-            let turn = parts.claimed(status, |part, look| part.finalize_batch(look));
-            finalize_batch(world, turn, still)
+            let turn = parts.claimed(status, |part, view| part.finalize_batch(view));
+            finalize_batch(situation, turn, still)
         }
         B::BatchReady => match plan.batch_partition {
             Some(partition) if partition <= status.current_batch => {
@@ -193,29 +198,30 @@ fn in_batches(world: &World<'_>, parts: &Parts<'_>, state: State, still: Lap) ->
                     "batch {} is done, and batchPartition is {partition}: raise it, or leave it out, to go on",
                     status.current_batch
                 );
-                Lap { waits_for: Some(why), ..still }
+                PlannedStep { waits_for: Some(why), ..still }
             }
-            _ => Lap { input: Some(Input::Event(Event::BatchApproved)), ..still },
+            _ => PlannedStep { input: Some(Input::Event(Event::BatchApproved)), ..still },
         },
-        B::BatchVerifyFailed => {
-            Lap { input: Some(Input::Failing("the batch failed; it is released".to_owned())), ..still }
-        }
+        B::BatchVerifyFailed => PlannedStep {
+            input: Some(Input::Failing("the batch failed; it is released".to_owned())),
+            ..still
+        },
     };
     if !is_told {
-        return lap;
+        return step;
     }
-    let mut lap = lap;
-    lap.effects.push(Effect::negative(BATCH_PAUSED, "the rollout goes on"));
-    lap
+    let mut step = step;
+    step.effects.push(Effect::negative(BATCH_PAUSED, "the rollout goes on"));
+    step
 }
 
-fn paused(still: Lap, status: &RolloutStatus, is_told: bool) -> Lap {
+fn paused(still: PlannedStep, status: &RolloutStatus, is_told: bool) -> PlannedStep {
     let waits_for = Some("the plan is paused: set paused to false to go on".to_owned());
     if is_told {
-        return Lap { waits_for, ..still };
+        return PlannedStep { waits_for, ..still };
     }
     let message = format!("the rollout is paused in batch {}", status.current_batch);
-    Lap {
+    PlannedStep {
         waits_for,
         notes: vec![Note { warning: false, reason: "Rollout paused", message }],
         effects: vec![Effect::positive(BATCH_PAUSED)],
@@ -224,10 +230,10 @@ fn paused(still: Lap, status: &RolloutStatus, is_told: bool) -> Lap {
 }
 
 /// A batch is available only when the plan as it is *now* is carried out: it may have been edited since.
-fn verify_batch(world: &World<'_>, parts: &Parts<'_>, still: Lap) -> Lap {
-    let mut rolled = parts.claimed(world.status, |part, look| part.roll_batch(look));
+fn verify_batch(situation: &Situation<'_>, parts: &Parts<'_>, still: PlannedStep) -> PlannedStep {
+    let mut rolled = parts.claimed(situation.status, |part, view| part.roll_batch(view));
     if rolled.outcome == Outcome::Done && rolled.writes.is_empty() {
-        let checked = parts.claimed(&rolled.recorded, |part, look| part.check_batch(look));
+        let checked = parts.claimed(&rolled.recorded, |part, view| part.check_batch(view));
         return still.turn(checked, Event::BatchAvailable, Input::Failing);
     }
     if rolled.outcome == Outcome::Done {
@@ -236,8 +242,8 @@ fn verify_batch(world: &World<'_>, parts: &Parts<'_>, still: Lap) -> Lap {
     still.turn(rolled, Event::BatchAvailable, Input::Failing)
 }
 
-fn finalize_batch(world: &World<'_>, mut turn: Joint, still: Lap) -> Lap {
-    let World { plan, status, .. } = *world;
+fn finalize_batch(situation: &Situation<'_>, mut turn: Joint, still: PlannedStep) -> PlannedStep {
+    let Situation { plan, status, .. } = *situation;
     let batch = i64::from(status.current_batch);
     let is_last = Sizes::rollout(plan, 0).is_last(batch);
     let (upgraded, ready) = (status.upgraded_replicas, status.upgraded_ready_replicas);
@@ -251,12 +257,12 @@ fn finalize_batch(world: &World<'_>, mut turn: Joint, still: Lap) -> Lap {
     }
     let event = if is_last { Event::AllBatchesFinished } else { Event::BatchFinished };
     let state = State::of(status);
-    still.turn(turn, event, Input::Failing).hooks_after(Moment::PostBatch, world, state)
+    still.turn(turn, event, Input::Failing).hooks_after(Moment::PostBatch, situation, state)
 }
 
-fn seen<'a>(world: &World<'a>) -> metrics::Seen<'a> {
-    let World { plan, status, .. } = *world;
-    metrics::Seen { plan, status, generation: world.generation, now: world.now }
+fn seen<'a>(situation: &Situation<'a>) -> metrics::Seen<'a> {
+    let Situation { plan, status, .. } = *situation;
+    metrics::Seen { plan, status, generation: situation.generation, now: situation.now }
 }
 
 fn named(object: Option<&Json>) -> Option<String> {
@@ -264,8 +270,8 @@ fn named(object: Option<&Json>) -> Option<String> {
 }
 
 /// What placeholders in the query of a metric mean.
-fn words(world: &World<'_>) -> BTreeMap<&'static str, String> {
-    let World { owner, status, parts, .. } = *world;
+fn words(situation: &Situation<'_>) -> BTreeMap<&'static str, String> {
+    let Situation { owner, status, parts, .. } = *situation;
     // As a regular expression of Prometheus wants several.
     let names =
         |of: fn(&Part<'_>) -> Option<String>| parts.iter().filter_map(of).collect::<Vec<_>>().join("|");
@@ -282,8 +288,8 @@ fn count(plan: &RolloutPlan) -> usize {
     plan.rollout_batches.as_ref().map_or(0, Vec::len)
 }
 
-impl Lap {
-    /// A lap that does nothing.
+impl PlannedStep {
+    /// A step that does nothing.
     fn still(status: &RolloutStatus) -> Self {
         Self {
             measurements: Vec::new(),
@@ -318,31 +324,31 @@ impl Lap {
         self
     }
 
-    fn hooks_before(mut self, moment: Moment, world: &World<'_>, state: State) -> Self {
+    fn hooks_before(mut self, moment: Moment, situation: &Situation<'_>, state: State) -> Self {
         // A step that cannot be made has no beginning.
         if matches!(self.input, Some(Input::Event(_))) {
-            self.before = due(moment, world, state);
+            self.before = due(moment, situation, state);
             self.moment = Some(moment);
         }
         self
     }
 
-    fn hooks_after(mut self, moment: Moment, world: &World<'_>, state: State) -> Self {
+    fn hooks_after(mut self, moment: Moment, situation: &Situation<'_>, state: State) -> Self {
         if matches!(self.input, Some(Input::Event(_))) {
-            self.after = due(moment, world, state);
+            self.after = due(moment, situation, state);
             self.moment = Some(moment);
         }
         self
     }
 
     /// A batch that waits too long fails, with the reasons it waited for.
-    fn deadline(mut self, world: &World<'_>, parts: &Parts<'_>) -> Self {
+    fn deadline(mut self, situation: &Situation<'_>, parts: &Parts<'_>) -> Self {
         let Some(Input::Retry(why)) = &self.input else { return self };
-        let Some(began) = batch_began(world.status) else { return self };
+        let Some(began) = batch_began(situation.status) else { return self };
         // Pods that go while metrics are measured have their time from then on.
-        let began = metrics::last_measured(world.status).map_or(began, |last| began.max(last));
+        let began = metrics::last_measured(situation.status).map_or(began, |last| began.max(last));
         let limit = parts.deadline_seconds();
-        let waited = u64::try_from(world.now.duration_since(began).as_secs()).unwrap_or(0);
+        let waited = u64::try_from(situation.now.duration_since(began).as_secs()).unwrap_or(0);
         if waited < limit {
             self.seconds_left = Some(limit - waited);
             return self;
@@ -350,7 +356,7 @@ impl Lap {
         self.input = Some(Input::Failing(format!(
             "batch {} was not there after {limit} seconds, and the rollout ends as it stands: {why}; to go on or back, name \
              another target and source",
-            world.status.current_batch
+            situation.status.current_batch
         )));
         // What is written now would go on with a rollout that has ended.
         self.writes.clear();
@@ -358,11 +364,13 @@ impl Lap {
     }
 
     /// A batch whose pods are there ends only when its metrics let it through.
-    fn gated(mut self, world: &World<'_>) -> Self {
+    fn gated(mut self, situation: &Situation<'_>) -> Self {
         if self.input != Some(Input::Event(Event::BatchAvailable)) {
             return self;
         }
-        let Gate::Measuring(measuring) = metrics::gate(&seen(world), &words(world)) else { return self };
+        let Gate::Measuring(measuring) = metrics::gate(&seen(situation), &words(situation)) else {
+            return self;
+        };
         let why = measuring.progress();
         self.waits_for = Some(why.clone());
         self.input = Some(Input::Retry(why));
@@ -370,12 +378,12 @@ impl Lap {
         self.recorded.canary_analysis = Some(measuring.analysis.clone());
         self.measurements.clone_from(&measuring.due);
         let notes = std::mem::take(&mut self.notes);
-        let has_source = world.parts.iter().all(|part| part.has_source);
-        self.measuring = Some(Gated { measuring, notes, has_source, now: world.now });
+        let has_source = situation.parts.iter().all(|part| part.has_source);
+        self.measuring = Some(Gated { measuring, notes, has_source, now: situation.now });
         self
     }
 
-    /// The lap with what was measured, in the order of [`Lap::measurements`].
+    /// The step with what was measured, in the order of [`PlannedStep::measurements`].
     pub fn measured(mut self, readings: &[Reading]) -> Self {
         let Some(Gated { mut measuring, notes, has_source, now }) = self.measuring.take() else {
             return self;
@@ -430,7 +438,7 @@ impl Lap {
         self.input = Some(input);
     }
 
-    /// Does the lap ask for nothing at all?
+    /// Does the step ask for nothing at all?
     pub fn is_still(&self) -> bool {
         self.measurements.is_empty()
             && self.writes.is_empty()
@@ -450,17 +458,17 @@ impl Lap {
         Ended { status, effects, notes }
     }
 
-    /// A hook said no, or nobody answered. All of them are called again, in the next lap.
+    /// A hook said no, or nobody answered. All of them are called again, in the next step.
     pub fn hook_failed(self, why: &str) -> Ended {
         let failure = self.moment.map_or("failed to invoke a webhook", Moment::failure);
         let message = format!("{failure}: {why}");
-        // Hooks after the writes find them done, and the next lap will not do them again.
+        // Hooks after the writes find them done, and the next step will not do them again.
         let reached = if self.after.is_empty() { &self.stored } else { &self.recorded };
         let (status, effects) = state::next(reached, &Input::Retry(message));
         Ended { status, effects, notes: Vec::new() }
     }
 
-    /// A write was refused. The next lap looks again and decides anew.
+    /// A write was refused. The next step looks again and decides anew.
     pub fn write_failed(self, object: &ObjectKey, why: &str) -> Ended {
         let message = format!("failed to update {object}: {why}");
         let (status, effects) = state::next(&self.stored, &Input::Retry(message.clone()));
@@ -469,7 +477,7 @@ impl Lap {
     }
 }
 
-fn due(moment: Moment, world: &World<'_>, state: State) -> Vec<HookCall> {
-    let World { plan, status, owner, .. } = *world;
+fn due(moment: Moment, situation: &Situation<'_>, state: State) -> Vec<HookCall> {
+    let Situation { plan, status, owner, .. } = *situation;
     hooks::calls(plan, moment, state, status.current_batch, (&owner.namespace, &owner.name))
 }
