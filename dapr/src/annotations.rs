@@ -31,7 +31,7 @@ pub struct Sidecar {
 /// A mistake in one annotation: what stands there and what may.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("annotation {annotation}: {message}")]
-pub struct Mistake {
+pub struct AnnotationError {
     /// The annotation.
     pub annotation: &'static str,
     /// What is wrong and what to write instead.
@@ -42,7 +42,7 @@ pub struct Mistake {
 ///
 /// # Errors
 /// Every mistake, so that one look mends all of them.
-pub fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Sidecar>, Vec<Mistake>> {
+pub fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Sidecar>, Vec<AnnotationError>> {
     let text = |name: &str| annotations.get(name).map(|value| value.trim());
     if !text(ENABLED).is_some_and(is_truthy) {
         return Ok(None);
@@ -50,7 +50,7 @@ pub fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Sidecar>, V
     let mut mistakes = Vec::new();
     let app_id = text(APP_ID).unwrap_or_default().to_owned();
     if let Err(message) = check_app_id(&app_id) {
-        mistakes.push(Mistake { annotation: APP_ID, message });
+        mistakes.push(AnnotationError { annotation: APP_ID, message });
     }
     let metrics = text(ENABLE_METRICS).is_none_or(is_truthy);
     let port = match text(METRICS_PORT) {
@@ -60,12 +60,12 @@ pub fn read(annotations: &BTreeMap<String, String>) -> Result<Option<Sidecar>, V
             Ok(port) => {
                 let message =
                     format!("{port} is a port of the sidecar or none at all; take another, such as 9090");
-                mistakes.push(Mistake { annotation: METRICS_PORT, message });
+                mistakes.push(AnnotationError { annotation: METRICS_PORT, message });
                 METRICS_PORT_DEFAULT
             }
             Err(_) => {
                 let message = format!("{value:?} is not a port; expected a number from 1 to 65535");
-                mistakes.push(Mistake { annotation: METRICS_PORT, message });
+                mistakes.push(AnnotationError { annotation: METRICS_PORT, message });
                 METRICS_PORT_DEFAULT
             }
         },

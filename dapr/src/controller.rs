@@ -23,7 +23,7 @@ pub fn controller(client: &kube::Client, cache: &Cache, workers: usize) -> Contr
     let deployments = cache.informer(Watch::full(of("apps", "Deployment")));
     let services = cache.informer(Watch::full(of("", "Service")).labelled(annotations::ENABLED));
     let discovery = Discovery::new(client.clone());
-    let reconciler = Sidecars {
+    let reconciler = SidecarReconciler {
         deployments: deployments.clone(),
         services: services.clone(),
         applier: Applier::new(client.clone(), discovery, FIELD_MANAGER),
@@ -35,14 +35,14 @@ pub fn controller(client: &kube::Client, cache: &Cache, workers: usize) -> Contr
         .workers(workers)
 }
 
-struct Sidecars {
+struct SidecarReconciler {
     deployments: Arc<Informer>,
     services: Arc<Informer>,
     applier: Applier,
     events: Events,
 }
 
-impl Reconciler for Sidecars {
+impl Reconciler for SidecarReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         let Some(live) = self.deployments.get(&key) else { return Ok(Action::Done) };
         if live.metadata.deletion_timestamp.is_some() {
@@ -74,7 +74,7 @@ impl Reconciler for Sidecars {
     }
 }
 
-impl Sidecars {
+impl SidecarReconciler {
     /// What only a change of the Deployment can mend is said on the Deployment and not tried again.
     async fn refuse(&self, live: &DynamicObject, message: String) -> Result<Action, Failure> {
         self.events.warning(&events::reference(live), "CannotServeDapr", &message).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::annotations::{self, Sidecar};
 use crate::service;
 
-fn read(pairs: &[(&str, &str)]) -> Result<Option<Sidecar>, Vec<annotations::Mistake>> {
+fn read(pairs: &[(&str, &str)]) -> Result<Option<Sidecar>, Vec<annotations::AnnotationError>> {
     let map: BTreeMap<String, String> =
         pairs.iter().map(|(k, v)| (format!("dapr.io/{k}"), (*v).to_owned())).collect();
     annotations::read(&map)
