@@ -32,6 +32,6 @@ pub mod rules;
 pub mod target;
 
 /// Why a scenario cannot go on, in words for the person who reads the test's output.
-pub type Trouble = Box<dyn std::error::Error + Send + Sync>;
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// A result of the harness.
-pub type Result<T> = std::result::Result<T, Trouble>;
+pub type Result<T> = std::result::Result<T, Failure>;

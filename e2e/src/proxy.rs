@@ -23,8 +23,8 @@ use tokio::sync::watch;
 use crate::Result;
 use crate::target::ACCOUNT;
 
-type Trouble = Box<dyn std::error::Error + Send + Sync>;
-type Answer = Response<UnsyncBoxBody<Bytes, Trouble>>;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Answer = Response<UnsyncBoxBody<Bytes, Failure>>;
 
 /// Parts of one answer that are under way at the same time.
 const FRAMES_UNDER_WAY: usize = 1024;
@@ -196,7 +196,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     tokio::select! { _ = served => {}, () = cut => {} }
 }
 
-async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> std::result::Result<Answer, Trouble> {
+async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> std::result::Result<Answer, Failure> {
     let method = request.method().clone();
     let path = request.uri().path_and_query().map_or_else(String::new, ToString::to_string);
     let fault = shared.fault().await;
@@ -218,7 +218,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> std::result:
         None => pass(request, &path, fault, &shared).await.or_else(|error| {
             let text = error.to_string();
             let answer = Response::builder().status(StatusCode::BAD_GATEWAY).body(full(text))?;
-            Ok::<_, Trouble>(answer)
+            Ok::<_, Failure>(answer)
         })?,
     };
     // It happened, and whoever asked does not hear of it as long as there is a partition.
@@ -228,7 +228,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> std::result:
     Ok(answer)
 }
 
-fn full(text: String) -> UnsyncBoxBody<Bytes, Trouble> {
+fn full(text: String) -> UnsyncBoxBody<Bytes, Failure> {
     Full::new(Bytes::from(text)).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
@@ -269,11 +269,11 @@ async fn pass(request: Request<Incoming>, path: &str, fault: Fault, shared: &Arc
     let body = match fault {
         Fault::EndWatches(after) if path.contains("watch=true") => {
             let frames = BodyStream::new(body).take_until(Box::pin(tokio::time::sleep(after)));
-            BodyExt::boxed_unsync(StreamBody::new(frames.map(|frame| frame.map_err(Trouble::from))))
+            BodyExt::boxed_unsync(StreamBody::new(frames.map(|frame| frame.map_err(Failure::from))))
         }
         _ => {
             let frames = BodyStream::new(body).map(late(shared.clone())).buffered(FRAMES_UNDER_WAY);
-            BodyExt::boxed_unsync(StreamBody::new(frames.map(|frame| frame.map_err(Trouble::from))))
+            BodyExt::boxed_unsync(StreamBody::new(frames.map(|frame| frame.map_err(Failure::from))))
         }
     };
     Ok(Response::from_parts(parts, body))

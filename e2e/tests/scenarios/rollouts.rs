@@ -136,7 +136,7 @@ async fn is_still(cluster: &Cluster, objects: &[(&str, &str, &str)]) -> Result<(
             let object = cluster.get(api_version, kind, name).await?.unwrap_or_default();
             found.push(object["metadata"]["resourceVersion"].clone());
         }
-        Ok::<_, vela_e2e::Trouble>(found)
+        Ok::<_, vela_e2e::Failure>(found)
     };
     let mut before = versions().await?;
     until("nothing is written any more", STEP_DEADLINE, async || {
