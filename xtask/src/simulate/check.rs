@@ -10,7 +10,7 @@ use vela_apiserver::store::{Entry, Event, EventKind};
 
 use super::gate::{Performed, Process};
 use super::model::{self, NAMESPACE, Place};
-use super::rollout::Books;
+use super::rollout::Ledger;
 use super::world::identity;
 
 /// Events taken from one resource at once; a step makes a handful.
@@ -60,8 +60,8 @@ pub(crate) struct Checker {
     pub(crate) writes: u64,
     /// The last of them, for messages.
     pub(crate) last_write: String,
-    /// Books of rollouts, where there are any.
-    pub(crate) rollouts: Option<Books>,
+    /// The ledger of rollouts, where there are any.
+    pub(crate) rollouts: Option<Ledger>,
 }
 
 impl Checker {
@@ -81,7 +81,7 @@ impl Checker {
     }
 
     /// The same for a world in which an application is there already, whose workloads are rolled out.
-    pub(crate) fn of_rollouts(server: &ApiServer, elected: bool, books: Books) -> Self {
+    pub(crate) fn of_rollouts(server: &ApiServer, elected: bool, ledger: Ledger) -> Self {
         let mut checker = Self::new(server, elected);
         for resource in [APPLICATIONS, TRACKERS] {
             for entry in server.store().list(resource, None).0 {
@@ -89,7 +89,7 @@ impl Checker {
                 checker.enter(resource, name, &entry, (false, checker.seen));
             }
         }
-        checker.rollouts = Some(books);
+        checker.rollouts = Some(ledger);
         checker
     }
 
@@ -110,7 +110,7 @@ impl Checker {
                 if let Some(name) = application_of_path(&request.path) {
                     self.confirmed.insert((request.process, name.to_owned()), request.revisions.0);
                 }
-                self.rollouts.iter_mut().for_each(|books| books.looked(request));
+                self.rollouts.iter_mut().for_each(|ledger| ledger.looked(request));
                 continue;
             }
             // One that changes nothing counts, too: it would be sent again at every look.
@@ -122,12 +122,12 @@ impl Checker {
                 self.judge(request, &event)?;
                 self.keep(&event)?;
             }
-            self.rollouts.iter_mut().for_each(|books| books.looked(request));
+            self.rollouts.iter_mut().for_each(|ledger| ledger.looked(request));
         }
         for event in events {
             self.keep(&event)?;
         }
-        self.rollouts.as_mut().map_or(Ok(()), Books::judge_pods)
+        self.rollouts.as_mut().map_or(Ok(()), Ledger::judge_pods)
     }
 
     fn news(&mut self, server: &ApiServer) -> Vec<Event> {
@@ -153,7 +153,7 @@ impl Checker {
         let gone = event.kind == EventKind::Deleted;
         let (resource, name) = (event.key.resource.as_ref(), event.key.name.clone());
         self.enter(resource, name, &event.entry, (gone, event.revision));
-        self.rollouts.as_mut().map_or(Ok(()), |books| books.keep(event))
+        self.rollouts.as_mut().map_or(Ok(()), |ledger| ledger.keep(event))
     }
 
     fn enter(&mut self, resource: &str, name: String, entry: &Arc<Entry>, (gone, revision): (bool, u64)) {
@@ -185,7 +185,7 @@ impl Checker {
             return Ok(());
         }
         self.single_writer(request, event)?;
-        self.rollouts.as_ref().map_or(Ok(()), |books| books.judge(request, event))?;
+        self.rollouts.as_ref().map_or(Ok(()), |ledger| ledger.judge(request, event))?;
         if !OWNED.contains(&resource) {
             if resource == TRACKERS {
                 self.confirmed.retain(|(process, _), _| *process != request.process);

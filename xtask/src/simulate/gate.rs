@@ -143,9 +143,9 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The door of one process.
-    pub(crate) fn door(&self, process: Process) -> Door {
-        Door { gate: self.clone(), process }
+    /// The service of one process.
+    pub(crate) fn gated_service(&self, process: Process) -> GatedService {
+        GatedService { gate: self.clone(), process }
     }
 
     /// Let everything through from now on; what waits goes first, in its order.
@@ -353,12 +353,12 @@ fn is_event(path: &str) -> bool {
 
 /// What a process talks to.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct GatedService {
     gate: Gate,
     process: Process,
 }
 
-impl<B> Service<Request<B>> for Door
+impl<B> Service<Request<B>> for GatedService
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,

@@ -8,11 +8,11 @@ use super::check::{Checker, Violation};
 use super::draws::Draws;
 use super::gate::{Lost, Pending, Performed, Watch, is_read_of_many};
 use super::model::Form;
-use super::rollout::{self, Books, People};
+use super::rollout::{self, Ledger, People};
 use super::sabotage::Sabotage;
 use super::settle;
 use super::user::User;
-use super::world::{Beginnings, World};
+use super::world::{Beginnings, SimulatedCluster};
 
 /// Steps before peace is made, at most.
 const STEPS_AT_MOST: usize = 400;
@@ -47,7 +47,7 @@ pub(crate) struct Outcome {
 
 /// One schedule under way.
 pub(crate) struct Schedule {
-    pub(crate) world: World,
+    pub(crate) world: SimulatedCluster,
     pub(crate) checker: Checker,
     pub(crate) user: User,
     /// Who rolls out, where that is what it is about; and the scene in which they begin.
@@ -129,9 +129,9 @@ impl Schedule {
         let people = People::new(&mut draws, scene.kind);
         let replicas =
             if draws.once_in(8) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
-        let world = World::new(&scene.beginning, Form::Rollout, replicas, options.sabotage);
-        let books = Books::new(&world.server, scene.kind);
-        let checker = Checker::of_rollouts(&world.server, replicas > 1, books);
+        let world = SimulatedCluster::new(&scene.beginning, Form::Rollout, replicas, options.sabotage);
+        let ledger = Ledger::new(&world.server, scene.kind);
+        let checker = Checker::of_rollouts(&world.server, replicas > 1, ledger);
         let brief = !draws.once_in(8);
         let actions_left = if brief { draws.below(4) } else { 2 + draws.below(6) };
         Self {
@@ -156,7 +156,7 @@ impl Schedule {
             if draws.once_in(4) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
         let fresh = !brief && draws.once_in(4);
         let beginning = if fresh { &beginnings.fresh } else { &beginnings.known };
-        let world = World::new(beginning, user.form, replicas, options.sabotage);
+        let world = SimulatedCluster::new(beginning, user.form, replicas, options.sabotage);
         let checker = Checker::new(&world.server, replicas > 1);
         let actions_left = if brief { 1 + draws.below(3) } else { 2 + draws.below(5) };
         Self {
@@ -229,7 +229,7 @@ impl Schedule {
     fn act(&mut self) {
         self.actions_left -= 1;
         let done = match (&mut self.people, &mut self.checker.rollouts) {
-            (Some((people, _)), Some(books)) => people.act(&mut self.draws, &self.world, books),
+            (Some((people, _)), Some(ledger)) => people.act(&mut self.draws, &self.world, ledger),
             _ => self.user.act(&mut self.draws, &self.world, &mut self.checker),
         };
         self.note(|| done);

@@ -9,11 +9,11 @@ use super::check::{OWNED, Violation};
 use super::model::{Component, Form, NAMESPACE, Place, Spec};
 use super::schedule::Schedule;
 use super::user::APPLICATION;
-use super::world::{Beginning, World};
+use super::world::{Beginning, SimulatedCluster};
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(500);
-/// Looks without a change after which nothing more is expected: longer than every delay of a healthy lap.
+/// Looks without a change after which nothing more is expected: longer than every delay of a healthy reconcile.
 const QUIET_LOOKS: usize = 10;
 /// Looks at most: longer than the longest pause of a watch that failed often.
 const LOOKS_AT_MOST: usize = 240;
@@ -55,10 +55,10 @@ pub(crate) async fn end(
     }
     // A lease outlives its holder by seconds in which nobody works: an application that runs already, and no write for
     // a while, would not mean that nothing is left to do.
-    until(schedule, "somebody leads", World::is_led).await?;
+    until(schedule, "somebody leads", SimulatedCluster::is_led).await?;
     until(schedule, "the application runs", is_running).await?;
     let wanted = expect(schedule.user.form, &schedule.user.spec, beginning, expected)?;
-    let equal = |world: &World| objects(world) == wanted;
+    let equal = |world: &SimulatedCluster| objects(world) == wanted;
     let compared = until(schedule, "the objects are those of a run without faults", equal).await;
     if let Err(violation) = compared {
         let difference = difference(&objects(&schedule.world), &wanted);
@@ -77,7 +77,7 @@ pub(crate) async fn end(
 async fn until(
     schedule: &mut Schedule,
     what: &'static str,
-    holds: impl Fn(&World) -> bool,
+    holds: impl Fn(&SimulatedCluster) -> bool,
 ) -> Result<(), Violation> {
     for _ in 0..LOOKS_AT_MOST {
         if holds(&schedule.world) {
@@ -140,7 +140,7 @@ async fn still(schedule: &mut Schedule, time: Duration) -> Result<(), Violation>
     Ok(())
 }
 
-fn application(world: &World) -> Option<Value> {
+fn application(world: &SimulatedCluster) -> Option<Value> {
     let store = world.server.store();
     let find = |form: Form| store.find(form.resource(), NAMESPACE, APPLICATION);
     let found = find(Form::Application).or_else(|| find(Form::Configuration))?;
@@ -149,7 +149,7 @@ fn application(world: &World) -> Option<Value> {
     Some(value)
 }
 
-fn is_running(world: &World) -> bool {
+fn is_running(world: &SimulatedCluster) -> bool {
     application(world).is_some_and(|application| {
         let status = &application["status"];
         let well = match application["kind"].as_str() {
@@ -166,7 +166,7 @@ fn is_running(world: &World) -> bool {
 }
 
 /// The application's objects, without what differs from run to run.
-fn objects(world: &World) -> BTreeMap<Place, Value> {
+fn objects(world: &SimulatedCluster) -> BTreeMap<Place, Value> {
     let mut found = BTreeMap::new();
     for resource in OWNED {
         for entry in world.server.store().list(resource, Some(NAMESPACE)).0 {
@@ -237,7 +237,7 @@ fn show(objects: &BTreeMap<Place, Value>) -> Vec<Value> {
 }
 
 /// What is left of the application anywhere.
-pub(super) fn left(world: &World) -> Vec<String> {
+pub(super) fn left(world: &SimulatedCluster) -> Vec<String> {
     let store = world.server.store();
     let mut left = Vec::new();
     for resource in OWNED.into_iter().chain(BOOKS) {
@@ -293,7 +293,7 @@ async fn run_alone(
     component: &Component,
     beginning: &Beginning,
 ) -> Result<BTreeMap<Place, Value>, Violation> {
-    let mut world = World::new(beginning, form, 1, None);
+    let mut world = SimulatedCluster::new(beginning, form, 1, None);
     world.gate.open();
     world.start_all();
     let spec = Spec { components: vec![component.clone()] };

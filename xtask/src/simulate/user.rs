@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::check::{Checker, OWNED};
 use super::draws::Draws;
 use super::model::{self, Form, NAMESPACE, Spec};
-use super::world::World;
+use super::world::SimulatedCluster;
 
 /// The application of every schedule.
 pub(crate) const APPLICATION: &str = "shop";
@@ -64,7 +64,12 @@ impl User {
     }
 
     /// Do one thing; tells what it was.
-    pub(crate) fn act(&mut self, draws: &mut Draws, world: &World, checker: &mut Checker) -> String {
+    pub(crate) fn act(
+        &mut self,
+        draws: &mut Draws,
+        world: &SimulatedCluster,
+        checker: &mut Checker,
+    ) -> String {
         if !self.wants {
             return self.create(world);
         }
@@ -92,7 +97,7 @@ impl User {
     }
 
     /// Leave a world in which an end can be expected: the application wanted, nothing of theirs in its way.
-    pub(crate) fn make_peace(&mut self, world: &World) {
+    pub(crate) fn make_peace(&mut self, world: &SimulatedCluster) {
         for (resource, name) in std::mem::take(&mut self.foreign) {
             world.user(Method::DELETE, &path(&resource, &name), None);
         }
@@ -105,14 +110,14 @@ impl User {
     }
 
     /// Create the application; while one of that name is still going away the server refuses, and they try again.
-    pub(crate) fn create(&mut self, world: &World) -> String {
+    pub(crate) fn create(&mut self, world: &SimulatedCluster) -> String {
         let (said, code) = write(world, self.form, &self.spec);
         self.wants = code.is_success();
         self.paused &= !self.wants;
         format!("user creates the application: {code}: {said}")
     }
 
-    fn update(&mut self, world: &World) -> String {
+    fn update(&mut self, world: &SimulatedCluster) -> String {
         if self.form == Form::Configuration {
             put_components(world, &self.spec);
         }
@@ -123,21 +128,21 @@ impl User {
     }
 
     /// Delete the application.
-    pub(crate) fn delete(&mut self, world: &World) -> String {
+    pub(crate) fn delete(&mut self, world: &SimulatedCluster) -> String {
         let (code, _) = world.user(Method::DELETE, &self.application(), None);
         self.wants = false;
         format!("user deletes the application: {code}")
     }
 
     /// Delete what people made beside the application.
-    pub(crate) fn clean_up(&self, world: &World) {
+    pub(crate) fn clean_up(&self, world: &SimulatedCluster) {
         for entry in world.server.store().list(model::COMPONENTS, Some(NAMESPACE)).0 {
             let name = entry["metadata"]["name"].as_str().unwrap_or_default();
             world.user(Method::DELETE, &path(model::COMPONENTS, name), None);
         }
     }
 
-    fn pause(&mut self, world: &World, paused: bool) -> String {
+    fn pause(&mut self, world: &SimulatedCluster, paused: bool) -> String {
         self.paused = paused;
         let label = if paused { json!("true") } else { Value::Null };
         let body = json!({"metadata": {"labels": {"controller.core.oam.dev/pause": label}}});
@@ -150,7 +155,7 @@ impl User {
     }
 
     /// Wakes every application that uses the type of the first component, and means nothing else.
-    pub(crate) fn touch_a_definition(&mut self, world: &World) -> String {
+    pub(crate) fn touch_a_definition(&mut self, world: &SimulatedCluster) -> String {
         self.touched += 1;
         let body = json!({"metadata": {"annotations": {"touched": self.touched.to_string()}}});
         let type_ = self.spec.components.first().map_or("settings", |component| component.type_.name());
@@ -159,7 +164,7 @@ impl User {
     }
 
     /// A definition that renders nothing any more: what runs by it is looked after all the same. The next time it is mended.
-    fn break_or_mend_a_definition(&mut self, world: &World) -> String {
+    fn break_or_mend_a_definition(&mut self, world: &SimulatedCluster) -> String {
         let type_ = self.broken.unwrap_or_else(|| {
             self.spec.components.first().map_or("settings", |component| component.type_.name())
         });
@@ -180,7 +185,7 @@ impl User {
     }
 
     /// An object of a name that the application wants, or wanted, or may want.
-    fn make_foreign(&mut self, draws: &mut Draws, world: &World, checker: &mut Checker) -> String {
+    fn make_foreign(&mut self, draws: &mut Draws, world: &SimulatedCluster, checker: &mut Checker) -> String {
         let modern = [said(self.form, &self.spec), said(self.form, &self.before)];
         let places: Vec<_> =
             modern.into_iter().flat_map(|spec| model::wanted(&json!({"spec": spec}))).collect();
@@ -210,7 +215,7 @@ impl User {
 }
 
 /// An object of the application, chosen among those that are there.
-fn some_owned(draws: &mut Draws, world: &World) -> Option<(&'static str, String)> {
+fn some_owned(draws: &mut Draws, world: &SimulatedCluster) -> Option<(&'static str, String)> {
     let mut found = Vec::new();
     for resource in OWNED {
         for entry in world.server.store().list(resource, Some(NAMESPACE)).0 {
@@ -223,7 +228,7 @@ fn some_owned(draws: &mut Draws, world: &World) -> Option<(&'static str, String)
     found.get(at).cloned()
 }
 
-fn edit_by_hand(draws: &mut Draws, world: &World) -> String {
+fn edit_by_hand(draws: &mut Draws, world: &SimulatedCluster) -> String {
     let Some((resource, name)) = some_owned(draws, world) else { return "user finds nothing to edit".into() };
     let body = match resource {
         "configmaps" => json!({"data": {"text": "by hand"}}),
@@ -234,7 +239,7 @@ fn edit_by_hand(draws: &mut Draws, world: &World) -> String {
     format!("user edits {resource} {name} by hand: {code}")
 }
 
-fn delete_by_hand(draws: &mut Draws, world: &World) -> String {
+fn delete_by_hand(draws: &mut Draws, world: &SimulatedCluster) -> String {
     let Some((resource, name)) = some_owned(draws, world) else {
         return "user finds nothing to delete".into();
     };
@@ -251,7 +256,7 @@ fn said(form: Form, spec: &Spec) -> Value {
 }
 
 /// Create the application and what it needs.
-pub(crate) fn write(world: &World, form: Form, spec: &Spec) -> (Value, StatusCode) {
+pub(crate) fn write(world: &SimulatedCluster, form: Form, spec: &Spec) -> (Value, StatusCode) {
     let (version, kind) = match form {
         Form::Application | Form::Rollout => ("core.oam.dev/v1beta1", "Application"),
         Form::Configuration => ("core.oam.dev/v1alpha2", "ApplicationConfiguration"),
@@ -269,7 +274,7 @@ pub(crate) fn write(world: &World, form: Form, spec: &Spec) -> (Value, StatusCod
 }
 
 /// Create or change the Components; those no longer named stay, as they do where people apply files.
-fn put_components(world: &World, spec: &Spec) {
+fn put_components(world: &SimulatedCluster, spec: &Spec) {
     for component in spec.components() {
         let (code, _) = world.user(Method::POST, &path(model::COMPONENTS, ""), Some(&component));
         if code == StatusCode::CONFLICT {

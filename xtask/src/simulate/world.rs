@@ -22,13 +22,13 @@ use super::sabotage::Sabotage;
 pub(crate) const STEP: Duration = Duration::from_millis(1);
 /// Where the two replicas agree who leads.
 pub(crate) const LEASE: &str = "vela-core";
-/// Seconds that each controller has to record the definitions before schedules begin: a lap takes milliseconds.
+/// Seconds that each controller has to record the definitions before schedules begin: a reconcile takes milliseconds.
 const LOOKS_BEFORE: usize = 10;
 /// Objects reconciled at the same time by one process.
 const WORKERS: usize = 2;
 
 /// A world.
-pub(crate) struct World {
+pub(crate) struct SimulatedCluster {
     pub(crate) server: ApiServer,
     pub(crate) gate: Gate,
     cluster: ManualControllers,
@@ -79,7 +79,7 @@ pub(crate) fn beginnings(form: Option<Form>) -> Result<Beginnings, String> {
 /// Let the controllers of both forms look at the fresh server until they have nothing to do.
 async fn known(fresh: &Beginning) -> Result<Beginning, String> {
     let before = EPOCH_MILLISECONDS - BEFORE_MILLISECONDS;
-    let mut world = World::at(fresh, Form::Application, 1, None, before);
+    let mut world = SimulatedCluster::at(fresh, Form::Application, 1, None, before);
     world.gate.open();
     for form in [Form::Application, Form::Configuration] {
         world.form = form;
@@ -168,7 +168,7 @@ pub(crate) fn send(
     (code, bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null))
 }
 
-impl World {
+impl SimulatedCluster {
     /// A world of its own from the common beginning; must be called inside a runtime whose clock is paused.
     pub(crate) fn new(
         beginning: &Beginning,
@@ -273,7 +273,7 @@ impl World {
     pub(crate) fn start(&mut self, replica: usize) {
         self.started += 1;
         let process = self.started;
-        let client = kube::Client::new(self.gate.door(process), "default");
+        let client = kube::Client::new(self.gate.gated_service(process), "default");
         let lease = self.elected.then(|| LeaseConfig {
             namespace: "vela-system".to_owned(),
             name: LEASE.to_owned(),

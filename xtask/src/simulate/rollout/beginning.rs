@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::model::{Form, NAMESPACE};
 use super::super::user::path;
-use super::super::world::{Beginning, World};
+use super::super::world::{Beginning, SimulatedCluster};
 use super::plan::{Batch, Number, Plan};
 use super::{APPLICATIONS, COMPONENT, Kind, REVISIONS, ROLLOUTS, SIZE};
 
@@ -38,7 +38,7 @@ pub(crate) fn scenes(known: &Beginning) -> Result<Vec<Scene>, String> {
 }
 
 async fn of_kind(known: &Beginning, kind: Kind) -> Result<Vec<Scene>, String> {
-    let mut world = World::new(known, Form::Rollout, 1, None);
+    let mut world = SimulatedCluster::new(known, Form::Rollout, 1, None);
     world.start_all();
     world.make(&definition(kind))?;
     world.make(&application(kind, 1))?;
@@ -48,7 +48,7 @@ async fn of_kind(known: &Beginning, kind: Kind) -> Result<Vec<Scene>, String> {
         let name = format!("shop-v{value}");
         calmly(&mut world, |_| (), |world| exists(world, REVISIONS, &name)).await?;
     }
-    let scene = |world: &World, rolls: bool| Scene { beginning: world.beginning(), kind, rolls };
+    let scene = |world: &SimulatedCluster, rolls: bool| Scene { beginning: world.beginning(), kind, rolls };
     let recorded = scene(&world, false);
     let scale = Plan {
         size: Some(SIZE),
@@ -64,11 +64,11 @@ async fn of_kind(known: &Beginning, kind: Kind) -> Result<Vec<Scene>, String> {
     let running = scene(&world, false);
     let mut all = Vec::new();
     for plan in plans(kind) {
-        let mut world = World::new(&running.beginning, Form::Rollout, 1, None);
+        let mut world = SimulatedCluster::new(&running.beginning, Form::Rollout, 1, None);
         world.start_all();
         let rollout = object("release", "shop-v2", Some("shop-v1"), &plan);
         world.user(Method::POST, &path(ROLLOUTS, ""), Some(&rollout));
-        let keep = |world: &World| all.push(scene(world, true));
+        let keep = |world: &SimulatedCluster| all.push(scene(world, true));
         calmly(&mut world, keep, |world| state(world) == "rolloutSucceed").await?;
         world.kill(0);
     }
@@ -144,9 +144,9 @@ fn definition(kind: Kind) -> Value {
 
 /// Everything goes on, one request or line at a time, until the condition holds; after each write the world is shown.
 async fn calmly(
-    world: &mut World,
-    mut written: impl FnMut(&World),
-    until: impl Fn(&World) -> bool,
+    world: &mut SimulatedCluster,
+    mut written: impl FnMut(&SimulatedCluster),
+    until: impl Fn(&SimulatedCluster) -> bool,
 ) -> Result<(), String> {
     for _ in 0..STEPS_AT_MOST {
         world.settle_step().await;
@@ -170,16 +170,16 @@ async fn calmly(
     Err("the calm run does not end".to_owned())
 }
 
-fn exists(world: &World, resource: &str, name: &str) -> bool {
+fn exists(world: &SimulatedCluster, resource: &str, name: &str) -> bool {
     world.server.store().find(resource, NAMESPACE, name).is_some()
 }
 
-fn state(world: &World) -> String {
+fn state(world: &SimulatedCluster) -> String {
     let found = world.server.store().find(ROLLOUTS, NAMESPACE, "release");
     found.and_then(|found| found["status"]["rollingState"].as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn is_settled(world: &World, kind: Kind) -> bool {
+fn is_settled(world: &SimulatedCluster, kind: Kind) -> bool {
     let name = kind.workload("shop-v1");
     let found = world.server.store().find(kind.resource(), NAMESPACE, &name);
     found.is_some_and(|found| found["status"]["readyReplicas"] == SIZE)

@@ -11,8 +11,8 @@ use super::super::model::{Form, NAMESPACE, Place};
 use super::super::schedule::Schedule;
 use super::super::settle::{difference, left, normal};
 use super::super::user::path;
-use super::super::world::{Beginning, STEP, World};
-use super::books::is_over;
+use super::super::world::{Beginning, STEP, SimulatedCluster};
+use super::ledger::is_over;
 use super::people::{ROLLOUT, change, delete, find};
 use super::plan::{Batch, Number, Plan};
 use super::{APPLICATIONS, Kind, People, REVISIONS, ROLLOUTS, SIZE};
@@ -114,14 +114,14 @@ async fn rest(schedule: &mut Schedule, kind: Kind, what: &'static str) -> Result
 }
 
 /// The last change of anything but leases.
-fn changes(world: &World) -> u64 {
+fn changes(world: &SimulatedCluster) -> u64 {
     let all = world.server.store().resources().into_iter();
     let told = all.filter(|(resource, _)| !resource.starts_with("leases.") && resource.as_ref() != "events");
     told.map(|(_, latest)| latest).max().unwrap_or(0)
 }
 
 /// A rollout that is neither over nor says what it waits for.
-fn stuck(world: &World, kind: Kind) -> Option<String> {
+fn stuck(world: &SimulatedCluster, kind: Kind) -> Option<String> {
     let rollout = find(world, ROLLOUTS, ROLLOUT)?;
     if !rollout["metadata"]["deletionTimestamp"].is_null() {
         return Some(format!("it does not go: {}", rollout["status"]));
@@ -149,7 +149,7 @@ enum Reason {
     Missing(String),
 }
 
-fn reason(world: &World, kind: Kind, rollout: &Value) -> Option<Reason> {
+fn reason(world: &SimulatedCluster, kind: Kind, rollout: &Value) -> Option<Reason> {
     let plan = Plan::read(&rollout["spec"]["rolloutPlan"]);
     let status = &rollout["status"];
     let rolls = status["rollingState"] == "rollingInBatches";
@@ -198,7 +198,7 @@ fn told(rollout: &Value, reason: &Reason) -> bool {
 }
 
 /// A rollout that succeeded has brought the target to its size, and nothing is left of the source.
-fn wrong_end(world: &World, kind: Kind, rollout: &Value) -> Option<String> {
+fn wrong_end(world: &SimulatedCluster, kind: Kind, rollout: &Value) -> Option<String> {
     let status = &rollout["status"];
     if status["rollingState"] != "rolloutSucceed" {
         return None;
@@ -234,7 +234,7 @@ async fn still(schedule: &mut Schedule) -> Result<(), Violation> {
 }
 
 /// The objects and the status that stay.
-fn remains(world: &World) -> Left {
+fn remains(world: &SimulatedCluster) -> Left {
     let mut objects = BTreeMap::new();
     for resource in OWNED {
         for entry in world.server.store().list(resource, Some(NAMESPACE)).0 {
@@ -287,7 +287,7 @@ fn in_its_own_time(people: &People, beginning: &Beginning) -> Result<Left, Viola
 }
 
 async fn alone(people: &People, beginning: &Beginning) -> Left {
-    let mut world = World::new(beginning, Form::Rollout, 1, None);
+    let mut world = SimulatedCluster::new(beginning, Form::Rollout, 1, None);
     world.gate.open();
     world.start_all();
     if let Some(began) = &people.began {
@@ -345,7 +345,7 @@ async fn forward(schedule: &mut Schedule, people: &People) -> Result<(), Violati
 }
 
 /// The rollout to the next revision that is well, from where most pods are.
-fn way(world: &World, people: &People) -> (String, Option<Value>) {
+fn way(world: &SimulatedCluster, people: &People) -> (String, Option<Value>) {
     let plan = |size: Option<i64>| Plan {
         size,
         batches: vec![Batch { pods: Number::Percent(100), ..Batch::default() }],

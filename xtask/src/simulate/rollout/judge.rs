@@ -1,13 +1,13 @@
-//! One write of a controller and the books → whether the plan that its process had last read allows it.
+//! One write of a controller and the ledger → whether the plan that its process had last read allows it.
 
 use serde_json::Value;
 use vela_apiserver::store::{Event, EventKind};
 
 use super::super::check::Violation;
 use super::super::gate::Performed;
-use super::books::{
-    Books, Look, Pod, between, claims, is_changed, is_leaving, is_over, number, partition, size, template_of,
-    text,
+use super::ledger::{
+    Ledger, Look, Pod, between, claims, is_changed, is_leaving, is_over, number, partition, size,
+    template_of, text,
 };
 use super::plan::Plan;
 use super::state::State;
@@ -19,12 +19,12 @@ fn given_up(kind: Kind, rollout: &Value, workload: &str) -> bool {
     revisions.into_iter().flatten().filter_map(Value::as_str).any(|name| kind.workload(name) == workload)
 }
 
-/// Does the next lap look for the target's workload? One that was turned round after its end does so at once.
+/// Does the next reconcile look for the target's workload? One that was turned round after its end does so at once.
 fn begins(rollout: &Value) -> bool {
     text(rollout, "/status/rollingState") == "locatingTargetApp" || is_over(rollout) && is_changed(rollout)
 }
 
-impl Books {
+impl Ledger {
     fn pods_of(&self, workload: &str, is: impl Fn(&Pod) -> bool) -> i64 {
         // Those of a workload that is gone go with it.
         let there = self.workloads.contains_key(workload);

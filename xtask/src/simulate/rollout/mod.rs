@@ -1,16 +1,16 @@
 //! Rollouts in the simulation: where they begin, what people do to them, what holds at every step, and how they end.
 
 mod beginning;
-mod books;
 mod end;
 mod judge;
+mod ledger;
 mod people;
 mod plan;
 mod state;
 
 pub(crate) use beginning::{Scene, scenes};
-pub(crate) use books::Books;
 pub(crate) use end::{Ends, end};
+pub(crate) use ledger::Ledger;
 pub(crate) use people::People;
 
 /// Pods of the component before anything rolls.

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::super::draws::Draws;
 use super::super::model::NAMESPACE;
 use super::super::user::path;
-use super::super::world::World;
+use super::super::world::SimulatedCluster;
 use super::beginning::{application, object};
-use super::books::Books;
+use super::ledger::Ledger;
 use super::plan::Plan;
 use super::{APPLICATIONS, FAIL, Kind, REVISIONS, ROLLOUTS, SIZE};
 
@@ -31,7 +31,7 @@ impl People {
     }
 
     /// Do one thing; tells what it was.
-    pub(crate) fn act(&mut self, draws: &mut Draws, world: &World, books: &mut Books) -> String {
+    pub(crate) fn act(&mut self, draws: &mut Draws, world: &SimulatedCluster, ledger: &mut Ledger) -> String {
         let Some(rollout) = find(world, ROLLOUTS, ROLLOUT) else {
             if find(world, APPLICATIONS, "shop").is_none() {
                 return self.apply(world);
@@ -64,12 +64,12 @@ impl People {
             5 => delete(world, ROLLOUTS, ROLLOUT),
             6 => {
                 let name = format!("shop-v{}", 1 + draws.below(3));
-                books.deleted_by_people(&name);
+                ledger.deleted_by_people(&name);
                 delete(world, REVISIONS, &name)
             }
             7 => {
                 let name = self.kind.workload(&format!("shop-v{}", 1 + draws.below(3)));
-                books.deleted_by_people(&name);
+                ledger.deleted_by_people(&name);
                 delete(world, self.kind.resource(), &name)
             }
             8 => delete(world, APPLICATIONS, "shop"),
@@ -78,14 +78,14 @@ impl People {
     }
 
     /// The application again; while the old one goes the server refuses.
-    pub(super) fn apply(&self, world: &World) -> String {
+    pub(super) fn apply(&self, world: &SimulatedCluster) -> String {
         let body = application(self.kind, 1);
         let (code, _) = world.user(Method::POST, &path(APPLICATIONS, ""), Some(&body));
         format!("user creates the application: {code}")
     }
 
     /// A rollout between what is there: most go from what runs to the second or third revision.
-    fn begin(&mut self, draws: &mut Draws, world: &World) -> String {
+    fn begin(&mut self, draws: &mut Draws, world: &SimulatedCluster) -> String {
         let source = self.running(world).unwrap_or_else(|| "shop-v1".to_owned());
         let size = self.size(world, &source);
         let object = match draws.weighted(&[10, 3, 1, 1]) {
@@ -109,20 +109,20 @@ impl People {
     }
 
     /// The revision with the most pods.
-    pub(super) fn running(&self, world: &World) -> Option<String> {
+    pub(super) fn running(&self, world: &SimulatedCluster) -> Option<String> {
         let names = ["shop-v1", "shop-v2", "shop-v3", "shop-v4"];
         let names = names.into_iter().filter(|name| find(world, REVISIONS, name).is_some());
         names.max_by_key(|name| (self.size(world, name), std::cmp::Reverse(*name))).map(str::to_owned)
     }
 
     /// Wanted pods of a revision; one where there are none, so that a plan can be made.
-    pub(super) fn size(&self, world: &World, revision: &str) -> i64 {
+    pub(super) fn size(&self, world: &SimulatedCluster, revision: &str) -> i64 {
         let found = find(world, self.kind.resource(), &self.kind.workload(revision));
         found.and_then(|found| found["spec"]["replicas"].as_i64()).unwrap_or(0).max(1)
     }
 
     /// Another target; the source is what was on its way, or stays.
-    fn turn(&self, draws: &mut Draws, world: &World, rollout: &Value) -> String {
+    fn turn(&self, draws: &mut Draws, world: &SimulatedCluster, rollout: &Value) -> String {
         let target = ["shop-v3", "shop-v2", "shop-v4", "shop-v1"][draws.weighted(&[4, 3, 1, 2])];
         let old = rollout["spec"]["targetAppRevisionName"].clone();
         let mut spec = json!({"targetAppRevisionName": target});
@@ -136,7 +136,7 @@ impl People {
     }
 
     /// Source and target exchanged.
-    fn back(&self, world: &World, rollout: &Value) -> String {
+    fn back(&self, world: &SimulatedCluster, rollout: &Value) -> String {
         let spec = &rollout["spec"];
         if spec["sourceAppRevisionName"].as_str().is_none_or(str::is_empty) {
             return "user cannot go back".to_owned();
@@ -149,14 +149,14 @@ impl People {
     }
 
     /// Is there a pod that is never ready?
-    pub(super) fn pods_fail(world: &World) -> bool {
+    pub(super) fn pods_fail(world: &SimulatedCluster) -> bool {
         let pods = world.server.store().list("pods", Some(NAMESPACE)).0;
         let image = |pod: &Value| pod["spec"]["containers"][0]["image"].to_string();
         pods.iter().any(|pod| image(pod).contains("simulate-fail"))
     }
 
     /// Pods are well again.
-    pub(super) fn heal(world: &World) {
+    pub(super) fn heal(world: &SimulatedCluster) {
         for entry in world.server.store().list("pods", Some(NAMESPACE)).0 {
             if !entry["metadata"]["annotations"][FAIL].is_null() {
                 let name = entry["metadata"]["name"].as_str().unwrap_or_default();
@@ -168,22 +168,22 @@ impl People {
 }
 
 /// An object of the namespace.
-pub(super) fn find(world: &World, resource: &str, name: &str) -> Option<Value> {
+pub(super) fn find(world: &SimulatedCluster, resource: &str, name: &str) -> Option<Value> {
     world.server.store().find(resource, NAMESPACE, name).map(|entry| entry.value().clone())
 }
 
-pub(super) fn change(world: &World, what: &str, body: &Value) -> String {
+pub(super) fn change(world: &SimulatedCluster, what: &str, body: &Value) -> String {
     let (code, _) = world.user(Method::PATCH, &path(ROLLOUTS, ROLLOUT), Some(body));
     format!("user {what} the rollout: {code}: {}", body["spec"])
 }
 
-pub(super) fn delete(world: &World, resource: &str, name: &str) -> String {
+pub(super) fn delete(world: &SimulatedCluster, resource: &str, name: &str) -> String {
     let (code, _) = world.user(Method::DELETE, &path(resource, name), None);
     format!("user deletes {resource} {name}: {code}")
 }
 
 /// A pod fails, or one that failed is well again.
-fn fail(draws: &mut Draws, world: &World) -> String {
+fn fail(draws: &mut Draws, world: &SimulatedCluster) -> String {
     let pods = world.server.store().list("pods", Some(NAMESPACE)).0;
     let Some(entry) = pods.get(draws.below(pods.len())) else { return "there is no pod to fail".to_owned() };
     let name = entry["metadata"]["name"].as_str().unwrap_or_default();

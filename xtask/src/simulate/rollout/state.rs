@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::books::{is_changed, is_leaving, number, text};
+use super::ledger::{is_changed, is_leaving, number, text};
 use super::plan::Plan;
 
 /// Where a rollout stands.
@@ -22,7 +22,7 @@ impl State {
         Self { rolling, batch_state: batch_state.to_owned(), batch }
     }
 
-    /// The table of the specification, and what a lap does at once: it lets go in the lap that hears of a change.
+    /// The table of the specification, and what a reconcile does at once: it lets go in the reconcile that hears of a change.
     pub(super) fn may_become(&self, next: &Self, before: &Value, plan: &Plan) -> bool {
         let over = matches!(self.rolling.as_str(), "rolloutSucceed" | "rolloutFailed");
         let to = next.rolling.as_str();

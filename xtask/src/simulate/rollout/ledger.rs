@@ -38,8 +38,8 @@ pub(super) struct Look {
     pub(super) rollout: Arc<Entry>,
 }
 
-/// The books of one schedule.
-pub(crate) struct Books {
+/// The ledger of one schedule.
+pub(crate) struct Ledger {
     pub(super) kind: Kind,
     rollouts: BTreeMap<String, Arc<Entry>>,
     application: Option<Arc<Entry>>,
@@ -103,13 +103,13 @@ pub(super) fn is_changed(rollout: &Value) -> bool {
     !last.0.is_empty() && (last.0 != says.0 || !last.1.is_empty() && last.1 != says.1)
 }
 
-/// Kinds of which the books keep states.
+/// Kinds of which the ledger keeps states.
 const KEPT: [&str; 5] = [ROLLOUTS, APPLICATIONS, "deployments.apps", "statefulsets.apps", "pods"];
 
-impl Books {
-    /// Books that know what is there.
+impl Ledger {
+    /// A ledger of what is there.
     pub(crate) fn new(server: &vela_apiserver::ApiServer, kind: Kind) -> Self {
-        let mut books = Self {
+        let mut ledger = Self {
             kind,
             rollouts: BTreeMap::new(),
             application: None,
@@ -122,11 +122,11 @@ impl Books {
         };
         for resource in KEPT {
             for entry in server.store().list(resource, Some(super::super::model::NAMESPACE)).0 {
-                books.enter(resource, text(&entry, "/metadata/name"), &entry, false);
+                ledger.enter(resource, text(&entry, "/metadata/name"), &entry, false);
             }
         }
-        books.serving = books.serve();
-        books
+        ledger.serving = ledger.serve();
+        ledger
     }
 
     /// People deleted this themselves.
