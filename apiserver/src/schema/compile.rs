@@ -1,8 +1,9 @@
 //! `openAPIV3Schema` → compiled schema, or why it is not structural.
+use kube_cel::CompiledSchema;
 use regex::RegexBuilder;
 use serde_json::Value;
 
-use super::{Kind, Node, Rules, Structural};
+use super::node::{Kind, Node, Rules};
 use crate::builtin::types::ListKind;
 use crate::cause::Cause;
 
@@ -11,7 +12,7 @@ const MAX_DEPTH: usize = 100;
 /// A pattern may compile to at most this many bytes, so that one cannot take all memory.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-pub(super) fn compile(schema: &Value) -> Result<Structural, Vec<Cause>> {
+pub(super) fn compile(schema: &Value) -> Result<(Node, Option<CompiledSchema>), Vec<Cause>> {
     let mut causes = Vec::new();
     let root = node(schema, "", 0, false, &mut causes);
     if root.ty != Some(Kind::Object) {
@@ -34,7 +35,7 @@ pub(super) fn compile(schema: &Value) -> Result<Structural, Vec<Cause>> {
     if !causes.is_empty() {
         return Err(causes);
     }
-    Ok(Structural { root, rules, source: schema.clone() })
+    Ok((root, rules))
 }
 
 fn has_rules(schema: &Value, depth: usize) -> bool {

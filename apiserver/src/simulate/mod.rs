@@ -22,101 +22,16 @@ mod replica_set;
 mod revision;
 mod service;
 mod stateful_set;
+mod step;
 mod template;
 mod volume;
-
-use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 pub use self::kinds::definitions;
+pub use self::step::{Action, Outcome, Propagation, View};
 pub use crate::store::{IndexKey, index_keys};
-
-/// The present objects.
-pub trait View {
-    /// One object; `resource` is `plural` or `plural.group`, the namespace is empty for cluster-wide kinds.
-    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
-    /// All objects of a resource, of one namespace or of all.
-    fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>>;
-    /// All objects of a resource with this key, in name order; a view that can do so looks at no others.
-    fn indexed(&self, resource: &str, index_key: &IndexKey) -> Vec<Arc<Value>> {
-        let mut all = self.list(resource, None);
-        all.retain(|object| index_keys(resource, object).contains(index_key));
-        all
-    }
-}
-
-/// What happens to the objects an object owns when it is deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Propagation {
-    /// They go afterwards.
-    Background,
-    /// They go first.
-    Foreground,
-    /// They stay.
-    Orphan,
-}
-
-/// One write.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// Create an object.
-    Create {
-        /// Its resource.
-        resource: String,
-        /// The object; it may have `generateName` instead of a name.
-        object: Value,
-    },
-    /// Replace an object; it carries the resourceVersion it was read at.
-    Update {
-        /// Its resource.
-        resource: String,
-        /// The object.
-        object: Value,
-    },
-    /// Replace the status of an object.
-    UpdateStatus {
-        /// Its resource.
-        resource: String,
-        /// The object with the new status.
-        object: Value,
-    },
-    /// Delete an object, if it still is the one with this uid.
-    Delete {
-        /// Its resource.
-        resource: String,
-        /// Its namespace; empty for cluster-wide kinds.
-        namespace: String,
-        /// Its name.
-        name: String,
-        /// Its uid.
-        uid: String,
-        /// What happens to what it owns; none for the kind's usual way.
-        propagation: Option<Propagation>,
-    },
-    /// Record an event (core/v1).
-    Event {
-        /// The Event object.
-        object: Value,
-    },
-}
-
-/// What one reconcile decided.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
-    /// The writes, in order.
-    pub actions: Vec<Action>,
-    /// Come back after this time even if nothing changes.
-    pub again_after: Option<Duration>,
-}
-
-impl Outcome {
-    fn sooner(&mut self, after: Duration) {
-        self.again_after = Some(self.again_after.map_or(after, |old| old.min(after)));
-    }
-}
 
 /// The resources whose changes must be told to [`affected`].
 pub const RESOURCES: &[&str] = &[

@@ -12,7 +12,8 @@ use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, StorageErro
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Entry, Key, private};
+use super::entry::{Entry, Key};
+use super::private;
 
 const OBJECTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("objects");
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");

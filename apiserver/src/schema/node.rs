@@ -1,0 +1,90 @@
+//! One place of a structural schema: its type, what stands below it, and what its values must satisfy.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::builtin::types::ListKind;
+
+/// A JSON type, as OpenAPI names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// An object.
+    Object,
+    /// A list.
+    Array,
+    /// Text.
+    String,
+    /// A whole number.
+    Integer,
+    /// Any number.
+    Number,
+    /// True or false.
+    Boolean,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Object => "object",
+            Kind::Array => "array",
+            Kind::String => "string",
+            Kind::Integer => "integer",
+            Kind::Number => "number",
+            Kind::Boolean => "boolean",
+        }
+    }
+}
+
+/// One place of a structural schema.
+#[derive(Debug, Clone, Default)]
+pub struct Node {
+    /// The type; none where anything, or a number or text, may stand.
+    pub ty: Option<Kind>,
+    /// `null` is a value of its own here.
+    pub nullable: bool,
+    /// A whole number or text.
+    pub int_or_string: bool,
+    /// Unknown fields are kept.
+    pub preserve_unknown: bool,
+    /// A whole Kubernetes object stands here.
+    pub embedded: bool,
+    /// The declared fields.
+    pub properties: BTreeMap<String, Node>,
+    /// The type of undeclared fields.
+    pub additional: Option<Box<Node>>,
+    /// The type of list items.
+    pub items: Option<Box<Node>>,
+    /// How list items are told apart.
+    pub list: ListKind,
+    /// Merged as a whole.
+    pub map_atomic: bool,
+    /// The value where none is given.
+    pub default: Option<Value>,
+    pub(crate) rules: Rules,
+}
+
+/// What values of a place must satisfy beyond their type.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rules {
+    pub(crate) required: Vec<String>,
+    pub(crate) allowed: Vec<Value>,
+    pub(crate) format: String,
+    pub(crate) pattern: Option<(String, Option<Regex>)>,
+    pub(crate) min_length: Option<u64>,
+    pub(crate) max_length: Option<u64>,
+    pub(crate) minimum: Option<f64>,
+    pub(crate) maximum: Option<f64>,
+    pub(crate) exclusive_minimum: bool,
+    pub(crate) exclusive_maximum: bool,
+    pub(crate) multiple_of: Option<f64>,
+    pub(crate) min_items: Option<u64>,
+    pub(crate) max_items: Option<u64>,
+    pub(crate) min_properties: Option<u64>,
+    pub(crate) max_properties: Option<u64>,
+    pub(crate) all_of: Vec<Node>,
+    pub(crate) any_of: Vec<Node>,
+    pub(crate) one_of: Vec<Node>,
+    pub(crate) not: Option<Box<Node>>,
+}
