@@ -4,10 +4,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::CustomResourceExt;
 use serde_json::{Map, Value, json};
 
-use super::{
-    GenerateError, REFERENCE, WORKFLOW_STATUS, application, change_schema, name_of, place, stricter_v1alpha2,
-    tidy, with_plain_status, without_spec,
-};
+use super::application::{REFERENCE, WORKFLOW_STATUS, application};
+use super::change::{change_schema, name_of, place, stricter_v1alpha2, with_plain_status};
+use super::error::GenerateError;
+use super::{tidy, without_spec};
 use crate::{
     ApplicationRevision, ComponentDefinition, DefinitionRevision, PolicyDefinition, ScopeDefinition,
     TraitDefinition, WorkflowStepDefinition, WorkloadDefinition,

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::AddNullable;
 use serde_json::{Value, json};
 
-use super::GenerateError;
+use super::error::GenerateError;
 use crate::policy::PolicyFields;
 use crate::workflow::WorkflowFields;
 

@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{list, names, text};
+use super::fields::{list, text};
+use super::names;
 use crate::cause::{Cause, CauseReason};
 use crate::check::quantity;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::{immutable, list, names, not_negative, pods, text};
+use super::fields::{immutable, list, not_negative, text};
+use super::{names, pods};
 use crate::cause::{Cause, CauseReason};
 
 /// Data of one ConfigMap or Secret.

@@ -1,7 +1,8 @@
 //! The rules of kinds that make pods.
 use serde_json::{Value, json};
 
-use super::{immutable, list, not_negative, pods, text};
+use super::fields::{immutable, list, not_negative, text};
+use super::pods;
 use crate::cause::{Cause, CauseReason};
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
