@@ -29,6 +29,7 @@ pub mod proxy;
 pub mod recording;
 pub mod replica;
 pub mod rules;
+mod said;
 pub mod target;
 
 /// Why a scenario cannot go on, in words for the person who reads the test's output.

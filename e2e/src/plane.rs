@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Result;
-use crate::target::Said;
+use crate::said::Said;
 
 /// Runs until it is dropped.
 pub(crate) struct Plane {

@@ -1,7 +1,7 @@
 //! Where scenarios run: a sandbox of their own, or one real cluster for all, each in its own namespace.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use crate::Result;
 use crate::doors::doors;
 use crate::objects::{self, Cluster};
 use crate::plane::Plane;
+pub use crate::said::Said;
 
 /// How long a program may take until it answers.
 const START_DEADLINE: Duration = Duration::from_secs(120);
@@ -49,36 +50,6 @@ enum Backing {
     Sandbox(Mutex<Option<Child>>),
     /// `vela-core` beside the real cluster, shared by the scenarios of this test binary.
     Real(Arc<Controller>),
-}
-
-/// What a program said and how it ended.
-#[derive(Debug)]
-pub struct Said {
-    /// Exit code; -1 when a signal ended it.
-    pub code: i32,
-    /// Standard output.
-    pub out: String,
-    /// Standard error.
-    pub err: String,
-}
-
-impl Said {
-    /// What a program said that has ended.
-    pub fn of(output: &Output) -> Self {
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    /// The run, if it succeeded; else an error that tells everything.
-    pub fn ok(self) -> Result<Self> {
-        if self.code == 0 {
-            return Ok(self);
-        }
-        Err(format!("exit code {}\n--- out\n{}\n--- err\n{}", self.code, self.out, self.err).into())
-    }
 }
 
 /// Is the target a real cluster?

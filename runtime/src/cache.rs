@@ -15,8 +15,8 @@ use tokio_util::task::TaskTracker;
 use self::informer::SharedState;
 
 pub(crate) use informer::{Cause, WatchError};
-pub use informer::{Index, Informer, NotSynced, SYNC_TIMEOUT, version_of};
-pub use watched::{Change, Depth, Handler, Key, Watch};
+pub use informer::{Index, Informer, NotSynced, SYNC_TIMEOUT};
+pub use watched::{Change, Depth, Handler, Key, Watch, version_of};
 
 /// Longest wait for all stores after the server was set back: one kind that cannot be listed must not hold up the others.
 const ONE_TIME_AT_MOST: Duration = Duration::from_secs(20);

@@ -9,7 +9,7 @@ use kube::api::DynamicObject;
 use tokio::sync::Notify;
 use tokio::sync::watch::{Receiver, Sender, channel};
 
-use super::{Change, Handler, Key, Watch};
+use super::{Change, Handler, Key, Watch, version_of};
 use crate::store::Store;
 use crate::undelivered::Undelivered;
 
@@ -420,11 +420,6 @@ pub struct NotSynced {
     pub cause: String,
     /// True when the server answered, and will answer the same again.
     pub refused: bool,
-}
-
-/// A resource version as a number; versions of one kind are ordered. Anything else counts as oldest.
-pub fn version_of(object: &DynamicObject) -> u64 {
-    object.metadata.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
 }
 
 fn trim(object: &mut DynamicObject, watch: &Watch) {

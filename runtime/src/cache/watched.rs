@@ -100,3 +100,8 @@ impl Change {
 
 /// Called for each change, in order; must be quick and must not block (it usually adds a key to a queue).
 pub type Handler = Arc<dyn Fn(&Change) + Send + Sync>;
+
+/// A resource version as a number; versions of one kind are ordered. Anything else counts as oldest.
+pub fn version_of(object: &DynamicObject) -> u64 {
+    object.metadata.resource_version.as_deref().and_then(|version| version.parse().ok()).unwrap_or(0)
+}

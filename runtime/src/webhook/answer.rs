@@ -16,6 +16,12 @@ use vela_listen::RequestBody;
 use super::handler::{Handler, Reply};
 use super::metrics::ServerMetrics;
 
+/// An API server speaks HTTP/1.1 to webhooks, one connection for each review under way; there may be several of them.
+const CONNECTIONS_AT_MOST: usize = 512;
+/// An API server sends its request as soon as it is connected; who does not is no API server.
+const FIRST_REQUEST: Duration = Duration::from_secs(10);
+/// How long reviews may take to end after a stop: no API server waits longer for one.
+const GRACE: Duration = Duration::from_secs(30);
 /// The time for a review where the client names none; API servers always name theirs.
 const DEADLINE: Duration = Duration::from_secs(9);
 /// The longest time an API server waits for any webhook.
@@ -48,12 +54,12 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: super::server::CONNECTIONS_AT_MOST,
+            connections: CONNECTIONS_AT_MOST,
             reviews: REVIEWS_AT_ONCE,
             bodies_kib: BODIES_KIB_AT_ONCE,
             deadline: DEADLINE,
-            first_request: super::server::FIRST_REQUEST,
-            grace: super::server::GRACE,
+            first_request: FIRST_REQUEST,
+            grace: GRACE,
         }
     }
 }

@@ -12,9 +12,9 @@ use super::ca_bundle::{CaBundles, Writer};
 use super::certificate::ServingCertificate;
 use super::current::CurrentCertificate;
 use super::directory::Directory;
+use super::error::Error;
 use super::metrics::ServerMetrics;
 use super::secret::CertificateSecret;
-use super::server::Error;
 
 /// How often bundles are looked at where the certificate itself needs no look.
 const LOOK_EVERY: Duration = Duration::from_secs(15);

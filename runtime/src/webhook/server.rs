@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
@@ -11,42 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::{Limits, ReviewEndpoint};
 use super::ca_bundle::CaBundles;
-use super::certificate::CertificateError;
 use super::current::CurrentCertificate;
-use super::directory::DirectoryError;
+use super::error::Error;
 use super::handler::Handler;
 use super::metrics::ServerMetrics;
 use super::rotation::{CertificateRotation, CertificateSource};
-use super::secret::SecretError;
 use crate::metrics::Metrics;
-
-/// An API server speaks HTTP/1.1 to webhooks, one connection for each review under way; there may be several of them.
-pub(super) const CONNECTIONS_AT_MOST: usize = 512;
-/// An API server sends its request as soon as it is connected; who does not is no API server.
-pub(super) const FIRST_REQUEST: Duration = Duration::from_secs(10);
-/// How long reviews may take to end after a stop: no API server waits longer for one.
-pub(super) const GRACE: Duration = Duration::from_secs(30);
-/// Why the server did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The address could not be bound.
-    #[error("cannot listen on {address} for webhooks: {source}; choose another port")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// There is no certificate to serve with.
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    /// The Secret with the certificate cannot be had.
-    #[error(transparent)]
-    Secret(#[from] SecretError),
-    /// The certificate cannot be served with.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-}
 
 /// What a server listens on and with.
 #[derive(Clone, Debug)]
