@@ -5,16 +5,17 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use crate::{
+    call::{Answer, Call, RETURNS},
     diagnostic::{Code, Diagnostic, Diagnostics},
     evaluate::Step,
     input::Input,
     provider::Provider,
     source::{Source, Span},
     template::Template,
-    value::{FieldOptions, Value},
+    value::Value,
 };
 
 /// Most calls of one run: more than any known step makes, and few enough that a step that never ends soon does.
@@ -28,58 +29,6 @@ const BYTES_OF_A_STEP: u64 = 256;
 
 /// Most bytes of all answers of one run.
 pub const MAX_ANSWERS: usize = 16 << 20;
-
-/// The field of what is asked.
-const PARAMS: &str = "$params";
-
-/// The field of what is answered.
-const RETURNS: &str = "$returns";
-
-/// One question to a provider.
-#[derive(Clone)]
-pub struct Call {
-    /// Where in the value it stands.
-    pub path: String,
-    /// Who is asked: `#provider`.
-    pub provider: String,
-    /// What is asked for: `#do`.
-    pub function: String,
-    /// The struct that asks.
-    pub value: Value,
-    steps: Vec<Step>,
-}
-
-impl Call {
-    /// What is asked: `$params`, or all fields where a package of the first kind has none.
-    ///
-    /// Fails while it is not complete; that is [`Progress::Wait`] and no mistake.
-    pub fn params(&self) -> Result<Json, Diagnostics> {
-        self.asked().to_json()
-    }
-
-    /// The same as a value, with the comments it is written with.
-    pub fn asked(&self) -> Value {
-        let params = self.value.field(PARAMS);
-        if params.exists() { params } else { self.value.clone() }
-    }
-
-    /// Whether its package has `$params` and `$returns`, or all fields side by side.
-    pub fn has_params(&self) -> bool {
-        let options = FieldOptions { optional: true, ..FieldOptions::default() };
-        self.value.fields(options).iter().any(|field| field.name == PARAMS || field.name == RETURNS)
-    }
-}
-
-/// What a call is answered with.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
-    /// It is done, and there is nothing to tell.
-    Nothing,
-    /// The value of `$returns`.
-    Returns(Json),
-    /// Fields beside those that ask, for packages without `$returns`.
-    Fields(Map<String, Json>),
-}
 
 /// How far a run is.
 pub enum Progress {
@@ -217,15 +166,6 @@ impl Run {
 }
 
 impl Call {
-    pub(crate) fn new(path: String, asking: (String, String), value: Value, steps: Vec<Step>) -> Self {
-        let (provider, function) = asking;
-        Self { path, provider, function, value, steps }
-    }
-
-    fn who(&self) -> String {
-        format!("{} {}", self.provider, self.function)
-    }
-
     /// The answer, when it needs nobody outside.
     fn computed(&self, providers: &[&dyn Provider]) -> Result<Option<Answer>, Diagnostics> {
         let Some(provider) = providers.iter().find(|p| p.name() == self.provider) else {
@@ -236,13 +176,5 @@ impl Call {
         };
         let answer = provider.compute(self).transpose();
         answer.map_err(|reason| self.failed(Code::Eval, format!("{} failed: {reason}", self.who()), None))
-    }
-
-    fn failed(&self, code: Code, message: String, hint: Option<String>) -> Diagnostics {
-        let place = self.value.origins().first().map_or(Span::NONE, |origin| origin.span);
-        let mut diagnostic = Diagnostic::new(code, message, place);
-        diagnostic.path.clone_from(&self.path);
-        diagnostic.hint = hint;
-        Diagnostics::new(vec![diagnostic], self.value.sources())
     }
 }

@@ -92,6 +92,7 @@
 //! evaluation for reasons of its own, such as time, and lends it its memory where many share some.
 
 pub mod ast;
+mod call;
 mod calls;
 mod compile;
 pub mod data_file;
@@ -109,13 +110,15 @@ pub mod nearest;
 pub mod number;
 pub mod packages;
 pub mod parser;
+mod plain;
 mod provider;
 pub mod regexp;
 pub mod source;
 mod template;
 mod value;
 
-pub use calls::{Answer, Call, MAX_ANSWERS, MAX_CALLS, Progress, Run};
+pub use call::{Answer, Call};
+pub use calls::{MAX_ANSWERS, MAX_CALLS, Progress, Run};
 pub use data_file::Format;
 pub use diagnostic::{Class, Code, Diagnostic, Diagnostics, Label};
 pub use era::{Era, UnknownEra};

@@ -1,7 +1,7 @@
 //! The one seam for packages that are not the language's own: an import path in, the CUE text of that package out.
 
 use crate::{
-    calls::{Answer, Call},
+    call::{Answer, Call},
     source::Source,
 };
 

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use crate::{data_file::Format, era::Era};
+use crate::era::Era;
 
 /// One text, usually CUE, with the name it is reported under.
 #[derive(Debug, Clone)]
@@ -33,6 +33,40 @@ impl Source {
     pub fn with_era(mut self, era: Era) -> Self {
         self.era = era;
         self
+    }
+}
+
+/// How a source is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// CUE.
+    #[default]
+    Cue,
+    /// JSON.
+    Json,
+    /// YAML: every document of the text, as conjuncts of one value.
+    Yaml,
+    /// YAML: only the document of this number, from 0.
+    YamlDocument(usize),
+    /// TOML.
+    Toml,
+}
+
+impl Format {
+    /// The format that the ending of a file name tells.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::of_word(name.rsplit_once('.')?.1)
+    }
+
+    /// The format of that name, as in `yaml: -`.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "cue" => Self::Cue,
+            "json" => Self::Json,
+            "yaml" | "yml" => Self::Yaml,
+            "toml" => Self::Toml,
+            _ => return None,
+        })
     }
 }
 

@@ -4,15 +4,14 @@ use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use crate::{
     ast,
-    calls::Call,
-    compile::expr::markers,
+    compile::markers::markers,
     diagnostic::{Code, Diagnostics},
     evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mark, Mode, Origin, OriginKind, Size, VertexId},
     input::{Input, Positions, Undeclared},
     ir::{ArcKind, Atom, ExprId, Label},
     packages::{Data, Kinds},
+    plain::json_data,
     source::{Source, Sources, Span},
-    template::json_data,
 };
 
 /// A value of an instance.
@@ -505,16 +504,16 @@ impl Value {
         self.at(Some(made))
     }
 
-    /// All parts that ask a provider for something, in the order in which they ask.
-    pub fn calls(&self) -> Result<Vec<Call>, Diagnostics> {
+    /// The parts that ask a provider for something, in the order in which they ask.
+    pub(crate) fn asking(&self) -> Result<Vec<(Asking, Self)>, Diagnostics> {
         let Some(vertex) = self.vertex else { return Ok(Vec::new()) };
         let found = self.evaluation.borrow_mut().asking(vertex);
         let found = found.map_err(|fault| self.failed(&fault, vertex))?;
-        let call = |asking: Asking| {
+        let part = |asking: Asking| {
             let value = self.at(Some(asking.vertex));
-            Call::new(value.path(), (asking.provider, asking.function), value, asking.path)
+            (asking, value)
         };
-        Ok(found.into_iter().map(call).collect())
+        Ok(found.into_iter().map(part).collect())
     }
 
     /// The value of a CUE expression in which names mean the fields of this value; `script` names it in diagnostics.

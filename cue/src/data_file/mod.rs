@@ -7,6 +7,7 @@ pub(crate) mod tree;
 
 use std::ops::Range;
 
+pub use crate::source::Format;
 use crate::{
     ast::{Decl, DeclKind, File},
     diagnostic::{Code, Diagnostic},
@@ -14,40 +15,6 @@ use crate::{
     source::{FileId, Source, Span},
 };
 use tree::{Member, Node, Tree};
-
-/// How a source is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// CUE.
-    #[default]
-    Cue,
-    /// JSON.
-    Json,
-    /// YAML: every document of the text, as conjuncts of one value.
-    Yaml,
-    /// YAML: only the document of this number, from 0.
-    YamlDocument(usize),
-    /// TOML.
-    Toml,
-}
-
-impl Format {
-    /// The format that the ending of a file name tells.
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::of_word(name.rsplit_once('.')?.1)
-    }
-
-    /// The format of that name, as in `yaml: -`.
-    pub fn of_word(word: &str) -> Option<Self> {
-        Some(match word {
-            "cue" => Self::Cue,
-            "json" => Self::Json,
-            "yaml" | "yml" => Self::Yaml,
-            "toml" => Self::Toml,
-            _ => return None,
-        })
-    }
-}
 
 /// How many YAML documents a source holds; all other formats hold one value.
 pub fn documents(source: &Source) -> Result<usize, Diagnostic> {

@@ -2,24 +2,13 @@
 
 use std::{rc::Rc, sync::Arc};
 
-use super::{EnvId, EnvKind, Evaluation, Shared, VertexId};
+use super::{EnvId, EnvKind, Evaluation, Shared, VertexId, step::Step};
 use crate::{
     compile::addition::{self, Addition},
     diagnostic::{Code, Diagnostic, Diagnostics},
     ir::{self, Expr, ExprId, Interner, Label},
     source::{Source, Span},
 };
-
-/// One step of a path from the root.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Step {
-    /// A regular field.
-    Field(String),
-    /// A hidden field of the main package.
-    Hidden(String),
-    /// An element of a list.
-    Index(usize),
-}
 
 impl Evaluation {
     /// Compiles texts into this evaluation; with `around`, names may mean the fields of that value.

@@ -6,7 +6,7 @@
 //! again. A value of which only cyclic conjuncts are left has a structural cycle. What is optional (an optional field, a
 //! pattern, the further elements of a list, a disjunct) may go one round more before it counts.
 
-use super::{Conjunct, Cycle, CycleId, EnvKind, Evaluation, Fault, VertexId};
+use super::{Conjunct, Cycle, CycleId, CycleKind, EnvKind, Evaluation, Fault, VertexId};
 use crate::{diagnostic::Code, ir::Label};
 
 /// Longest chain of references of one conjunct.
@@ -14,36 +14,6 @@ const MAX_CHAIN: usize = 1_000;
 
 /// How often one reference may lead to another value of its own before that counts as without end.
 const MAX_REPEATS: usize = 100;
-
-/// How a conjunct stands to cycles. It only rises on the way down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum CycleKind {
-    None,
-    /// It came by way of something optional.
-    Optional,
-    /// It came round once, by way of something optional.
-    Maybe,
-    Cyclic,
-}
-
-/// What is known of the conjuncts of a vertex.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Standing {
-    /// Something that is not cyclic gives it a value.
-    pub(crate) acyclic: bool,
-    /// A conjunct that is not cyclic, if only a reference, is there.
-    pub(crate) plain: bool,
-    /// A conjunct leads into itself.
-    pub(crate) cyclic: bool,
-    /// A conjunct leads to an ancestor.
-    pub(crate) ancestor: bool,
-}
-
-impl Standing {
-    pub(crate) fn is_cycle(self) -> bool {
-        (self.ancestor && !self.acyclic) || (self.cyclic && !self.plain)
-    }
-}
 
 /// What to do with a reference.
 pub(crate) enum Step {

@@ -1,31 +1,16 @@
 //! Inputs of an evaluation: plain data in, expressions out, and the places of their parts when somebody asks.
 
-use std::{cell::RefCell, sync::Arc};
+use std::sync::Arc;
 
+use super::given::Given;
 use super::{Evaluation, OriginKind};
 use crate::{
     data_file::Format,
     input::{Positions, Segment},
     ir::{Decl, Expr, ExprId},
     packages::Data,
-    source::{FileId, Source, Sources, Span},
+    source::{FileId, Sources, Span},
 };
-
-/// All inputs of one evaluation.
-#[derive(Default)]
-pub(crate) struct Inputs {
-    given: Vec<Given>,
-    /// The texts that positions lead into, in the order they were met.
-    files: RefCell<Vec<Arc<Source>>>,
-}
-
-struct Given {
-    root: ExprId,
-    /// How many names lead from the root of the expression to the input's value.
-    wrapped: usize,
-    patch: bool,
-    positions: Option<Arc<dyn Positions>>,
-}
 
 impl Evaluation {
     /// Takes an input in as an expression for a path; nothing when there is no more room.

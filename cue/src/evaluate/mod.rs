@@ -10,6 +10,7 @@ mod addition;
 mod arcs;
 mod arithmetic;
 mod bounds;
+mod budget;
 mod call;
 mod calls;
 mod closedness;
@@ -21,10 +22,13 @@ mod equality;
 mod export;
 mod expression;
 mod fault;
+mod given;
+mod ids;
 mod input;
 mod limits;
 mod list;
 mod made;
+mod message;
 mod node;
 mod old_era;
 mod order;
@@ -32,308 +36,47 @@ mod origin;
 mod precedence;
 mod print;
 mod print_scalar;
+mod printing;
 mod reference;
 mod report;
 mod sharing;
 mod special;
+mod step;
 mod syntax;
 mod transfer;
 mod tree;
 mod unify;
 mod validate;
+mod vertex;
 
 use std::{rc::Rc, sync::Arc};
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-pub(crate) use addition::Step;
 pub(crate) use arcs::{Arc_, Arcs};
+pub use budget::{Budget, Guard};
 pub(crate) use calls::Asking;
-pub(crate) use cycle::{CycleKind, Standing};
 pub(crate) use export::Size;
 pub(crate) use fault::{Fault, FaultData, Message};
-pub use limits::{Budget, Guard};
+pub(crate) use ids::{CycleId, EnvId, ROOT_SCOPE, ScopeId, VertexId};
 pub use origin::Origin;
-pub use print::Shown;
+pub use printing::Shown;
+pub(crate) use step::Step;
 pub(crate) use validate::Mode;
+pub use vertex::OriginKind;
+pub(crate) use vertex::{
+    Bound, Check, Choice, Conjunct, Cycle, CycleKind, Env, EnvKind, ListState, Mark, Matcher, Pattern, Scope,
+    ScopeKind, Sharing, Standing, State, StructUse, Task, TaskKind, TaskState, Term, Vertex,
+};
 
+use self::budget::{ENV_SIZE, LABEL_SIZE, Loan, VERTEX_SIZE};
+use self::given::Inputs;
 use crate::{
-    ast::UnaryOp,
-    ir::{self, ArcKind, Atom, Callee, Chunk, Expr, ExprId, Interner, Label, Program},
+    ir::{self, Chunk, Expr, ExprId, Interner, Label, Program},
     packages::{Data, Kinds},
     source::Span,
 };
-
-macro_rules! id {
-    ($($name:ident)*) => {$(
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub(crate) struct $name(pub(crate) u32);
-
-        impl $name {
-            pub(crate) const NONE: Self = Self(u32::MAX);
-
-            #[allow(dead_code)]
-            pub(crate) fn is_none(self) -> bool {
-                self.0 == u32::MAX
-            }
-        }
-    )*};
-}
-
-id!(VertexId EnvId ScopeId CycleId);
-
-/// An expression, what its names mean, and on whose behalf it is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Conjunct {
-    pub(crate) expr: ExprId,
-    pub(crate) env: EnvId,
-    pub(crate) scope: ScopeId,
-    pub(crate) cycle: CycleId,
-    pub(crate) kind: CycleKind,
-}
-
-impl Conjunct {
-    pub(crate) fn with(self, expr: ExprId) -> Self {
-        Self { expr, ..self }
-    }
-}
-
-/// One level of names.
-#[derive(Debug, Clone)]
-pub(crate) struct Env {
-    pub(crate) up: EnvId,
-    pub(crate) kind: EnvKind,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum EnvKind {
-    Vertex(VertexId),
-    /// `firing` numbers the run of the loop.
-    For {
-        key: Atom,
-        value: VertexId,
-        firing: u32,
-    },
-    Let(VertexId),
-    Label(Label),
-}
-
-/// A value handed from one expression to the next.
-#[derive(Debug, Clone)]
-pub(crate) enum Term {
-    Atom(Atom),
-    Vertex(VertexId),
-}
-
-/// How far a vertex is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    New,
-    Busy,
-    Done,
-}
-
-/// How a disjunct stands to the default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Mark {
-    Not,
-    Maybe,
-    Default,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Pattern {
-    pub(crate) matcher: Matcher,
-    pub(crate) value: Conjunct,
-    pub(crate) labelled: bool,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Matcher {
-    /// Every string.
-    Any,
-    Text(Arc<str>),
-    /// What unifies with this expression.
-    Unify(Conjunct),
-}
-
-/// `>1`, `!=x`, `=~"…"`.
-#[derive(Debug, Clone)]
-pub(crate) struct Bound {
-    pub(crate) op: UnaryOp,
-    pub(crate) limit: Atom,
-    pub(crate) from: ExprId,
-}
-
-/// A function that judges the finished value.
-#[derive(Clone)]
-pub(crate) struct Check {
-    pub(crate) callee: Callee,
-    pub(crate) arguments: Vec<Term>,
-    pub(crate) conjunct: Conjunct,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Choice {
-    /// The disjuncts of an expression.
-    Expr(Conjunct),
-    /// The elements of a list.
-    Terms(Vec<VertexId>, Conjunct),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TaskState {
-    Pending,
-    Running,
-    Blocked,
-    Done,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Task {
-    pub(crate) kind: TaskKind,
-    pub(crate) conjunct: Conjunct,
-    pub(crate) state: TaskState,
-    pub(crate) fault: Option<Fault>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TaskKind {
-    Reference,
-    Value,
-    Comprehension,
-    Dynamic { label: ExprId, kind: ArcKind },
-    Pattern { pattern: ExprId, labelled: bool },
-    List,
-}
-
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ListState {
-    /// Length of a closed list.
-    pub(crate) closed: Option<usize>,
-    /// Elements that must be there.
-    pub(crate) least: usize,
-    /// Types of elements from that index on.
-    pub(crate) rest: Vec<(usize, Conjunct)>,
-}
-
-/// Why a leaf has its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OriginKind {
-    /// Written as the value.
-    Value,
-    /// Written as a default of a disjunction.
-    Default,
-    /// A type, bound or other constraint.
-    Constraint,
-    /// Brought by a reference.
-    Reference,
-    /// Computed: interpolation, arithmetic, call or comprehension.
-    Computed,
-    /// What a computation used: a part of an interpolation, an operand, an argument.
-    Operand,
-    /// Given as input.
-    Input,
-    /// Given by a patch.
-    Patch,
-}
-
-impl OriginKind {
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Value => "value",
-            Self::Default => "default",
-            Self::Constraint => "constraint",
-            Self::Reference => "reference",
-            Self::Computed => "computed",
-            Self::Operand => "operand",
-            Self::Input => "input",
-            Self::Patch => "patch",
-        }
-    }
-}
-
-pub(crate) struct Vertex {
-    pub(crate) parent: VertexId,
-    pub(crate) label: Label,
-    pub(crate) state: State,
-    /// Set when one disjunct is left: the vertex is that one.
-    pub(crate) forward: VertexId,
-    pub(crate) sharing: sharing::Sharing,
-    /// Set while it and what is below it is finalized.
-    pub(crate) on_path: bool,
-    /// Set while it is written as a tree or as syntax.
-    pub(crate) shown: bool,
-    /// The last walk that came by.
-    pub(crate) walk: u32,
-    /// The vertex this one is a copy of.
-    pub(crate) copy_of: VertexId,
-    pub(crate) conjuncts: SmallVec<[Conjunct; 2]>,
-    /// The struct literals that became part of it.
-    pub(crate) structs: SmallVec<[order::StructUse; 1]>,
-    pub(crate) arcs: Arcs,
-    pub(crate) kinds: Kinds,
-    pub(crate) kinds_by: ExprId,
-    pub(crate) atom: Option<Atom>,
-    pub(crate) atom_by: ExprId,
-    pub(crate) bounds: Vec<Bound>,
-    pub(crate) checks: Vec<Check>,
-    /// A struct literal that may turn out to be what it embeds.
-    pub(crate) weak_struct: bool,
-    /// `_` is embedded in it.
-    pub(crate) embeds_top: bool,
-    pub(crate) list: Option<Box<ListState>>,
-    pub(crate) patterns: Vec<Pattern>,
-    pub(crate) open: SmallVec<[ScopeId; 1]>,
-    pub(crate) closers: SmallVec<[ScopeId; 1]>,
-    pub(crate) tasks: Vec<Task>,
-    pub(crate) choices: Vec<Choice>,
-    pub(crate) included: SmallVec<[(VertexId, ScopeId); 2]>,
-    pub(crate) subscribers: Vec<(VertexId, Conjunct)>,
-    pub(crate) fault: Option<Fault>,
-    pub(crate) child_fault: Option<Fault>,
-    pub(crate) disjuncts: Option<Vec<(VertexId, Mark)>>,
-    pub(crate) standing: Standing,
-    /// References that lead into themselves and wait for a value beside them.
-    pub(crate) postponed: Vec<(Conjunct, VertexId)>,
-    pub(crate) finalized: bool,
-    /// The epoch of the last finalization that left something waiting below.
-    pub(crate) waiting_since: u32,
-    pub(crate) has_ellipsis: bool,
-    pub(crate) own_scope: ScopeId,
-    pub(crate) origins: SmallVec<[(ExprId, OriginKind); 2]>,
-}
-
-/// A node of the tree of who demands closedness.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Scope {
-    pub(crate) parent: ScopeId,
-    pub(crate) kind: ScopeKind,
-    pub(crate) depth: u32,
-    /// Whether it or one above it closes.
-    pub(crate) closes: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ScopeKind {
-    Root,
-    /// A struct literal that embeds.
-    Literal,
-    Embedding,
-    Definition,
-    /// `close()`, for that vertex only.
-    Close(VertexId),
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cycle {
-    pub(crate) up: CycleId,
-    pub(crate) expr: ExprId,
-    pub(crate) target: VertexId,
-    pub(crate) node: VertexId,
-}
 
 /// A chunk counted without atomics within one evaluation, however many threads share the program.
 pub(crate) struct Shared(Arc<Chunk>);
@@ -374,7 +117,7 @@ pub(crate) struct Evaluation {
     used: usize,
     /// Bytes that may be taken before the guard is asked for more.
     granted: usize,
-    loan: limits::Loan,
+    loan: Loan,
     /// Where it was when the limits were looked at.
     last_place: ExprId,
     /// Why it ended before its time.
@@ -386,16 +129,13 @@ pub(crate) struct Evaluation {
     /// Counts finished vertices: what waited is worth another look when it has moved.
     epoch: u32,
     pub(crate) root: VertexId,
-    inputs: input::Inputs,
+    inputs: Inputs,
     /// `+` and `*` of an older era that met lists.
     pub(crate) list_operators: Vec<ExprId>,
 }
 
 /// Labels of a path that are shown: longer ones come from values without end.
 const MAX_PATH: usize = 40;
-
-/// The outermost scope: closes nothing.
-pub(crate) const ROOT_SCOPE: ScopeId = ScopeId(0);
 
 impl Evaluation {
     pub(crate) fn new(program: Arc<Program>, budget: Budget, guard: Option<Arc<dyn Guard>>) -> Self {
@@ -421,14 +161,14 @@ impl Evaluation {
             asked_at: 0,
             used: 0,
             granted: 0,
-            loan: limits::Loan::new(guard),
+            loan: Loan::new(guard),
             last_place: ExprId::NONE,
             stopped: None,
             walks: 0,
             written: 0,
             epoch: 1,
             root: VertexId(0),
-            inputs: input::Inputs::default(),
+            inputs: Inputs::default(),
             list_operators: Vec::new(),
         };
         this.root = this.new_vertex(VertexId::NONE, Label::NONE);
@@ -476,7 +216,7 @@ impl Evaluation {
 
     pub(crate) fn new_vertex(&mut self, parent: VertexId, label: Label) -> VertexId {
         let id = VertexId(self.vertices.len() as u32);
-        self.take(limits::VERTEX_SIZE);
+        self.take(VERTEX_SIZE);
         self.vertices.push(Vertex {
             parent,
             label,
@@ -542,7 +282,7 @@ impl Evaluation {
     }
 
     pub(crate) fn new_env(&mut self, up: EnvId, kind: EnvKind) -> EnvId {
-        self.take(limits::ENV_SIZE);
+        self.take(ENV_SIZE);
         self.envs.push(Env { up, kind });
         EnvId(self.envs.len() as u32 - 1)
     }
@@ -569,7 +309,7 @@ impl Evaluation {
         let known = self.labels.len();
         let id = self.labels.intern(text);
         if self.labels.len() > known {
-            self.take(limits::LABEL_SIZE + text.len());
+            self.take(LABEL_SIZE + text.len());
         }
         self.program.labels.len() + id
     }
@@ -662,7 +402,7 @@ impl Evaluation {
         let base = program.labels.len();
         let labels = &mut self.labels;
         let mut intern = |text: &str| program.labels.find(text).unwrap_or_else(|| base + labels.intern(text));
-        let (made, id) = crate::compile::data_chunk(data, span, chunk, &mut intern, &mut |number| {
+        let (made, id) = crate::compile::data::chunk(data, span, chunk, &mut intern, &mut |number| {
             Expr::Value(number as u32)
         });
         if made.exprs.len() >= ir::MAX_VERTICES {

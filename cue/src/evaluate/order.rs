@@ -10,21 +10,11 @@ use std::{cmp::Ordering, collections::VecDeque, sync::Arc};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::{Arc_, EnvId, EnvKind, Evaluation, VertexId, precedence::Precedence};
+use super::{Arc_, EnvId, EnvKind, Evaluation, StructUse, VertexId, precedence::Precedence};
 use crate::{
     ir::{Decl, Expr, ExprId, Label},
     source::Span,
 };
-
-/// A struct literal that became part of a vertex.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StructUse {
-    pub(crate) expr: ExprId,
-    /// How often more it was added: once for each round of a loop.
-    pub(crate) repeats: u32,
-    /// The loop that added it, 0 when none did.
-    pub(crate) firing: u32,
-}
 
 /// A literal with what decides about its place.
 struct Literal {

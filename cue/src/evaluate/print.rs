@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::printing::{Printing, Shown, expr, joined};
 use super::{Evaluation, Fault, Mark, Term, VertexId, print_scalar};
 use crate::{
     ast::{self, BinaryOp, DeclKind, Expr as Syntax, ExprKind, LabelKind, UnaryOp, visit::Visitor},
@@ -15,36 +16,6 @@ use crate::{
 
 /// Deepest value that is printed; a recursive optional field has no end.
 const MAX_DEPTH: usize = 200;
-
-/// What of a value is printed. Regular fields always are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// Take defaults instead of printing disjunctions with marks.
-    pub defaults: bool,
-    /// `#a`
-    pub definitions: bool,
-    /// `_a`
-    pub hidden: bool,
-    /// `a?`
-    pub optional: bool,
-    /// Comments above fields.
-    pub docs: bool,
-    /// `@a(b)` behind fields.
-    pub attributes: bool,
-    /// Errors as `_|_` with the message behind.
-    pub errors: bool,
-}
-
-/// Makes the syntax of values.
-pub(super) struct Printing<'e> {
-    pub(super) evaluation: &'e mut Evaluation,
-    shown: Shown,
-    stack: Vec<VertexId>,
-    /// Imports that printed expressions use, in the order of use.
-    imports: Vec<ast::ImportSpec>,
-    /// What each file imports.
-    known: FxHashMap<FileId, Vec<ast::ImportSpec>>,
-}
 
 impl Evaluation {
     /// The declarations that print a value, with the imports they need.
@@ -67,18 +38,8 @@ impl Evaluation {
     }
 }
 
-pub(super) fn expr(kind: ExprKind) -> Syntax {
-    Syntax::new(Span::NONE, kind)
-}
-
 fn decl(kind: DeclKind) -> ast::Decl {
     ast::Decl { span: Span::NONE, kind, comments: Vec::new(), blank_before: false }
-}
-
-pub(super) fn joined(op: BinaryOp, parts: impl IntoIterator<Item = Syntax>) -> Option<Syntax> {
-    parts
-        .into_iter()
-        .reduce(|left, right| expr(ExprKind::Binary(op, Span::NONE, Box::new(left), Box::new(right))))
 }
 
 impl Printing<'_> {

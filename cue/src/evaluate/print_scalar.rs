@@ -2,7 +2,7 @@
 
 use super::{
     Bound, VertexId,
-    print::{Printing, expr, joined},
+    printing::{Printing, expr, joined},
     syntax::kinds_syntax,
 };
 use crate::{

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Conjunct, CycleKind, Evaluation, State, Task, TaskState, VertexId};
+use super::{Conjunct, CycleKind, Evaluation, Sharing, State, Task, TaskState, VertexId};
 use crate::{
     diagnostic::Code,
     ir::{Expr, ExprId},
@@ -19,15 +19,6 @@ const MAX_CHAIN: usize = 1_000_000;
 
 /// Most references that are shown as origins of one value.
 const MAX_ORIGINS: usize = 64;
-
-/// How a vertex stands to the one it shares.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sharing {
-    /// The vertex that the reference names; the vertex's `forward` may lie further along the chain.
-    pub(crate) target: Option<VertexId>,
-    /// Something is known about the vertex that is not about its target.
-    pub(crate) forbidden: bool,
-}
 
 impl Evaluation {
     /// Makes a vertex its target, when there is nothing that could tell them apart.

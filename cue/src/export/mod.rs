@@ -2,6 +2,7 @@
 
 mod choice;
 pub mod definition;
+mod label;
 pub mod openapi;
 mod schema;
 mod shape;

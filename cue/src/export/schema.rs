@@ -6,13 +6,13 @@
 use serde_json::Value as Json;
 
 use super::choice::{self, Part};
+use super::label::label_name;
 use super::shape::{Kind, Property, Shape, add, both, bounded, constant, of_constant};
 use crate::ast::{
     BinaryOp, Clause, ClauseKind, CommentGroup, CommentPlace, Comprehension, Constraint, Decl, DeclKind,
     Expr, ExprKind, Field, File, Label, LabelKind, StructLit, UnaryOp,
 };
 use crate::format::format_expr;
-use crate::literal;
 use crate::number::Decimal;
 
 /// Deepest nesting and longest chain of references that is followed; beyond it a value is left open.
@@ -87,16 +87,6 @@ fn condition_of(clauses: &[Clause]) -> Option<String> {
         all.push(if is_choice { format!("({text})") } else { text });
     }
     Some(all.join(" && "))
-}
-
-pub(super) fn label_name(label: &Label) -> Option<String> {
-    match &label.kind {
-        LabelKind::Ident(name) => Some(name.clone()),
-        LabelKind::String(text) => {
-            literal::unquote(text).ok().and_then(|(_, bytes)| String::from_utf8(bytes).ok())
-        }
-        _ => None,
-    }
 }
 
 fn comments(decl: &Decl) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::schema::label_name;
+use super::label::label_name;
 use crate::ast::{DeclKind, Expr, ExprKind, LiteralKind, UnaryOp};
 use crate::literal;
 use crate::number::Decimal;

@@ -1,7 +1,7 @@
 //! Places and what becomes of them in; the new text and the list of changes out.
 
 use super::{
-    Change, ChangeKind,
+    change::{Change, ChangeKind},
     find::{Place, Rewrite},
 };
 use crate::{

@@ -4,6 +4,7 @@
 //! lists are noted, and exactly these are rewritten. Then both texts are evaluated on the same samples, each in its own
 //! era, and every node of the results must be equal. The layout of the text stays as it is.
 
+mod change;
 mod edits;
 mod find;
 mod samples;
@@ -20,6 +21,7 @@ use crate::{
     template::Template,
 };
 
+pub use change::{Change, ChangeKind};
 pub use samples::from_parameter;
 
 /// Most samples that are evaluated for one text.
@@ -27,38 +29,6 @@ pub const MAX_SAMPLES: usize = 64;
 
 /// Inputs for one evaluation: paths with their values, for instance `parameter` and `context`.
 pub type Sample = Vec<(String, Json)>;
-
-/// What a rewritten place was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ChangeKind {
-    /// `a + b` on lists, now `list.Concat([a, b])`.
-    Concat,
-    /// `a * n` on a list, now `list.Repeat(a, n)`.
-    Repeat,
-    /// `a div b`, now `div(a, b)`.
-    Division,
-    /// `>=1 & <=1`, now `1`.
-    SingleNumber,
-    /// A guard beside a type, now a bound.
-    Guard,
-    /// The import that the rewritten text needs.
-    Import,
-}
-
-/// One place that was rewritten.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// What it was.
-    pub kind: ChangeKind,
-    /// Line in the text given, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// What stood there.
-    pub before: String,
-    /// What stands there now.
-    pub after: String,
-}
 
 /// A rewritten text.
 #[derive(Debug, Clone)]

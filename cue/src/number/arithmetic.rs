@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{Signed as _, Zero as _};
 
-use super::{Coefficient, Decimal, MAX_EXPONENT, NumberError, PRECISION, pow10};
+use super::{Coefficient, Decimal, MAX_EXPONENT, NumberError, PRECISION, aligned, pow10};
 
 /// How a fraction is brought to an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,19 +22,6 @@ pub enum Rounding {
 }
 
 type Outcome = Result<Decimal, NumberError>;
-
-/// Both coefficients at the smaller of the two exponents.
-pub(super) fn aligned(a: &Decimal, b: &Decimal) -> (BigInt, BigInt, i32) {
-    let exponent = a.exponent.min(b.exponent);
-    let at = |n: &Decimal| {
-        if n.exponent == exponent || n.is_zero() {
-            n.coefficient()
-        } else {
-            n.coefficient() * pow10(n.exponent.abs_diff(exponent))
-        }
-    };
-    (at(a), at(b), exponent)
-}
 
 impl Decimal {
     /// The sum.

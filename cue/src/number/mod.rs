@@ -320,7 +320,7 @@ impl Decimal {
         if sizes != Ordering::Equal {
             return if self.is_negative() { sizes.reverse() } else { sizes };
         }
-        let (a, b, _) = arithmetic::aligned(self, other);
+        let (a, b, _) = aligned(self, other);
         a.cmp(&b)
     }
 }
@@ -392,6 +392,19 @@ fn digits_of(value: &BigInt) -> u64 {
     let guess = (value.bits() - 1).saturating_mul(30_102_999_566) / 100_000_000_000;
     let power = u32::try_from(guess + 1).unwrap_or(u32::MAX);
     if value.magnitude() < pow10(power).magnitude() { guess + 1 } else { guess + 2 }
+}
+
+/// Both coefficients at the smaller of the two exponents.
+fn aligned(a: &Decimal, b: &Decimal) -> (BigInt, BigInt, i32) {
+    let exponent = a.exponent.min(b.exponent);
+    let at = |n: &Decimal| {
+        if n.exponent == exponent || n.is_zero() {
+            n.coefficient()
+        } else {
+            n.coefficient() * pow10(n.exponent.abs_diff(exponent))
+        }
+    };
+    (at(a), at(b), exponent)
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ impl Decimal {
     }
 
     fn add_working(&self, other: &Self) -> Outcome {
-        let (a, b, exponent) = super::arithmetic::aligned(self, other);
+        let (a, b, exponent) = super::aligned(self, other);
         Self::new(a + b, exponent).rounded(WORKING)
     }
 

@@ -53,7 +53,7 @@ pub(super) fn execute(source: &str, templates: &Templates, data: Value) -> Resul
 
 impl<'t> Execution<'t> {
     fn fail<T>(&self, scope: &Scope<'_>, place: Place, message: &str) -> Result<T, Failure> {
-        let (line, column) = super::line_and_column(self.source, place.at);
+        let (line, column) = super::text::line_and_column(self.source, place.at);
         let shown = self.source.get(place.start..place.end).unwrap_or_default();
         Err(Failure::error(format!(
             "template: :{line}:{column}: executing {:?} at <{shown}>: {message}",

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use super::printf::{print, printf};
+use super::text::{js_escape, text_html_escape};
 use super::value::{Value, Width};
-use super::{js_escape, text_html_escape};
 
 /// Names of all functions; `and` and `or` are done where arguments are evaluated, as they need not evaluate all.
 const NAMES: [&str; 19] = [

@@ -8,11 +8,12 @@ mod number;
 mod parser;
 mod pipeline;
 mod printf;
+mod text;
 mod value;
 
+use self::text::{js_escape, line_and_column, text_html_escape};
 use super::arguments::{any, text};
 use super::{ANY, Data, Failure, Kinds, Package, TEXT, function};
-use crate::literal::is_printable;
 
 const S: Kinds = Kinds::STRING;
 
@@ -35,33 +36,6 @@ pub(super) static PACKAGE: Package = Package {
         function("JSEscape", &[TEXT], S, |a| Ok(Data::String(js_escape(text(a, 0)?)))),
     ],
 };
-
-/// Line from 1, and bytes since its beginning.
-fn line_and_column(source: &str, at: usize) -> (usize, usize) {
-    let before = &source.as_bytes()[..at.min(source.len())];
-    let line = before.iter().filter(|b| **b == b'\n').count() + 1;
-    (line, before.iter().rev().take_while(|b| **b != b'\n').count())
-}
-
-/// The escaping of `html`, which also replaces zero bytes.
-fn text_html_escape(source: &str) -> String {
-    super::text::html_escape(source).replace('\0', "\u{fffd}")
-}
-
-/// A text that can stand in a JavaScript string.
-fn js_escape(source: &str) -> String {
-    let mut out = String::with_capacity(source.len());
-    for c in source.chars() {
-        match c {
-            '\\' | '\'' | '"' => out.extend(['\\', c]),
-            '<' | '>' | '&' | '=' => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            _ if c < ' ' => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            _ if c.is_ascii() || is_printable(c) => out.push(c),
-            _ => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-        }
-    }
-    out
-}
 
 #[cfg(test)]
 mod tests {

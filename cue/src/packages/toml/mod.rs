@@ -19,9 +19,6 @@ pub(super) static PACKAGE: Package = Package {
     ],
 };
 
-/// What is wrong in a text, and at which byte.
-type Mistake = (usize, String);
-
 /// The data of a TOML text.
 pub fn read(source: &str) -> Result<Data, Failure> {
     let tree = read_tree(source).map_err(|(at, message)| {

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::Data;
-use super::Mistake;
-use super::scanner::Scanner;
+use super::scanner::{Mistake, Scanner};
 
 /// Deepest nesting of arrays and inline tables, and longest key.
 const MAX_DEPTH: usize = 200;

@@ -1,8 +1,10 @@
 //! TOML text in, its words out: keys, strings, numbers and dates, each from the place where it begins.
 
 use super::super::{Data, time};
-use super::Mistake;
 use crate::literal::parse_number;
+
+/// What is wrong in a text, and at which byte.
+pub(super) type Mistake = (usize, String);
 
 /// A place in a text.
 pub(super) struct Scanner<'t> {
