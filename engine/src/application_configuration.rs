@@ -19,6 +19,7 @@ pub mod kept;
 mod metadata;
 mod naming;
 pub mod parse;
+mod recorded;
 pub mod render;
 pub mod revision;
 pub mod rolling;

@@ -177,7 +177,7 @@ impl Definition {
             kind,
             name: document.name().to_owned(),
             object: Arc::new(document.value().clone()),
-            hash: crate::revision::hex(&hasher.finalize()),
+            hash: crate::hex::hex(&hasher.finalize()),
             language,
             era,
             packages: Vec::new(),
@@ -206,7 +206,7 @@ impl Definition {
             let mut hasher = Sha256::new();
             hasher.update(&self.hash);
             packages.iter().for_each(|package| hasher.update(package.hash()));
-            self.hash = crate::revision::hex(&hasher.finalize());
+            self.hash = crate::hex::hex(&hasher.finalize());
         }
         self.packages = packages;
         self

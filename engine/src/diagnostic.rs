@@ -133,24 +133,6 @@ impl Diagnostic {
         self
     }
 
-    /// The same with its field path and the manifest place of that field.
-    #[must_use]
-    pub fn at(mut self, document: &crate::Document, path: impl Into<String>) -> Self {
-        self.path = path.into();
-        self.object = document.title();
-        self.manifest = document.places().value(&self.path);
-        self
-    }
-
-    /// Like [`Diagnostic::at`], but pointing at the field's name instead of its value.
-    #[must_use]
-    pub fn at_key(mut self, document: &crate::Document, path: impl Into<String>) -> Self {
-        self.path = path.into();
-        self.object = document.title();
-        self.manifest = document.places().key(&self.path);
-        self
-    }
-
     /// The same as an error, where it tells of something written that would come to nothing.
     #[must_use]
     pub(crate) fn strictly(self) -> Self {

@@ -40,6 +40,7 @@ pub mod field_path;
 pub mod graph;
 pub mod health;
 pub mod health_scope;
+mod hex;
 pub mod kube_packages;
 pub mod label_selector;
 pub mod manifest;

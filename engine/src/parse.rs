@@ -3,6 +3,7 @@
 mod components;
 mod fields;
 mod not_built_in;
+mod parser;
 mod references;
 mod scopes;
 mod types;
@@ -20,6 +21,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
 
+use self::parser::Parser;
+pub use parser::Era;
 pub use references::{References, references};
 pub use scopes::{Scope, registered, resource_of};
 pub use user_config::user_configs;
@@ -28,33 +31,6 @@ pub use user_config::user_configs;
 pub const COMPONENT_LIMIT: usize = 1000;
 /// Namespace of an application that names none.
 pub const DEFAULT_NAMESPACE: &str = "default";
-
-/// Which form of the API the application is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Era {
-    /// `core.oam.dev/v1alpha2`: `settings`, traits by `name`; deployed through an ApplicationConfiguration.
-    V1alpha2,
-    /// `core.oam.dev/v1beta1`: `properties`, traits by `type`; deployed directly.
-    V1beta1,
-}
-
-impl Era {
-    /// Name of the field that holds a component's parameters.
-    pub fn properties_field(self) -> &'static str {
-        match self {
-            Self::V1alpha2 => "settings",
-            Self::V1beta1 => "properties",
-        }
-    }
-
-    /// Name of the field that holds a component's type.
-    pub fn trait_type_field(self) -> &'static str {
-        match self {
-            Self::V1alpha2 => "name",
-            Self::V1beta1 => "type",
-        }
-    }
-}
 
 /// An application whose every type is resolved to a definition.
 #[derive(Debug, Clone)]
@@ -318,22 +294,7 @@ fn era(document: &Document) -> Result<Era, Diagnostic> {
     }
 }
 
-struct Parser<'a> {
-    document: &'a Document,
-    snapshot: &'a Snapshot,
-    era: Era,
-    found: Diagnostics,
-}
-
 impl<'a> Parser<'a> {
-    fn error(&mut self, code: Code, path: &str, message: impl Into<String>, hint: Option<String>) {
-        self.found.push(Diagnostic::error(code, message).at(self.document, path).hint_opt(hint));
-    }
-
-    fn not_supported(&mut self, path: &str, what: &str) {
-        self.error(Code::NotSupported, path, format!("{what} is not supported yet"), None);
-    }
-
     /// The plan must be right, and complete: nobody else fills it in.
     fn rollout_plan(&mut self, plan: &Json) {
         self.known_below("rolloutPlan", plan);

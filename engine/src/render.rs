@@ -12,14 +12,17 @@ mod declared;
 mod doubts;
 mod env;
 mod exhausted;
+mod findings;
 mod handlebars;
 mod helm;
 mod joined;
 mod kube;
 mod labels;
+mod limits;
 pub mod parameters;
 pub mod patch;
 pub mod processing;
+mod rendered;
 pub mod single;
 mod templates;
 mod terraform;
@@ -30,9 +33,6 @@ mod workload_ref;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::Value as Json;
-
-use crate::definition::Definition;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::observed::ObjectKey;
 use crate::parse::AppFile;
@@ -40,83 +40,13 @@ use crate::plan::Plan;
 use crate::revision::Identity;
 use crate::successor::{self, VersionKind};
 
+pub(crate) use findings::findings;
 pub(crate) use labels::short_hash;
-pub use templates::{Compiled, Limits, MEMORY, Templates};
+pub use limits::{Limits, MEMORY};
+pub(crate) use rendered::maker;
+pub use rendered::{Inputs, RenderedComponent, RenderedObject, Role, State};
+pub use templates::{Compiled, Templates};
 pub use vela_cue::{Budget, Guard};
-
-/// What the labels `app.oam.dev/resourceType` and friends say an object is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
-    /// The component's workload.
-    Workload,
-    /// An object beside the workload, made by the component's own template.
-    Auxiliary {
-        /// Its name under `outputs`.
-        resource: String,
-    },
-    /// An object made by a trait.
-    Trait {
-        /// The trait's type.
-        type_: String,
-        /// Index of the trait in the component.
-        index: usize,
-        /// Its name under `outputs`.
-        resource: String,
-    },
-}
-
-/// Values from outside the templates: what is known of `context` beyond the application itself.
-#[derive(Debug, Clone, Default)]
-pub struct Inputs {
-    /// Value of each output of other components that is known by now.
-    pub outputs: BTreeMap<String, Json>,
-    /// Answers to what traits ask of elsewhere; nothing when this caller asks nobody.
-    pub answers: Option<processing::Answers>,
-    /// For a dry run: objects carry no revision, as they would not exist yet.
-    pub unnamed_revision: bool,
-}
-
-/// One object with where it comes from.
-#[derive(Debug, Clone)]
-pub struct RenderedObject {
-    /// The object.
-    pub object: Json,
-    /// What it is in the component.
-    pub role: Role,
-    /// The definition whose template made it.
-    pub definition: Arc<Definition>,
-    /// The traits that patched it, in order.
-    pub patched_by: Vec<String>,
-}
-
-impl RenderedObject {
-    /// Its identity.
-    pub fn key(&self) -> ObjectKey {
-        ObjectKey::of(&self.object)
-    }
-}
-
-/// What became of one component.
-#[derive(Debug, Clone)]
-pub enum State {
-    /// Its objects: the workload first, then the others in the order of templates.
-    Ready(Vec<RenderedObject>),
-    /// It waits for values that do not exist yet: what is missing, in words.
-    Pending(Vec<String>),
-}
-
-/// One rendered component.
-#[derive(Debug, Clone)]
-pub struct RenderedComponent {
-    /// Index in the AppFile and in the plan.
-    pub index: usize,
-    /// Its objects, or what it waits for.
-    pub state: State,
-    /// The context its templates saw (without `output` and `outputs`): health policies see it again.
-    pub context: Json,
-    /// What to ask elsewhere before it can be rendered; the answers are inputs of the next render.
-    pub requests: Vec<processing::Request>,
-}
 
 /// Every component of a plan, rendered or pending.
 #[derive(Debug, Clone)]
@@ -251,21 +181,6 @@ fn out_of_bounds(app: &AppFile, components: &[RenderedComponent], found: &mut Di
         for object in objects {
             let (path, _) = maker(app, component.index, &object.role);
             app.bounds().judge(&object.object, app.namespace(), (app.document(), &path), found);
-        }
-    }
-}
-
-/// Field path and words for who made an object.
-pub(crate) fn maker(app: &AppFile, index: usize, role: &Role) -> (String, String) {
-    let component = &app.components()[index];
-    match role {
-        Role::Workload | Role::Auxiliary { .. } => {
-            (component.path.clone(), format!("component {:?}", component.name))
-        }
-        Role::Trait { type_, index, .. } => {
-            let path =
-                component.traits.get(*index).map_or_else(|| component.path.clone(), |t| t.path.clone());
-            (path, format!("trait {type_:?} of component {:?}", component.name))
         }
     }
 }

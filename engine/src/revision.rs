@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use vela_crds::annotations;
 
 use crate::definition::{Definition, DefinitionKind};
+use crate::hex::hex;
 use crate::manifest::Document;
 use crate::parse::AppFile;
 
@@ -235,9 +236,4 @@ pub(crate) fn frozen(definition: &Definition) -> Json {
         frozen["metadata"]["annotations"] = json!({era: named});
     }
     frozen
-}
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -9,6 +9,7 @@
 //! sizes, state, strategies ──┘
 //! ```
 
+mod finding;
 pub mod hooks;
 pub mod inline;
 pub mod metrics;

@@ -31,18 +31,20 @@ mod control;
 mod expression;
 mod packages;
 mod patching;
+mod stop;
 
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Call, Era, Progress, Provider, Run, Source, Value};
+use vela_cue::{Call, Era, Progress, Provider, Run, Source};
 
 pub use expression::{condition, output};
 pub use packages::{policy, workflow, workload};
+pub use stop::{Question, Stop};
 pub use vela_cue::Answer;
 
 use crate::diagnostic::{Code, Diagnostics};
-use crate::render::cue::findings;
+use crate::render::findings;
 use control::Control;
 
 /// What every template may name without declaring it.
@@ -63,53 +65,6 @@ pub struct StepRun {
     providers: &'static [&'static dyn Provider],
     message: String,
     logs: Vec<Json>,
-}
-
-/// What a step asks.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Question {
-    /// Where in the template it stands.
-    pub path: String,
-    /// Who is asked.
-    pub provider: String,
-    /// What for.
-    pub function: String,
-    /// With what.
-    pub params: Json,
-    /// Whether the answer goes to `$returns` or, in the first package `vela/op`, beside what is asked.
-    pub has_returns: bool,
-}
-
-/// Why a step does not go on by itself.
-pub enum Stop {
-    /// It needs an answer.
-    Ask(Question),
-    /// It is not done yet and wants to be run again later.
-    Wait {
-        /// Why.
-        message: String,
-    },
-    /// It stops until somebody resumes it: then [`Answer::Nothing`] is the answer.
-    Suspend {
-        /// Where in the template it says so.
-        path: String,
-        /// Resume by itself after that time, as it is written (`30s`).
-        duration: Option<String>,
-        /// What to show.
-        message: String,
-    },
-    /// It has failed.
-    Fail {
-        /// Why.
-        message: String,
-    },
-    /// The whole workflow ends here.
-    Break {
-        /// Why.
-        message: String,
-    },
-    /// It has succeeded with this value.
-    Done(Value),
 }
 
 impl Step {

@@ -8,6 +8,7 @@
 
 mod autoscaling;
 mod custom_resource;
+mod fields;
 mod ingress;
 mod workloads;
 
@@ -15,7 +16,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json, json};
 
-type Fields = Map<String, Json>;
+use self::fields::{Fields, spec};
 
 /// How an object's fields change on the way; the version is changed for all.
 type Rewrite = fn(&mut Fields);
@@ -127,17 +128,6 @@ fn disruption_budget(object: &mut Fields) {
     let Some(spec) = spec(object) else { return };
     if spec.get("selector").and_then(Json::as_object).is_some_and(Map::is_empty) {
         spec.remove("selector");
-    }
-}
-
-fn spec(object: &mut Fields) -> Option<&mut Fields> {
-    object.get_mut("spec")?.as_object_mut()
-}
-
-/// Moves a field to another name; one that is there already stays.
-fn rename(fields: &mut Fields, old: &str, new: &str) {
-    if let Some(value) = fields.remove(old) {
-        fields.entry(new).or_insert(value);
     }
 }
 

@@ -11,8 +11,9 @@ use super::revision::latest;
 use super::{API_VERSION, KIND, Parsed, items, text};
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::hex::hex;
 use crate::manifest::Document;
-use crate::revision::{field, frozen, hex};
+use crate::revision::{field, frozen};
 use crate::snapshot::Snapshot;
 
 /// The definitions that the configuration is rendered by.

@@ -6,9 +6,9 @@ use serde_json::Value as Json;
 use vela_crds::{annotations, labels};
 
 use super::parse::{Component, Parsed, Trait};
+use super::recorded::recorded_key;
 use super::revision::number_of;
 use super::{GROUP, Release, items, text};
-use crate::observed::ObjectKey;
 use crate::render::short_hash;
 use crate::snapshot::Snapshot;
 
@@ -98,18 +98,6 @@ fn recorded_workload(
     let live = snapshot.object(&key)?.get("metadata")?.get("labels")?;
     let revision = live.get(labels::APP_COMPONENT_REVISION)?.as_str()?;
     (revision == component.latest).then_some(key.name)
-}
-
-/// Identity of a recorded workload of the same kind as the rendered one.
-pub(super) fn recorded_key(recorded: &Json, workload: &Json, namespace: &str) -> Option<ObjectKey> {
-    let same = ["apiVersion", "kind"].iter().all(|f| text(recorded, &[f]) == text(workload, &[f]));
-    let name = text(recorded, &["name"]);
-    (same && !name.is_empty()).then(|| ObjectKey {
-        api_version: text(workload, &["apiVersion"]).to_owned(),
-        kind: text(workload, &["kind"]).to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    })
 }
 
 /// The names of a component's traits, in their order. A given name is kept; a nameless trait keeps the name its kind

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use vela_crds::labels;
 
 use super::data::{self, Flow};
-use super::naming::recorded_key;
+use super::recorded::recorded_key;
 use super::revision::{component_of, latest};
 use super::{API_VERSION, KIND, items, text, typed};
 use crate::definition::{Definition, DefinitionKind};

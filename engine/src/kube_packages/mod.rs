@@ -6,6 +6,7 @@
 //! whoever made the snapshot, so a preview and the controller see the same kinds. Group versions that Kubernetes has withdrawn
 //! keep the names of their kinds, so that templates outlive them as objects do (see [`crate::successor`]).
 
+mod error;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use sha2::{Digest, Sha256};
 use vela_cue::ast::DeclKind;
 use vela_cue::{FileId, Provider, Source};
 
+pub use self::error::Error;
 use crate::successor;
 
 /// The core group under its other name.
@@ -33,25 +35,6 @@ pub struct KubePackage {
     withdrawn: bool,
     text: Arc<str>,
     hash: String,
-}
-
-/// Why a document gives no package.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// It is no OpenAPI v3 document.
-    #[error("the OpenAPI document of {api_version} has no components.schemas")]
-    NoSchemas {
-        /// The group version.
-        api_version: String,
-    },
-    /// It is larger than any known group version by far.
-    #[error("the OpenAPI document of {api_version} has more than {limit} schemas or one nested too deeply")]
-    TooLarge {
-        /// The group version.
-        api_version: String,
-        /// The limit.
-        limit: usize,
-    },
 }
 
 impl KubePackage {
@@ -71,7 +54,7 @@ impl KubePackage {
     }
 
     fn of_text(path: &str, api_version: &str, text: &str, withdrawn: bool) -> Self {
-        let hash = crate::revision::hex(&Sha256::digest(text.as_bytes()));
+        let hash = crate::hex::hex(&Sha256::digest(text.as_bytes()));
         let (path, api_version) = (path.to_owned(), api_version.to_owned());
         Self { path, api_version, withdrawn, text: Arc::from(text), hash }
     }

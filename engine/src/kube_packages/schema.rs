@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value as Json};
 use vela_cue::literal::quote_string;
 
-use super::Error;
+use super::error::Error;
 
 /// Most schemas of one document; the core group of Kubernetes has fewer than 400.
 const SCHEMAS_AT_MOST: usize = 5_000;

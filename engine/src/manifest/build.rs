@@ -7,8 +7,10 @@ use std::sync::Arc;
 use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, ScanError};
 use serde_json::{Map, Value as Json};
 
+use super::document::Document;
+use super::limits::{DEPTH_LIMIT, DOCUMENT_LIMIT, TEXT_LIMIT, VALUE_LIMIT};
 use super::places::{Children, Lines, Node, Places, Position};
-use super::{DEPTH_LIMIT, DOCUMENT_LIMIT, Document, TEXT_LIMIT, VALUE_LIMIT, scalar};
+use super::scalar;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
 
 /// More syntax errors of one text are not looked for.

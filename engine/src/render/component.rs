@@ -8,7 +8,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use self::draft::{Draft, finish};
-use self::languages::{helm_objects, kube_object, plain, resource_name, terraform_object, text_trait};
+use self::languages::{
+    RELEASE, helm_objects, kube_object, plain, resource_name, terraform_object, text_trait,
+};
 use super::parameters::Parameters;
 use super::patch::Tree;
 use super::processing::Request;
@@ -25,9 +27,6 @@ use crate::plan::Plan;
 
 /// More objects from one component are refused.
 const OBJECT_LIMIT: usize = 1000;
-
-/// What the release of a chart is called among the outputs of its component.
-const RELEASE: &str = "release";
 
 /// Whose template runs: for diagnostics.
 struct Site<'a> {

@@ -1,133 +1,27 @@
 //! A CUE template with `parameter` and `context` → workload, objects, patch.
 
 mod made;
-
-use std::sync::Arc;
+mod template;
 
 use serde_json::Value as Json;
-use vela_cue::{
-    Budget, Era, FieldKind, FieldOptions, Guard, Input, Instance, Kind, Progress, Provider, Run, Source,
-    Value,
-};
+use vela_cue::{FieldKind, FieldOptions, Input, Instance, Kind, Progress, Run, Value};
 
-use super::asked::{self, Asked};
 use super::declared;
-use super::exhausted::Exhausted;
+use super::findings::findings;
 use super::parameters::Parameters;
 use super::patch::{Field, Markers, Tree};
 use super::processing::{Answers, Request};
-use super::templates::Limits;
 use super::tree::{DEPTH_LIMIT, Shape, kind_name, shape};
 pub(crate) use super::tree::{UNKNOWN, Use, markers, tree};
-use super::{context, doubts};
-use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Place};
-use crate::kube_packages::KubePackage;
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::steps;
 pub use made::{Component, Origin, Patch, Trait};
-
-/// What every template may name without declaring it.
-const SURROUNDINGS: &str = "\ncontext: _\nparameter: _\n";
+pub use template::Template;
 
 /// What is declared deeper than this is not looked at for parameters that are missing.
 const MISSING_DEPTH: usize = 16;
 
-/// A compiled CUE template.
-#[derive(Clone)]
-pub struct Template {
-    title: Arc<str>,
-    template: vela_cue::Template,
-    /// Whether it neither declares nor reads any parameter.
-    ignores_parameters: bool,
-    /// What looks like a slip in the text itself.
-    doubts: Arc<Diagnostics>,
-    asked: Arc<Asked>,
-    /// Whether it may import a package with calls.
-    asks: bool,
-    bounds: Option<Bounds>,
-}
-
-/// Who keeps the evaluations of a template within limits.
-#[derive(Clone)]
-struct Bounds {
-    guard: Option<Arc<dyn Guard>>,
-    /// The content of the template.
-    hash: Arc<str>,
-    exhausted: Arc<Exhausted>,
-}
-
-/// What finding out the declared parameters may use up: they are looked at once, for all who use the template.
-const DECLARED_BUDGET: Budget =
-    Budget { steps: 200_000, depth: 400, output: 1 << 20, memory: 16 << 20, time: None };
-
 impl Template {
-    /// Compiles the text as its era reads it; `title` is what diagnostics call it.
-    pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
-        Self::compile_with(title, text, era, steps::workload(), &[])
-    }
-
-    /// The same for a text that may import these packages, and kinds of the cluster.
-    pub fn compile_with(
-        title: &str,
-        text: &str,
-        era: Era,
-        own: &[&'static dyn Provider],
-        packages: &[Arc<KubePackage>],
-    ) -> Result<Self, Diagnostics> {
-        // After the text, so that places in the text stay what they are.
-        let source = Source::new(title, format!("{text}{SURROUNDINGS}")).with_era(era);
-        let kinds = packages.iter().map(|package| &**package as &dyn Provider);
-        let providers: Vec<&dyn Provider> =
-            own.iter().map(|own| *own as &dyn Provider).chain(kinds).collect();
-        let template = vela_cue::Template::compile_with(&[source], &providers).map_err(|found| {
-            let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
-            findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
-        })?;
-        let look = template.clone().with_budget(DECLARED_BUDGET);
-        let parameter = look.instantiate(&[]).root().lookup("parameter");
-        let ignores_parameters = !asked::reads(text, "parameter") && declared::nothing(&parameter);
-        let doubts = Arc::new(doubts::of(title, text, declared::names(&parameter).as_deref(), packages));
-        let asked = Arc::new(Asked::of(text));
-        let asks = text.contains("\"vela/");
-        Ok(Self { title: Arc::from(title), template, ignores_parameters, doubts, asked, asks, bounds: None })
-    }
-
-    /// The same template; what runs out is kept by the content `hash` of the template.
-    pub(super) fn remembered(self, hash: &str, exhausted: &Arc<Exhausted>) -> Self {
-        let bounds = Bounds { guard: None, hash: Arc::from(hash), exhausted: exhausted.clone() };
-        Self { bounds: Some(bounds), ..self }
-    }
-
-    /// The same template, evaluated within these limits.
-    pub(super) fn within(&self, limits: &Limits) -> Self {
-        let mut within = self.clone();
-        within.template = within.template.with_budget(limits.budget);
-        if let Some(guard) = &limits.guard {
-            within.template = within.template.with_guard(guard.clone());
-        }
-        if let Some(bounds) = &mut within.bounds {
-            bounds.guard = limits.guard.clone();
-        }
-        within
-    }
-
-    /// Evaluates, unless the same content ran out before.
-    fn once<T>(
-        &self,
-        given: &[&Json],
-        evaluate: impl FnOnce() -> Result<T, Diagnostics>,
-    ) -> Result<T, Diagnostics> {
-        let Some(Bounds { guard, hash, exhausted }) = &self.bounds else { return evaluate() };
-        if let Some(told) = exhausted.get(hash, given) {
-            return Err(told);
-        }
-        evaluate().inspect_err(|told| {
-            let interrupted = guard.as_ref().is_some_and(|guard| guard.interrupted());
-            if !interrupted && told.iter().any(|diagnostic| diagnostic.code == Code::Limit) {
-                exhausted.keep(hash, given, told);
-            }
-        })
-    }
-
     /// Evaluates a component template; the findings are warnings.
     pub fn component(
         &self,
@@ -247,31 +141,12 @@ impl Template {
         }
     }
 
-    /// Where in the template a value is written.
-    fn place(&self, value: &Value) -> DefinitionPlace {
-        let sources = self.template.sources();
-        let position = value.origins().iter().find_map(|origin| sources.position(origin.span));
-        let number = |number: usize| u32::try_from(number).unwrap_or(0);
-        let (line, column) = position.map_or((0, 0), |(_, line, column)| (number(line), number(column)));
-        DefinitionPlace::new(self.title.to_string(), line, column)
-    }
-
     /// Evaluates a status text and gives one field of it.
     pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
         self.once(&[parameter, context], || {
             let root = self.instance(Input::new("parameter", parameter), context, None).root();
             root.lookup(field).to_json().map_err(|found| findings(&self.title, &found))
         })
-    }
-
-    /// What looks like a slip in the text itself, as warnings.
-    pub fn doubts(&self) -> &Diagnostics {
-        &self.doubts
-    }
-
-    /// Whether the template can ask for that field of the context.
-    pub(super) fn asks(&self, field: &str) -> bool {
-        self.asked.includes(field)
     }
 
     /// The template with its parameters, as much of the context as it can ask for, and what it asked elsewhere.
@@ -441,48 +316,4 @@ fn missing(value: &Value, depth: usize, tell: &mut dyn FnMut(&Value)) {
             _ => {}
         }
     }
-}
-
-/// Findings of the evaluator as ours: `path` of the value, place in the template.
-pub(crate) fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostics {
-    found
-        .iter()
-        .map(|finding| {
-            let number = |number: usize| u32::try_from(number).unwrap_or(0);
-            let sources = found.sources();
-            let place = |given: bool| {
-                let mut labels = finding.labels.iter().filter(|l| l.span.file.is_by_line() == given);
-                labels.find_map(|label| {
-                    sources.position(label.span).filter(|(file, ..)| given || *file == title)
-                })
-            };
-            let (line, column) =
-                place(false).map_or((0, 0), |(_, line, column)| (number(line), number(column)));
-            // A value that was given is named where the user wrote it.
-            let manifest = place(true).map(|(file, line, column)| Place {
-                file: Arc::from(file),
-                line: number(line),
-                column: number(column),
-            });
-            let code = match finding.code {
-                vela_cue::Code::Budget => Code::Limit,
-                code if code.class() == vela_cue::Class::Build => Code::BadDefinition,
-                _ if finding.path == "parameter" || finding.path.starts_with("parameter.") => Code::Parameter,
-                _ => Code::Template,
-            };
-            let message = match finding.path.as_str() {
-                "" => finding.message.clone(),
-                path => format!("{path}: {}", finding.message),
-            };
-            let place = DefinitionPlace::new(title.to_owned(), line, column);
-            let mut diagnostic =
-                Diagnostic::error(code, message).definition(place).hint_opt(finding.hint.clone());
-            if diagnostic.hint.is_none() {
-                diagnostic.hint = context::meant(&finding.message);
-            }
-            diagnostic.path = finding.path.clone();
-            diagnostic.manifest = manifest;
-            diagnostic
-        })
-        .collect()
 }

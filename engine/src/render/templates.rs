@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use vela_cue::{Budget, Guard, Provider as _};
+use vela_cue::{Budget, Provider as _};
 
 use super::exhausted::Exhausted;
+use super::limits::Limits;
 use super::{cue, handlebars};
 use crate::definition::{DEFAULT_ERA, Definition, DefinitionKind, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -14,33 +15,9 @@ use crate::{kube_packages, steps};
 /// More compiled definitions than this are not kept: the cache is emptied and fills again.
 const CACHE_LIMIT: usize = 4096;
 
-/// What the evaluation of one template may take unless told otherwise: a thousand times what a large one takes.
-pub const MEMORY: usize = 64 << 20;
-
 /// What a health policy or a status text may use up: both say little about one object.
 const TEXT_BUDGET: Budget =
     Budget { steps: 500_000, depth: 400, output: 1 << 20, memory: 16 << 20, time: None };
-
-/// What each evaluation may use up, and who is asked whether it may go on.
-#[derive(Clone)]
-pub struct Limits {
-    /// What one evaluation may use up.
-    pub budget: Budget,
-    /// Who lends the memory and ends what has to end; nobody unless told otherwise.
-    pub guard: Option<Arc<dyn Guard>>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { budget: Budget { memory: MEMORY, ..Budget::default() }, guard: None }
-    }
-}
-
-impl Limits {
-    fn are_usual(&self) -> bool {
-        self.guard.is_none() && self.budget == Self::default().budget
-    }
-}
 
 /// A definition ready to be instantiated with parameters.
 pub enum Compiled {

@@ -8,12 +8,12 @@
 mod check;
 mod prometheus;
 mod query;
+mod words;
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use sha2::{Digest, Sha256};
 use vela_crds::rollout_plan::{CanaryAnalysis, MetricStatus};
 use vela_crds::{CanaryMetric, RolloutPlan, RolloutStatus};
@@ -21,15 +21,8 @@ use vela_crds::{CanaryMetric, RolloutPlan, RolloutStatus};
 pub use check::{METRICS_AT_MOST, check};
 pub use prometheus::{ANSWER_BYTES_AT_MOST, reading, url};
 pub use query::{Origin, Question, render, template};
+pub use words::{DEFAULT_INTERVAL, PAUSE, REVERT, bound};
 
-/// Time between two measurements where nobody says it.
-pub const DEFAULT_INTERVAL: &str = "1m";
-/// What a metric that fails does where nobody says it: the rollout waits for people.
-pub const PAUSE: &str = "Pause";
-/// The rollout goes back to where it came from.
-pub const REVERT: &str = "Revert";
-/// What placeholders in a query may name.
-pub(crate) const WORDS: [&str; 6] = ["batch", "interval", "name", "namespace", "source", "target"];
 /// So many digits of a hash tell definitions of one metric apart.
 const HASH_BYTES: usize = 6;
 /// So much of a query is repeated in a message.
@@ -228,19 +221,6 @@ fn limit(metric: &CanaryMetric) -> i32 {
 fn interval(metric: &CanaryMetric) -> SignedDuration {
     let written = metric.interval.as_deref().filter(|text| !text.is_empty()).unwrap_or(DEFAULT_INTERVAL);
     check::duration(written).unwrap_or(SignedDuration::from_mins(1))
-}
-
-/// A bound as a number: `3`, `"0.05"`, or `"5%"`, which is 0.05.
-pub fn bound(written: &IntOrString) -> Result<f64, String> {
-    let text = match written {
-        IntOrString::Int(number) => return Ok(f64::from(*number)),
-        IntOrString::String(text) => text.trim(),
-    };
-    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
-    let number = number.parse::<f64>().ok().filter(|number| number.is_finite());
-    number.map(|number| number / scale).ok_or_else(|| {
-        format!("{text:?} is no number; write for example 3, \"0.05\" or \"5%\" (which is 0.05)")
-    })
 }
 
 /// What is wrong with a value, if something is.

@@ -13,11 +13,12 @@ use vela_crds::{Conditioned, RolloutPlan, RolloutStatus, condition};
 
 use super::hooks::{self, HookCall, Moment};
 use super::metrics::{self, Gate, Measurement, Measuring, Reading, Verdict};
+pub use super::parts::Situation;
 use super::parts::{Joint, Part, Parts};
 use super::revert;
 use super::size::Sizes;
 use super::state::{self, BATCH_PAUSED, BATCH_PROGRESSING, Effect, Event, Input, State};
-use super::workload::{Note, Outcome, Owner, Write};
+use super::workload::{Note, Outcome, Write};
 use crate::observed::ObjectKey;
 
 /// What people can do about a metric that holds a rollout.
@@ -26,28 +27,6 @@ const GATE_ADVICE: &str = "to measure again, resume it (`vela rollout resume`, o
 
 /// What people read of a metric that failed.
 const METRIC_FAILED: &str = "Canary Metric Failed";
-
-/// Everything that a step looks at.
-///
-/// Caches will do, since every write is bound to the version it was decided on; only where the workloads are let go
-/// ([`State::is_releasing`]) they must be read from the server: a claim that is not seen would never be taken back.
-#[derive(Clone, Copy, Debug)]
-pub struct Situation<'a> {
-    /// The plan as it is now.
-    pub plan: &'a RolloutPlan,
-    /// The status as it was stored.
-    pub status: &'a RolloutStatus,
-    /// Who rolls out.
-    pub owner: &'a Owner,
-    /// The components that are rolled out together, at least one.
-    pub parts: &'a [Part<'a>],
-    /// Did it stop half-way on the way to another target? Then the sizes it began with are meant, not those it left.
-    pub is_turned: bool,
-    /// The generation of the object that holds the plan: a metric that failed holds the rollout until it changes.
-    pub generation: i64,
-    /// The time of this look.
-    pub now: Timestamp,
-}
 
 /// What one step takes, and where it leads.
 #[derive(Clone, Debug)]

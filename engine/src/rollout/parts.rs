@@ -1,9 +1,9 @@
 //! The components of a rollout → one step of all of them together: done when each is done, failed when one fails.
 
+use jiff::Timestamp;
 use serde_json::Value as Json;
-use vela_crds::{ComponentRollout, RolloutStatus};
+use vela_crds::{ComponentRollout, RolloutPlan, RolloutStatus};
 
-use super::next_step::Situation;
 use super::pods;
 use super::state;
 use super::workload::{self, Note, Outcome, Owner, Record, View, Workload, WorkloadStep, Write};
@@ -39,6 +39,28 @@ pub(super) struct Joint {
     pub(super) writes: Vec<Write>,
     pub(super) notes: Vec<Note>,
     pub(super) recorded: RolloutStatus,
+}
+
+/// Everything that a step looks at.
+///
+/// Caches will do, since every write is bound to the version it was decided on; only where the workloads are let go
+/// ([`State::is_releasing`](super::State::is_releasing)) they must be read from the server: a claim that is not seen would never be taken back.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// The plan as it is now.
+    pub plan: &'a RolloutPlan,
+    /// The status as it was stored.
+    pub status: &'a RolloutStatus,
+    /// Who rolls out.
+    pub owner: &'a Owner,
+    /// The components that are rolled out together, at least one.
+    pub parts: &'a [Part<'a>],
+    /// Did it stop half-way on the way to another target? Then the sizes it began with are meant, not those it left.
+    pub is_turned: bool,
+    /// The generation of the object that holds the plan: a metric that failed holds the rollout until it changes.
+    pub generation: i64,
+    /// The time of this look.
+    pub now: Timestamp,
 }
 
 /// All components with the way each is rolled out.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+pub use super::finding::Finding;
 use super::metrics;
 
 /// A plan of more batches is refused: each has a record, and nobody waits for so many.
@@ -21,27 +22,6 @@ const ROLLOUT_WEBHOOKS: [&str; 2] = ["initialize-rollout", "finalize-rollout"];
 const BATCH_WEBHOOKS: [&str; 2] = ["pre-batch-rollout", "post-batch-rollout"];
 /// How a webhook may be called; nothing means the last one.
 const METHODS: [&str; 4] = ["GET", "PUT", "POST", ""];
-
-/// Something wrong with a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The field, below the plan; empty for the plan itself.
-    pub path: String,
-    /// Is the field missing, rather than wrong?
-    pub missing: bool,
-    /// What was found, what was expected and what to write.
-    pub message: String,
-}
-
-impl Finding {
-    pub(super) fn wrong(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), missing: false, message: message.into() }
-    }
-
-    pub(super) fn missing(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), missing: true, message: message.into() }
-    }
-}
 
 /// How pods are handed out to batches that nobody wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use vela_cue::Call;
 
-use super::Stop;
+use super::stop::Stop;
 
 /// What a call means that nobody has to answer.
 pub(super) enum Control {

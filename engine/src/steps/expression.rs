@@ -5,7 +5,7 @@ use vela_cue::{Input, Source, Template, Value};
 
 use super::error;
 use crate::diagnostic::Diagnostics;
-use crate::render::cue::findings;
+use crate::render::findings;
 
 /// Whether a step's `if` holds. `always` does; anything else is an expression over the names given:
 /// `context`, `parameter`, `status` of the steps before, `inputs`.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, rename, spec};
+use super::fields::{Fields, rename, spec};
 
 pub(super) fn rewrite(object: &mut Fields) {
     let metrics = spec(object).and_then(|spec| spec.get_mut("metrics")).and_then(Json::as_array_mut);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, rename, spec};
+use super::fields::{Fields, rename, spec};
 
 /// A schema nested deeper than the API server itself takes is left as it is, for the server to refuse.
 const DEEPEST: usize = 64;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, rename, spec};
+use super::fields::{Fields, rename, spec};
 
 /// What v1beta1 meant by saying nothing: the Ingress controller decides.
 const PATH_TYPE: &str = "ImplementationSpecific";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, spec};
+use super::fields::{Fields, spec};
 
 /// A selector was filled in from the labels of the pods.
 pub(super) fn replicated(object: &mut Fields) {

@@ -8,9 +8,10 @@ use vela_crds::application_configuration::{DependencyFrom, DependencyTo, Unsatis
 use super::super::render::{Rendered, RenderedObject};
 use super::condition::unmet;
 use super::fill::fill as write;
+use super::limits::size;
 use super::operation::{run, same_identity};
 use super::readiness::{Readiness, readiness};
-use super::{FILLED_LIMIT, Input, Operation, Output, Path, Store, StorePlan, VALUE_LIMIT, World, size};
+use super::{FILLED_LIMIT, Input, Operation, Output, Path, Store, StorePlan, VALUE_LIMIT, World};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::observed::ObjectKey;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::{DOCUMENT_LIMIT, Operation, VALUE_LIMIT, Verb, size};
+use super::limits::size;
+use super::{DOCUMENT_LIMIT, Operation, VALUE_LIMIT, Verb};
 use crate::field_path::type_name;
 use crate::observed::ObjectKey;
 

@@ -9,8 +9,19 @@ use jsonpath_rust::parser::parse_json_path;
 use jsonpath_rust::query::js_path_process;
 use serde_json::{Map, Value as Json};
 
-use super::{PATH_LIMIT, Verb};
+use super::limits::PATH_LIMIT;
 use crate::field_path::{self, Error, INDEX_LIMIT, Segment, type_name};
+
+/// What an operation does with the place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Sets a field, inserts into or appends to a list.
+    Add,
+    /// Takes away; what is not there is taken away already. Also written `delete`.
+    Remove,
+    /// Sets a field or an element.
+    Replace,
+}
 
 /// What may multiply the work of one JSONPath (`..`, `?`, `,`); a path with more of them is refused.
 const BRANCH_LIMIT: usize = 4;

@@ -2,8 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
+use super::limits::size;
 use super::operation::{run, same_identity};
-use super::{DOCUMENT_LIMIT, Operation, Store, size};
+use super::{DOCUMENT_LIMIT, Operation, Store};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::Document;
 use crate::observed::ObjectKey;

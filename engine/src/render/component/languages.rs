@@ -2,12 +2,14 @@
 
 use serde_json::{Value as Json, json};
 
-use super::RELEASE;
 use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::render::patch::Tree;
 use crate::render::{cue, helm, kube, terraform};
+
+/// What the release of a chart is called among the outputs of its component.
+pub(super) const RELEASE: &str = "release";
 
 /// Objects of no known origin.
 pub(super) fn plain(output: &Json, outputs: Vec<(String, Tree)>) -> cue::Component {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use vela_cue::Value;
 
-use super::{Template, findings};
+use super::template::Template;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Place};
 use crate::field_path;
+use crate::render::findings::findings;
 use crate::render::patch::{self, Markers, Tree};
 use crate::render::processing::Request;
 

@@ -7,8 +7,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value as Json;
 
 use super::query::{is_template, known};
-use super::{DEFAULT_INTERVAL, PAUSE, REVERT, bound, render, url};
-use crate::rollout::plan::Finding;
+use super::words::{DEFAULT_INTERVAL, PAUSE, REVERT, WORDS, bound};
+use super::{render, url};
+use crate::rollout::finding::Finding;
 
 /// Metrics of one list: each is a request of every reconcile in which it is due.
 pub const METRICS_AT_MOST: usize = 20;
@@ -139,7 +140,7 @@ fn asked(metric: &Json, path: &str, found: &mut Vec<Finding>) {
     match query.as_str().filter(|query| !query.trim().is_empty()) {
         None => found.push(Finding::missing(at("query"), "write what is asked, in PromQL")),
         Some(query) => {
-            let words = super::WORDS.iter().map(|word| (*word, String::new())).collect();
+            let words = WORDS.iter().map(|word| (*word, String::new())).collect();
             if let Err(why) = render(query, &words) {
                 found.push(Finding::wrong(at("query"), why));
             }

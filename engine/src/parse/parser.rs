@@ -1,0 +1,49 @@
+//! An Application that is being parsed: what is read, against which snapshot, and what was found so far.
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::manifest::Document;
+use crate::snapshot::Snapshot;
+
+/// Which form of the API the application is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// `core.oam.dev/v1alpha2`: `settings`, traits by `name`; deployed through an ApplicationConfiguration.
+    V1alpha2,
+    /// `core.oam.dev/v1beta1`: `properties`, traits by `type`; deployed directly.
+    V1beta1,
+}
+
+impl Era {
+    /// Name of the field that holds a component's parameters.
+    pub fn properties_field(self) -> &'static str {
+        match self {
+            Self::V1alpha2 => "settings",
+            Self::V1beta1 => "properties",
+        }
+    }
+
+    /// Name of the field that holds a component's type.
+    pub fn trait_type_field(self) -> &'static str {
+        match self {
+            Self::V1alpha2 => "name",
+            Self::V1beta1 => "type",
+        }
+    }
+}
+
+pub(super) struct Parser<'a> {
+    pub(super) document: &'a Document,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) era: Era,
+    pub(super) found: Diagnostics,
+}
+
+impl Parser<'_> {
+    pub(super) fn error(&mut self, code: Code, path: &str, message: impl Into<String>, hint: Option<String>) {
+        self.found.push(Diagnostic::error(code, message).at(self.document, path).hint_opt(hint));
+    }
+
+    pub(super) fn not_supported(&mut self, path: &str, what: &str) {
+        self.error(Code::NotSupported, path, format!("{what} is not supported yet"), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! The text of a CUE template → the template compiled, with what is known of it before it is evaluated.
+
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use vela_cue::{Budget, Era, Guard, Provider, Source, Value};
+
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::kube_packages::KubePackage;
+use crate::render::asked::{self, Asked};
+use crate::render::exhausted::Exhausted;
+use crate::render::findings::findings;
+use crate::render::limits::Limits;
+use crate::render::{declared, doubts};
+use crate::steps;
+
+/// What every template may name without declaring it.
+const SURROUNDINGS: &str = "\ncontext: _\nparameter: _\n";
+
+/// A compiled CUE template.
+#[derive(Clone)]
+pub struct Template {
+    pub(super) title: Arc<str>,
+    pub(super) template: vela_cue::Template,
+    /// Whether it neither declares nor reads any parameter.
+    pub(super) ignores_parameters: bool,
+    /// What looks like a slip in the text itself.
+    pub(super) doubts: Arc<Diagnostics>,
+    pub(super) asked: Arc<Asked>,
+    /// Whether it may import a package with calls.
+    pub(super) asks: bool,
+    bounds: Option<Bounds>,
+}
+
+/// Who keeps the evaluations of a template within limits.
+#[derive(Clone)]
+struct Bounds {
+    guard: Option<Arc<dyn Guard>>,
+    /// The content of the template.
+    hash: Arc<str>,
+    exhausted: Arc<Exhausted>,
+}
+
+/// What finding out the declared parameters may use up: they are looked at once, for all who use the template.
+const DECLARED_BUDGET: Budget =
+    Budget { steps: 200_000, depth: 400, output: 1 << 20, memory: 16 << 20, time: None };
+
+impl Template {
+    /// Compiles the text as its era reads it; `title` is what diagnostics call it.
+    pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
+        Self::compile_with(title, text, era, steps::workload(), &[])
+    }
+
+    /// The same for a text that may import these packages, and kinds of the cluster.
+    pub fn compile_with(
+        title: &str,
+        text: &str,
+        era: Era,
+        own: &[&'static dyn Provider],
+        packages: &[Arc<KubePackage>],
+    ) -> Result<Self, Diagnostics> {
+        // After the text, so that places in the text stay what they are.
+        let source = Source::new(title, format!("{text}{SURROUNDINGS}")).with_era(era);
+        let kinds = packages.iter().map(|package| &**package as &dyn Provider);
+        let providers: Vec<&dyn Provider> =
+            own.iter().map(|own| *own as &dyn Provider).chain(kinds).collect();
+        let template = vela_cue::Template::compile_with(&[source], &providers).map_err(|found| {
+            let broken = |finding: Diagnostic| Diagnostic { code: Code::BadDefinition, ..finding };
+            findings(title, &found).into_iter().map(broken).collect::<Diagnostics>()
+        })?;
+        let look = template.clone().with_budget(DECLARED_BUDGET);
+        let parameter = look.instantiate(&[]).root().lookup("parameter");
+        let ignores_parameters = !asked::reads(text, "parameter") && declared::nothing(&parameter);
+        let doubts = Arc::new(doubts::of(title, text, declared::names(&parameter).as_deref(), packages));
+        let asked = Arc::new(Asked::of(text));
+        let asks = text.contains("\"vela/");
+        Ok(Self { title: Arc::from(title), template, ignores_parameters, doubts, asked, asks, bounds: None })
+    }
+
+    /// The same template; what runs out is kept by the content `hash` of the template.
+    pub(in crate::render) fn remembered(self, hash: &str, exhausted: &Arc<Exhausted>) -> Self {
+        let bounds = Bounds { guard: None, hash: Arc::from(hash), exhausted: exhausted.clone() };
+        Self { bounds: Some(bounds), ..self }
+    }
+
+    /// The same template, evaluated within these limits.
+    pub(in crate::render) fn within(&self, limits: &Limits) -> Self {
+        let mut within = self.clone();
+        within.template = within.template.with_budget(limits.budget);
+        if let Some(guard) = &limits.guard {
+            within.template = within.template.with_guard(guard.clone());
+        }
+        if let Some(bounds) = &mut within.bounds {
+            bounds.guard = limits.guard.clone();
+        }
+        within
+    }
+
+    /// Evaluates, unless the same content ran out before.
+    pub(super) fn once<T>(
+        &self,
+        given: &[&Json],
+        evaluate: impl FnOnce() -> Result<T, Diagnostics>,
+    ) -> Result<T, Diagnostics> {
+        let Some(Bounds { guard, hash, exhausted }) = &self.bounds else { return evaluate() };
+        if let Some(told) = exhausted.get(hash, given) {
+            return Err(told);
+        }
+        evaluate().inspect_err(|told| {
+            let interrupted = guard.as_ref().is_some_and(|guard| guard.interrupted());
+            if !interrupted && told.iter().any(|diagnostic| diagnostic.code == Code::Limit) {
+                exhausted.keep(hash, given, told);
+            }
+        })
+    }
+
+    /// Where in the template a value is written.
+    pub(super) fn place(&self, value: &Value) -> DefinitionPlace {
+        let sources = self.template.sources();
+        let position = value.origins().iter().find_map(|origin| sources.position(origin.span));
+        let number = |number: usize| u32::try_from(number).unwrap_or(0);
+        let (line, column) = position.map_or((0, 0), |(_, line, column)| (number(line), number(column)));
+        DefinitionPlace::new(self.title.to_string(), line, column)
+    }
+
+    /// What looks like a slip in the text itself, as warnings.
+    pub fn doubts(&self) -> &Diagnostics {
+        &self.doubts
+    }
+
+    /// Whether the template can ask for that field of the context.
+    pub(in crate::render) fn asks(&self, field: &str) -> bool {
+        self.asked.includes(field)
+    }
+}

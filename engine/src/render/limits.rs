@@ -1,0 +1,29 @@
+//! What the evaluation of a template may use up.
+
+use std::sync::Arc;
+
+use vela_cue::{Budget, Guard};
+
+/// What the evaluation of one template may take unless told otherwise: a thousand times what a large one takes.
+pub const MEMORY: usize = 64 << 20;
+
+/// What each evaluation may use up, and who is asked whether it may go on.
+#[derive(Clone)]
+pub struct Limits {
+    /// What one evaluation may use up.
+    pub budget: Budget,
+    /// Who lends the memory and ends what has to end; nobody unless told otherwise.
+    pub guard: Option<Arc<dyn Guard>>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { budget: Budget { memory: MEMORY, ..Budget::default() }, guard: None }
+    }
+}
+
+impl Limits {
+    pub(super) fn are_usual(&self) -> bool {
+        self.guard.is_none() && self.budget == Self::default().budget
+    }
+}

@@ -1,0 +1,100 @@
+//! What rendering gives for one component: its objects with where they come from, or what it waits for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::processing;
+use crate::definition::Definition;
+use crate::observed::ObjectKey;
+use crate::parse::AppFile;
+
+/// What the labels `app.oam.dev/resourceType` and friends say an object is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// The component's workload.
+    Workload,
+    /// An object beside the workload, made by the component's own template.
+    Auxiliary {
+        /// Its name under `outputs`.
+        resource: String,
+    },
+    /// An object made by a trait.
+    Trait {
+        /// The trait's type.
+        type_: String,
+        /// Index of the trait in the component.
+        index: usize,
+        /// Its name under `outputs`.
+        resource: String,
+    },
+}
+
+/// Values from outside the templates: what is known of `context` beyond the application itself.
+#[derive(Debug, Clone, Default)]
+pub struct Inputs {
+    /// Value of each output of other components that is known by now.
+    pub outputs: BTreeMap<String, Json>,
+    /// Answers to what traits ask of elsewhere; nothing when this caller asks nobody.
+    pub answers: Option<processing::Answers>,
+    /// For a dry run: objects carry no revision, as they would not exist yet.
+    pub unnamed_revision: bool,
+}
+
+/// One object with where it comes from.
+#[derive(Debug, Clone)]
+pub struct RenderedObject {
+    /// The object.
+    pub object: Json,
+    /// What it is in the component.
+    pub role: Role,
+    /// The definition whose template made it.
+    pub definition: Arc<Definition>,
+    /// The traits that patched it, in order.
+    pub patched_by: Vec<String>,
+}
+
+impl RenderedObject {
+    /// Its identity.
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey::of(&self.object)
+    }
+}
+
+/// What became of one component.
+#[derive(Debug, Clone)]
+pub enum State {
+    /// Its objects: the workload first, then the others in the order of templates.
+    Ready(Vec<RenderedObject>),
+    /// It waits for values that do not exist yet: what is missing, in words.
+    Pending(Vec<String>),
+}
+
+/// One rendered component.
+#[derive(Debug, Clone)]
+pub struct RenderedComponent {
+    /// Index in the AppFile and in the plan.
+    pub index: usize,
+    /// Its objects, or what it waits for.
+    pub state: State,
+    /// The context its templates saw (without `output` and `outputs`): health policies see it again.
+    pub context: Json,
+    /// What to ask elsewhere before it can be rendered; the answers are inputs of the next render.
+    pub requests: Vec<processing::Request>,
+}
+
+/// Field path and words for who made an object.
+pub(crate) fn maker(app: &AppFile, index: usize, role: &Role) -> (String, String) {
+    let component = &app.components()[index];
+    match role {
+        Role::Workload | Role::Auxiliary { .. } => {
+            (component.path.clone(), format!("component {:?}", component.name))
+        }
+        Role::Trait { type_, index, .. } => {
+            let path =
+                component.traits.get(*index).map_or_else(|| component.path.clone(), |t| t.path.clone());
+            (path, format!("trait {type_:?} of component {:?}", component.name))
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What a metric may say: intervals, actions, placeholders and bounds.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+/// Time between two measurements where nobody says it.
+pub const DEFAULT_INTERVAL: &str = "1m";
+/// What a metric that fails does where nobody says it: the rollout waits for people.
+pub const PAUSE: &str = "Pause";
+/// The rollout goes back to where it came from.
+pub const REVERT: &str = "Revert";
+/// What placeholders in a query may name.
+pub(super) const WORDS: [&str; 6] = ["batch", "interval", "name", "namespace", "source", "target"];
+
+/// A bound as a number: `3`, `"0.05"`, or `"5%"`, which is 0.05.
+pub fn bound(written: &IntOrString) -> Result<f64, String> {
+    let text = match written {
+        IntOrString::Int(number) => return Ok(f64::from(*number)),
+        IntOrString::String(text) => text.trim(),
+    };
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
+    let number = number.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.map(|number| number / scale).ok_or_else(|| {
+        format!("{text:?} is no number; write for example 3, \"0.05\" or \"5%\" (which is 0.05)")
+    })
+}
