@@ -7,11 +7,12 @@
 
 use kube::api::DynamicObject;
 use vela_runtime::apply as runtime_apply;
-use vela_runtime::impersonation::{CLIENTS_AT_MOST, Identity, ImpersonatingClients, refusing_client};
+use vela_runtime::impersonation::{Identity, refusing_client};
 use vela_runtime::{Applier, Key};
-use vela_webhooks::identity::{Author, AuthorError, OwnName};
+use vela_webhooks::identity::{Author, AuthorError};
 
 use crate::access;
+use crate::authors::Authors;
 use crate::context::Context;
 
 /// On whose behalf one reconcile acts, and with which client.
@@ -47,20 +48,6 @@ impl std::fmt::Debug for Client {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Nobody(String);
-
-/// The identities that this process acts in.
-#[derive(Debug)]
-pub(crate) struct Authors {
-    clients: ImpersonatingClients,
-    /// The name the API server knows this process by.
-    own: OwnName,
-}
-
-impl Authors {
-    pub(crate) fn new(client: kube::Client) -> Self {
-        Self { clients: ImpersonatingClients::new(client, CLIENTS_AT_MOST), own: OwnName::default() }
-    }
-}
 
 impl Acting {
     /// With the account of the controllers.

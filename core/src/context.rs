@@ -5,7 +5,7 @@ use std::sync::Arc;
 use vela_runtime::events::Events;
 use vela_runtime::{Applier, Cache, Computations, Discovery};
 
-use crate::author::Authors;
+use crate::authors::Authors;
 use crate::hooks::Hooks;
 use crate::options::Options;
 use crate::outbound::{EgressOverride, Outbound};

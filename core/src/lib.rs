@@ -8,6 +8,7 @@ mod apart;
 mod application;
 mod application_configuration;
 mod author;
+mod authors;
 mod component;
 mod containerized_workload;
 mod context;

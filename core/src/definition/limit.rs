@@ -10,7 +10,7 @@ use vela_engine::{Definition, Document};
 use vela_runtime::Api;
 use vela_runtime::Key;
 
-use super::DefinitionReconciler;
+use super::reconciler::DefinitionReconciler;
 use crate::application::fetch::json;
 
 /// Delete the oldest revisions beyond the limit. A failure costs only space.

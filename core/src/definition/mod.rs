@@ -2,6 +2,7 @@
 //! as objects, and a status that names them; an unchanged one writes nothing.
 
 mod limit;
+mod reconciler;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use vela_runtime::{Action, Controller, Failure, Key, Kind, Reconciler, discovery
 use vela_webhooks::Cause;
 use vela_webhooks::kinds::with_kinds;
 
+use self::reconciler::DefinitionReconciler;
 use crate::application::fetch::json as to_json;
 use crate::context::{Context, FIELD_MANAGER};
 
@@ -31,17 +33,6 @@ use crate::context::{Context, FIELD_MANAGER};
 const FAULTS_AT_MOST: usize = 10;
 /// Numbers tried in one reconcile when revisions of that number exist with other content.
 const TRIES: usize = 100;
-
-/// What is known of one kind of definition and of what is made for it.
-pub(super) struct DefinitionReconciler {
-    context: Context,
-    kind: DefinitionKind,
-    definitions: Arc<Informer>,
-    revisions: Arc<Informer>,
-    schemas: Arc<Informer>,
-    workloads: Arc<Informer>,
-    applications: Arc<Informer>,
-}
 
 /// A revision, and why it does not hold the present content if it does not.
 struct RecordedRevision {

@@ -7,33 +7,18 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::{annotations, labels};
 use vela_engine::ObjectKey;
-use vela_engine::rollout::template::{self, Template};
+use vela_engine::rollout::template;
 use vela_engine::rollout::workload;
 use vela_runtime::Key;
 use vela_runtime::interest::Look;
 use vela_runtime::owner::controller_of;
 
-use super::reconcile::Work;
+use super::reconciler::RolloutReconciler;
 use super::revision::Rendered;
-use super::{Direction, RolloutReconciler, stage};
+use super::stage;
+use super::work::{Direction, Part, Side, Work};
 use crate::application::fetch::json;
 use crate::application::owned::application_of;
-
-/// One component on one side of a rollout.
-pub(super) struct Side {
-    pub(super) template: Template,
-    /// The workload; nothing when it is not there.
-    pub(super) live: Option<Value>,
-}
-
-/// One component that is rolled out.
-pub(super) struct Part {
-    pub(super) component: String,
-    pub(super) target: Side,
-    pub(super) source: Option<Side>,
-    /// Deployments of revisions that the rollout was turned away from half-way.
-    pub(super) leftovers: Vec<Value>,
-}
 
 /// What a rollout goes between.
 pub(super) struct Located {

@@ -10,28 +10,28 @@ mod locate;
 mod metrics;
 pub(crate) mod named;
 mod reconcile;
+mod reconciler;
 mod release;
 mod revision;
 mod stage;
 mod step;
 mod step_loop;
 mod stored;
-
-use std::sync::Arc;
-use std::time::Duration;
+mod work;
 
 use kube::api::{ApiResource, DynamicObject};
 use vela_crds::rollout_plan::RollingState;
-use vela_crds::{AppRollout, AppRolloutStatus, Application, RolloutStatus};
-use vela_engine::Secrets;
-use vela_engine::rollout::{Effect, Event, Input, Note, State, state};
+use vela_crds::{AppRollout, AppRolloutStatus, Application};
+use vela_engine::rollout::{Event, Note, State};
 use vela_runtime::cache::{Change, Informer, Watch};
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
+use self::reconciler::RolloutReconciler;
 use self::revision::Revisions;
 use self::step_loop::{Start, StepReconciler};
 use self::stored::Stored;
+use self::work::{Direction, StatusReport, Step, Work, apply_event};
 use crate::application::record::Records;
 use crate::author::Acting;
 use crate::context::Context;
@@ -39,53 +39,9 @@ use crate::standard::reconciler_base::typed;
 
 /// Finalizer of a rollout that may hold workloads.
 const FINALIZER: &str = "finalizers.approllout.oam.dev";
-/// Steps of one reconcile: a rollout that waits for nothing has fewer in a row.
-const STEPS_AT_MOST: usize = 16;
-/// Time until a rollout that waits looks again although nothing woke it.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// Revisions remembered that the rollout was turned away from: somebody who turns it more often without ever letting it
 /// come to an end has older pods replaced by hand.
 const GIVEN_UP_AT_MOST: usize = 16;
-/// After a write that lost against another writer the cache needs a moment to catch up.
-const CONFLICT_WAIT: Duration = Duration::from_millis(50);
-
-/// What all steps of this controller share.
-pub(crate) struct RolloutReconciler {
-    context: Context,
-    stored: Stored,
-    applications: Arc<Informer>,
-    records: Records,
-    revisions: Revisions,
-    interests: Interests,
-}
-
-/// Between which revisions a reconcile works.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Direction {
-    target: String,
-    source: Option<String>,
-    /// Back from the target that is written to the source that is written.
-    is_back: bool,
-}
-
-/// What one step came to.
-enum Step {
-    /// There is another step to make, from here.
-    Next(Box<DynamicObject>),
-    /// Nothing until something changes, or until this time has passed.
-    Rest(Option<Duration>),
-    /// The cache was behind.
-    LookAgain,
-}
-
-/// What is told when the status is stored.
-#[derive(Default)]
-struct StatusReport {
-    effects: Vec<Effect>,
-    notes: Vec<Note>,
-    /// What none of it may repeat.
-    secrets: Secrets,
-}
 
 /// The controller of AppRollouts.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
@@ -166,14 +122,8 @@ impl StepReconciler for RolloutReconciler {
             return Ok(Step::Rest(None));
         }
         let next = (!is_leaving).then_some(&wanted);
-        let work = reconcile::Work {
-            key,
-            live,
-            rollout: &rollout,
-            direction: &direction,
-            wanted: next,
-            acting: &acting,
-        };
+        let work =
+            Work { key, live, rollout: &rollout, direction: &direction, wanted: next, acting: &acting };
         reconcile::reconcile(self, &work, status, report).await
     }
 }
@@ -264,14 +214,4 @@ fn restarted() -> Note {
         message: "target or source changed: what is under way is let go, and the rollout begins anew"
             .to_owned(),
     }
-}
-
-fn apply_event(status: &mut RolloutStatus, event: Event, report: &mut StatusReport) {
-    take(status, &Input::Event(event), report);
-}
-
-fn take(status: &mut RolloutStatus, input: &Input, report: &mut StatusReport) {
-    let (next, effects) = state::next(status, input);
-    *status = next;
-    report.effects.extend(effects);
 }

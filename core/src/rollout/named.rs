@@ -15,10 +15,8 @@ use vela_runtime::{Action, Controller, Failure, Key, Reconciler, clock};
 
 use super::step_loop::{Start, StepReconciler};
 use super::stored::Stored;
-use super::{
-    LOOK_AGAIN, StatusReport, Step, apply_event, back, deleted, locate, release, restarted, step, step_loop,
-    take,
-};
+use super::work::{LOOK_AGAIN, StatusReport, Step, apply_event, take};
+use super::{back, deleted, locate, release, restarted, step, step_loop};
 use crate::application::fetch::json;
 use crate::author::{Acting, Nobody};
 use crate::context::Context;

@@ -1,31 +1,19 @@
 //! One reconcile, carried out: revisions located, the next step decided, hooks asked, writes made, the status stored.
 
-use kube::api::DynamicObject;
+use vela_crds::AppRolloutStatus;
 use vela_crds::rollout_plan::RollingState;
-use vela_crds::{AppRollout, AppRolloutStatus};
 use vela_engine::rollout::next_step::{Situation, next_step};
 use vela_engine::rollout::state::{self};
 use vela_engine::rollout::{Event, Input, Part, PlannedStep, State};
 use vela_runtime::interest::Look;
-use vela_runtime::{Failure, Key, clock};
+use vela_runtime::{Failure, clock};
 
 use super::locate::{self, Located, Missing};
+use super::reconciler::RolloutReconciler;
 use super::stage::{self, Stage, Unready};
-use super::{Direction, LOOK_AGAIN, RolloutReconciler, StatusReport, Step, apply_event, back, release, step};
+use super::work::{Direction, LOOK_AGAIN, StatusReport, Step, Work, apply_event};
+use super::{back, release, step};
 use crate::application::owned::Application;
-use crate::author::{Acting, Nobody};
-
-/// What one reconcile works on.
-pub(super) struct Work<'a> {
-    pub(super) key: &'a Key,
-    pub(super) live: &'a DynamicObject,
-    pub(super) rollout: &'a AppRollout,
-    pub(super) direction: &'a Direction,
-    /// What the next reconciles work between, once this one has let go; nothing where the rollout itself goes.
-    pub(super) wanted: Option<&'a Direction>,
-    /// On whose behalf: of whoever wrote the rollout, or the application that it is part of.
-    pub(super) acting: &'a Result<Acting, Nobody>,
-}
 
 /// Make at most one step.
 pub(super) async fn reconcile(

@@ -14,8 +14,8 @@ use vela_runtime::apply::{self as runtime_apply, Conflicts};
 use vela_runtime::interest::Look;
 use vela_runtime::owner::controller_of;
 
-use super::RolloutReconciler;
-use super::locate::{Part, Side};
+use super::reconciler::RolloutReconciler;
+use super::work::{Part, Side};
 use crate::application::fetch::json;
 use crate::application::owned::{Application, may_change};
 use crate::application::record::{Entry, Owned};

@@ -1,14 +1,22 @@
 //! An object that asks for rollouts → reconcile after reconcile, from the moment it is held to the moment it may go.
 
+use std::time::Duration;
+
 use kube::api::DynamicObject;
 use vela_crds::RolloutStatus;
 use vela_engine::rollout::{State, state};
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Failure, Key};
 
+use super::release;
 use super::stored::Stored;
-use super::{CONFLICT_WAIT, STEPS_AT_MOST, Step, release};
+use super::work::Step;
 use crate::author::{Acting, Nobody};
+
+/// Steps of one reconcile: a rollout that waits for nothing has fewer in a row.
+const STEPS_AT_MOST: usize = 16;
+/// After a write that lost against another writer the cache needs a moment to catch up.
+const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 
 /// A controller of such objects.
 pub(super) trait StepReconciler: Sync {
