@@ -11,11 +11,9 @@ use vela_engine::successor::{self, VersionKind};
 use vela_runtime::Api;
 
 use crate::error::{Error, Failure, Kind, Result};
-use crate::ownership::{self, Path};
+use crate::ownership::{self, FIELD_MANAGER, Path};
 use crate::target;
 
-/// Owner of the fields that this program applies.
-pub(crate) const FIELD_MANAGER: &str = "vela-cli";
 /// How the server begins to tell that our controller owns a field.
 const CONTROLLER_CONFLICT: &str = "conflict with \"vela-core\"";
 /// Objects of one list request; longer lists come in pages.

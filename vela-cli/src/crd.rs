@@ -11,7 +11,7 @@ use vela_runtime::Api;
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use crate::tree::text;
+use crate::pointer::text;
 
 /// API servers serve a new kind within a second; a busy one within a few.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);

@@ -3,8 +3,8 @@
 use anstyle::Style;
 use serde_json::Value;
 
+use crate::pointer::text;
 use crate::screen::{BAD, BUSY, DIM, GOOD};
-use crate::tree::text;
 
 /// How an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

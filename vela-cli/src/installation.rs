@@ -1,5 +1,6 @@
 //! What a cluster needs before it understands applications: the kinds, the system namespace, the built-in types.
 
+mod place;
 pub(crate) mod webhooks;
 
 use std::fmt::Write;
@@ -8,13 +9,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::{Value, json};
 use vela_core::access::{ACCOUNT, Needs};
 
+pub(crate) use self::place::SYSTEM_NAMESPACE;
 use crate::cluster::{Applied, Cluster};
 use crate::crd;
 use crate::error::{Error, Result};
-use crate::tree::text;
+use crate::pointer::text;
 
-/// Where definitions that everybody may use and the controller live.
-pub(crate) const SYSTEM_NAMESPACE: &str = "vela-system";
 /// Port of `/healthz`, `/readyz` inside the pod.
 const HEALTH_PORT: u16 = 9440;
 /// Port of `/metrics` inside the pod.

@@ -14,6 +14,8 @@ mod installation;
 mod offline;
 mod order;
 mod ownership;
+mod pointer;
+mod purpose;
 mod sandbox;
 mod screen;
 mod serving;

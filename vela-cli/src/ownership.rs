@@ -6,9 +6,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::cluster::FIELD_MANAGER;
-use crate::tree::text;
+use crate::pointer::text;
 
+/// Owner of the fields that this program applies.
+pub(crate) const FIELD_MANAGER: &str = "vela-cli";
 /// Steps from an object to one of its fields.
 pub(crate) type Path<'a> = &'a [&'a str];
 /// `fieldsV1` says with this key that the value itself belongs to its writer, beside parts of it.

@@ -1,24 +1,16 @@
 //! What the person sees: results on standard output, everything said about the run on standard error.
 
 mod neutral;
+mod style;
 
 use std::io::{IsTerminal, Write};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
+
+pub(crate) use self::style::{BAD, BOLD, BUSY, DIM, GOOD};
 
 use crate::args::Format;
 use crate::error::{Error, Failure, Result};
-
-/// Style of headings.
-pub(crate) const BOLD: Style = Style::new().bold();
-/// Style of what is well.
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// Style of what is on its way.
-pub(crate) const BUSY: Style = AnsiColor::Yellow.on_default();
-/// Style of what is wrong.
-pub(crate) const BAD: Style = AnsiColor::Red.on_default();
-/// Style of asides.
-pub(crate) const DIM: Style = Style::new().dimmed();
 
 /// `text` in `style`; anstream removes the codes where colours are not wanted (pipes, `NO_COLOR`).
 pub(crate) fn styled(style: Style, text: &str) -> String {

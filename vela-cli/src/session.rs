@@ -8,18 +8,10 @@ use kube::{Client, Config};
 use crate::args::Global;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+pub(crate) use crate::purpose::Purpose;
 use crate::sandbox::{Home, Local, LockAttempt};
 use crate::screen::Screen;
 use crate::target::{self, Target};
-
-/// What a command is going to do, so that the sandbox starts no more than that needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Only look.
-    Read,
-    /// Change things and wait for the outcome, which takes running controllers.
-    Change,
-}
 
 /// An open target.
 pub(crate) struct Session {

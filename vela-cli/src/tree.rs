@@ -7,6 +7,7 @@ use vela_crds::labels;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::health::{self, Health};
+use crate::pointer::text;
 use crate::screen::{BOLD, DIM, styled};
 
 /// Requests under way at once while the tree is read.
@@ -239,11 +240,6 @@ fn label<'a>(object: &'a Value, name: &str) -> &'a str {
         .and_then(|labels| labels.get(name))
         .and_then(Value::as_str)
         .unwrap_or("")
-}
-
-/// The text at a JSON pointer, or nothing.
-pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or("")
 }
 
 impl Node {

@@ -15,8 +15,9 @@ use vela_engine::status::REFUSED;
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::health::Health;
+use crate::pointer::text;
 use crate::screen::{BAD, BUSY, GOOD, Screen, styled};
-use crate::tree::{self, text};
+use crate::tree;
 
 /// How often the parts of an ApplicationConfiguration are looked at again: its status does not tell their health, so
 /// there is no single object to watch.

@@ -6,10 +6,10 @@ use crate::args::{Format, Global, ListFormat, Ls};
 use crate::cluster::Cluster;
 use crate::command::delete::APPLICATIONS;
 use crate::error::Result;
+use crate::pointer::text;
 use crate::screen::{BAD, GOOD, Screen, data, styled};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
-use crate::tree::text;
 
 pub(crate) fn run(args: &Ls, global: &Global, screen: &mut Screen) -> Result<()> {
     block_on(async {

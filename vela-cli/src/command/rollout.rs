@@ -1,34 +1,29 @@
 //! `vela rollout`: a plan in, its batches out before anything runs; a rollout's name in, where it is, or told to stop or go on.
 
+mod found;
 mod history;
 mod plan;
+mod show;
 mod simulate;
 mod watch;
 
-use kube::api::DynamicObject;
 use serde_json::{Value, json};
-use vela_crds::{AppRollout, AppRolloutStatus};
-use vela_engine::rollout::progress::{At, Progress};
-use vela_engine::rollout::state::{State, batch_name};
-use vela_engine::rollout::{progress, rest, state};
+use vela_engine::rollout::rest;
 
-use crate::args::{Format, Global, Rollout};
+pub(crate) use self::found::read;
+use self::found::{API_VERSION, APPLICATION, KIND, application_of, find};
+pub(crate) use self::show::show;
+use crate::args::{Global, Rollout};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::ownership::Path;
-use crate::screen::{BAD, BOLD, BUSY, DIM, GOOD, Screen, data, styled};
+use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
-use crate::table::Table;
 
-const API_VERSION: &str = "core.oam.dev/v1beta1";
-const KIND: &str = "AppRollout";
-const APPLICATION: &str = "Application";
 /// Holds a rollout where it is.
 const PAUSED: Path = &["spec", "rolloutPlan", "paused"];
 /// The last batch that a rollout goes to by itself.
 const PARTITION: Path = &["spec", "rolloutPlan", "batchPartition"];
-/// Columns of a bar.
-const BAR: i64 = 20;
 
 pub(crate) fn run(args: &Rollout, global: &Global, screen: &mut Screen) -> Result<()> {
     if let Rollout::Plan(args) = args {
@@ -129,22 +124,6 @@ async fn promote(cluster: &Cluster, name: &str, full: bool, screen: &mut Screen)
     Ok(())
 }
 
-async fn find(cluster: &Cluster, name: &str) -> Result<AppRollout> {
-    let Some(found) = cluster.get(API_VERSION, KIND, None, name).await? else {
-        let message = format!("there is no rollout {name:?} in namespace {}", cluster.namespace());
-        return Err(Error::user(message).hint("`kubectl get approllouts -A` lists all of them").into());
-    };
-    read(found)
-}
-
-/// The rollout that an object is.
-pub(crate) fn read(object: DynamicObject) -> Result<AppRollout> {
-    let name = object.metadata.name.clone().unwrap_or_default();
-    serde_json::to_value(object)
-        .and_then(serde_json::from_value)
-        .map_err(|error| Error::cluster(format!("AppRollout {name} cannot be read: {error}")).into())
-}
-
 /// Turns a rollout round: its target becomes the source. Nothing holds it up on the way back.
 async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> {
     let rollout = find(cluster, name).await?;
@@ -172,13 +151,6 @@ async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> 
     }
     screen.say(&format!("Rollout {name} goes back from {target} to {source}: {}", follow(name)));
     Ok(())
-}
-
-/// The Application by whose plan it rolls out; such a rollout follows the Application in everything.
-fn application_of(rollout: &AppRollout) -> Option<&str> {
-    let owners = rollout.metadata.owner_references.iter().flatten();
-    let mut owners = owners.filter(|owner| owner.controller == Some(true) && owner.kind == APPLICATION);
-    owners.next().map(|owner| owner.name.as_str())
 }
 
 /// Gives an Application the content of one of its revisions, and lets its plan go on.
@@ -210,92 +182,4 @@ async fn change(cluster: &Cluster, name: &str, fields: &[(Path<'_>, Option<Value
         None => (KIND, name),
     };
     cluster.change((API_VERSION, kind), name, fields).await
-}
-
-fn source(rollout: &AppRollout) -> Option<&str> {
-    rollout.spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty())
-}
-
-/// A row and a bar for each batch.
-fn batches(rollout: &AppRollout) -> String {
-    let status = rollout.status.clone().unwrap_or_default();
-    let batches = progress(&rollout.spec.rollout_plan, &status.rollout, source(rollout).is_some());
-    table(&batches, &status)
-}
-
-pub(crate) fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) -> Result<()> {
-    let status = rollout.status.clone().unwrap_or_default();
-    let source = source(rollout);
-    if format != Format::Table {
-        let batches = progress(&rollout.spec.rollout_plan, &status.rollout, source.is_some());
-        let rows: Vec<Value> = batches.iter().map(row_data).collect();
-        let status = serde_json::to_value(&status).unwrap_or_default();
-        return screen.print(&data(format, &json!({"batches": rows, "status": status}))?);
-    }
-    let mut out = String::new();
-    let mut say = |name: &str, value: &str| {
-        if !value.is_empty() {
-            out.push_str(&format!("{}{value}\n", styled(BOLD, &format!("{name:<9}"))));
-        }
-    };
-    let spec = &rollout.spec;
-    say("Name", rollout.metadata.name.as_deref().unwrap_or_default());
-    say("From", source.unwrap_or_default());
-    say("To", &spec.target_app_revision_name);
-    let now = State::of(&status.rollout);
-    say("State", state::name(now.rolling));
-    if spec.rollout_plan.paused {
-        say("Paused", &styled(BUSY, "yes: `vela rollout resume` lets it go on"));
-    }
-    match rest::rest(rollout) {
-        Some(rest::Rest::Waits(what)) => say("Waits", &styled(BUSY, &what)),
-        _ if rest::problem(&status, now).is_empty() => {}
-        _ => say("Why", &styled(BAD, rest::problem(&status, now))),
-    }
-    out.push('\n');
-    out.push_str(&batches(rollout));
-    screen.print(&out)
-}
-
-fn table(batches: &[Progress], status: &AppRolloutStatus) -> String {
-    if batches.is_empty() {
-        return "Its batches are not known yet.\n".to_owned();
-    }
-    let mut table = Table::new(&["BATCH", "PODS", "READY", "", "STATE"]);
-    for (index, batch) in batches.iter().enumerate() {
-        let (style, word) = match batch.at {
-            At::Done => (GOOD, "done".to_owned()),
-            At::Running(state) => (BUSY, batch_name(state).to_owned()),
-            At::Stopped => (BAD, status.rollout.rolling_state.clone()),
-            At::ToCome => (DIM, "to come".to_owned()),
-        };
-        table.row(vec![
-            format!("{} of {}", index + 1, batches.len()),
-            batch.pods.to_string(),
-            batch.ready.to_string(),
-            styled(style, &bar(batch)),
-            styled(style, &word),
-        ]);
-    }
-    table.render()
-}
-
-fn bar(batch: &Progress) -> String {
-    let full = match batch.pods {
-        0 if batch.at == At::Done => BAR,
-        0 => 0,
-        pods => batch.ready * BAR / pods,
-    };
-    let times = |columns: i64| usize::try_from(columns).unwrap_or(0);
-    format!("{}{}", "█".repeat(times(full)), "░".repeat(times(BAR - full)))
-}
-
-fn row_data(batch: &Progress) -> Value {
-    let state = match batch.at {
-        At::Done => "done",
-        At::Running(state) => batch_name(state),
-        At::Stopped => "stopped",
-        At::ToCome => "toCome",
-    };
-    json!({"pods": batch.pods, "ready": batch.ready, "state": state})
 }

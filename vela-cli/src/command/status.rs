@@ -6,9 +6,10 @@ use crate::args::{Format, Global, Status};
 use crate::cluster::Cluster;
 use crate::command::delete::APPLICATIONS;
 use crate::error::{Error, Result};
+use crate::pointer::text;
 use crate::screen::{BAD, BOLD, Screen, data, styled, wrapped};
 use crate::session::{Purpose, Session, block_on};
-use crate::tree::{self, text};
+use crate::tree;
 
 /// Columns of the names of what is told.
 const LABEL: usize = 11;

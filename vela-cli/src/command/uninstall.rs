@@ -13,9 +13,9 @@ use crate::args::{Global, Uninstall};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation::{self, SYSTEM_NAMESPACE, webhooks};
+use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
-use crate::tree::text;
 use crate::wait::{self, Awaited};
 
 /// Kinds whose objects hold something that a controller has to end, those first that own the others.

@@ -7,6 +7,7 @@ use crate::args::{Format, Global, Up};
 use crate::cluster::{Applied, Cluster};
 use crate::command::rollout;
 use crate::error::{Error, Failure, Result};
+use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::wait::{self, Awaited};
@@ -119,11 +120,11 @@ pub(crate) fn place(document: &Document) -> String {
 
 fn describe(document: &Document, object: &kube::api::DynamicObject) -> String {
     let value: Value = json!(object);
-    let title = match tree::text(&value, "/metadata/namespace") {
+    let title = match text(&value, "/metadata/namespace") {
         "" => format!("{} {}", document.kind(), document.name()),
         namespace => format!("{} {namespace}/{}", document.kind(), document.name()),
     };
-    match (document.api_version(), tree::text(&value, "/apiVersion")) {
+    match (document.api_version(), text(&value, "/apiVersion")) {
         (written, stored) if !stored.is_empty() && written != stored => {
             format!("{title} (of {written}, which the cluster does not serve any more, as {stored})")
         }

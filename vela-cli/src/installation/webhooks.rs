@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
 use vela_webhooks::registration::{self, Server};
 
-use super::SYSTEM_NAMESPACE;
+use super::place::SYSTEM_NAMESPACE;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::ownership::Path;
-use crate::tree::text;
+use crate::pointer::text;
 
 /// The Service that API servers call.
 const SERVICE: &str = "vela-core-webhook";

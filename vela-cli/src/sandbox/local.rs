@@ -14,9 +14,9 @@ use vela_core::{Controllers, Options, Process, Stop};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation;
+use crate::purpose::Purpose;
 use crate::sandbox::home::advice;
 use crate::sandbox::{Home, Lock};
-use crate::session::Purpose;
 use crate::target::causes;
 
 /// The store of an ended process is free within this time.

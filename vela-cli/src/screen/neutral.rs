@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::{BAD, BOLD, BUSY, DIM, GOOD};
+use super::style::{BAD, BOLD, BUSY, DIM, GOOD};
 
 /// The begin of everything a terminal takes for a command.
 const ESCAPE: char = '\u{1b}';

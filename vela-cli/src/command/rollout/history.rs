@@ -5,7 +5,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_crds::labels;
 
-use super::{API_VERSION, KIND};
+use super::found::{API_VERSION, KIND};
 use crate::args::Format;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};

@@ -6,6 +6,8 @@ use serde_json::Value;
 use vela_crds::AppRollout;
 use vela_engine::rollout::rest::{doing, rest};
 
+use super::found::{API_VERSION, APPLICATION, application_of, find};
+use super::show::batches;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::screen::Screen;
@@ -23,8 +25,8 @@ pub(super) async fn watch(
     let end = tokio::time::Instant::now() + timeout;
     let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
     loop {
-        let rollout = super::find(cluster, name).await?;
-        let mut lines: Vec<String> = super::batches(&rollout).lines().map(str::to_owned).collect();
+        let rollout = find(cluster, name).await?;
+        let mut lines: Vec<String> = batches(&rollout).lines().map(str::to_owned).collect();
         lines.push(doing(&rollout));
         screen.progress(lines);
         if rest(&rollout).is_some() && is_told(cluster, &rollout).await? {
@@ -49,8 +51,8 @@ pub(super) async fn watch(
 
 /// Does it know what is wanted of it? One that carries out the plan of an Application learns it from there.
 async fn is_told(cluster: &Cluster, rollout: &AppRollout) -> Result<bool> {
-    let Some(name) = super::application_of(rollout) else { return Ok(true) };
-    let Some(application) = cluster.get(super::API_VERSION, super::APPLICATION, None, name).await? else {
+    let Some(name) = application_of(rollout) else { return Ok(true) };
+    let Some(application) = cluster.get(API_VERSION, APPLICATION, None, name).await? else {
         return Ok(true);
     };
     let seen = application.data.pointer("/status/observedGeneration").and_then(Value::as_i64);

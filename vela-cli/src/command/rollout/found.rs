@@ -1,0 +1,38 @@
+//! A rollout's name → the rollout as the cluster has it, and whose it is.
+
+use kube::api::DynamicObject;
+use vela_crds::AppRollout;
+
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+
+pub(super) const API_VERSION: &str = "core.oam.dev/v1beta1";
+pub(super) const KIND: &str = "AppRollout";
+pub(super) const APPLICATION: &str = "Application";
+
+pub(super) async fn find(cluster: &Cluster, name: &str) -> Result<AppRollout> {
+    let Some(found) = cluster.get(API_VERSION, KIND, None, name).await? else {
+        let message = format!("there is no rollout {name:?} in namespace {}", cluster.namespace());
+        return Err(Error::user(message).hint("`kubectl get approllouts -A` lists all of them").into());
+    };
+    read(found)
+}
+
+/// The rollout that an object is.
+pub(crate) fn read(object: DynamicObject) -> Result<AppRollout> {
+    let name = object.metadata.name.clone().unwrap_or_default();
+    serde_json::to_value(object)
+        .and_then(serde_json::from_value)
+        .map_err(|error| Error::cluster(format!("AppRollout {name} cannot be read: {error}")).into())
+}
+
+/// The Application by whose plan it rolls out; such a rollout follows the Application in everything.
+pub(super) fn application_of(rollout: &AppRollout) -> Option<&str> {
+    let owners = rollout.metadata.owner_references.iter().flatten();
+    let mut owners = owners.filter(|owner| owner.controller == Some(true) && owner.kind == APPLICATION);
+    owners.next().map(|owner| owner.name.as_str())
+}
+
+pub(super) fn source(rollout: &AppRollout) -> Option<&str> {
+    rollout.spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty())
+}
