@@ -10,6 +10,8 @@ use vela_testkit::Process;
 
 use crate::command;
 
+/// How often it is looked at.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Longer than a stop may take.
 const ENDS_WITHIN: Duration = Duration::from_secs(45);
 /// The figures come at once.
@@ -85,7 +87,7 @@ impl Core {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(format!("asked to stop, it ended with {status}\n{}", self.log())),
                 None if Instant::now() > end => return Err(format!("it does not end\n{}", self.log())),
-                None => tokio::time::sleep(super::LOOK_EVERY).await,
+                None => tokio::time::sleep(LOOK_EVERY).await,
             }
         }
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::command;
 use cluster::Cluster;
-use core::{Core, Size};
+use core::{Core, LOOK_EVERY, Size};
 use people::People;
 
 const USAGE: &str = "usage: cargo xtask soak [--minutes N] [--seed S]";
@@ -28,8 +28,6 @@ const TIMES_AT_MOST: f64 = 1.5;
 const MORE_AT_MOST: usize = 16;
 /// Far beyond what a busy machine needs until a condition holds.
 const DEADLINE: Duration = Duration::from_secs(180);
-/// How often it is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 struct Arguments {
     minutes: u64,
