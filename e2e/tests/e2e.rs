@@ -2,7 +2,7 @@
 //!
 //! Without `E2E_KUBECONFIG` the target is the sandbox, one for each scenario; with it, that cluster.
 
-#[path = "scenarios/applications.rs"]
+#[path = "scenarios/applications/mod.rs"]
 mod applications;
 #[path = "scenarios/authors.rs"]
 mod authors;
@@ -22,11 +22,11 @@ mod faulty;
 mod foreign;
 #[path = "scenarios/foreign_kinds.rs"]
 mod foreign_kinds;
-#[path = "scenarios/guarded.rs"]
+#[path = "scenarios/guarded/mod.rs"]
 mod guarded;
 #[path = "scenarios/killed.rs"]
 mod killed;
-#[path = "scenarios/replay.rs"]
+#[path = "scenarios/replay/mod.rs"]
 mod replay;
 #[path = "scenarios/replicas.rs"]
 mod replicas;
@@ -34,7 +34,7 @@ mod replicas;
 mod restored;
 #[path = "scenarios/roles.rs"]
 mod roles;
-#[path = "scenarios/rollouts.rs"]
+#[path = "scenarios/rollouts/mod.rs"]
 mod rollouts;
 #[path = "scenarios/sandbox.rs"]
 mod sandbox;
@@ -44,7 +44,7 @@ mod stories;
 mod there_and_back;
 #[path = "scenarios/versions.rs"]
 mod versions;
-#[path = "scenarios/webhooks.rs"]
+#[path = "scenarios/webhooks/mod.rs"]
 mod webhooks;
 
 use std::future::Future;

@@ -18,7 +18,6 @@ use vela_e2e::target::{Target, is_real};
 use crate::foreign::{accepted, install, namespace};
 use crate::{repository, scenario};
 
-#[path = "replay/rules.rs"]
 mod rules;
 
 /// How long a step may take until the objects are equal; where all is well it takes a second or two.

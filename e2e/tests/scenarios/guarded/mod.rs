@@ -20,7 +20,6 @@ use crate::replicas::{LEADS_AFTER_KILL, LEADS_AFTER_STOP, Replicas, SLOW, terms}
 use crate::webhooks::{authority, register, unregister, until_judged};
 use crate::{CONVERGE_DEADLINE, scenario};
 
-#[path = "guarded/authors.rs"]
 mod authors;
 
 use authors::Authors;

@@ -1,10 +1,7 @@
 //! A webhook server beside a real API server: what is broken is refused where it is written, and certificates change.
 
-#[path = "webhooks/absent.rs"]
 mod absent;
-#[path = "webhooks/bound.rs"]
 mod bound;
-#[path = "webhooks/converted.rs"]
 mod converted;
 
 use std::net::TcpListener;

@@ -19,9 +19,7 @@ use super::{
 use crate::foreign::{accepted, namespace};
 use crate::scenario;
 
-#[path = "faults/pods.rs"]
 mod pods;
-#[path = "faults/surroundings.rs"]
 mod surroundings;
 
 const SIZE: i64 = 4;

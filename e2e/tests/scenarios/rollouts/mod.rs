@@ -11,15 +11,10 @@ use vela_e2e::objects::{Cluster, until};
 use crate::foreign::accepted;
 use crate::repository;
 
-#[path = "rollouts/clone_sets.rs"]
 mod clone_sets;
-#[path = "rollouts/deployments.rs"]
 mod deployments;
-#[path = "rollouts/faults.rs"]
 mod faults;
-#[path = "rollouts/figures.rs"]
 mod figures;
-#[path = "rollouts/person.rs"]
 mod person;
 
 const OAM: &str = "core.oam.dev/v1beta1";

@@ -18,7 +18,6 @@ use vela_e2e::target::Target;
 use crate::foreign::{accepted, namespace};
 use crate::{repository, scenario};
 
-#[path = "applications/rules.rs"]
 mod rules;
 
 /// How long an application may take on a busy machine. Most of the recorded ones took ten seconds.

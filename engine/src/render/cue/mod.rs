@@ -6,6 +6,7 @@ mod template;
 use serde_json::Value as Json;
 use vela_cue::{FieldKind, FieldOptions, Input, Instance, Kind, Progress, Run, Value};
 
+use super::asked::Asked;
 use super::declared;
 use super::findings::findings;
 use super::parameters::Parameters;
