@@ -12,13 +12,11 @@
 //! | `run` | graph, limits, what to do → outcome of every node |
 //! | `report` | outcomes → first causes, and when to come again |
 //! | `refusal` | why an object was not applied → type of failure |
-//! | [`checksum`] | an object and what it is made from → whether anything must be written |
 //!
 //! Nothing here decides by chance: nodes begin in the order they were added in, as far as their blockers allow, and
 //! one run with a limit of one has one order. What happens at the same time is one task's futures, which are looked at
 //! in the order they began in, whoever wakes them. A node may be anything: a component, an object, a step.
 
-pub mod checksum;
 mod refusal;
 mod report;
 mod run;
