@@ -1,4 +1,4 @@
-//! JSON in; the same as plain data, and the bytes that takes, out.
+//! JSON in; the same as plain data, and the bytes that takes, out; and plain data back.
 
 use crate::packages::Data;
 
@@ -34,5 +34,26 @@ pub(crate) fn json_data(value: &serde_json::Value) -> Data {
         Json::String(s) => Data::String(s.clone()),
         Json::Array(items) => Data::List(items.iter().map(json_data).collect()),
         Json::Object(fields) => Data::Struct(fields.iter().map(|(k, v)| (k.clone(), json_data(v))).collect()),
+    }
+}
+
+/// Plain data as JSON; numbers JSON cannot hold exactly become the nearest float.
+pub(crate) fn data_json(data: &Data) -> serde_json::Value {
+    use serde_json::Value as Json;
+    match data {
+        Data::Null | Data::Opaque(_) => Json::Null,
+        Data::Bool(b) => Json::Bool(*b),
+        Data::Number { value, .. } => match (value.to_i64(), value.to_u64()) {
+            (Some(i), _) => Json::from(i),
+            (None, Some(u)) => Json::from(u),
+            _ => serde_json::Number::from_f64(value.to_f64()).map_or(Json::Null, Json::Number),
+        },
+        Data::String(s) => Json::String(s.clone()),
+        Data::Bytes(b) => {
+            use base64::Engine as _;
+            Json::String(base64::engine::general_purpose::STANDARD.encode(b))
+        }
+        Data::List(items) => Json::Array(items.iter().map(data_json).collect()),
+        Data::Struct(fields) => Json::Object(fields.iter().map(|(k, v)| (k.clone(), data_json(v))).collect()),
     }
 }

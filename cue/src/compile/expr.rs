@@ -4,25 +4,13 @@ use std::sync::Arc;
 
 use super::{Compiler, Imported, Name, Scope};
 use crate::{
-    ast::{
-        self, BinaryOp, ClauseKind, DeclKind, ExprKind, InterpolationPart, LabelKind, LiteralKind, UnaryOp,
-    },
+    ast::{self, BinaryOp, DeclKind, ExprKind, InterpolationPart, LabelKind, LiteralKind, UnaryOp},
     diagnostic::{Code, Diagnostic},
     era::guard,
-    ir::{
-        ArcKind, Atom, Builtin, Callee, Clause, Comprehension, Decl, Expr, ExprId, FieldNotes, Label, List,
-        Struct,
-    },
+    ir::{ArcKind, Atom, Builtin, Callee, Decl, Expr, ExprId, FieldNotes, Label, List, Struct},
     literal, nearest,
-    packages::{self, Kinds},
     source::Span,
 };
-
-/// Names that every file knows, for hints.
-const PREDECLARED: [&str; 14] = [
-    "string", "bytes", "bool", "int", "float", "number", "uint", "len", "close", "and", "or", "div", "mod",
-    "error",
-];
 
 impl Compiler<'_> {
     pub(super) fn struct_body(&mut self, decls: &[ast::Decl], span: Span) -> Struct {
@@ -291,122 +279,6 @@ impl Compiler<'_> {
         self.error(Code::Syntax, format!("{what} is no pattern for labels"), pattern.span);
     }
 
-    fn ident(&mut self, name: &str, span: Span) -> Expr {
-        if name == "_" {
-            return Expr::Top;
-        }
-        if let Some(expr) = self.resolve(name, span) {
-            return expr;
-        }
-        if let Some(import) = self.imports.get_mut(name) {
-            import.used = true;
-            return match import.target {
-                Some(Imported::Package(id)) => Expr::Package(id),
-                Some(Imported::Builtin(package)) => Expr::Package(self.builtin_package(package)),
-                None => Expr::Bottom,
-            };
-        }
-        if (name == "self" || name == "__self")
-            && self.experiments.iter().any(|e| e == "aliasv2")
-            && let Some(up) = self.scopes.iter().rev().position(|s| s.is_struct)
-        {
-            return Expr::Own { up: up as u32 };
-        }
-        if let Some(expr) = self.predeclared(name.strip_prefix("__").unwrap_or(name), span) {
-            return expr;
-        }
-        let hint = self.name_hint(name);
-        let error = Diagnostic::new(Code::Reference, format!("reference {name:?} not found"), span);
-        self.diagnostics.push(error.with_hint(hint));
-        Expr::Bottom
-    }
-
-    /// What may have been meant by a name that means nothing.
-    fn name_hint(&self, name: &str) -> Option<String> {
-        if let Some(package) = packages::lookup_by_name(name) {
-            return Some(format!("add `import {:?}`", package.path));
-        }
-        let visible = self.scopes.iter().flat_map(Scope::visible).chain(PREDECLARED.iter().copied());
-        nearest::did_you_mean(name, visible)
-            .or_else(|| Some(format!("declare the field `{name}`, or write \"{name}\" if text is meant")))
-    }
-
-    fn predeclared(&mut self, name: &str, span: Span) -> Option<Expr> {
-        let builtin = |b| Some(Expr::Function(Callee::Builtin(b)));
-        match name {
-            "string" => Some(Expr::Kinds(Kinds::STRING)),
-            "bytes" => Some(Expr::Kinds(Kinds::BYTES)),
-            "bool" => Some(Expr::Kinds(Kinds::BOOL)),
-            "int" => Some(Expr::Kinds(Kinds::INT)),
-            "float" => Some(Expr::Kinds(Kinds::FLOAT)),
-            "number" => Some(Expr::Kinds(Kinds::NUMBER)),
-            "uint" => Some(self.range(Kinds::INT, Some("0"), None, span)),
-            "uint8" => Some(self.range(Kinds::INT, Some("0"), Some("255"), span)),
-            "int8" => Some(self.range(Kinds::INT, Some("-128"), Some("127"), span)),
-            "uint16" => Some(self.range(Kinds::INT, Some("0"), Some("65535"), span)),
-            "int16" => Some(self.range(Kinds::INT, Some("-32768"), Some("32767"), span)),
-            "rune" => Some(self.range(Kinds::INT, Some("0"), Some("1114111"), span)),
-            "uint32" => Some(self.range(Kinds::INT, Some("0"), Some("4294967295"), span)),
-            "int32" => Some(self.range(Kinds::INT, Some("-2147483648"), Some("2147483647"), span)),
-            "uint64" => Some(self.range(Kinds::INT, Some("0"), Some("18446744073709551615"), span)),
-            "int64" => {
-                Some(self.range(Kinds::INT, Some("-9223372036854775808"), Some("9223372036854775807"), span))
-            }
-            "uint128" => {
-                Some(self.range(Kinds::INT, Some("0"), Some("340282366920938463463374607431768211455"), span))
-            }
-            "int128" => Some(self.range(
-                Kinds::INT,
-                Some("-170141183460469231731687303715884105728"),
-                Some("170141183460469231731687303715884105727"),
-                span,
-            )),
-            "float32" => Some(self.range(
-                Kinds::NUMBER,
-                Some("-3.40282346638528859811704183484516925440e+38"),
-                Some("3.40282346638528859811704183484516925440e+38"),
-                span,
-            )),
-            "float64" => Some(self.range(
-                Kinds::NUMBER,
-                Some("-1.797693134862315708145274237317043567981e+308"),
-                Some("1.797693134862315708145274237317043567981e+308"),
-                span,
-            )),
-            "len" => builtin(Builtin::Len),
-            "close" => builtin(Builtin::Close),
-            "and" => builtin(Builtin::And),
-            "or" => builtin(Builtin::Or),
-            "div" => builtin(Builtin::Div),
-            "mod" => builtin(Builtin::Mod),
-            "quo" => builtin(Builtin::Quo),
-            "rem" => builtin(Builtin::Rem),
-            "matchN" => builtin(Builtin::MatchN),
-            "matchIf" => builtin(Builtin::MatchIf),
-            "error" => builtin(Builtin::Error),
-            _ => None,
-        }
-    }
-
-    /// A type with a least and a greatest value.
-    fn range(&mut self, kinds: Kinds, least: Option<&str>, greatest: Option<&str>, span: Span) -> Expr {
-        let mut id = self.push(span, Expr::Kinds(kinds));
-        let mut last = Expr::Kinds(kinds);
-        for (op, text) in [(UnaryOp::GreaterEqual, least), (UnaryOp::LessEqual, greatest)] {
-            let Some(text) = text else { continue };
-            let (negative, digits) = text.strip_prefix('-').map_or((false, text), |d| (true, d));
-            let Ok(number) = literal::parse_number(digits) else { continue };
-            let value = if negative { number.value.neg() } else { number.value };
-            let limit = self.push(span, Expr::Atom(Atom::Number { value, is_float: number.is_float }));
-            let bound = self.push(span, Expr::Bound(op, limit));
-            last = Expr::And(id, bound);
-            if op == UnaryOp::GreaterEqual && greatest.is_some() {
-                id = self.push(span, Expr::And(id, bound));
-            }
-        }
-        last
-    }
-
     fn literal(&mut self, kind: LiteralKind, text: &str, span: Span) -> Expr {
         match kind {
             LiteralKind::Null => Expr::Atom(Atom::Null),
@@ -522,7 +394,7 @@ impl Compiler<'_> {
             _ => (Label::NONE, None),
         };
         if let (ExprKind::Ident(package), Some(name)) = (&base.kind, name) {
-            let shadowed = self.scopes.iter().any(|s| s.has(package));
+            let shadowed = self.scopes.iter().any(|s| s.names_contain(package));
             if !shadowed && let Some(import) = self.imports.get_mut(package) {
                 import.used = true;
                 if let Some(Imported::Builtin(found)) = import.target {
@@ -554,77 +426,6 @@ impl Compiler<'_> {
             Some(Expr::Function(callee)) => Expr::Call(*callee, arguments),
             _ => Expr::Call(Callee::Builtin(Builtin::NoFunction), vec![id]),
         }
-    }
-
-    fn comprehension(&mut self, comprehension: &ast::Comprehension) -> Expr {
-        let mut clauses = Vec::new();
-        let mut opened = 0;
-        for clause in &comprehension.clauses {
-            match &clause.kind {
-                ClauseKind::For { key, value, source } => {
-                    let source = self.expr(source);
-                    let mut scope = Scope::of([(value.name.clone(), Name::ForValue)]);
-                    if let Some(key) = key {
-                        scope.set(&key.name, Name::ForKey);
-                    }
-                    scope.unset("_");
-                    self.scopes.push(scope);
-                    opened += 1;
-                    clauses.push(Clause::For { source });
-                }
-                ClauseKind::If(condition) => clauses.push(Clause::If(self.expr(condition))),
-                ClauseKind::Let(binding) => {
-                    let value = self.expr(&binding.value);
-                    self.scopes.push(Scope::of([(binding.name.name.clone(), Name::ClauseLet)]));
-                    opened += 1;
-                    clauses.push(Clause::Let(value));
-                }
-                ClauseKind::Try(binding) => {
-                    let value = binding.as_ref().map(|b| self.expr(&b.value));
-                    let names = binding.iter().map(|b| (b.name.name.clone(), Name::ClauseLet));
-                    self.scopes.push(Scope::of(names));
-                    opened += 1;
-                    clauses.push(Clause::Try(value));
-                }
-            }
-        }
-        let value = self.expr(&comprehension.value);
-        for _ in 0..opened {
-            self.close_scope();
-        }
-        let fallback = comprehension.fallback.as_ref().map(|f| self.expr(&f.value));
-        let mut labels = Some(Vec::new());
-        for id in [Some(value), fallback].into_iter().flatten() {
-            match self.static_labels(id) {
-                Some(found) => labels.iter_mut().for_each(|l| l.extend(found.iter().copied())),
-                None => labels = None,
-            }
-        }
-        Expr::Comprehension(Comprehension { clauses, value, fallback, labels })
-    }
-
-    /// The labels a struct adds, when they are all known.
-    fn static_labels(&self, id: ExprId) -> Option<Vec<Label>> {
-        let Some(Expr::Struct(body)) = self.chunk.exprs.get(id.index()) else { return None };
-        let mut labels = Vec::new();
-        for decl in &body.decls {
-            match decl {
-                Decl::Field { label, .. } => labels.push(*label),
-                Decl::Comprehension(inner) => match self.chunk.exprs.get(inner.index()) {
-                    Some(Expr::Comprehension(c)) => labels.extend(c.labels.as_ref()?.iter().copied()),
-                    _ => return None,
-                },
-                Decl::Ellipsis => {}
-                _ => return None,
-            }
-        }
-        Some(labels)
-    }
-}
-
-impl Scope {
-    fn has(&self, name: &str) -> bool {
-        self.names_contain(name)
     }
 }
 

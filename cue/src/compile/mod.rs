@@ -1,11 +1,13 @@
 //! Syntax trees in; expressions with every name resolved out. Done once per template.
 
 pub(crate) mod addition;
+mod comprehension;
 pub(crate) mod data;
 mod expr;
 pub(crate) mod markers;
 mod names;
 mod operand;
+mod predeclared;
 mod scope;
 
 use std::sync::Arc;

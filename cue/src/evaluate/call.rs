@@ -13,7 +13,7 @@ use crate::{
     packages::{Data, Failure, Function, Kinds, Run},
 };
 
-fn name_of(callee: Callee) -> &'static str {
+pub(super) fn name_of(callee: Callee) -> &'static str {
     match callee {
         Callee::Package(function) => function.name,
         Callee::Builtin(builtin) => match builtin {
@@ -375,7 +375,7 @@ impl Evaluation {
         self.run_function(function, &terms, conjunct)
     }
 
-    fn run_function(
+    pub(super) fn run_function(
         &mut self,
         function: &'static Function,
         terms: &[Term],
@@ -468,27 +468,6 @@ impl Evaluation {
         made
     }
 
-    pub(super) fn unifies(&mut self, a: VertexId, b: VertexId) -> bool {
-        let joined = self.joined(a, b);
-        self.finalize(joined);
-        self.fatal(joined).is_none()
-    }
-
-    pub(super) fn fits(&mut self, count: i64, number: &Term) -> bool {
-        match number {
-            Term::Atom(Atom::Number { value, .. }) => value.to_i64() == Some(count),
-            Term::Atom(_) => false,
-            Term::Vertex(constraint) => {
-                let made = self.new_vertex(VertexId::NONE, Label::NONE);
-                self.add_atom(made, Atom::Number { value: count.into(), is_float: false }, ExprId::NONE);
-                let conjunct = self.plain(ExprId::value(constraint.0));
-                self.put(made, |v| &mut v.conjuncts, conjunct);
-                self.finalize(made);
-                self.fatal(made).is_none()
-            }
-        }
-    }
-
     pub(super) fn term_vertex(&mut self, term: &Term) -> VertexId {
         match term {
             Term::Vertex(vertex) => *vertex,
@@ -499,111 +478,5 @@ impl Evaluation {
                 made
             }
         }
-    }
-
-    /// Lets all functions that stand beside a value judge it.
-    pub(crate) fn run_checks(&mut self, vertex: VertexId) {
-        if self.v(vertex).checks.is_empty() || self.v(vertex).fault.is_some() {
-            return;
-        }
-        for check in self.v(vertex).checks.clone() {
-            if let Err(fault) = self.run_check(vertex, &check) {
-                self.set_fault(vertex, fault);
-            }
-        }
-    }
-
-    fn run_check(&mut self, vertex: VertexId, check: &Check) -> Result<(), Fault> {
-        let v = self.v(vertex);
-        let known = v.atom.is_some() || v.kinds == Kinds::STRUCT || v.list.is_some();
-        if !known {
-            return Ok(());
-        }
-        let value = match &v.atom {
-            Some(atom) => Term::Atom(atom.clone()),
-            None => Term::Vertex(vertex),
-        };
-        let ok = match check.callee {
-            Callee::Builtin(builtin) => self.run_match(vertex, builtin, &check.arguments, check.conjunct)?,
-            Callee::Package(function) => {
-                let mut terms = vec![value];
-                terms.extend(check.arguments.iter().cloned());
-                match self.run_function(function, &terms, check.conjunct) {
-                    Ok(Term::Atom(Atom::Bool(ok))) => ok,
-                    Ok(Term::Atom(Atom::Null)) => true,
-                    Ok(_) => true,
-                    Err(fault) if fault.is_incomplete() => return Ok(()),
-                    Err(fault) => return Err(fault),
-                }
-            }
-        };
-        if ok {
-            return Ok(());
-        }
-        let more_may_come = match check.callee {
-            Callee::Package(f) if f.name == "MinFields" => !self.is_closed(vertex),
-            Callee::Package(f) if f.name == "UniqueItems" => !self.repeats_an_atom(vertex),
-            _ => false,
-        };
-        let code = if more_may_come { Code::Incomplete } else { Code::Unsatisfied };
-        let text = format!(
-            "invalid value {} (does not satisfy {})",
-            self.show(vertex),
-            self.source_text(check.conjunct.expr)
-        );
-        let by = self.v(vertex).atom_by;
-        Err(self.fault_with(code, Message::Text(text), &[check.conjunct.expr, by]))
-    }
-
-    fn run_match(
-        &mut self,
-        vertex: VertexId,
-        builtin: Builtin,
-        arguments: &[Term],
-        conjunct: Conjunct,
-    ) -> Result<bool, Fault> {
-        let value = self.without_checks(vertex);
-        match (builtin, arguments) {
-            (Builtin::MatchN, [number, Term::Vertex(list)]) => {
-                self.process(*list);
-                let list = self.deref(*list);
-                let mut count = 0;
-                for constraint in self.elements_of(list) {
-                    if self.unifies(value, constraint) {
-                        count += 1;
-                    }
-                }
-                Ok(self.fits(count, number))
-            }
-            (Builtin::MatchIf, [condition, then, otherwise]) => {
-                let mut vertices = Vec::new();
-                for term in [condition, then, otherwise] {
-                    vertices.push(self.term_vertex(term));
-                }
-                let side = if self.unifies(value, vertices[0]) { vertices[1] } else { vertices[2] };
-                Ok(self.unifies(value, side))
-            }
-            _ => Err(self.fault(
-                Code::Argument,
-                format!("wrong arguments of {}", name_of(Callee::Builtin(builtin))),
-                conjunct.expr,
-            )),
-        }
-    }
-
-    /// The value of a vertex, to be matched without asking the functions beside it again.
-    fn without_checks(&mut self, vertex: VertexId) -> VertexId {
-        let made = self.new_vertex(VertexId::NONE, Label::NONE);
-        let v = self.v(vertex);
-        let (kinds, atom, list, arcs) = (v.kinds, v.atom.clone(), v.list.clone(), v.arcs.to_list());
-        let copy = self.vm(made);
-        copy.kinds = kinds;
-        copy.atom = atom;
-        copy.list = list;
-        copy.arcs = arcs.into_iter().collect();
-        copy.standing.acyclic = true;
-        copy.state = State::Done;
-        self.take_content(made);
-        made
     }
 }

@@ -13,6 +13,7 @@ mod bounds;
 mod budget;
 mod call;
 mod calls;
+mod check;
 mod closedness;
 mod comprehension;
 mod cycle;

@@ -3,6 +3,7 @@
 //! Line breaks of the source are kept where they carry meaning for the reader; indentation, blanks, columns of values and
 //! comments are made new. Nodes without a place in the source get the canonical layout.
 
+mod binary;
 mod columns;
 mod declarations;
 mod expressions;

@@ -1,5 +1,6 @@
 //! Tokens in; a syntax tree and all mistakes out. A mistake costs one declaration, not the file.
 
+mod comprehension;
 mod decl;
 mod expr;
 

@@ -1,5 +1,8 @@
 //! Handles on the values of an instance: look, read, check, export, add.
 
+mod field;
+mod path;
+
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use crate::{
@@ -8,11 +11,14 @@ use crate::{
     diagnostic::{Code, Diagnostics},
     evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mark, Mode, Origin, OriginKind, Size, VertexId},
     input::{Input, Positions, Undeclared},
-    ir::{ArcKind, Atom, ExprId, Label},
+    ir::{ArcKind, Atom, ExprId},
     packages::{Data, Kinds},
-    plain::json_data,
+    plain::{data_json, json_data},
     source::{Source, Sources, Span},
 };
+
+pub use self::field::{Comments, FieldKind, FieldOptions, Kind};
+use self::path::{field_name, segments};
 
 /// A value of an instance.
 #[derive(Clone)]
@@ -30,55 +36,6 @@ struct Entrance {
     outer: Option<Rc<Entrance>>,
 }
 
-/// What kind of value it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// There is no value, or an error.
-    Bottom,
-    /// `null`.
-    Null,
-    /// `true`, `false` or `bool`.
-    Bool,
-    /// Integers.
-    Int,
-    /// Floats.
-    Float,
-    /// Either kind of number.
-    Number,
-    /// Strings.
-    String,
-    /// Bytes.
-    Bytes,
-    /// Lists.
-    List,
-    /// Structs.
-    Struct,
-    /// More than one of these.
-    Any,
-}
-
-/// Which fields are listed. Regular fields with a value always are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FieldOptions {
-    /// Also `a?` without a value.
-    pub optional: bool,
-    /// Also `_a`.
-    pub hidden: bool,
-    /// Also `#a`.
-    pub definitions: bool,
-}
-
-/// How a field is declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FieldKind {
-    /// It has a value.
-    Regular,
-    /// `a?` without a value.
-    Optional,
-    /// `a!` without a value.
-    Required,
-}
-
 /// A field of a struct.
 #[derive(Clone)]
 pub struct Field {
@@ -88,24 +45,6 @@ pub struct Field {
     pub kind: FieldKind,
     /// Its value.
     pub value: Value,
-}
-
-/// The comments of a field.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Comments {
-    /// Lines without `//` and without markers.
-    pub doc: Vec<String>,
-    /// `+key=value` lines, in order.
-    pub markers: Vec<(String, String)>,
-    /// `@name(body)`.
-    pub attributes: Vec<String>,
-}
-
-impl Comments {
-    /// The value of a marker.
-    pub fn marker(&self, key: &str) -> Option<&str> {
-        self.markers.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
-    }
 }
 
 impl Value {
@@ -554,53 +493,5 @@ impl Value {
             entrance = here.outer.as_ref();
         }
         self.evaluation.borrow().path_through(vertex, &entrances)
-    }
-}
-
-fn field_name(evaluation: &Evaluation, label: Label) -> String {
-    let text = evaluation.label_text(label);
-    text.split('\u{0}').next().unwrap_or("").to_owned()
-}
-
-/// The parts of a path; quoted parts may hold dots, `[0]` is an index.
-fn segments(path: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut current = String::new();
-    let mut quoted = false;
-    for c in path.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            '.' | '[' | ']' if !quoted => {
-                if !current.is_empty() {
-                    out.push(std::mem::take(&mut current));
-                }
-            }
-            c => current.push(c),
-        }
-    }
-    if !current.is_empty() {
-        out.push(current);
-    }
-    out
-}
-
-/// Plain data as JSON; numbers JSON cannot hold exactly become the nearest float.
-pub(crate) fn data_json(data: &Data) -> serde_json::Value {
-    use serde_json::Value as Json;
-    match data {
-        Data::Null | Data::Opaque(_) => Json::Null,
-        Data::Bool(b) => Json::Bool(*b),
-        Data::Number { value, .. } => match (value.to_i64(), value.to_u64()) {
-            (Some(i), _) => Json::from(i),
-            (None, Some(u)) => Json::from(u),
-            _ => serde_json::Number::from_f64(value.to_f64()).map_or(Json::Null, Json::Number),
-        },
-        Data::String(s) => Json::String(s.clone()),
-        Data::Bytes(b) => {
-            use base64::Engine as _;
-            Json::String(base64::engine::general_purpose::STANDARD.encode(b))
-        }
-        Data::List(items) => Json::Array(items.iter().map(data_json).collect()),
-        Data::Struct(fields) => Json::Object(fields.iter().map(|(k, v)| (k.clone(), data_json(v))).collect()),
     }
 }

@@ -1,9 +1,12 @@
 //! The values built-in kinds get where nothing was given, as the real API server fills them in.
-use serde_json::{Map, Value, json};
+mod fields;
+mod pods;
 
+use serde_json::{Value, json};
+
+use self::fields::{Object, ensure, inner, items, set, set_text, text};
+use self::pods::{pod_spec, requests_follow_limits};
 use super::types::{self, Type};
-
-type Object = Map<String, Value>;
 
 /// Fills in the defaults of a built-in kind.
 pub fn apply_defaults(api_version: &str, kind: &str, object: &mut Value) {
@@ -67,40 +70,6 @@ fn fill(value: &mut Value, ty: &Type) {
         (Type::Map(item), Value::Object(map)) => map.values_mut().for_each(|v| fill(v, item)),
         _ => {}
     }
-}
-
-/// Sets a field that is absent.
-fn set(map: &mut Object, name: &str, value: impl Into<Value>) {
-    let slot = map.entry(name.to_owned()).or_insert(Value::Null);
-    if slot.is_null() {
-        *slot = value.into();
-    }
-}
-
-/// Sets a text that is absent or empty.
-fn set_text(map: &mut Object, name: &str, value: &str) {
-    let slot = map.entry(name.to_owned()).or_insert(Value::Null);
-    if slot.is_null() || slot.as_str() == Some("") {
-        *slot = value.into();
-    }
-}
-
-fn inner<'a>(map: &'a mut Object, name: &str) -> Option<&'a mut Object> {
-    map.get_mut(name).and_then(Value::as_object_mut)
-}
-
-/// The object at `name`, made if it is absent.
-fn ensure<'a>(map: &'a mut Object, name: &str) -> Option<&'a mut Object> {
-    set(map, name, Value::Object(Object::new()));
-    inner(map, name)
-}
-
-fn items<'a>(map: &'a mut Object, name: &str) -> impl Iterator<Item = &'a mut Object> {
-    map.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
-}
-
-fn text<'a>(map: &'a Object, name: &str) -> &'a str {
-    map.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn of_kind(kind: &str, object: &mut Object) {
@@ -392,142 +361,6 @@ fn custom_resource_definition(spec: &mut Object) {
         if !kind.is_empty() {
             set_text(names, "singular", &kind.to_lowercase());
             set_text(names, "listKind", &format!("{kind}List"));
-        }
-    }
-}
-
-fn pod_spec(spec: &mut Object) {
-    set_text(spec, "dnsPolicy", "ClusterFirst");
-    set_text(spec, "restartPolicy", "Always");
-    set(spec, "terminationGracePeriodSeconds", 30);
-    set(spec, "securityContext", json!({}));
-    set_text(spec, "schedulerName", "default-scheduler");
-    if !text(spec, "serviceAccountName").is_empty() {
-        let name = text(spec, "serviceAccountName").to_owned();
-        spec.insert("serviceAccount".to_owned(), name.into());
-    } else if !text(spec, "serviceAccount").is_empty() {
-        let name = text(spec, "serviceAccount").to_owned();
-        spec.insert("serviceAccountName".to_owned(), name.into());
-    }
-    for name in ["hostNetwork", "hostPID", "hostIPC"] {
-        // Absent and false are one.
-        if spec.get(name) == Some(&Value::Bool(false)) {
-            spec.remove(name);
-        }
-    }
-    items(spec, "volumes").for_each(volume);
-    for list in ["initContainers", "containers"] {
-        items(spec, list).for_each(container);
-    }
-}
-
-fn volume(volume: &mut Object) {
-    const SOURCES_WITH_MODE: [&str; 4] = ["secret", "configMap", "downwardAPI", "projected"];
-    if volume.keys().all(|name| name == "name") {
-        volume.insert("emptyDir".to_owned(), json!({}));
-    }
-    for source in SOURCES_WITH_MODE {
-        if let Some(source) = inner(volume, source) {
-            // 0644 in octal.
-            set(source, "defaultMode", 420);
-            items(source, "items").for_each(field_ref);
-            for part in items(source, "sources") {
-                if let Some(token) = inner(part, "serviceAccountToken") {
-                    set(token, "expirationSeconds", 3600);
-                }
-                if let Some(api) = inner(part, "downwardAPI") {
-                    items(api, "items").for_each(field_ref);
-                }
-            }
-        }
-    }
-    if let Some(path) = inner(volume, "hostPath") {
-        set(path, "type", "");
-    }
-    let claim = inner(volume, "ephemeral")
-        .and_then(|e| inner(e, "volumeClaimTemplate"))
-        .and_then(|t| inner(t, "spec"));
-    if let Some(claim) = claim {
-        set_text(claim, "volumeMode", "Filesystem");
-    }
-}
-
-fn field_ref(owner: &mut Object) {
-    if let Some(field) = inner(owner, "fieldRef") {
-        set_text(field, "apiVersion", "v1");
-    }
-}
-
-fn container(container: &mut Object) {
-    let image = text(container, "image").to_owned();
-    set_text(container, "imagePullPolicy", pull_policy(&image));
-    set_text(container, "terminationMessagePath", "/dev/termination-log");
-    set_text(container, "terminationMessagePolicy", "File");
-    items(container, "ports").for_each(|port| set_text(port, "protocol", "TCP"));
-    for env in items(container, "env") {
-        if let Some(from) = inner(env, "valueFrom") {
-            field_ref(from);
-        }
-    }
-    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        if let Some(probe) = inner(container, name) {
-            set_probe(probe);
-        }
-    }
-    if let Some(lifecycle) = inner(container, "lifecycle") {
-        for name in ["postStart", "preStop"] {
-            if let Some(get) = inner(lifecycle, name).and_then(|h| inner(h, "httpGet")) {
-                http_get(get);
-            }
-        }
-    }
-}
-
-fn set_probe(probe: &mut Object) {
-    for (name, value) in
-        [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
-    {
-        let slot = probe.entry(name.to_owned()).or_insert(Value::Null);
-        if slot.is_null() || *slot == json!(0) {
-            *slot = value.into();
-        }
-    }
-    if let Some(get) = inner(probe, "httpGet") {
-        http_get(get);
-    }
-    if let Some(grpc) = inner(probe, "grpc") {
-        set(grpc, "service", "");
-    }
-}
-
-fn http_get(get: &mut Object) {
-    set_text(get, "path", "/");
-    set_text(get, "scheme", "HTTP");
-}
-
-/// `Always` for images that may change under their name, `IfNotPresent` for the others.
-fn pull_policy(image: &str) -> &'static str {
-    if image.contains('@') {
-        return "IfNotPresent";
-    }
-    let name = image.rsplit('/').next().unwrap_or(image);
-    match name.rsplit_once(':') {
-        Some((_, tag)) if tag != "latest" => "IfNotPresent",
-        _ => "Always",
-    }
-}
-
-/// A running pod requests what it limits where it says nothing else.
-fn requests_follow_limits(spec: &mut Object) {
-    for list in ["initContainers", "containers"] {
-        for container in items(spec, list) {
-            let Some(resources) = inner(container, "resources") else { continue };
-            let Some(limits) = resources.get("limits").and_then(Value::as_object).cloned() else { continue };
-            if let Some(requests) = ensure(resources, "requests") {
-                for (name, value) in limits {
-                    set(requests, &name, value);
-                }
-            }
         }
     }
 }
