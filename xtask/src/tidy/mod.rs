@@ -1,71 +1,17 @@
-//! The rules of the house as a program: arrows go down, pure rooms stay pure, every file says what it is.
+//! The rules of the house as a program: arrows go down, no files go in circles, pure rooms stay pure, every file says what
+//! it is.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+mod circles;
+mod code;
+mod exceptions;
+mod modules;
+mod rooms;
+mod tokens;
 
-use crate::command;
-
-/// A room, the rooms it may depend on, and whether it must not touch the outside world.
-struct Room {
-    directory: &'static str,
-    may_use: &'static [&'static str],
-    pure: bool,
-}
-
-/// Flow order. A new arrow is added here and in ARCHITECTURE.md in the same commit.
-const ROOMS: [Room; 17] = [
-    Room { directory: "cue", may_use: &[], pure: true },
-    Room { directory: "crds", may_use: &[], pure: true },
-    Room { directory: "definitions", may_use: &[], pure: true },
-    Room { directory: "kinds", may_use: &[], pure: true },
-    Room { directory: "listen", may_use: &[], pure: false },
-    Room { directory: "runtime", may_use: &["listen"], pure: false },
-    Room { directory: "apiserver", may_use: &["kinds", "listen"], pure: false },
-    Room { directory: "testkit", may_use: &[], pure: false },
-    Room { directory: "engine", may_use: &["cue", "crds", "kinds"], pure: true },
-    Room { directory: "webhooks", may_use: &["engine", "crds", "runtime"], pure: false },
-    Room { directory: "console", may_use: &["engine", "crds", "runtime"], pure: false },
-    Room { directory: "dapr", may_use: &["crds", "runtime"], pure: false },
-    Room { directory: "harbor", may_use: &["crds", "runtime"], pure: false },
-    Room {
-        directory: "core",
-        may_use: &["engine", "crds", "definitions", "runtime", "webhooks"],
-        pure: false,
-    },
-    Room {
-        directory: "vela-cli",
-        may_use: &[
-            "cue",
-            "crds",
-            "definitions",
-            "runtime",
-            "apiserver",
-            "engine",
-            "webhooks",
-            "console",
-            "dapr",
-            "harbor",
-            "core",
-        ],
-        pure: false,
-    },
-    Room { directory: "e2e", may_use: &[], pure: false },
-    Room {
-        directory: "xtask",
-        may_use: &[
-            "cue",
-            "crds",
-            "definitions",
-            "engine",
-            "apiserver",
-            "core",
-            "runtime",
-            "testkit",
-            "webhooks",
-        ],
-        pure: false,
-    },
-];
+use self::code::{Code, is_ours, shipped};
+pub(crate) use self::code::{Source, sources};
+use self::exceptions::Exceptions;
+use self::rooms::ROOMS;
 
 /// What a pure room may not name outside its tests and binaries.
 const OUTSIDE: [&str; 13] = [
@@ -87,20 +33,9 @@ const OUTSIDE: [&str; 13] = [
 /// Names that say nothing about what goes in and what comes out.
 const EMPTY_NAMES: [&str; 6] = ["util", "utils", "common", "helper", "helpers", "misc"];
 
-/// One source file of the workspace.
-pub(crate) struct Source {
-    /// Path inside the repository, with `/`.
-    pub(crate) name: String,
-    /// Its text.
-    pub(crate) text: String,
-}
-
 /// All rules; every violation is listed.
 pub(crate) fn run() -> Result<(), String> {
     let mut wrong = Vec::new();
-    for room in &ROOMS {
-        arrows(room, &mut wrong);
-    }
     let sources = sources();
     if sources.is_empty() {
         return Err("tidy found no source file: is this the repository?".to_owned());
@@ -112,7 +47,10 @@ pub(crate) fn run() -> Result<(), String> {
         paths(source, &mut wrong);
         ports(source, &mut wrong);
     }
-    architecture(&mut wrong);
+    let known = Exceptions::read()?;
+    let code: Vec<Code> =
+        sources.iter().map(|source| Code::read(&source.name, &source.text)).collect::<Result<_, _>>()?;
+    circles::check(&code, &known.circles, &mut wrong);
     if wrong.is_empty() {
         println!("tidy: {} files in {} rooms, nothing to report", sources.len(), ROOMS.len());
         return Ok(());
@@ -121,32 +59,6 @@ pub(crate) fn run() -> Result<(), String> {
         eprintln!("tidy: {line}");
     }
     Err(format!("tidy: {} violations", wrong.len()))
-}
-
-#[derive(serde::Deserialize)]
-struct Manifest {
-    #[serde(default)]
-    dependencies: BTreeMap<String, toml::Value>,
-    lints: Option<toml::Value>,
-}
-
-fn arrows(room: &Room, wrong: &mut Vec<String>) {
-    let path = command::root().join(room.directory).join("Cargo.toml");
-    let manifest: Manifest = match std::fs::read_to_string(&path).map(|text| toml::from_str(&text)) {
-        Ok(Ok(manifest)) => manifest,
-        Ok(Err(e)) => return wrong.push(format!("{}/Cargo.toml: {e}", room.directory)),
-        Err(e) => return wrong.push(format!("{}/Cargo.toml: {e}", room.directory)),
-    };
-    for dependency in manifest.dependencies.keys() {
-        if let Some(used) = dependency.strip_prefix("vela-")
-            && !room.may_use.contains(&used)
-        {
-            wrong.push(format!("{}/Cargo.toml: an arrow to `{used}`, which is not below it", room.directory));
-        }
-    }
-    if manifest.lints.is_none() {
-        wrong.push(format!("{}/Cargo.toml: does not take the workspace's lints", room.directory));
-    }
 }
 
 fn first_line(source: &Source, wrong: &mut Vec<String>) {
@@ -225,58 +137,6 @@ fn ports(source: &Source, wrong: &mut Vec<String>) {
     for (number, line) in shipped(source) {
         if line.contains("TcpListener") || line.contains("serve_connection") {
             wrong.push(format!("{}:{number}: serves a port; use vela_listen::serve", source.name));
-        }
-    }
-}
-
-/// Code that runs at people's: no test, no chore.
-fn is_ours(source: &Source) -> bool {
-    let chores = ["e2e/", "xtask/", "testkit/"].iter().any(|room| source.name.starts_with(room));
-    !chores
-        && source.name.contains("/src/")
-        && !source.name.contains("/tests")
-        && !source.name.ends_with("tests.rs")
-}
-
-/// Lines before the tests of a file, with their numbers.
-fn shipped(source: &Source) -> impl Iterator<Item = (usize, &str)> {
-    let lines = source.text.lines().enumerate().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
-    lines.map(|(number, line)| (number + 1, line)).filter(|(_, line)| !line.trim_start().starts_with("//"))
-}
-
-fn architecture(wrong: &mut Vec<String>) {
-    let text = std::fs::read_to_string(command::root().join("ARCHITECTURE.md")).unwrap_or_default();
-    for room in &ROOMS {
-        if !text.contains(&format!("`{}`", room.directory)) {
-            wrong.push(format!("ARCHITECTURE.md does not describe the room `{}`", room.directory));
-        }
-    }
-}
-
-/// Every Rust source file of every room, sorted by name.
-pub(crate) fn sources() -> Vec<Source> {
-    let root = command::root();
-    let mut found = Vec::new();
-    for room in &ROOMS {
-        collect(&root, &root.join(room.directory), &mut found);
-    }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found
-}
-
-fn collect(root: &Path, directory: &Path, found: &mut Vec<Source>) {
-    let Ok(entries) = std::fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            if path.file_name().is_some_and(|n| n != "target") {
-                collect(root, &path, found);
-            }
-        } else if path.extension().is_some_and(|e| e == "rs")
-            && let Ok(text) = std::fs::read_to_string(&path)
-        {
-            let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-            found.push(Source { name, text });
         }
     }
 }
