@@ -4,6 +4,7 @@
 mod circles;
 mod code;
 mod exceptions;
+mod manifests;
 mod modules;
 mod rooms;
 mod tokens;
@@ -51,6 +52,7 @@ pub(crate) fn run() -> Result<(), String> {
     let code: Vec<Code> =
         sources.iter().map(|source| Code::read(&source.name, &source.text)).collect::<Result<_, _>>()?;
     circles::check(&code, &known.circles, &mut wrong);
+    manifests::check(&code, &mut wrong);
     if wrong.is_empty() {
         println!("tidy: {} files in {} rooms, nothing to report", sources.len(), ROOMS.len());
         return Ok(());
