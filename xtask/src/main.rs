@@ -19,7 +19,7 @@ const USAGE: &str = "\
 usage: cargo xtask <chore>
 
   check                       format, lints (warnings are errors), tidy; prints the largest files and functions
-  tidy                        only the rules of the house: arrows, pure rooms, first lines, names
+  tidy                        only the rules of the house: arrows, circles of files, unused dependencies, sizes, pure rooms, names
   conformance [--dir DIR] [--kind K] [--verbose] [--record]
                               runs the peers' cases, compares with conformance.toml
   case KIND FOLDER            one definition case (component, trait, patch or health); prints its result as JSON

@@ -4,9 +4,11 @@
 mod circles;
 mod code;
 mod exceptions;
+mod layout;
 mod manifests;
 mod modules;
 mod rooms;
+mod sizes;
 mod tokens;
 
 use self::code::{Code, is_ours, shipped};
@@ -49,6 +51,8 @@ pub(crate) fn run() -> Result<(), String> {
         ports(source, &mut wrong);
     }
     let known = Exceptions::read()?;
+    sizes::check(&sources, &known, &mut wrong);
+    layout::check(&sources, &known.beside, &mut wrong);
     let code: Vec<Code> =
         sources.iter().map(|source| Code::read(&source.name, &source.text)).collect::<Result<_, _>>()?;
     circles::check(&code, &known.circles, &mut wrong);
