@@ -20,6 +20,8 @@ pub(super) struct Exceptions {
     pub(super) data: BTreeMap<String, String>,
     /// Files `x.rs` beside a folder `x`.
     pub(super) beside: Vec<String>,
+    /// Rooms and their public modules that nobody outside names.
+    pub(super) unreached: BTreeMap<String, Vec<String>>,
 }
 
 impl Exceptions {

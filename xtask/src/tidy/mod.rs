@@ -7,6 +7,7 @@ mod exceptions;
 mod layout;
 mod manifests;
 mod modules;
+mod reach;
 mod rooms;
 mod sizes;
 mod tokens;
@@ -56,6 +57,7 @@ pub(crate) fn run() -> Result<(), String> {
     let code: Vec<Code> =
         sources.iter().map(|source| Code::read(&source.name, &source.text)).collect::<Result<_, _>>()?;
     circles::check(&code, &known.circles, &mut wrong);
+    reach::check(&code, &known.unreached, &mut wrong);
     manifests::check(&code, &mut wrong);
     if wrong.is_empty() {
         println!("tidy: {} files in {} rooms, nothing to report", sources.len(), ROOMS.len());
