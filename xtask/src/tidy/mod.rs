@@ -7,6 +7,7 @@ mod exceptions;
 mod layout;
 mod manifests;
 mod modules;
+mod places;
 mod reach;
 mod rooms;
 mod sizes;
@@ -59,6 +60,7 @@ pub(crate) fn run() -> Result<(), String> {
     circles::check(&code, &known.circles, &mut wrong);
     reach::check(&code, &known.unreached, &mut wrong);
     manifests::check(&code, &mut wrong);
+    places::check(&mut wrong);
     if wrong.is_empty() {
         println!("tidy: {} files in {} rooms, nothing to report", sources.len(), ROOMS.len());
         return Ok(());
