@@ -1,5 +1,5 @@
-//! The built-in kinds of Kubernetes as data: an object in; what it lacks, what is unknown in it and what no API server takes
-//! of it, out. Pure; knows no OAM word and serves nothing.
+//! The built-in kinds of Kubernetes as data: an object in; what it lacks, what is unknown in it, what no API server takes of it
+//! and how far it is, out. Pure; knows no OAM word and serves nothing.
 //!
 //! The API server of this workspace answers with it, and the engine tells authors before anything is sent.
 
@@ -9,6 +9,7 @@ mod defaults;
 pub mod names;
 mod problems;
 mod prune;
+pub mod readiness;
 pub mod types;
 mod validate;
 
