@@ -1,4 +1,4 @@
-//! Live objects → healthy or not, and a message: by the definition's policy, else by a rule per kind.
+//! Live objects → healthy or not, and a message: by the definition's policy, else by how far the object is ([`readiness`]).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,6 +9,7 @@ use crate::definition::Definition;
 use crate::diagnostic::{Code, Diagnostics};
 use crate::graph::Graph;
 use crate::observed::{ObjectKey, Observed};
+use crate::readiness;
 use crate::render::{Role, Templates};
 use crate::secrets;
 
@@ -240,88 +241,13 @@ fn problem(keys: impl Iterator<Item = ObjectKey>, observed: &Observed) -> Option
 
 fn live(key: Option<ObjectKey>, observed: &Observed) -> Health {
     match key.as_ref().and_then(|key| observed.object(key)) {
-        Some(object) => built_in(object),
+        Some(object) => {
+            let readiness = readiness::of(object);
+            Health { healthy: readiness.is_ready(), message: readiness.message }
+        }
         None => Health {
             healthy: false,
             message: key.map_or_else(String::new, |key| format!("{key} is not there yet")),
         },
     }
-}
-
-/// Readiness of an object by its kind; kinds we know nothing of are healthy when their `Ready` condition,
-/// if they have one, is not `False`.
-pub fn built_in(object: &Json) -> Health {
-    let kind = object.get("kind").and_then(Json::as_str).unwrap_or("");
-    let group = object
-        .get("apiVersion")
-        .and_then(Json::as_str)
-        .and_then(|v| v.split_once('/'))
-        .map_or("", |(g, _)| g);
-    let number = |path: &str| crate::field_path::find(object, path).ok().flatten().and_then(Json::as_i64);
-    let seen = number("status.observedGeneration")
-        .is_none_or(|seen| seen >= number("metadata.generation").unwrap_or(0));
-    let wanted = number("spec.replicas").unwrap_or(1);
-    let ready = |have: i64, want: i64, extra: bool| Health {
-        healthy: seen && extra && have >= want,
-        message: format!("Ready:{have}/{want}"),
-    };
-    match (group, kind) {
-        ("apps", "Deployment") => ready(
-            number("status.readyReplicas").unwrap_or(0),
-            wanted,
-            number("status.observedGeneration").is_some()
-                && number("status.updatedReplicas").unwrap_or(0) >= wanted,
-        ),
-        ("apps", "StatefulSet" | "ReplicaSet") => ready(
-            number("status.readyReplicas").unwrap_or(0),
-            wanted,
-            number("status.observedGeneration").is_some(),
-        ),
-        ("apps", "DaemonSet") => ready(
-            number("status.numberReady").unwrap_or(0),
-            number("status.desiredNumberScheduled").unwrap_or(0),
-            number("status.observedGeneration").is_some(),
-        ),
-        ("batch", "Job") => {
-            let want = number("spec.completions").unwrap_or(1);
-            let have = number("status.succeeded").unwrap_or(0);
-            let failed = condition(object, "Failed") == Some("True");
-            let message =
-                if failed { "the job failed".to_owned() } else { format!("Succeeded:{have}/{want}") };
-            Health { healthy: !failed && have >= want, message }
-        }
-        ("", "Pod") => {
-            let phase = crate::field_path::find(object, "status.phase").ok().flatten().and_then(Json::as_str);
-            let healthy = phase == Some("Succeeded") || condition(object, "Ready") == Some("True");
-            Health { healthy, message: phase.unwrap_or("Pending").to_owned() }
-        }
-        ("terraform.core.oam.dev", "Configuration") => {
-            let text = |path: &str| {
-                crate::field_path::find(object, path)
-                    .ok()
-                    .flatten()
-                    .and_then(Json::as_str)
-                    .unwrap_or("")
-                    .to_owned()
-            };
-            Health {
-                healthy: text("status.apply.state") == "Available",
-                message: text("status.apply.message"),
-            }
-        }
-        ("", "PersistentVolumeClaim") => {
-            let phase = crate::field_path::find(object, "status.phase").ok().flatten().and_then(Json::as_str);
-            Health { healthy: phase == Some("Bound"), message: phase.unwrap_or("Pending").to_owned() }
-        }
-        _ => {
-            let healthy = seen && condition(object, "Ready") != Some("False");
-            Health { healthy, message: String::new() }
-        }
-    }
-}
-
-/// Status of a condition.
-fn condition<'a>(object: &'a Json, type_: &str) -> Option<&'a str> {
-    let conditions = object.get("status")?.get("conditions")?.as_array()?;
-    conditions.iter().find(|c| c.get("type").and_then(Json::as_str) == Some(type_))?.get("status")?.as_str()
 }

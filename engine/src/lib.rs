@@ -51,6 +51,7 @@ pub mod observed;
 pub mod parameters;
 pub mod parse;
 pub mod plan;
+pub mod readiness;
 pub mod render;
 pub mod revision;
 pub mod rollout;

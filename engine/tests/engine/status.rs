@@ -55,8 +55,10 @@ fn app() -> Document {
 fn live(object: &Json) -> Json {
     let mut live = object.clone();
     live["metadata"]["generation"] = json!(1);
-    live["status"] =
-        json!({"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1});
+    live["status"] = json!({
+        "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1,
+        "conditions": [{"type": "Available", "status": "True"}],
+    });
     live
 }
 
