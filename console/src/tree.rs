@@ -8,8 +8,8 @@ use kube::api::{DynamicObject, ListParams};
 use serde::Serialize;
 use serde_json::Value;
 use vela_crds::{ManagedResource, ResourceTracker, labels};
-use vela_runtime::Api;
-use vela_runtime::{Discovery, readiness};
+use vela_engine::readiness;
+use vela_runtime::{Api, Discovery};
 
 /// Requests under way at once while a tree is read.
 const AT_ONCE: usize = 8;
@@ -113,7 +113,7 @@ pub fn node(recorded: &ManagedResource, live: &Result<Value, String>, made: &[Va
 fn judge(node: &mut Node, object: &Value, made: &[Value], depth: usize) {
     let readiness = readiness::of(object);
     node.exists = true;
-    node.ready = readiness.ready;
+    node.ready = readiness.is_ready();
     node.message = readiness.message;
     if depth >= DEPTH_AT_MOST {
         return;

@@ -2,8 +2,8 @@
 
 use anstyle::Style;
 use serde_json::Value;
+use vela_engine::readiness::{self, Readiness, State};
 
-use crate::pointer::text;
 use crate::screen::{BAD, BUSY, DIM, GOOD};
 
 /// How an object is.
@@ -54,49 +54,15 @@ impl Health {
     }
 }
 
-/// What is said of an object whose controller has not come to it yet.
-const UNREPORTED: &str = "its controller has not reported yet";
-
-/// How an object is: our own kinds by their phase and conditions, all others by the readiness of their kind.
+/// How an object is, by the same table that tells the health of its application.
 pub(crate) fn judge(object: &Value) -> (Health, String) {
-    if !text(object, "/metadata/deletionTimestamp").is_empty() {
-        return (Health::Progressing, "deleting".to_owned());
-    }
-    let ours = text(object, "/apiVersion").starts_with("core.oam.dev/");
-    match text(object, "/kind") {
-        "Application" if ours => match text(object, "/status/status") {
-            "running" => (Health::Healthy, "running".to_owned()),
-            phase @ ("unhealthy" | "workflowFailed" | "workflowTerminated") => {
-                (Health::Unhealthy, phase.to_owned())
-            }
-            "" => (Health::Unknown, String::new()),
-            phase => (Health::Progressing, phase.to_owned()),
-        },
-        "HealthScope" if ours => match text(object, "/status/scopeHealthCondition/healthStatus") {
-            "HEALTHY" => (Health::Healthy, String::new()),
-            "UNHEALTHY" => (Health::Progressing, String::new()),
-            "" => (Health::Progressing, UNREPORTED.to_owned()),
-            _ => (Health::Unknown, String::new()),
-        },
-        _ if ours => synced(object),
-        _ => {
-            let readiness = vela_runtime::readiness::of(object);
-            let health = if readiness.ready { Health::Healthy } else { Health::Progressing };
-            (health, readiness.message)
-        }
-    }
-}
-
-/// Kinds whose controllers report one condition `Synced`.
-fn synced(object: &Value) -> (Health, String) {
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    let synced = conditions.into_iter().flatten().find(|condition| text(condition, "/type") == "Synced");
-    match synced.map(|condition| (text(condition, "/status"), text(condition, "/message"))) {
-        Some(("True", _)) => (Health::Healthy, String::new()),
-        Some((_, message)) => (Health::Unhealthy, message.to_owned()),
-        // Not "unknown": a controller of ours owes this condition, and a wait that ended here would end too early.
-        None => (Health::Progressing, UNREPORTED.to_owned()),
-    }
+    let Readiness { state, message } = readiness::of(object);
+    let health = match state {
+        State::Current => Health::Healthy,
+        State::InProgress | State::Terminating => Health::Progressing,
+        State::Failed => Health::Unhealthy,
+    };
+    (health, message)
 }
 
 #[cfg(test)]
@@ -112,18 +78,15 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_that_nobody_has_reported_on_is_waited_for() {
-        let mut workload = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "ContainerizedWorkload"});
-        assert_eq!(judge(&workload).0, Health::Progressing);
-        workload["status"] = json!({"conditions": [{"type": "Synced", "status": "True"}]});
-        assert_eq!(judge(&workload).0, Health::Healthy);
-    }
-
-    #[test]
-    fn a_phase_is_a_health() {
-        let object = |phase: &str| json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "status": {"status": phase}});
-        assert_eq!(judge(&object("running")).0, Health::Healthy);
-        assert_eq!(judge(&object("unhealthy")).0, Health::Unhealthy);
-        assert_eq!(judge(&object("rendering")).0, Health::Progressing);
+    fn a_verdict_is_a_health() {
+        let judge = |phase: &str| {
+            let status = json!({"status": phase});
+            judge(&json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "status": status}))
+        };
+        assert_eq!(judge("running"), (Health::Healthy, "running".to_owned()));
+        assert_eq!(judge("unhealthy"), (Health::Unhealthy, "unhealthy".to_owned()));
+        assert_eq!(judge("rendering"), (Health::Progressing, "rendering".to_owned()));
+        let going = json!({"kind": "Pod", "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+        assert_eq!(super::judge(&going), (Health::Progressing, "is being deleted".to_owned()));
     }
 }
