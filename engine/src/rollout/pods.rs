@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
+use vela_kinds::readiness::holds;
 
 /// So many reasons are told; more help nobody.
 const REASONS_SHOWN: usize = 3;
@@ -124,7 +125,7 @@ fn of_pod(pod: &Json) -> Option<PodProblem> {
     let name = pod["metadata"]["name"].as_str().unwrap_or("?");
     let status = &pod["status"];
     let conditions = || status["conditions"].as_array().into_iter().flatten();
-    if conditions().any(|each| each["type"] == "Ready" && each["status"] == "True") {
+    if holds(pod, "Ready") {
         return None;
     }
     let problem = |needs_a_hand, reason: &str, message: String, advice: String| {

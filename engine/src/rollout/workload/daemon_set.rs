@@ -4,10 +4,9 @@
 //! and changes in place.
 
 use serde_json::{Value as Json, json};
+use vela_kinds::readiness::{holds, is_observed};
 
-use super::object::{
-    begin, end, foreign_controller, is_controlled_by, is_observed, named, number, template_hash,
-};
+use super::object::{begin, end, foreign_controller, is_controlled_by, named, number, template_hash};
 use super::scale::check_upgraded;
 use super::{Record, View, Workload, WorkloadStep, Write};
 use crate::observed::ObjectKey;
@@ -47,8 +46,7 @@ impl<'a> Pods<'a> {
 }
 
 fn is_ready(pod: &Json) -> bool {
-    let conditions = pod["status"]["conditions"].as_array();
-    conditions.into_iter().flatten().any(|each| each["type"] == "Ready" && each["status"] == "True")
+    holds(pod, "Ready")
 }
 
 fn count(number: usize) -> i64 {

@@ -6,10 +6,9 @@
 //! What a rollout had given another target before it was turned round counts as a part of the source, the first to go.
 
 use serde_json::{Value as Json, json};
+use vela_kinds::readiness::is_observed;
 
-use super::object::{
-    claim, foreign_controller, is_observed, named, number, patch, release, size, template_hash,
-};
+use super::object::{claim, foreign_controller, named, number, patch, release, size, template_hash};
 use super::{Record, View, Workload, WorkloadStep, Write};
 use crate::rollout::plan::{DECREASE_FIRST, INCREASE_FIRST};
 use crate::rollout::size::Sizes;

@@ -4,10 +4,10 @@
 //! `maxUnavailable` and `maxSurge`, which nobody here touches.
 
 use serde_json::{Value as Json, json};
+use vela_kinds::readiness::is_observed;
 
 use super::object::{
-    InPlaceKind, begin, end, field, foreign_controller, is_controlled_by, is_observed, merge, named, number,
-    patch, size,
+    InPlaceKind, begin, end, field, foreign_controller, is_controlled_by, merge, named, number, patch, size,
 };
 use super::scale::check_upgraded;
 use super::{Record, View, Workload, WorkloadStep};

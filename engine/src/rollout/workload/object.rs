@@ -66,13 +66,6 @@ pub(super) fn size(object: &Json) -> i64 {
     object["spec"]["replicas"].as_i64().unwrap_or(1)
 }
 
-/// Does the status tell of what is written now? A controller that says nothing of it is believed.
-pub(super) fn is_observed(object: &Json) -> bool {
-    let (generation, observed) =
-        (object["metadata"]["generation"].as_i64(), object["status"]["observedGeneration"].as_i64());
-    !matches!((generation, observed), (Some(generation), Some(observed)) if observed < generation)
-}
-
 /// Kind and name, for people.
 pub(super) fn named(object: &Json) -> String {
     ObjectKey::of(object).to_string()

@@ -1,10 +1,9 @@
 //! One workload, a size and a plan → the workload is scaled batch by batch.
 
 use serde_json::{Value as Json, json};
+use vela_kinds::readiness::is_observed;
 
-use super::object::{
-    InPlaceKind, begin, field, foreign_controller, is_observed, named, number, patch, release, size,
-};
+use super::object::{InPlaceKind, begin, field, foreign_controller, named, number, patch, release, size};
 use super::{Record, View, Workload, WorkloadStep};
 use crate::rollout::size::Sizes;
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use vela_apiserver::store::{Entry, Store};
 use vela_crds::labels;
+use vela_engine::readiness::holds;
 use vela_engine::rollout::pods::problems;
 use vela_engine::rollout::workload;
 
@@ -166,8 +167,7 @@ impl<'a> Target<'a> {
 }
 
 fn health(pod: &Value) -> Health {
-    let conditions = pod["status"]["conditions"].as_array();
-    if conditions.into_iter().flatten().any(|each| each["type"] == "Ready" && each["status"] == "True") {
+    if holds(pod, "Ready") {
         return Health::Ready;
     }
     match problems(std::slice::from_ref(pod), &[]).iter().any(|problem| problem.needs_a_hand) {
