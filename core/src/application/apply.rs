@@ -12,13 +12,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use kube::api::DynamicObject;
 use vela_crds::labels;
-use vela_engine::{Definition, ObjectKey};
+use vela_engine::{Definition, ObjectKey, readiness};
 use vela_runtime::apply::{self as runtime_apply, Deletion};
 use vela_runtime::confirm::Seen;
 use vela_runtime::graph;
 
 use super::Hands;
 use super::composed::{Form, Turn, turn};
+use super::fetch::json;
 use super::owned::{Application, may_delete};
 use super::record::{Books, Entry, Owned, Record};
 use super::replace::Replacing;
@@ -361,7 +362,7 @@ async fn prune(
 }
 
 /// Does the application still live by this Deployment? A rollout made it for a revision, and the one that the application made
-/// in its place, without a plan any more, has no pods yet; they wake it.
+/// in its place, without a plan any more, is not ready yet; its changes wake it.
 fn is_relied_on(owned: &Owned, entry: &Entry, desired: &Desired, applied: &Applied) -> bool {
     let node = desired.nodes.iter().find(|node| Some(&node.component) == entry.component.as_ref());
     let Some(piece) = node.and_then(|node| node.pieces.first()) else { return false };
@@ -369,12 +370,7 @@ fn is_relied_on(owned: &Owned, entry: &Entry, desired: &Desired, applied: &Appli
     let is_of_rollout = owned.kind == "Deployment"
         && piece.name.kind == owned.kind
         && number.is_some_and(|number| number.parse::<u64>().is_ok());
-    is_of_rollout
-        && applied.live.get(&piece.name).is_none_or(|live| {
-            let number = |pointer: &str| live.data.pointer(pointer).and_then(serde_json::Value::as_i64);
-            let seen = number("/status/observedGeneration") >= live.metadata.generation;
-            !seen || number("/status/readyReplicas").unwrap_or(0) < number("/spec/replicas").unwrap_or(1)
-        })
+    is_of_rollout && applied.live.get(&piece.name).is_none_or(|live| !readiness::of(&json(live)).is_ready())
 }
 
 /// On whose behalf an object of the record is deleted.
