@@ -9,6 +9,7 @@ mod manifests;
 mod modules;
 mod places;
 mod reach;
+mod readiness;
 mod rooms;
 mod sizes;
 mod tokens;
@@ -51,6 +52,7 @@ pub(crate) fn run() -> Result<(), String> {
         purity(source, &mut wrong);
         paths(source, &mut wrong);
         ports(source, &mut wrong);
+        readiness::readiness(source, &mut wrong);
     }
     let known = Exceptions::read()?;
     sizes::check(&sources, &known, &mut wrong);
