@@ -3,6 +3,8 @@
 //! * [`golden`] compares text with a committed file; `UPDATE=1` rewrites it.
 //! * [`archive`] reads small programs that keep input and expectation in one file.
 //! * [`conformance`] finds the folder of peer results beside the repository, or says that it is absent.
+//! * [`cases`] unpacks inputs with what the real systems made of them.
+//! * [`tar_gz`] packs and unpacks the archives they lie in.
 //! * [`Process`] ends a process with whoever started it.
 //! * [`program`] writes random CUE programs, and smaller ones of one that shows a mistake.
 //! * [`hostile`] has names that would ask for something else.
@@ -10,6 +12,7 @@
 //! * [`normalize`] removes what two runs may never agree on (uids, times, resource versions).
 
 mod archive;
+pub mod cases;
 mod conformance;
 mod golden;
 pub mod hostile;
@@ -17,6 +20,7 @@ mod normalize;
 mod process;
 pub mod program;
 pub mod silent;
+pub mod tar_gz;
 
 pub use archive::{Archive, ArchiveFile};
 pub use conformance::{conformance_dir, examples_dir, repository_root, skipped};

@@ -1,7 +1,8 @@
-//! Chores of the project: `cargo xtask check | conformance | differential-cue | fuzz | simulate | soak | e2e | bench | codegen`.
+//! Chores of the project: `cargo xtask check | cases | conformance | differential-cue | fuzz | simulate | soak | e2e | bench | codegen`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod cases;
 mod check;
 mod command;
 mod conformance;
@@ -20,6 +21,8 @@ usage: cargo xtask <chore>
 
   check                       format, lints (warnings are errors), tidy; prints the largest files and functions
   tidy                        only the rules of the house: arrows, circles of files, unused dependencies, sizes, pure rooms, names
+  cases [--check] [--from DIR]
+                              packs the recorded cases of the peers anew into testkit/cases; --check only compares
   conformance [--dir DIR] [--kind K] [--verbose] [--record]
                               runs the peers' cases, compares with conformance.toml
   case KIND FOLDER            one definition case (component, trait, patch or health); prints its result as JSON
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["check"] => check::run(),
         ["tidy"] => tidy::run(),
+        ["cases", rest @ ..] => cases::run(rest),
         ["conformance", rest @ ..] => conformance::run(rest),
         ["case", kind, folder] => conformance::case(kind, folder),
         ["differential-cue", rest @ ..] => differential::run(rest),
