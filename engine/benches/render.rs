@@ -148,10 +148,9 @@ fn main() {
     lap("webservice, full, 1 trait", &application(&full(), &traits()[..1]), &snapshot, &templates);
     lap("webservice, full, 5 traits", &application(&full(), &traits()), &snapshot, &templates);
 
-    if let Some(examples) = vela_testkit::examples_dir() {
-        let text = std::fs::read_to_string(examples.join("first/web/app.yaml")).unwrap();
-        lap("first/web, 3 traits", &text, &snapshot, &templates);
-    }
+    let web = vela_testkit::cases::folder("examples/first/web").join("app.yaml");
+    let text = std::fs::read_to_string(web).unwrap();
+    lap("first/web, 3 traits", &text, &snapshot, &templates);
 
     growth::print(&snapshot, &templates);
 

@@ -2,7 +2,6 @@
 //!
 //! * [`golden`] compares text with a committed file; `UPDATE=1` rewrites it.
 //! * [`archive`] reads small programs that keep input and expectation in one file.
-//! * [`conformance`] finds the folder of peer results beside the repository, or says that it is absent.
 //! * [`cases`] unpacks inputs with what the real systems made of them.
 //! * [`tar_gz`] packs and unpacks the archives they lie in.
 //! * [`Process`] ends a process with whoever started it.
@@ -13,7 +12,6 @@
 
 mod archive;
 pub mod cases;
-mod conformance;
 mod golden;
 pub mod hostile;
 mod normalize;
@@ -23,7 +21,6 @@ pub mod silent;
 pub mod tar_gz;
 
 pub use archive::{Archive, ArchiveFile};
-pub use conformance::{conformance_dir, examples_dir, repository_root, skipped};
 pub use golden::{golden, golden_json};
 pub use normalize::{normalize, same_value};
 pub use process::Process;

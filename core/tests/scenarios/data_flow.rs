@@ -316,20 +316,13 @@ async fn a_circle_is_refused_and_nothing_is_made() {
     assert!(foo(&world, "a").await.is_none() && foo(&world, "b").await.is_none());
 }
 
-/// The documents of the examples that pass data; nothing where the examples are absent.
-fn example(path: &str) -> Option<Vec<Value>> {
-    let Some(folder) = vela_testkit::examples_dir() else {
-        println!("skipped: no examples beside the repository");
-        return None;
-    };
-    let path = folder.join("v1.0/_oam-kubernetes-runtime/examples").join(path);
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: no {}", path.display());
-        return None;
-    };
+/// The documents of the examples that pass data.
+fn example(path: &str) -> Vec<Value> {
+    let folder = vela_testkit::cases::folder("examples/v1.0/_oam-kubernetes-runtime/examples");
+    let text = std::fs::read_to_string(folder.join(path)).unwrap();
     let documents =
         manifest::read("demo.yaml", &text).unwrap().into_iter().map(|document| document.into_value());
-    Some(documents.filter(|object| object["kind"] != "ClusterRole").collect())
+    documents.filter(|object| object["kind"] != "ClusterRole").collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -342,10 +335,9 @@ async fn the_examples_that_pass_data_end_as_they_say() {
             json!({"key": [{"name": "exist", "value": "existtt"}, {"name": "a", "value": "aa"}]}),
         ),
     ] {
-        let Some(objects) = example(path) else { return };
         let world = World::new().await;
         install_foo(&world).await;
-        for mut object in objects {
+        for mut object in example(path) {
             if object["kind"] == "ApplicationConfiguration" {
                 object["metadata"]["name"] = json!("app");
             }

@@ -8,21 +8,16 @@ use super::world::{World, until, until_or};
 const OAM: &str = "core.oam.dev/v1beta1";
 const OLD: &str = "core.oam.dev/v1alpha2";
 
-/// The documents of a file of the examples; nothing where the examples are absent.
-fn documents(path: &str) -> Option<Vec<Value>> {
-    let Some(folder) = vela_testkit::examples_dir() else {
-        println!("skipped: no examples beside the repository");
-        return None;
-    };
-    let text = std::fs::read_to_string(folder.join("first").join(path)).unwrap();
-    Some(manifest::read(path, &text).unwrap().into_iter().map(|document| document.into_value()).collect())
+/// The documents of a file of the examples.
+fn documents(path: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(vela_testkit::cases::folder("examples/first").join(path)).unwrap();
+    manifest::read(path, &text).unwrap().into_iter().map(|document| document.into_value()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_brings_its_workload_trait_and_scope() {
-    let Some(objects) = documents("containerized/objects.yaml") else { return };
     let world = World::new().await;
-    for object in objects {
+    for object in documents("containerized/objects.yaml") {
         world.create(object).await;
     }
     let configuration = || world.get(OLD, "ApplicationConfiguration", "example-appconfig");
@@ -83,9 +78,8 @@ async fn a_configuration_brings_its_workload_trait_and_scope() {
 
 /// `object_type` is a component type that the application uses.
 async fn runs_and_goes(path: &str, object_type: &str) {
-    let Some(objects) = documents(path) else { return };
     let world = World::new().await;
-    for object in objects {
+    for object in documents(path) {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         world.create(object).await;
         world.phase(&name, "running").await;

@@ -1,4 +1,4 @@
-//! Kinds of other projects: their CRDs, real ones where they lie beside the repository, small ones where any will do.
+//! Kinds of other projects: their CRDs, real ones and, where any will do, small ones.
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -6,15 +6,12 @@ use vela_runtime::discovery::Discovery;
 
 use super::world::{World, until};
 
-/// A CRD of the reference set; nothing, and that is told, where the set is absent.
-pub(crate) fn crd(file: &str) -> Option<Value> {
-    let Some(folder) = vela_testkit::conformance_dir() else {
-        vela_testkit::skipped(file, "no reference CRDs beside the repository");
-        return None;
-    };
-    let text = std::fs::read_to_string(folder.join("crds/foreign").join(file)).unwrap();
-    let documents = vela_engine::manifest::read(file, &text).unwrap();
-    documents.into_iter().map(|document| document.into_value()).find(|document| document["kind"].is_string())
+/// A CRD of the reference set.
+pub(crate) fn crd(file: &str) -> Value {
+    let path = vela_testkit::cases::folder("conformance/crds/foreign").join(file);
+    let documents = vela_engine::manifest::read(file, &std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut values = documents.into_iter().map(|document| document.into_value());
+    values.find(|document| document["kind"].is_string()).unwrap()
 }
 
 /// True while the cluster does not serve the kind; a real control plane may have it from an earlier run.

@@ -9,14 +9,11 @@ use super::world::{World, until_or};
 const STANDARD: &str = "standard.oam.dev/v1alpha1";
 const OLD: &str = "core.oam.dev/v1alpha2";
 
-/// The documents of a sample; nothing where the samples are absent.
-fn documents(path: &str) -> Option<Vec<Value>> {
-    let Some(folder) = vela_testkit::examples_dir() else {
-        vela_testkit::skipped(path, "no examples beside the repository");
-        return None;
-    };
-    let text = std::fs::read_to_string(folder.join("v0.3/e2e/raw-objects/samples").join(path)).unwrap();
-    Some(manifest::read(path, &text).unwrap().into_iter().map(|document| document.into_value()).collect())
+/// The documents of a sample.
+fn documents(path: &str) -> Vec<Value> {
+    let folder = vela_testkit::cases::folder("examples/v0.3/e2e/raw-objects/samples");
+    let text = std::fs::read_to_string(folder.join(path)).unwrap();
+    manifest::read(path, &text).unwrap().into_iter().map(|document| document.into_value()).collect()
 }
 
 async fn only(world: &World, api_version: &str, kind: &str) -> Value {
@@ -25,8 +22,8 @@ async fn only(world: &World, api_version: &str, kind: &str) -> Value {
 }
 
 /// Applies the definitions and one of the samples, and waits for the Ingress and the Service behind it.
-async fn route(sample: &str) -> Option<(World, Value, Value)> {
-    let (definitions, objects) = (documents("route-demo/definition.yaml")?, documents(sample)?);
+async fn route(sample: &str) -> (World, Value, Value) {
+    let (definitions, objects) = (documents("route-demo/definition.yaml"), documents(sample));
     let world = World::new().await;
     for (kind, plural) in [("Issuer", "issuers"), ("Certificate", "certificates")] {
         foreign::small(&world, "cert-manager.io", "v1", kind, plural).await;
@@ -45,25 +42,25 @@ async fn route(sample: &str) -> Option<(World, Value, Value)> {
     let (ingress, service) = routed.unwrap();
     assert_eq!(ingress["spec"]["rules"][0]["host"], "mycomp.mytest.com");
     assert_eq!(ingress["metadata"]["annotations"]["cert-manager.io/issuer"], "oam-env-default");
-    Some((world, ingress, service))
+    (world, ingress, service)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployment_with_a_pod_spec_path_is_routed() {
-    let Some((_world, _, service)) = route("route-demo/deploy.yaml").await else { return };
+    let (_world, _, service) = route("route-demo/deploy.yaml").await;
     assert_eq!(service["spec"]["selector"], json!({"component.oam.dev/name": "mycomp"}));
     assert_eq!(service["spec"]["ports"][0]["targetPort"], 8000);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployment_of_a_type_is_routed() {
-    let Some((_world, _, service)) = route("route-demo/deployment-app.yaml").await else { return };
+    let (_world, _, service) = route("route-demo/deployment-app.yaml").await;
     assert_eq!(service["spec"]["selector"], json!({"component.oam.dev/name": "mycomp"}));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_with_a_service_of_their_own_are_routed_to_it() {
-    let Some((world, ..)) = route("route-demo/webservice-app.yaml").await else { return };
+    let (world, ..) = route("route-demo/webservice-app.yaml").await;
     // The route may have been faster than the workload; in the end it leads to the workload's Service.
     let ingress = || only(&world, "networking.k8s.io/v1", "Ingress");
     until_or("the workload's Service is used", ingress, |ingress| {
@@ -77,12 +74,8 @@ async fn pods_with_a_service_of_their_own_are_routed_to_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sample_application_is_scraped() {
     let samples = ["autoscale-component", "metrics-component", "appConfig"];
-    let Some(monitors) = foreign::crd("monitoring.coreos.com_servicemonitors.yaml") else { return };
-    let mut objects = Vec::new();
-    for sample in samples {
-        let Some(read) = documents(&format!("metrics-demo/{sample}.yaml")) else { return };
-        objects.extend(read);
-    }
+    let monitors = foreign::crd("monitoring.coreos.com_servicemonitors.yaml");
+    let objects = samples.iter().flat_map(|sample| documents(&format!("metrics-demo/{sample}.yaml")));
     let world = World::new().await;
     foreign::install(&world, monitors, "monitoring.coreos.com/v1", "ServiceMonitor").await;
     if !foreign::has_namespace(&world, "monitoring").await {

@@ -202,7 +202,7 @@ pub(super) async fn a_route_with_tls_waits_for_its_issuer_and_certificate() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_autoscaler_alone_gives_keda_its_triggers() {
-    let Some(keda) = foreign::crd("keda.sh_scaledobjects.yaml") else { return };
+    let keda = foreign::crd("keda.sh_scaledobjects.yaml");
     let world = World::new().await;
     let children = json!([{"apiVersion": "apps/v1", "kind": "Deployment"}]);
     world.create(workload_definition("podspecworkloads.standard.oam.dev", children)).await;
@@ -236,7 +236,7 @@ async fn an_autoscaler_alone_gives_keda_its_triggers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_are_scraped_until_they_are_switched_off() {
-    let Some(monitors) = foreign::crd("monitoring.coreos.com_servicemonitors.yaml") else { return };
+    let monitors = foreign::crd("monitoring.coreos.com_servicemonitors.yaml");
     let mut world = World::new().await;
     world.create(deployment("web")).await;
     let name = format!("m-{}", world.namespace);

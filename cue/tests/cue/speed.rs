@@ -1,18 +1,14 @@
 //! How long a real template takes; run with `--ignored --nocapture` in release.
 
-use std::{fs, path::Path, time::Instant};
+use std::{fs, time::Instant};
 
 use vela_cue::{Input, Source, Template};
 
 #[test]
 #[ignore = "a measurement, not a test"]
 fn render_time_of_a_real_template() {
-    let case = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../shared/conformance/definitions/cases/component-webservice-18");
-    let Ok(text) = fs::read_to_string(case.join("template.cue")) else {
-        println!("skipped: {} is absent", case.display());
-        return;
-    };
+    let case = vela_testkit::cases::folder("conformance/definitions/cases/component-webservice-18");
+    let text = fs::read_to_string(case.join("template.cue")).expect("a file of the case");
     let json = |name: &str| -> serde_json::Value {
         serde_json::from_str(&fs::read_to_string(case.join(name)).expect("a file of the case")).expect("JSON")
     };

@@ -71,13 +71,9 @@ fn containerized() {
     scenario(ours("containerized"));
 }
 
-/// The inputs beside the repository with the results of the real KubeVela.
+/// Recorded inputs with the results of the real KubeVela.
 async fn shared(folder: &str, manifest: &str, expected: Option<&str>) -> Result<()> {
-    let folder_path = repository("../shared/examples/first").join(folder);
-    if !folder_path.exists() {
-        println!("skipped: ../shared/examples/first/{folder} is not there");
-        return Ok(());
-    }
+    let folder_path = vela_testkit::cases::folder("examples/first").join(folder);
     let expected = match expected {
         Some(file) => documents(&std::fs::read_to_string(folder_path.join(file))?)?,
         None => Vec::new(),

@@ -18,7 +18,7 @@ const SERVED_DEADLINE: Duration = Duration::from_secs(120);
 /// Defines the foreign kinds and the kinds without behaviour, and waits until they are served.
 pub(crate) async fn install(target: &Target) -> Result<Kinds> {
     let mut definitions = documents(&std::fs::read_to_string(repository("e2e/expected/test-kinds.yaml"))?)?;
-    for entry in std::fs::read_dir(repository("../shared/conformance/crds/foreign"))? {
+    for entry in std::fs::read_dir(vela_testkit::cases::folder("conformance/crds/foreign"))? {
         definitions.extend(documents(&std::fs::read_to_string(entry?.path())?)?);
     }
     definitions.retain(|object| object["kind"] == "CustomResourceDefinition");

@@ -7,7 +7,7 @@ use vela_e2e::objects::{Cluster, until};
 use vela_e2e::target::Target;
 
 use crate::foreign::{accepted, install, namespace};
-use crate::{CONVERGE_DEADLINE, repository, scenario};
+use crate::{CONVERGE_DEADLINE, scenario};
 
 const STANDARD: &str = "standard.oam.dev/v1alpha1";
 const CERTIFICATES: &str = "cert-manager.io/v1";
@@ -165,10 +165,6 @@ async fn standard_traits(target: &Target) -> Result<()> {
 
 #[test]
 fn kinds_of_other_projects_are_made_as_they_want_them() {
-    if !repository("../shared/conformance/crds/foreign").exists() {
-        println!("skipped: ../shared/conformance/crds/foreign is not there");
-        return;
-    }
     scenario(async {
         let target = Target::open("others").await?;
         install(&target).await?;

@@ -54,11 +54,7 @@ const OF_THE_CLUSTER: [&str; 2] = ["ClusterRole", "CustomResourceDefinition"];
 
 #[test]
 fn examples_come_to_their_end() {
-    let folder = repository("../shared/examples");
-    if !folder.exists() {
-        println!("skipped: ../shared/examples is not there");
-        return;
-    }
+    let folder = vela_testkit::cases::folder("examples");
     scenario(async {
         let table: Table =
             serde_saphyr::from_str(&std::fs::read_to_string(repository("e2e/expected/stories.yaml"))?)?;

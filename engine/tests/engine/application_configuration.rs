@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use vela_engine::application_configuration::{self as ac, graph, revision};
 use vela_engine::snapshot::Resource;
 use vela_engine::{Document, ObjectKey, Snapshot, Templates, manifest, parse, plan, render};
-use vela_testkit::{examples_dir, skipped};
+use vela_testkit::cases;
 
 fn resource(plural: &str) -> Resource {
     Resource { plural: plural.to_owned(), namespaced: true }
@@ -51,10 +51,7 @@ fn store(snapshot: &mut Snapshot, mut object: Json, namespace: &str) {
 
 #[test]
 fn the_containerized_example_gives_the_objects_of_the_real_controller() {
-    let Some(examples) = examples_dir() else {
-        return skipped("first/containerized", "no examples beside the repository");
-    };
-    let folder = examples.join("first/containerized");
+    let folder = cases::folder("examples/first/containerized");
     let read =
         |file: &str| manifest::read(file, &std::fs::read_to_string(folder.join(file)).unwrap()).unwrap();
     let mut snapshot = v1alpha2_world();
@@ -209,10 +206,8 @@ fn revisions_are_cut_when_the_spec_differs_and_the_oldest_go() {
 
 #[test]
 fn the_settings_example_becomes_a_configuration_and_components() {
-    let Some(examples) = examples_dir() else {
-        return skipped("first/settings", "no examples beside the repository");
-    };
-    let text = std::fs::read_to_string(examples.join("first/settings/app.yaml")).unwrap();
+    let folder = cases::folder("examples/first/settings");
+    let text = std::fs::read_to_string(folder.join("app.yaml")).unwrap();
     let application = manifest::read("app.yaml", &text).unwrap().as_slice()[0].clone();
     let mut snapshot = v1alpha2_world();
     for definition in vela_definitions::builtin() {

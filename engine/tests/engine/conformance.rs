@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value as Json, json};
 use vela_engine::render::single;
 use vela_engine::{Diagnostics, Snapshot, Templates, definition, dry_run, health, manifest};
-use vela_testkit::{conformance_dir, same_value, skipped};
+use vela_testkit::{cases, same_value};
 
 /// Least number of passing cases per kind; raise them when more pass.
 const LEAST: &[(&str, usize)] = &[("component", 103), ("trait", 193), ("patch", 45), ("health", 251)];
@@ -92,8 +92,7 @@ fn judge(kind: &str, status: &str, folder: &Path) -> Option<String> {
 
 #[test]
 fn definitions_render_as_the_real_ones() {
-    let Some(folder) = conformance_dir() else { return skipped("definitions", "no conformance data") };
-    let folder = folder.join("definitions");
+    let folder = cases::folder("conformance/definitions");
     let cases: Vec<Json> = read(&folder, "manifest.jsonl")
         .unwrap()
         .lines()
@@ -208,8 +207,7 @@ fn dry_run_of(folder: &Path, app: &str, expected: &str) -> Result<(), String> {
 
 #[test]
 fn applications_dry_run_as_the_real_ones() {
-    let Some(folder) = conformance_dir() else { return skipped("applications", "no conformance data") };
-    let folders = applications(&folder.join("applications"));
+    let folders = applications(&cases::folder("conformance/applications"));
     let mut wrong: Vec<String> = Vec::new();
     for folder in &folders {
         let result =
@@ -228,9 +226,8 @@ fn applications_dry_run_as_the_real_ones() {
 
 #[test]
 fn the_first_examples_print_the_objects_of_the_real_ones() {
-    let Some(examples) = vela_testkit::examples_dir() else { return skipped("first", "no examples") };
     for name in ["web", "batch", "sidecar"] {
-        let folder = examples.join("first").join(name);
+        let folder = cases::folder("examples/first").join(name);
         let documents = manifest::read("app.yaml", &read(&folder, "app.yaml").unwrap()).unwrap();
         let rendered = dry_run::render(&documents.as_slice()[0], &snapshot(&folder), &Templates::new());
         let text =

@@ -3,17 +3,16 @@
 use std::time::Instant;
 
 use vela_engine::{Snapshot, Templates, graph, manifest, parse, plan, render, revision};
-use vela_testkit::{examples_dir, skipped};
+use vela_testkit::cases;
 
 #[test]
 fn a_render_is_timed() {
-    let Some(examples) = examples_dir() else { return skipped("speed", "no examples beside the repository") };
     let mut snapshot = Snapshot::default();
     for definition in vela_definitions::builtin() {
         snapshot.insert_definition_object(definition.manifest("vela-system")).unwrap();
     }
     let templates = Templates::new();
-    let text = std::fs::read_to_string(examples.join("first/web/app.yaml")).unwrap();
+    let text = std::fs::read_to_string(cases::folder("examples/first/web").join("app.yaml")).unwrap();
     let documents = manifest::read("app.yaml", &text).unwrap();
     let application = &documents.as_slice()[0];
     let lap = || {

@@ -1,7 +1,5 @@
 //! `vela rollout simulate`: how a rollout will go, with pods that fail, hooks that say no and whatever is missing told.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::{Person, Said};
@@ -263,11 +261,7 @@ fn what_is_missing_or_wrong_is_told_with_its_place() {
 
 #[test]
 fn the_examples_run_as_they_lie_there() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/examples/rollout");
-    if !examples.is_dir() {
-        eprintln!("skipped: {} is not there", examples.display());
-        return;
-    }
+    let examples = vela_testkit::cases::folder("examples/rollout");
     let person = Person::new();
     let of = |folder: &str, names: &[&str]| -> Vec<String> {
         names.iter().map(|name| examples.join(folder).join(name).to_string_lossy().into_owned()).collect()

@@ -1,7 +1,5 @@
 //! Conversion of Applications: both ways without loss, whole lists, and a failed result for anything else.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Value, json};
 use vela_testkit::program::Random;
 use vela_webhooks::conversion::{BYTES_AT_MOST, answer};
@@ -158,11 +156,10 @@ fn generated_applications_come_back_as_they_were() {
 
 #[test]
 fn applications_of_examples_and_conformance_come_back_as_they_were() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
     let mut count = 0;
     for folder in ["examples", "conformance/applications", "conformance/runs-today", "conformance/runs-v1.0"]
     {
-        for document in crate::documents(&shared.join(folder)) {
+        for document in crate::documents(&vela_testkit::cases::folder(folder)) {
             let value = document.value();
             if value["kind"] == "Application"
                 && value["apiVersion"].as_str().is_some_and(|v| [OLD, NEW].contains(&v))
@@ -172,13 +169,5 @@ fn applications_of_examples_and_conformance_come_back_as_they_were() {
             }
         }
     }
-    match count {
-        0 => println!("skipped: no shared folder beside the repository: {}", shared.display()),
-        count => println!("{count} applications were converted there and back"),
-    }
-    assert!(
-        count > 100 || !shared.exists(),
-        "only {count} applications in {}",
-        PathBuf::from(&shared).display()
-    );
+    assert!(count > 100, "only {count} applications");
 }

@@ -35,26 +35,27 @@ use ratchet::Count;
 pub(crate) use session::Session;
 
 struct Options {
-    directory: PathBuf,
+    /// Where other cases lie than those of the repository, whose failing ones are all listed with their reasons.
+    directory: Option<PathBuf>,
     kind: Option<String>,
     verbose: bool,
     record: bool,
-    /// The folder is the one whose failing cases are all listed with their reasons.
-    complete: bool,
 }
 
 /// Runs the cases below a folder.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     let options = options(arguments)?;
-    if !options.directory.is_dir() {
-        println!("skipped: {} is not there, so no conformance case was run", options.directory.display());
-        println!("0 passed, 0 failed");
-        return Ok(());
-    }
-    let mut cases = cases::find(&options.directory)?;
+    let directory = match &options.directory {
+        Some(directory) if directory.is_dir() => {
+            std::path::absolute(directory).map_err(|error| error.to_string())?
+        }
+        Some(directory) => return Err(format!("{} is no folder", directory.display())),
+        None => vela_testkit::cases::all().join("conformance"),
+    };
+    let mut cases = cases::find(&directory)?;
     cases.retain(|case| options.kind.as_deref().is_none_or(|kind| case.kind == kind || case.group() == kind));
     if cases.is_empty() {
-        return Err(format!("no case of a known format in {}", options.directory.display()));
+        return Err(format!("no case of a known format in {}", directory.display()));
     }
     let doors = doors(cases.iter().any(|case| case.kind != "crd"))?;
     let outcomes = run_all(&cases, &doors, options.verbose);
@@ -67,7 +68,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     let (recorded, listed) = (ratchet::read()?, listed::read());
     let mut wrong = ratchet::fallen(&recorded, &counts);
     wrong.extend(listed.fallen(&outcomes));
-    if options.complete {
+    if options.directory.is_none() {
         wrong.extend(listed.unexplained(&outcomes));
     }
     if options.record {
@@ -79,21 +80,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
 }
 
 fn options(arguments: &[&str]) -> Result<Options, String> {
-    let mut options = Options {
-        directory: command::root().join("../shared/conformance"),
-        kind: None,
-        verbose: false,
-        record: false,
-        complete: true,
-    };
+    let mut options = Options { directory: None, kind: None, verbose: false, record: false };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().map(|v| (*v).to_owned()).ok_or(format!("{word} needs a value"));
         match *word {
-            "--dir" => {
-                options.directory = PathBuf::from(value()?);
-                options.complete = false;
-            }
+            "--dir" => options.directory = Some(PathBuf::from(value()?)),
             "--kind" => options.kind = Some(value()?),
             "--verbose" => options.verbose = true,
             "--record" => options.record = true,
@@ -102,7 +94,6 @@ fn options(arguments: &[&str]) -> Result<Options, String> {
             }
         }
     }
-    options.directory = std::path::absolute(&options.directory).map_err(|e| e.to_string())?;
     Ok(options)
 }
 

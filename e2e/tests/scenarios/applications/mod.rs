@@ -50,11 +50,7 @@ const NOT_COMPARED: [&str; 13] = [
 
 #[test]
 fn recorded_applications_become_equal_objects() {
-    let folder = repository("../shared/conformance/runs-today");
-    if !folder.exists() {
-        println!("skipped: ../shared/conformance/runs-today is not there");
-        return;
-    }
+    let folder = vela_testkit::cases::folder("conformance/runs-today");
     scenario(async {
         let target = Target::open("applications").await?;
         let kinds = Kinds::of(target.cluster()).await?;

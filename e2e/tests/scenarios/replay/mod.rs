@@ -53,12 +53,7 @@ const NOT_RECORDED: [&str; 14] = [
 
 #[test]
 fn recorded_runs_end_in_equal_objects() {
-    let folder = repository("../shared/conformance/runs-v1.0");
-    if !folder.exists() {
-        println!("skipped: ../shared/conformance/runs-v1.0 is not there");
-        return;
-    }
-    scenario(replay(&folder));
+    scenario(replay(&vela_testkit::cases::folder("conformance/runs-v1.0")));
 }
 
 async fn replay(folder: &Path) -> Result<()> {

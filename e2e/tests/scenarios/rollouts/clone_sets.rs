@@ -26,7 +26,7 @@ const NEW: &str = "stefanprodan/podinfo:5.0.2";
 
 #[test]
 fn clone_sets_are_rolled_out_as_in_the_example() {
-    let Some(folder) = examples("cloneset-rollout") else { return };
+    let folder = examples("cloneset-rollout");
     scenario(async {
         if !is_real() {
             let target = Target::open("rollout-cloneset").await?;

@@ -18,7 +18,7 @@ const NAME: &str = "rolling-test";
 
 #[test]
 fn deployments_are_rolled_out_as_in_the_example() {
-    let Some(folder) = examples("deployment-rollout") else { return };
+    let folder = examples("deployment-rollout");
     scenario(async {
         let target = Target::open("rollout-deployment").await?;
         let cluster = target.cluster();

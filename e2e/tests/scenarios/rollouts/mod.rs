@@ -9,7 +9,6 @@ use vela_e2e::expected::documents;
 use vela_e2e::objects::{Cluster, until};
 
 use crate::foreign::accepted;
-use crate::repository;
 
 mod clone_sets;
 mod deployments;
@@ -24,14 +23,9 @@ const STEP_DEADLINE: Duration = Duration::from_secs(60);
 /// What waits must go on waiting so long; a lap of the controller takes a small part of it.
 const STILL_LASTS: Duration = Duration::from_secs(2);
 
-/// A folder of the examples; nothing where it is not there.
-fn examples(name: &str) -> Option<PathBuf> {
-    let folder = repository("../shared/examples/rollout").join(name);
-    if folder.exists() {
-        return Some(folder);
-    }
-    println!("skipped: ../shared/examples/rollout/{name} is not there");
-    None
+/// A folder of the examples.
+fn examples(name: &str) -> PathBuf {
+    vela_testkit::cases::folder("examples/rollout").join(name)
 }
 
 /// Applies a file as a person with kubectl would; `change` is what the person changes in it before.
