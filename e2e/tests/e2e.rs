@@ -53,7 +53,7 @@ use std::time::Duration;
 
 use vela_e2e::Result;
 use vela_e2e::objects::until;
-use vela_e2e::target::Target;
+use vela_e2e::target::{Target, is_real};
 
 /// Long enough for a busy machine; a real garbage collector looks at fresh kinds only every 40 seconds.
 const GONE_DEADLINE: Duration = Duration::from_secs(120);
@@ -66,6 +66,12 @@ fn scenario(work: impl Future<Output = Result<()>>) {
     let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(work));
     let trouble = outcome.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(trouble.is_empty(), "{trouble}");
+}
+
+/// The same where it needs a real control plane. Such a scenario is ignored elsewhere, and asked for there it fails.
+fn on_a_control_plane(work: impl Future<Output = Result<()>>) {
+    assert!(is_real(), "E2E_KUBECONFIG names no control plane: cargo xtask e2e --real");
+    scenario(work);
 }
 
 /// A folder of this repository.

@@ -5,16 +5,21 @@ use crate::command;
 /// What `with.sh` ends with where there is no Go: the scenarios were not run, and that is said aloud.
 const SKIPPED: i32 = 77;
 
-const SCENARIOS: [&str; 8] =
-    ["test", "--package", "vela-e2e", "--", "--nocapture", "--test-threads=2", "--skip", CUT_OFF];
+const SCENARIOS: [&str; 6] = ["test", "--package", "vela-e2e", "--", "--nocapture", "--test-threads=2"];
+
+/// What a real control plane has beside them: the scenarios that need one, without those about the sandbox, those that take
+/// figures, and the one that runs alone.
+const ALSO_REAL: [&str; 7] =
+    ["--include-ignored", "--skip", "sandbox::", "--skip", "figures::", "--skip", CUT_OFF];
 
 /// Where each request takes a second, a controller reconciles the applications of its own scenario in good time, but not
 /// those of the others beside them.
 const CUT_OFF: &str = "cut_off::";
-const ALONE: [&str; 6] = ["test", "--package", "vela-e2e", "--", "--nocapture", CUT_OFF];
+const ALONE: [&str; 7] = ["test", "--package", "vela-e2e", "--", "--nocapture", "--include-ignored", CUT_OFF];
 
 /// The one of two builds that take turns.
-const VERSIONS: [&str; 5] = ["test", "--package", "vela-e2e", "--", "versions::"];
+const VERSIONS: [&str; 6] =
+    ["test", "--package", "vela-e2e", "--", "--include-ignored", "versions::two_versions"];
 
 /// The scenarios on the embedded API server.
 pub(crate) fn on_the_sandbox() -> Result<(), String> {
@@ -25,7 +30,7 @@ pub(crate) fn on_the_sandbox() -> Result<(), String> {
 /// The same scenarios on etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok.
 pub(crate) fn on_a_control_plane() -> Result<(), String> {
     doors()?;
-    let together = real(&SCENARIOS, &[]);
+    let together = real(&[&SCENARIOS[..], &ALSO_REAL[..]].concat(), &[]);
     real(&ALONE, &[]).and(together)
 }
 

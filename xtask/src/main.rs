@@ -9,6 +9,7 @@ mod conformance;
 mod differential;
 mod e2e;
 mod fuzz;
+mod ignored;
 mod image;
 mod simulate;
 mod soak;

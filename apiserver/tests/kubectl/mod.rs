@@ -1,4 +1,4 @@
-//! The real kubectl against the server on a loopback port; skipped where kubectl is not installed.
+//! The real kubectl against the server on a loopback port; ignored, since not everybody has it.
 
 use std::process::Command;
 
@@ -69,11 +69,8 @@ impl Kubectl {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs kubectl: cargo test -p vela-apiserver -- --ignored kubectl_works"]
 async fn kubectl_works() {
-    if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
-        println!("skipped: kubectl is not installed");
-        return;
-    }
     let server = ApiServer::builder().build().expect("a server in memory");
     let controllers = server.run_controllers();
     let served = server.serve("127.0.0.1:0".parse().expect("an address")).await.expect("served");

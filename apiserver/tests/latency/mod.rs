@@ -11,7 +11,7 @@ use crate::verbs::{client, config_map};
 const REQUESTS: u32 = 2000;
 
 #[tokio::test]
-#[ignore = "prints figures"]
+#[ignore = "prints figures: cargo xtask bench"]
 async fn latency() {
     let (server, client) = client();
     let maps: Api<ConfigMap> = Api::default_namespaced(client);

@@ -144,7 +144,7 @@ fn print(era: Era, count: usize, cost: &Cost) {
 
 /// One application of many components, on a cluster that has it once already: the whole lap with all its writes.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "prints figures; `cargo xtask bench` runs it"]
+#[ignore = "prints figures: cargo xtask bench"]
 async fn the_price_of_a_component_does_not_depend_on_how_many_there_are() {
     let world = World::new().await;
     let mut prices = Vec::new();
@@ -165,7 +165,7 @@ async fn the_price_of_a_component_does_not_depend_on_how_many_there_are() {
 
 /// Twice as many cost twice as much: a scan of everything per application would double the price of each.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes; `cargo xtask bench` runs it"]
+#[ignore = "prints figures: cargo xtask bench"]
 async fn the_price_of_an_application_does_not_depend_on_their_number() {
     let counts: Vec<usize> = std::env::var("SCALE")
         .map(|counts| counts.split(',').map(|count| count.parse().unwrap()).collect())

@@ -153,7 +153,7 @@ async fn time(world: &World, name: &str, count: usize) -> Duration {
 const ROUNDS: usize = 3;
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "prints the figures of docs/benchmarks.md"]
+#[ignore = "prints figures: cargo test -p vela-core --test core -- the_time_of_one --ignored --nocapture"]
 async fn the_time_of_one_application() {
     for delay in [Duration::ZERO, Duration::from_millis(5)] {
         let mut found = Vec::new();

@@ -5,7 +5,7 @@ use std::{fs, time::Instant};
 use vela_cue::{Input, Source, Template};
 
 #[test]
-#[ignore = "a measurement, not a test"]
+#[ignore = "prints figures: cargo xtask bench"]
 fn render_time_of_a_real_template() {
     let case = vela_testkit::cases::folder("conformance/definitions/cases/component-webservice-18");
     let text = fs::read_to_string(case.join("template.cue")).expect("a file of the case");

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use vela_e2e::Result;
 use vela_e2e::doors::doors;
 use vela_e2e::objects::{Cluster, until};
-use vela_e2e::target::{Target, is_real};
+use vela_e2e::target::Target;
 
-use crate::{CONVERGE_DEADLINE, GONE_DEADLINE, scenario};
+use crate::{CONVERGE_DEADLINE, GONE_DEADLINE, on_a_control_plane};
 
 const APP: (&str, &str) = ("core.oam.dev/v1beta1", "Application");
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
@@ -162,14 +162,9 @@ async fn stamp(cluster: &Cluster, name: &str) -> Result<String> {
 }
 
 #[test]
+#[ignore = "needs a real control plane: cargo xtask e2e --real"]
 fn an_application_does_what_its_author_could() {
-    if !is_real() {
-        println!(
-            "skipped: this scenario needs a real control plane; the scenarios `authors` of core are the same on the embedded one"
-        );
-        return;
-    }
-    scenario(async {
+    on_a_control_plane(async {
         let target = Target::alone("authors").await?;
         let admin = target.cluster();
         let (own, going, outside) = (

@@ -10,11 +10,11 @@ use vela_e2e::Result;
 use vela_e2e::objects::{Cluster, until};
 use vela_e2e::proxy::Record;
 use vela_e2e::replica::Replica;
-use vela_e2e::target::{Target, is_real};
+use vela_e2e::target::Target;
 use vela_testkit::Process;
 
 use crate::replicas::LEADS_AFTER_KILL;
-use crate::{CONVERGE_DEADLINE, scenario};
+use crate::{CONVERGE_DEADLINE, on_a_control_plane};
 
 const HOME: &str = "vela-system";
 /// A waiting candidate asks every two seconds and a little; a second question follows within this.
@@ -131,12 +131,9 @@ async fn said(what: &str, words: &str, log: impl Fn() -> String) -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs a real control plane: cargo xtask e2e --real"]
 fn a_candidate_of_client_go_takes_turns_with_ours() {
-    scenario(async {
-        if !is_real() {
-            println!("skipped: a candidate of client-go needs a real control plane");
-            return Ok(());
-        }
+    on_a_control_plane(async {
         let target = Target::open("candidates").await?;
         let (home, lease, record) = (target.cluster().within(HOME), target.namespace(), Record::default());
         let mut first = ours("first", &target, &record, lease).await?;

@@ -8,11 +8,10 @@ use vela_e2e::Result;
 use vela_e2e::objects::{Cluster, until};
 use vela_e2e::proxy::{Fault, Seen};
 use vela_e2e::replica::Replica;
-use vela_e2e::target::is_real;
 
 use crate::replicas::{Replicas, SLOW, terms};
 use crate::there_and_back::{Story, created, settled, unharmed};
-use crate::{CONVERGE_DEADLINE, scenario};
+use crate::{CONVERGE_DEADLINE, on_a_control_plane};
 
 /// Shorter than the ten seconds without an answer after which a leader gives up.
 const SHORT: Duration = Duration::from_secs(6);
@@ -156,14 +155,9 @@ impl CutOff {
 }
 
 #[test]
+#[ignore = "needs a real control plane: cargo xtask e2e --real"]
 fn who_is_cut_off_writes_nothing_and_everything_is_as_wanted_afterwards() {
-    if !is_real() {
-        println!(
-            "skipped: this scenario needs a real control plane; in the simulation requests and watches wait as long on the embedded one"
-        );
-        return;
-    }
-    scenario(async {
+    on_a_control_plane(async {
         let replicas = Replicas::alone("cut-off").await?;
         let start = Instant::now();
         let mut first = replicas.start("first", &[]).await?;

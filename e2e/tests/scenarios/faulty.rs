@@ -8,9 +8,9 @@ use vela_e2e::Result;
 use vela_e2e::objects::until;
 use vela_e2e::proxy::{Fault, Record, Seen};
 use vela_e2e::replica::Replica;
-use vela_e2e::target::{Target, is_real};
+use vela_e2e::target::Target;
 
-use crate::{CONVERGE_DEADLINE, scenario};
+use crate::{CONVERGE_DEADLINE, on_a_control_plane};
 
 /// How long each fault lasts; `E2E_LONG` makes the outage a minute.
 const LASTS: Duration = Duration::from_secs(6);
@@ -73,12 +73,9 @@ fn spins(seen: &[Seen], lasted: Duration) -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs a real control plane: cargo xtask e2e --real"]
 fn a_faulty_api_server_is_survived() {
-    if !is_real() {
-        println!("skipped: this scenario needs a real control plane");
-        return;
-    }
-    scenario(async {
+    on_a_control_plane(async {
         let target = Target::alone("faulty").await?;
         let record = Record::default();
         let outage = if std::env::var_os("E2E_LONG").is_some() { OUTAGE_LONG } else { OUTAGE };

@@ -9,10 +9,10 @@ use vela_e2e::doors::doors;
 use vela_e2e::objects::until;
 use vela_e2e::proxy::{Fault, Record, Seen};
 use vela_e2e::replica::Replica;
-use vela_e2e::target::{Target, is_real};
+use vela_e2e::target::Target;
 
 use crate::there_and_back::{Story, prepared, settled, unharmed};
-use crate::{CONVERGE_DEADLINE, scenario};
+use crate::{CONVERGE_DEADLINE, on_a_control_plane};
 
 /// How slowly a leader's requests go before it is ended: it is in the middle of a reconcile then.
 pub(crate) const SLOW: Duration = Duration::from_millis(150);
@@ -117,14 +117,9 @@ fn made_twice(seen: &[Seen]) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs a real control plane: cargo xtask e2e --real"]
 fn one_leads_and_the_other_takes_over() {
-    if !is_real() {
-        println!(
-            "skipped: this scenario needs a real control plane; the scenario `terms` of core is the same on the embedded one"
-        );
-        return;
-    }
-    scenario(async {
+    on_a_control_plane(async {
         let replicas = Replicas::alone("replicas").await?;
         let all = prepared(&replicas.target).await?;
         let start = Instant::now();

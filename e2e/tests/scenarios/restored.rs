@@ -10,10 +10,10 @@ use vela_e2e::Result;
 use vela_e2e::objects::{Cluster, until};
 use vela_e2e::proxy::Record;
 use vela_e2e::replica::Replica;
-use vela_e2e::target::{Target, is_real};
+use vela_e2e::target::Target;
 
 use crate::there_and_back::{Story, created, settled, unharmed};
-use crate::{CONVERGE_DEADLINE, runs, scenario};
+use crate::{CONVERGE_DEADLINE, on_a_control_plane, runs};
 
 /// Writes after the backup: so far do versions go back, further than a control plane writes by itself meanwhile.
 const WRITES: usize = 2_000;
@@ -118,14 +118,9 @@ async fn standing(cluster: &Cluster) -> Result<String> {
 }
 
 #[test]
+#[ignore = "needs a real control plane: cargo xtask e2e --real"]
 fn a_cluster_that_is_restored_from_a_backup_is_served_on() {
-    if !is_real() {
-        println!(
-            "skipped: this scenario needs a real control plane; the scenario `restored` of core is the same on the embedded one"
-        );
-        return;
-    }
-    scenario(async {
+    on_a_control_plane(async {
         let target = Target::of_its_own("restored").await?;
         let (cluster, record) = (target.cluster(), Record::default());
         let mut core = Replica::start("core", cluster.client().clone(), &record, &[], |_| {}).await?;

@@ -1,16 +1,11 @@
 //! What only the sandbox promises: it starts by itself, keeps its data, and is emptied by `reset`.
 
 use vela_e2e::doors::doors;
-use vela_e2e::target::is_real;
 
 use crate::{repository, scenario};
 
 #[test]
 fn without_a_cluster_everything_happens_inside_one_command() {
-    if is_real() {
-        println!("skipped: this scenario is about the sandbox");
-        return;
-    }
     scenario(async {
         let home = tempfile::tempdir()?;
         let vela = |words: &[&str]| -> vela_e2e::Result<(i32, String, String)> {

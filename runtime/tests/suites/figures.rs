@@ -143,7 +143,7 @@ async fn kept(watch: Watch) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "figures: cargo test --release -p vela-runtime --test runtime -- figures --ignored --nocapture"]
+#[ignore = "prints figures: cargo xtask bench --manager"]
 #[allow(clippy::print_stdout)]
 async fn figures_of_queue_and_cache() {
     // Metadata first: what the larger copies leave to the allocator must not hide its own.

@@ -97,7 +97,7 @@ async fn measure(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "a measurement: cargo xtask bench"]
+#[ignore = "prints figures: cargo xtask bench --manager"]
 async fn latency_of_reviews() {
     println!(
         "| definitions | components of an Application | at once | p50 | p99 | reviews a second |\n|---|---|---|---|---|---|"

@@ -58,6 +58,7 @@ pub(crate) fn run() -> Result<(), String> {
             "--test",
             "apiserver",
             "--",
+            "latency",
             "--ignored",
             "--nocapture",
         ],

@@ -18,6 +18,7 @@ use self::code::{Code, is_ours, shipped};
 pub(crate) use self::code::{Source, sources};
 use self::exceptions::Exceptions;
 use self::rooms::ROOMS;
+use crate::ignored;
 
 /// What a pure room may not name outside its tests and binaries.
 const OUTSIDE: [&str; 13] = [
@@ -53,6 +54,7 @@ pub(crate) fn run() -> Result<(), String> {
         paths(source, &mut wrong);
         ports(source, &mut wrong);
         readiness::readiness(source, &mut wrong);
+        ignored::untold(source, &mut wrong);
     }
     let known = Exceptions::read()?;
     sizes::check(&sources, &known, &mut wrong);

@@ -14,11 +14,10 @@ use vela_e2e::balancer::Balancer;
 use vela_e2e::objects::until;
 use vela_e2e::proxy::{Fault, Seen};
 use vela_e2e::replica::Replica;
-use vela_e2e::target::is_real;
 
 use crate::replicas::{LEADS_AFTER_KILL, LEADS_AFTER_STOP, Replicas, SLOW, terms};
 use crate::webhooks::{authority, register, unregister, until_judged};
-use crate::{CONVERGE_DEADLINE, scenario};
+use crate::{CONVERGE_DEADLINE, on_a_control_plane};
 
 mod authors;
 
@@ -300,12 +299,9 @@ async fn story(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
 }
 
 #[test]
+#[ignore = "needs a real control plane: cargo xtask e2e --real"]
 fn nothing_broken_gets_past_two_replicas_whatever_happens() {
-    if !is_real() {
-        println!("skipped: the embedded API server calls no webhooks; set E2E_KUBECONFIG");
-        return;
-    }
-    scenario(async {
+    on_a_control_plane(async {
         let (replicas, balancer) = (Replicas::alone("guarded").await?, Balancer::open().await?);
         register(&replicas.target, &format!("https://{}", balancer.address())).await?;
         let mut guarded = Guarded { replicas, balancer, running: Vec::new() };

@@ -28,7 +28,7 @@ const DEADLINE: Duration = Duration::from_secs(480);
 const ASK_EVERY: Duration = Duration::from_millis(250);
 
 #[test]
-#[ignore = "prints figures; see `cargo xtask bench --rollouts`"]
+#[ignore = "prints figures: cargo xtask bench --rollouts"]
 fn figures_of_rollouts() {
     scenario(async {
         if !is_real() {

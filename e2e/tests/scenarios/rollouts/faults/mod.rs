@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use vela_e2e::Result;
 use vela_e2e::moments::{Bound, Moments};
 use vela_e2e::objects::{Cluster, until};
-use vela_e2e::target::{Target, is_real};
+use vela_e2e::target::Target;
 
 use super::{
     APPS, OAM, STEP_DEADLINE, applied_plan, batch_is_ready, batches, deleted, has, recorded, rollout,
     succeeds,
 };
 use crate::foreign::{accepted, namespace};
-use crate::scenario;
+use crate::{on_a_control_plane, scenario};
 
 mod pods;
 mod surroundings;
@@ -36,29 +36,39 @@ type Story<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 fn whatever_goes_wrong_around_a_rollout_is_told_and_costs_no_pod() {
     scenario(async {
         let target = Target::open("rollout-faults").await?;
-        let mut stories: Vec<(&str, Story<'_>)> = vec![
+        end_well(vec![
             ("hook down", Box::pin(surroundings::hook_down(&target))),
             ("metric absent", Box::pin(surroundings::metric_absent(&target))),
             ("source deleted", Box::pin(surroundings::source_deleted(&target))),
             ("application deleted", Box::pin(surroundings::application_deleted(&target))),
             ("plan edited", Box::pin(surroundings::plan_edited(&target))),
-        ];
-        match is_real() {
-            true => stories.extend([
-                ("node lost", Box::pin(pods::node_lost(&target)) as Story<'_>),
-                ("quota exceeded", Box::pin(pods::quota_exceeded(&target))),
-                ("pods that do not start", Box::pin(pods::do_not_start(&target))),
-                ("pods that fit nowhere", Box::pin(pods::fit_nowhere(&target))),
-            ]),
-            false => println!("skipped: nodes, quotas and schedulers need a real control plane"),
-        }
-        let (names, stories): (Vec<&str>, Vec<Story<'_>>) = stories.into_iter().unzip();
-        let ends = futures::future::join_all(stories).await;
-        let wrong =
-            names.iter().zip(ends).filter_map(|(name, end)| end.err().map(|e| format!("{name}: {e}")));
-        let wrong: Vec<String> = wrong.collect();
-        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+        ])
+        .await
     });
+}
+
+/// With real nodes, quotas and a scheduler.
+#[test]
+#[ignore = "needs a real control plane: cargo xtask e2e --real"]
+fn whatever_goes_wrong_with_pods_is_told_and_costs_no_other_pod() {
+    on_a_control_plane(async {
+        let target = Target::open("rollout-pods").await?;
+        end_well(vec![
+            ("node lost", Box::pin(pods::node_lost(&target))),
+            ("quota exceeded", Box::pin(pods::quota_exceeded(&target))),
+            ("pods that do not start", Box::pin(pods::do_not_start(&target))),
+            ("pods that fit nowhere", Box::pin(pods::fit_nowhere(&target))),
+        ])
+        .await
+    });
+}
+
+async fn end_well(stories: Vec<(&str, Story<'_>)>) -> Result<()> {
+    let (names, stories): (Vec<&str>, Vec<Story<'_>>) = stories.into_iter().unzip();
+    let ends = futures::future::join_all(stories).await;
+    let wrong = names.iter().zip(ends).filter_map(|(name, end)| end.err().map(|e| format!("{name}: {e}")));
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
 /// The application with front's pods as said.
