@@ -9,6 +9,8 @@ mod application_configuration;
 mod conformance;
 #[path = "engine/data_flow.rs"]
 mod data_flow;
+#[path = "engine/data_flow_limits.rs"]
+mod data_flow_limits;
 #[path = "engine/dry_run.rs"]
 mod dry_run;
 #[path = "engine/gaps.rs"]
