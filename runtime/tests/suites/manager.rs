@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vela_runtime::cache::{Cache, Watch};
 use vela_runtime::manager::{Endpoint, Error, Manager};
@@ -18,13 +19,14 @@ use super::cluster::{client, config_map, config_maps, create, recorded, until};
 #[derive(Clone, Default)]
 struct Slow {
     began: Arc<AtomicBool>,
+    goes_on: Arc<Notify>,
     ended: Arc<AtomicBool>,
 }
 
 impl Reconciler for Slow {
     async fn reconcile(&self, _: Key) -> Result<Action, Failure> {
         self.began.store(true, Ordering::SeqCst);
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        self.goes_on.notified().await;
         self.ended.store(true, Ordering::SeqCst);
         Ok(Action::Done)
     }
@@ -95,6 +97,7 @@ async fn a_stop_lets_the_running_reconcile_end_and_closes_the_endpoints() {
         assert!(text.contains(line), "{line} is not in {text}");
     }
     stop.cancel();
+    slow.goes_on.notify_one();
     task.await.unwrap().unwrap();
     assert!(slow.ended.load(Ordering::SeqCst), "the reconcile was not cut off");
     assert!(get(health, "/healthz").await.is_none_or(|answer| answer.is_empty()));
@@ -204,18 +207,19 @@ async fn a_process_that_has_no_copies_yet_lives_and_is_not_ready() {
     cache.informer(Watch::full(config_maps()));
     let stop = CancellationToken::new();
     let task = tokio::spawn(Manager::new(client, cache).health(Some(health.into())).run(stop.clone()));
-    while get(health, "/healthz").await.is_none() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let asked = async |path: &str, status: &str| {
+        while !get(health, path).await.is_some_and(|answer| answer.starts_with(status)) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(silent::DEADLINE, asked("/healthz", "HTTP/1.1 200")).await.unwrap();
     assert!(get(health, "/healthz").await.unwrap().ends_with("ok"));
     let answer = get(health, "/readyz").await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 500"), "{answer}");
     assert!(answer.contains("[-]caches failed: reason withheld\nreadyz check failed\n"), "{answer}");
     assert!(get(health, "/readyz?exclude=caches").await.unwrap().ends_with("ok"));
     faults.heal();
-    while !get(health, "/readyz").await.unwrap().starts_with("HTTP/1.1 200") {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    tokio::time::timeout(silent::DEADLINE, asked("/readyz", "HTTP/1.1 200")).await.unwrap();
     stop.cancel();
     task.await.unwrap().unwrap();
 }
