@@ -248,7 +248,7 @@ fn every_right_of_the_controllers_is_used() {
     assert_eq!(idle, Vec::<String>::new());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn old_revisions_of_everything_go() {
     let mut world = World::without_controllers().await;
     let options = Options {
@@ -290,7 +290,7 @@ async fn old_revisions_of_everything_go() {
 }
 
 /// An application that only records its revisions leaves what rollouts name, and what it is now.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn old_revisions_go_but_those_that_rollouts_name() {
     let mut world = World::without_controllers().await;
     let options = Options { application_revision_limit: 2, ..Options::default() };

@@ -64,7 +64,7 @@ async fn event(world: &World, reason: &str, words: &str) {
     until_or(reason, found, |events| events.as_array().unwrap().iter().any(says)).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(crate) async fn what_the_author_may_runs_and_what_not_is_refused() {
     let Some((world, rights)) = judged().await else { return };
     rights.grant("alice", WEB);
@@ -108,7 +108,7 @@ pub(crate) async fn what_the_author_may_runs_and_what_not_is_refused() {
     assert!(rights.was_asked(&bob, "", "delete configmaps"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn without_an_author_nothing_runs_and_nothing_goes() {
     let Some((world, rights)) = judged().await else { return };
     rights.grant("alice", WEB);
@@ -142,7 +142,7 @@ async fn without_an_author_nothing_runs_and_nothing_goes() {
     assert!(rights.was_asked("alice", "", "delete deployments.apps"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_author_who_lost_the_right_keeps_what_runs() {
     let Some((world, rights)) = judged().await else { return };
     for (name, author) in [("kept", "alice"), ("emptied", "carol")] {
@@ -170,7 +170,7 @@ async fn an_author_who_lost_the_right_keeps_what_runs() {
     assert_eq!(world.deployment("kept-web").await, None);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn the_old_form_acts_for_its_author_through_its_configuration() {
     let Some((world, rights)) = judged().await else { return };
     rights.grant("alice", WEB);
@@ -203,7 +203,7 @@ async fn the_old_form_acts_for_its_author_through_its_configuration() {
     world.gone(NEW, "Application", "shop").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_configuration_of_a_person_acts_for_that_person() {
     let Some((world, rights)) = judged().await else { return };
     rights.grant("alice", &["deployments.apps"]);
@@ -221,7 +221,7 @@ async fn a_configuration_of_a_person_acts_for_that_person() {
 }
 
 /// Whoever cannot read a Secret cannot have it copied.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_the_author_may_not_read_flows_nowhere() {
     let Some((world, rights)) = judged().await else { return };
     rights.grant("alice", ALL);

@@ -49,7 +49,7 @@ async fn refused(world: &World, name: &str, words: &[&str]) {
         .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn nothing_is_made_elsewhere_and_no_rights_are_given() {
     let world = World::new().await;
     world.create(anything(&world)).await;
@@ -87,7 +87,7 @@ async fn nothing_is_made_elsewhere_and_no_rights_are_given() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_configuration_stays_in_its_namespace_too() {
     let world = World::new().await;
     let workload = object("v1", "ConfigMap", Some("kube-system"), "words");
@@ -99,7 +99,7 @@ async fn a_configuration_stays_in_its_namespace_too() {
 }
 
 /// An operator's word, as in releases of KubeVela: each flag allows what it says and no more.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_operator_may_allow_it() {
     let mut world = World::without_controllers().await;
     let bounds = Bounds { no_rights: false, ..Bounds::SAFE };
@@ -115,7 +115,7 @@ async fn an_operator_may_allow_it() {
 }
 
 /// What a Secret holds is told to nobody, however a template turns it.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_status_tells_nothing_of_a_secret() {
     let world = World::new().await;
     world.create(anything(&world)).await;

@@ -6,7 +6,7 @@ use super::world::{World, application, until_or, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_unknown_type_is_reported_and_nothing_else_is_written() {
     let world = World::new().await;
     // The answer lists the types that are known, and the definitions' controllers make some.
@@ -30,7 +30,7 @@ async fn an_unknown_type_is_reported_and_nothing_else_is_written() {
     assert!(world.deployment("back").await.is_none(), "no part of a broken application is applied");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_definition_that_comes_later_heals_the_application() {
     let world = World::new().await;
     world.create(application("shop", &[json!({"name": "a", "type": "late", "properties": {}})])).await;
@@ -55,7 +55,7 @@ async fn a_definition_that_comes_later_heals_the_application() {
     world.phase("shop", "running").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
     let world = World::new().await;
     let foreign = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "front"}, "data": {"mine": "yes"}});
@@ -82,7 +82,7 @@ async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
     assert_eq!(after["data"], json!({"mine": "yes"}));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_version_that_is_not_served_is_told_with_those_that_are() {
     let world = World::new().await;
     world.create(application("good", &[web("front", "nginx:1")])).await;
@@ -107,7 +107,7 @@ async fn a_version_that_is_not_served_is_told_with_those_that_are() {
     assert_eq!(message.matches(&format!("Deployment {}/back", world.namespace)).count(), 1, "{message}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_is_not_done_is_told_by_an_event() {
     let world = World::new().await;
     let mut shop = application("shop", &[web("front", "nginx:1")]);

@@ -86,7 +86,7 @@ pub(super) fn uid(object: &Value) -> String {
     object["metadata"]["uid"].as_str().unwrap().to_owned()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_removed_component_is_collected_and_its_neighbour_kept() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -114,7 +114,7 @@ async fn a_removed_component_is_collected_and_its_neighbour_kept() {
     assert_eq!(synced(&world, "shop").await["dependency"], json!({}));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn there_and_back_fifty_times_keeps_the_object() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -130,11 +130,11 @@ async fn there_and_back_fifty_times_keeps_the_object() {
     synced(&world, "shop").await;
     world.quiet().await;
     // Longer than garbage is left alone.
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    world.pass(std::time::Duration::from_secs(3)).await;
     assert_eq!(uid(&world.deployment("back").await.unwrap()), before);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn somebody_elses_object_is_neither_changed_nor_collected() {
     let world = World::new().await;
     let owner =
@@ -159,7 +159,7 @@ async fn somebody_elses_object_is_neither_changed_nor_collected() {
     deployed(&world, "front", "theirs:1").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_pinned_revision_stays_and_a_pin_rolls_back() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -185,7 +185,7 @@ async fn a_pinned_revision_stays_and_a_pin_rolls_back() {
     deployed(&world, "front", "nginx:1").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn apply_once_leaves_changes_by_hand_and_deletes_nothing_that_runs() {
     for (mode, comes_back) in [(ApplyOnce::On, true), (ApplyOnce::Force, false)] {
         let mut world = World::without_controllers().await;
@@ -222,7 +222,7 @@ async fn apply_once_leaves_changes_by_hand_and_deletes_nothing_that_runs() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn the_annotation_is_an_applications_own_apply_once() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -245,7 +245,7 @@ async fn the_annotation_is_an_applications_own_apply_once() {
     deployed(&world, "front", "nginx:1").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_scope_is_joined_and_left_exactly() {
     let world = World::new().await;
     let other = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "other"});
@@ -293,7 +293,7 @@ impl LapHook for Counting {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn hooks_take_part_in_a_lap() {
     let hook = |name, fails| Arc::new(Counting { name, calls: AtomicUsize::new(0), fails });
     for (before, after, words) in [
@@ -315,7 +315,7 @@ async fn hooks_take_part_in_a_lap() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn cut_off_after_any_write_it_ends_the_same() {
     for (after, lost) in
         (0..10).flat_map(|after| [(after, Injection::DropRequest), (after, Injection::DropAnswer)])

@@ -33,7 +33,7 @@ async fn synced(world: &World, kind: &str, name: &str, status: &str, words: &str
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_workload_keeps_its_parts_and_drops_what_it_no_longer_wants() {
     let world = World::new().await;
     world.create(workload(json!([{"name": "http", "containerPort": 80}]))).await;
@@ -67,7 +67,7 @@ pub(super) async fn a_workload_keeps_its_parts_and_drops_what_it_no_longer_wants
     world.quiet().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_file_that_is_gone_takes_its_config_map_along() {
     let world = World::new().await;
     let files = |paths: &[&str]| {
@@ -101,7 +101,7 @@ async fn a_file_that_is_gone_takes_its_config_map_along() {
     world.quiet().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_scaler_waits_for_its_workload_and_holds_its_number() {
     let world = World::new().await;
     world.create(scaler(3)).await;
@@ -138,7 +138,7 @@ pub(super) async fn a_scaler_waits_for_its_workload_and_holds_its_number() {
     world.quiet().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_scope_follows_its_workloads_without_a_clock() {
     let world = World::new().await;
     let reference = json!({"apiVersion": OLD, "kind": "ContainerizedWorkload", "name": "shop"});

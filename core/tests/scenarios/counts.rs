@@ -32,7 +32,7 @@ fn print(what: &str, requests: &[Entry]) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
     let mut world = World::new().await;
     // One application before, so that discovery and watches of its kinds are there already.
@@ -100,7 +100,7 @@ fn configuration(name: &str) -> Value {
     })
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_configuration_costs_few_requests_and_an_unchanged_one_no_write() {
     let mut world = World::new().await;
     for name in ["warm", "shop"] {
@@ -136,7 +136,7 @@ async fn a_configuration_costs_few_requests_and_an_unchanged_one_no_write() {
     print("ApplicationConfiguration, delete", &requests);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_application_of_the_first_form_costs_few_requests() {
     let world = World::new().await;
     let application = |name: &str, image: &str| {

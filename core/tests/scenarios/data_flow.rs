@@ -82,7 +82,7 @@ fn conditional() -> Value {
     ])
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_value_arrives_when_its_source_is_ready_and_nobody_polls() {
     let mut world = World::without_controllers().await;
     install_foo(&world).await;
@@ -100,7 +100,7 @@ async fn a_value_arrives_when_its_source_is_ready_and_nobody_polls() {
     // Nothing happens while nothing changes: no timer reads or writes.
     world.quiet().await;
     world.requests();
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    world.pass(std::time::Duration::from_secs(1)).await;
     let idle = world.requests();
     assert!(idle.is_empty(), "{idle:#?}");
 
@@ -149,7 +149,7 @@ async fn a_value_arrives_when_its_source_is_ready_and_nobody_polls() {
     assert!(restarted.is_empty(), "{restarted:#?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_source_that_others_made_wakes_as_well() {
     let world = World::new().await;
     install_foo(&world).await;
@@ -194,7 +194,7 @@ fn store(operations: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "store", "operations": operations})
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn stores_carry_values_and_are_written_only_when_they_differ() {
     let mut world = World::new().await;
     install_foo(&world).await;
@@ -262,7 +262,7 @@ async fn stores_carry_values_and_are_written_only_when_they_differ() {
     world.gone("v1", "ConfigMap", "store").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_store_of_somebody_else_is_left_alone_and_said_so() {
     let world = World::new().await;
     install_foo(&world).await;
@@ -296,7 +296,7 @@ async fn a_store_of_somebody_else_is_left_alone_and_said_so() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_circle_is_refused_and_nothing_is_made() {
     let world = World::new().await;
     install_foo(&world).await;
@@ -325,7 +325,7 @@ fn example(path: &str) -> Vec<Value> {
     documents.filter(|object| object["kind"] != "ClusterRole").collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn the_examples_that_pass_data_end_as_they_say() {
     for (path, spec) in [
         ("dependency/demo-with-conditions.yaml", json!({"key": "test-value"})),
@@ -352,7 +352,7 @@ async fn the_examples_that_pass_data_end_as_they_say() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn growth_is_linear_in_linked_components() {
     let mut per_component = Vec::new();
     for count in [1usize, 10, 40] {

@@ -36,7 +36,7 @@ async fn latest(world: &World, name: &str) -> Value {
     definition.await.unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() {
     let world = World::new().await;
     world.create(note("!")).await;
@@ -62,7 +62,7 @@ pub(super) async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() 
     assert_eq!(revision["spec"]["componentDefinition"]["spec"], definition["spec"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_definition_that_nobody_judged_tells_what_is_wrong_with_it() {
     let mut world = World::new().await;
     let mut broken = note("!");
@@ -111,7 +111,7 @@ async fn a_definition_that_nobody_judged_tells_what_is_wrong_with_it() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_application_may_name_a_version_and_a_new_one_wakes_only_who_follows() {
     let mut world = World::new().await;
     world.create(note("!")).await;
@@ -149,7 +149,7 @@ async fn an_application_may_name_a_version_and_a_new_one_wakes_only_who_follows(
 }
 
 /// `spec.version` names the revision; `@v1` is the newest of its series and `@v1.0.0` for ever what it was.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_application_names_a_semantic_version_or_a_series() {
     let world = World::new().await;
     let with_version = |version: &str, text: &str| {
@@ -203,11 +203,11 @@ async fn an_application_names_a_semantic_version_or_a_series() {
 }
 
 /// A trait whose kind asks for its workload is told which one, as KubeVela tells it: without, its schema refuses it.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_trait_of_an_application_is_told_its_workload_ref() {
     let world = World::new().await;
     let template = |made: &str, parameter: &str| json!({"cue": {"template": format!("{made}\nparameter: {{{parameter}}}\n")}});
-    let server = "output: {apiVersion: \"apps/v1\", kind: \"Deployment\", spec: {replicas: 1, selector: matchLabels: app: context.name, template: {\
+    let server = "output: {apiVersion: \"apps/v1\", kind: \"Deployment\", spec: {selector: matchLabels: app: context.name, template: {\
          metadata: labels: app: context.name, spec: containers: [{name: \"c\", image: \"nginx:1\"}]}}}";
     let size = "outputs: scaler: {apiVersion: \"core.oam.dev/v1alpha2\", kind: \"ManualScalerTrait\", spec: replicaCount: parameter.count}";
     world
@@ -236,7 +236,7 @@ async fn a_trait_of_an_application_is_told_its_workload_ref() {
 }
 
 /// A definition of a step or a policy has revisions, too.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn definitions_of_steps_and_policies_get_revisions() {
     let world = World::new().await;
     let template = "import \"vela/op\"\nsay: op.#Log & {data: parameter.text}\nparameter: text: string\n";
@@ -265,7 +265,7 @@ pub(super) async fn definitions_of_steps_and_policies_get_revisions() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_application_that_only_records_deploys_nothing() {
     let world = World::new().await;
     let marks = [("app.oam.dev/revision-only", "true"), ("app.oam.dev/rollout-template", "false")];
@@ -287,7 +287,7 @@ async fn an_application_that_only_records_deploys_nothing() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_rollout_plan_is_checked_and_does_not_stop_the_application() {
     let world = World::new().await;
     let component = json!({"name": "c", "type": "settings", "properties": {"text": "x"}});

@@ -43,7 +43,7 @@ async fn worlds() -> (World, World, String) {
     (world, elsewhere, role)
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn objects_elsewhere_are_made_followed_and_removed() {
     let (world, elsewhere, role) = worlds().await;
     world.create(application("shop", &[component("front", &json!({"text": "one"}))])).await;
@@ -73,7 +73,7 @@ async fn objects_elsewhere_are_made_followed_and_removed() {
     assert!(world.tracker("shop").await.is_none());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_others_have_elsewhere_stays_theirs() {
     let (world, elsewhere, role) = worlds().await;
     // One made by hand, one that a controller there owns although it carries our label.

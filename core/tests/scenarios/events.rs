@@ -54,7 +54,7 @@ fn text<'a>(event: &'a Value, pointer: &str) -> &'a str {
     event.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn every_event_names_its_object_and_its_reason_and_says_what_happened() {
     let world = World::new().await;
     write_everything(&world).await;

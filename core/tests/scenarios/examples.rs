@@ -14,7 +14,7 @@ fn documents(path: &str) -> Vec<Value> {
     manifest::read(path, &text).unwrap().into_iter().map(|document| document.into_value()).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_configuration_brings_its_workload_trait_and_scope() {
     let world = World::new().await;
     for object in documents("containerized/objects.yaml") {
@@ -108,22 +108,22 @@ async fn runs_and_goes(path: &str, object_type: &str) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn web_runs_and_goes() {
     runs_and_goes("web/app.yaml", "webservice").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn batch_runs_and_goes() {
     runs_and_goes("batch/app.yaml", "worker").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn sidecar_runs_and_goes() {
     runs_and_goes("sidecar/app.yaml", "webservice").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn settings_of_the_old_form_run_and_go() {
     runs_and_goes("settings/app.yaml", "worker").await;
 }

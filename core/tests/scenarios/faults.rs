@@ -10,7 +10,7 @@ use super::world::{World, application, until, until_or, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn killed_after_any_write_it_converges() {
     for (after, lost) in
         (0..8).flat_map(|after| [(after, Injection::DropRequest), (after, Injection::DropAnswer)])
@@ -68,7 +68,7 @@ async fn killed_after_any_write_it_converges() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn every_third_write_lost_it_still_gets_there() {
     let world = World::new().await;
     let count = Arc::new(AtomicUsize::new(0));
@@ -89,7 +89,7 @@ async fn every_third_write_lost_it_still_gets_there() {
     assert!(world.tracker("shop").await.is_none());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
     let world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
@@ -115,7 +115,7 @@ async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
     world.gone("apps/v1", "Deployment", "back").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_definition_gets_its_workload_kind_though_the_cluster_did_not_tell_its_kinds_at_first() {
     let mut world = World::without_controllers().await;
     let refused = Arc::new(AtomicUsize::new(0));

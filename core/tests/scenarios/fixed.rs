@@ -57,7 +57,7 @@ fn uid(found: &Option<Value>) -> Value {
     found.as_ref().map(|found| found["metadata"]["uid"].clone()).unwrap_or_default()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_changed_job_is_made_again_once_the_change_stays() {
     let world = world().await;
     world.create(shop("once", &job("busybox:1", "Never"))).await;
@@ -91,7 +91,7 @@ async fn a_changed_job_is_made_again_once_the_change_stays() {
     world.gone("batch/v1", "Job", "once").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_job_stays_where_the_new_one_would_be_refused() {
     let world = world().await;
     world.create(shop("once", &job("busybox:1", "Never"))).await;
@@ -102,11 +102,11 @@ async fn a_job_stays_where_the_new_one_would_be_refused() {
     let told = |shop: &Value| shop["status"].to_string().contains("restartPolicy");
     until_or("it is told", || world.application("shop"), told).await;
     // Longer than what passes is waited for.
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    world.pass(std::time::Duration::from_secs(3)).await;
     assert_eq!(uid(&look().await), before);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
     let world = world().await;
     world.create(shop("data", &store("first"))).await;
@@ -133,7 +133,7 @@ async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
     world.phase("shop", "running").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_immutable_config_map_is_made_again_unless_others_wrote_into_it() {
     let world = world().await;
     world.create(shop("text", &settings("1"))).await;

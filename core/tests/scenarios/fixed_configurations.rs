@@ -17,7 +17,7 @@ async fn wish(world: &World, name: &str, workload: &Value) {
     world.patch(OAM, "Component", name, json!({"spec": {"workload": workload}})).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_changed_job_is_made_again_once_the_change_stays() {
     let world = World::new().await;
     world.create(component("once", &job("busybox:1", "Never"))).await;
@@ -48,7 +48,7 @@ async fn a_changed_job_is_made_again_once_the_change_stays() {
     world.gone("batch/v1", "Job", "once").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
     let world = World::new().await;
     world.create(component("data", &store("first"))).await;

@@ -69,7 +69,7 @@ pub(super) async fn comes_back(world: &World, api_version: &str, kind: &str, nam
     until_or(&format!("{kind} {name} is made again"), || world.get(api_version, kind, name), another).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_broken_definition_does_not_stop_the_care_for_what_runs() {
     let world = following(10).await;
     world.create(note("!")).await;
@@ -90,7 +90,7 @@ async fn a_broken_definition_does_not_stop_the_care_for_what_runs() {
     world.phase("shop", "running").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
     let world = following(10).await;
     world.create(note("!")).await;
@@ -105,7 +105,7 @@ async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
     world.phase("shop", "running").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_wrong_spec_does_not_stop_the_care_for_what_runs_and_prunes_nothing() {
     let world = World::new().await;
     world.create(note("!")).await;
@@ -134,7 +134,7 @@ async fn a_wrong_spec_does_not_stop_the_care_for_what_runs_and_prunes_nothing() 
     world.gone("apps/v1", "Deployment", "front").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn health_is_told_as_it_is_while_a_definition_is_broken() {
     let world = following(10).await;
     world.create(note("!")).await;
@@ -157,7 +157,7 @@ async fn health_is_told_as_it_is_while_a_definition_is_broken() {
     assert_eq!(shop["status"]["status"], "unhealthy");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_application_keeps_its_definitions_until_it_asks() {
     let mut world = World::new().await;
     world.create(note("!")).await;
@@ -203,7 +203,7 @@ async fn an_application_keeps_its_definitions_until_it_asks() {
     until_or("there is nothing to tell", || world.application("shop"), nothing).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_spec_that_changes_takes_the_definitions_of_now() {
     let world = World::new().await;
     world.create(note("!")).await;
@@ -218,7 +218,7 @@ async fn a_spec_that_changes_takes_the_definitions_of_now() {
     text_is(&world, "card", "hello?").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_never_ran_is_healed_by_a_definition_that_is_mended() {
     let world = World::new().await;
     let mut refused = note("!");
@@ -233,7 +233,7 @@ async fn what_never_ran_is_healed_by_a_definition_that_is_mended() {
     world.phase("shop", "running").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_revision_that_somebody_rewrote_is_not_believed() {
     let mut world = World::new().await;
     world.create(note("!")).await;
@@ -252,7 +252,7 @@ async fn a_revision_that_somebody_rewrote_is_not_believed() {
     until_or("it is a revision of its own", || world.application("shop"), second).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn so_many_applications_take_up_a_definition_at_a_time() {
     let world = following(2).await;
     world.create(note("!")).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use vela_runtime::fault::Fate;
+use vela_runtime::fault::Injection;
 
 use super::configuration::{complaint, component, configuration, deployed, image, named, synced};
 use super::kept::comes_back;
@@ -47,7 +47,7 @@ async fn is_scaled(world: &World) {
     until_or("the trait points at its workload", || world.get(OAM, SCALER, "two"), points).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
     let mut world = running().await;
     is_scaled(&world).await;
@@ -74,17 +74,17 @@ async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
     synced(&world, "shop").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_record_that_is_lost_is_written_later_though_nothing_changes() {
     let world = World::new().await;
     let tried = Arc::new(AtomicUsize::new(0));
     let count = tried.clone();
-    world.faults.judge(move |entry| {
+    world.faults.inject(move |entry| {
         let record = entry.method == "POST" && entry.path.contains("/applicationrevisions");
         if record && count.fetch_add(1, Ordering::Relaxed) < LOST {
-            return Fate::DropRequest;
+            return Injection::DropRequest;
         }
-        Fate::Pass
+        Injection::Pass
     });
     world.create(component("front", "nginx:1")).await;
     world.create(component("back", "nginx:1")).await;
@@ -95,7 +95,7 @@ async fn a_record_that_is_lost_is_written_later_though_nothing_changes() {
     synced(&world, "shop").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_component_that_breaks_does_not_stop_the_care_for_what_runs() {
     let world = running().await;
     let size = json!({"name": "size", "required": true, "fieldPaths": ["spec.replicas"]});
@@ -120,7 +120,7 @@ async fn a_component_that_breaks_does_not_stop_the_care_for_what_runs() {
     deployed(&world, "front", "nginx:2").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_scope_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -148,7 +148,7 @@ async fn a_scope_definition_that_is_gone_does_not_stop_the_care_for_what_runs() 
     comes_back(&world, "apps/v1", "Deployment", "front").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_was_taken_out_does_not_come_back_and_what_goes_leaves_nothing() {
     let world = running().await;
     let entries = shop()["spec"]["components"][0].clone();

@@ -42,7 +42,7 @@ fn process(memory: usize, definition_updates: DefinitionUpdates) -> Process {
     Process { options, ..Process::default() }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_kind_that_is_gone_does_not_stop_the_care_for_the_others() {
     let world = World::new().await;
     widgets(&world).await;
@@ -71,7 +71,7 @@ async fn a_kind_that_is_gone_does_not_stop_the_care_for_the_others() {
     world.phase("shop", "running").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_configuration_with_a_kind_that_is_gone_is_looked_after_too() {
     let world = World::new().await;
     widgets(&world).await;
@@ -92,7 +92,7 @@ async fn a_configuration_with_a_kind_that_is_gone_is_looked_after_too() {
     synced(&world, "shop").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_definition_that_computes_too_long_does_not_stop_the_care_for_what_runs() {
     for (updates, type_) in
         [(DefinitionUpdates::All, "Render"), (DefinitionUpdates::Annotated, "Definitions")]
@@ -110,7 +110,7 @@ async fn a_definition_that_computes_too_long_does_not_stop_the_care_for_what_run
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_kept_revision_that_the_budget_does_not_reach_for_loses_nothing() {
     let mut world = World::without_controllers().await;
     world.start_as(process(64 << 20, DefinitionUpdates::Annotated));

@@ -19,7 +19,7 @@ async fn application(world: &World) -> Value {
         "controller": true, "blockOwnerDeletion": true}])
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_rolling_component_is_paused_once_and_left_to_its_rollout() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -54,7 +54,7 @@ async fn a_rolling_component_is_paused_once_and_left_to_its_rollout() {
     assert_ne!(front["spec"]["paused"], true);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_cannot_be_paused_is_refused_by_name() {
     let world = World::new().await;
     let workload = json!({"apiVersion": "v1", "kind": "ConfigMap"});
@@ -70,7 +70,7 @@ async fn what_cannot_be_paused_is_refused_by_name() {
     assert!(world.get("v1", "ConfigMap", "front-v1").await.is_none());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn workloads_and_traits_may_be_written_by_their_definitions() {
     let world = World::new().await;
     let definition = |kind: &str, name: &str, resource: &str, path: Value| {
@@ -112,7 +112,7 @@ async fn workloads_and_traits_may_be_written_by_their_definitions() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn traits_of_one_kind_have_names_of_their_own_and_keep_them() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -177,7 +177,7 @@ async fn aware_of_revisions(world: &World) {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_trait_aware_of_revisions_keeps_a_workload_for_each_and_the_history_tells() {
     let world = World::new().await;
     aware_of_revisions(&world).await;
@@ -200,7 +200,7 @@ async fn a_trait_aware_of_revisions_keeps_a_workload_for_each_and_the_history_te
     assert_eq!(status["historyWorkloads"][0]["workloadRef"]["uid"], json!(first));
     assert_eq!(status["workloads"][0]["workloadRef"]["name"], "front-v2");
     // Longer than what is unwanted is left alone: a revision's workload is its trait's business.
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    world.pass(std::time::Duration::from_secs(3)).await;
     world.quiet().await;
     assert_eq!(uid(&deployed(&world, "front-v1", "nginx:1").await), first);
     world.delete("apps/v1", "Deployment", "front-v1").await;
@@ -212,7 +212,7 @@ async fn a_trait_aware_of_revisions_keeps_a_workload_for_each_and_the_history_te
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_definition_that_comes_late_leaves_the_workload_its_name_until_the_next_revision() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -225,7 +225,7 @@ async fn a_definition_that_comes_late_leaves_the_workload_its_name_until_the_nex
     deployed(&world, "front-v2", "nginx:2").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_passive_record_makes_and_deletes_nothing() {
     let world = World::new().await;
     world.create(component("front", "nginx:1")).await;
@@ -244,7 +244,7 @@ async fn a_passive_record_makes_and_deletes_nothing() {
     .await;
     world.patch(OAM, AC, "shop", json!({"spec": {"components": []}})).await;
     world.patch(OAM, "Component", "front", image("nginx:2")).await;
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    world.pass(std::time::Duration::from_secs(3)).await;
     world.quiet().await;
     assert_eq!(uid(&deployed(&world, "front", "nginx:1").await), before);
     // Active again, it does what it is asked.
@@ -260,7 +260,7 @@ async fn a_passive_record_makes_and_deletes_nothing() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_small_limit_keeps_pinned_revisions_and_the_latest() {
     let mut world = World::without_controllers().await;
     let options = Options { component_revision_limit: 1, ..Options::default() };
@@ -296,7 +296,7 @@ async fn a_small_limit_keeps_pinned_revisions_and_the_latest() {
     deployed(&world, "front", "nginx:4").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_capability_that_is_switched_off_leaves_its_kind_to_others() {
     use vela_core::options::Capability;
     let mut world = World::without_controllers().await;

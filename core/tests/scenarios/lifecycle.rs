@@ -11,7 +11,7 @@ fn uid(object: &Option<Value>) -> String {
     object.as_ref().unwrap()["metadata"]["uid"].as_str().unwrap().to_owned()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_created_application_runs_and_its_record_is_complete() {
     let world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1")])).await;
@@ -34,7 +34,7 @@ async fn a_created_application_runs_and_its_record_is_complete() {
     assert_eq!(tracker["spec"]["managedResources"].as_array().unwrap().len(), 2);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_update_prunes_only_what_was_removed() {
     let world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
@@ -55,7 +55,7 @@ async fn an_update_prunes_only_what_was_removed() {
     assert_eq!(tracker.await.unwrap()["spec"]["complete"], true);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn going_back_and_forth_keeps_the_objects() {
     let world = World::new().await;
     let (a, b) = ([web("front", "nginx:1"), web("back", "nginx:1")], [web("front", "nginx:2")]);
@@ -77,7 +77,7 @@ async fn going_back_and_forth_keeps_the_objects() {
     assert_eq!(world.tracker("shop").await.unwrap()["spec"]["complete"], true);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_deleted_application_leaves_nothing() {
     let world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1")])).await;
@@ -101,7 +101,7 @@ pub(super) async fn a_deleted_application_leaves_nothing() {
     assert!(world.deployment("kept").await.is_some(), "another application's objects stay");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_component_waits_for_the_health_of_another() {
     let world = World::new().await;
     let mut second = web("second", "nginx:1");
@@ -120,7 +120,7 @@ async fn a_component_waits_for_the_health_of_another() {
     assert!(wave("first") < wave("second"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_change_by_hand_is_undone() {
     let world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1")])).await;

@@ -39,7 +39,7 @@ async fn controller(world: &World, deployment: &str) -> Value {
     found["metadata"]["ownerReferences"][0]["kind"].clone()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_scope_is_what_its_definition_registers() {
     let world = World::new().await;
     let scope = json!({"apiVersion": OLD, "kind": "HealthScope", "metadata": {"name": "all"}, "spec": {"workloadRefs": []}});
@@ -67,7 +67,7 @@ async fn a_scope_is_what_its_definition_registers() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn settings_name_a_configuration_that_templates_see() {
     let world = World::new().await;
     let template = r#"
@@ -119,7 +119,7 @@ async fn settings_name_a_configuration_that_templates_see() {
     holds(json!({"word": "a"})).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_dropped_component_is_let_go_before_it_is_deleted() {
     let world = World::new().await;
     world.create(application("shop", json!([old("front", "nginx:1"), old("back", "nginx:1")]))).await;
@@ -141,7 +141,7 @@ pub(super) async fn a_dropped_component_is_let_go_before_it_is_deleted() {
     world.quiet().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn from_the_old_form_to_the_new_one_and_back_the_deployment_stays() {
     let world = World::new().await;
     world.create(application("shop", json!([old("front", "nginx:1")]))).await;
@@ -177,7 +177,7 @@ pub(super) async fn from_the_old_form_to_the_new_one_and_back_the_deployment_sta
     assert!(world.tracker("shop").await.is_none());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn forms_in_quick_turns_keep_the_deployment() {
     let world = World::new().await;
     world.create(application("shop", json!([old("front", "nginx:1")]))).await;
@@ -192,7 +192,7 @@ async fn forms_in_quick_turns_keep_the_deployment() {
     until("the configuration controls it", || async { controller(&world, "front").await == AC }).await;
     world.phase("shop", "running").await;
     // Longer than what is unwanted is left alone.
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    world.pass(std::time::Duration::from_secs(3)).await;
     world.quiet().await;
     assert_eq!(uid(&world, "front").await, before);
     assert_eq!(controller(&world, "front").await, AC);
@@ -201,7 +201,7 @@ async fn forms_in_quick_turns_keep_the_deployment() {
     assert!(left["status"]["rollingStatus"].is_null());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
     let world = World::new().await;
     let mut shop = application("shop", json!([old("front", "nginx:1")]));
@@ -224,7 +224,7 @@ async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
         service["metadata"]["ownerReferences"][0]["name"] == "shop-v2"
     })
     .await;
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    world.pass(std::time::Duration::from_secs(3)).await;
     world.quiet().await;
     assert_eq!(uid(&world, "front-v1").await, before, "the rollout goes from one to the other");
     let image = |found: Value| found["spec"]["template"]["spec"]["containers"][0]["image"].clone();

@@ -55,7 +55,7 @@ async fn uids(world: &World) -> [Value; 2] {
     [uid("front").await, uid("back").await]
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn records_of_the_next_release_cost_nothing_of_what_runs() {
     let mut world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;

@@ -52,7 +52,7 @@ async fn looks_and_writes_nothing(world: &World) {
     assert!(written.is_empty(), "{written:#?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_batch_costs_few_requests_and_a_rollout_that_waits_no_write() {
     let world = World::new().await;
     first(&world).await;
@@ -86,7 +86,7 @@ async fn a_batch_costs_few_requests_and_a_rollout_that_waits_no_write() {
     looks_and_writes_nothing(&world).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_batch_that_waits_for_its_pods_writes_what_is_new_only() {
     let world = World::new().await;
     first(&world).await;

@@ -66,7 +66,7 @@ async fn a_metric_that_fails_brings_the_source_back() {
     state(&world, "rolloutSucceed").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
     let world = World::new().await;
     first(&world).await;
@@ -91,7 +91,7 @@ async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
     assert!(events.iter().any(|event| event["reason"] == "Rollout Reverting"), "{events:#?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn without_its_revisions_a_rollout_lets_go_and_ends() {
     let world = World::new().await;
     first(&world).await;
@@ -138,7 +138,7 @@ async fn another_target_named_on_the_way_back_is_reached() {
     has(&world, "front-v2", 0).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn cut_off_at_any_write_it_goes_back_and_no_pod_is_missing() {
     let mut world = World::new().await;
     first(&world).await;

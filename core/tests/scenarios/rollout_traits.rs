@@ -52,7 +52,7 @@ async fn owners(world: &World, name: &str) -> Vec<(String, bool)> {
         .collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn pods_go_between_workloads_that_somebody_made() {
     let world = World::new().await;
     for (name, pods) in [("one", 3), ("two", 1), ("new", 0)] {
@@ -100,7 +100,7 @@ pub(super) async fn pods_go_between_workloads_that_somebody_made() {
     assert_eq!(pods(&world, "new").await, (2, 2), "what was rolled out stays");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_configuration_lends_its_workloads_to_its_own_trait() {
     let world = World::new().await;
     for (name, image) in [("old", "nginx:1"), ("new", "nginx:2")] {
@@ -150,7 +150,7 @@ async fn has_pods(world: &World, name: &str, wanted: i64) {
     has(world, name, wanted).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_somebody_else_controls_is_not_taken_and_what_is_wrong_is_told() {
     let world = World::new().await;
     world.create(component("old", "nginx:1")).await;
@@ -182,7 +182,7 @@ async fn what_somebody_else_controls_is_not_taken_and_what_is_wrong_is_told() {
     assert_eq!(pods(&world, "new").await, (0, 0));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
     let mut world = World::new().await;
     for (name, pods) in [("one", 4), ("two", 0)] {

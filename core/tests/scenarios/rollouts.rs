@@ -103,7 +103,7 @@ pub(super) fn has_no_owner(live: &Value) -> bool {
         .is_none_or(|owners| owners.iter().all(|o| o["kind"] != "AppRollout"))
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_rollout_replaces_the_pods_of_one_revision_by_those_of_the_next() {
     let world = World::new().await;
     first(&world).await;
@@ -152,7 +152,7 @@ async fn a_rollout_replaces_the_pods_of_one_revision_by_those_of_the_next() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_rollout_that_is_deleted_lets_go_and_deletes_nothing() {
     let world = World::new().await;
     first(&world).await;
@@ -173,7 +173,7 @@ pub(super) async fn a_rollout_that_is_deleted_lets_go_and_deletes_nothing() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_target_changed_in_flight_is_reached_from_where_it_stands() {
     let world = World::new().await;
     first(&world).await;
@@ -213,7 +213,7 @@ async fn a_target_changed_in_flight_is_reached_from_where_it_stands() {
     assert!(has_no_owner(&left), "{left:#}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_revision_does_not_replace_itself() {
     let world = World::new().await;
     first(&world).await;
@@ -231,7 +231,7 @@ async fn a_revision_does_not_replace_itself() {
     assert_eq!((&live["spec"]["replicas"], &live["spec"]["paused"]), (&json!(4), &Value::Null), "{live:#}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_rollout_whose_target_revision_is_gone_can_be_turned_round() {
     let world = World::new().await;
     first(&world).await;
@@ -258,7 +258,7 @@ async fn a_rollout_whose_target_revision_is_gone_can_be_turned_round() {
     assert!(has_no_owner(&world.deployment("front-v2").await.unwrap()));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_is_wrong_is_told_with_its_place() {
     let world = World::new().await;
     world.create(application("shop", &[web("front", "nginx:1")])).await;
@@ -372,7 +372,7 @@ pub(super) fn watch_pods(api: kube::Api<kube::api::DynamicObject>) -> Watched {
     Watched { fewest, most, task }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
     let mut world = World::new().await;
     first(&world).await;

@@ -50,7 +50,7 @@ fn halves() -> Value {
     json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "100%"}], "batchPartition": 0})
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_application_with_a_plan_reaches_its_revisions_in_batches() {
     let world = World::new().await;
     world.create(planned(halves())).await;
@@ -93,7 +93,7 @@ async fn an_application_with_a_plan_reaches_its_revisions_in_batches() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_plan_that_did_not_fit_is_tried_again_when_it_is_changed() {
     let world = World::new().await;
     world.create(planned(json!({"rolloutBatches": [{"replicas": 3}, {"replicas": 3}]}))).await;
@@ -108,7 +108,7 @@ async fn a_plan_that_did_not_fit_is_tried_again_when_it_is_changed() {
     has(&world, "front", 0).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
     let world = World::new().await;
     world.create(planned(halves())).await;
@@ -137,7 +137,7 @@ pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
     assert!(fewest >= 8, "{fewest} pods were ready");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_component_that_older_revisions_made_is_a_source_too() {
     let world = World::new().await;
     let components = |front: &str, back: &str| json!([sized("front", front), sized("back", back)]);
@@ -162,7 +162,7 @@ async fn a_component_that_older_revisions_made_is_a_source_too() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_namesake_of_somebody_else_is_left_alone() {
     let world = World::new().await;
     let other = json!({"apiVersion": OAM, "kind": "AppRollout", "metadata": {"name": "shop"},
@@ -181,7 +181,7 @@ async fn a_namesake_of_somebody_else_is_left_alone() {
     assert_eq!(kept["spec"]["targetAppRevisionName"], "other-v1");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_stands_beside_a_rollout_is_written_in_versions_of_today() {
     let world = World::new().await;
     let ingress = super::versions::ingress("networking.k8s.io/v1beta1").to_string();

@@ -34,7 +34,7 @@ fn halves() -> Value {
     json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "100%"}]})
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn several_components_go_through_each_batch_together() {
     let world = World::new().await;
     let of = |image: &str| [sized("front", image, 4), sized("back", image, 2), sized("other", image, 1)];
@@ -75,7 +75,7 @@ async fn several_components_go_through_each_batch_together() {
     assert!(failed["status"]["conditions"].to_string().contains("several components: front, back"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_an_application_made_itself_is_rolled_out_of_and_back_to() {
     let world = World::new().await;
     let of = |image: &str| [sized("front", image, 3)];
@@ -101,7 +101,7 @@ async fn what_an_application_made_itself_is_rolled_out_of_and_back_to() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_third_revision_replaces_the_pods_of_both_that_stand_half_way() {
     let world = World::new().await;
     first(&world).await;

@@ -29,7 +29,7 @@ async fn route(sample: &str) -> (World, Value, Value) {
         foreign::small(&world, "cert-manager.io", "v1", kind, plural).await;
     }
     for object in definitions.into_iter().chain(objects) {
-        world.create(object).await;
+        world.apply(object).await;
     }
     // A route that was faster than its workload leads to a Service of its own until the workload has one.
     let routed = || async {
@@ -45,20 +45,20 @@ async fn route(sample: &str) -> (World, Value, Value) {
     (world, ingress, service)
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_deployment_with_a_pod_spec_path_is_routed() {
     let (_world, _, service) = route("route-demo/deploy.yaml").await;
     assert_eq!(service["spec"]["selector"], json!({"component.oam.dev/name": "mycomp"}));
     assert_eq!(service["spec"]["ports"][0]["targetPort"], 8000);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_deployment_of_a_type_is_routed() {
     let (_world, _, service) = route("route-demo/deployment-app.yaml").await;
     assert_eq!(service["spec"]["selector"], json!({"component.oam.dev/name": "mycomp"}));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn pods_with_a_service_of_their_own_are_routed_to_it() {
     let (world, ..) = route("route-demo/webservice-app.yaml").await;
     // The route may have been faster than the workload; in the end it leads to the workload's Service.
@@ -71,7 +71,7 @@ async fn pods_with_a_service_of_their_own_are_routed_to_it() {
     only(&world, "v1", "Service").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_sample_application_is_scraped() {
     let samples = ["autoscale-component", "metrics-component", "appConfig"];
     let monitors = foreign::crd("monitoring.coreos.com_servicemonitors.yaml");

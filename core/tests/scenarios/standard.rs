@@ -70,7 +70,7 @@ async fn unchanged_world_costs_nothing(world: &World) {
     assert!(world.writes().is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn pods_run_behind_ports_from_8080_on() {
     let world = World::new().await;
     world.create(pod_spec_workload("shop", two_containers())).await;
@@ -105,7 +105,7 @@ pub(super) async fn pods_run_behind_ports_from_8080_on() {
     world.quiet().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_somebody_else_controls_is_left_alone() {
     let world = World::new().await;
     world.create(deployment("taken")).await;
@@ -120,10 +120,9 @@ async fn what_somebody_else_controls_is_left_alone() {
     says(&world, "PodSpecWorkload", "taken", "True", "").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_route_without_a_host_has_a_service_and_is_ready() {
     let world = World::new().await;
-    world.create(workload_definition("deployments.apps", json!([]))).await;
     world.create(deployment("web")).await;
     world.create(trait_of("Route", "r", ("apps/v1", "Deployment", "web"), json!({"host": ""}))).await;
     let route = says(&world, "Route", "r", "True", "").await;
@@ -140,7 +139,7 @@ async fn a_route_without_a_host_has_a_service_and_is_ready() {
     unchanged_world_costs_nothing(&world).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_route_finds_the_service_of_its_workload_and_waits_for_an_address() {
     let world = World::new().await;
     let children = json!([{"apiVersion": "v1", "kind": "Service"}]);
@@ -176,10 +175,9 @@ async fn address(world: &World, ingress: &str) {
     api.patch_status(ingress, &PatchParams::default(), &Patch::Merge(&status)).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn a_route_with_tls_waits_for_its_issuer_and_certificate() {
     let world = World::new().await;
-    world.create(workload_definition("deployments.apps", json!([]))).await;
     world.create(deployment("web")).await;
     let spec = json!({"host": "web.example", "tls": {"issuerName": "i"}});
     world.create(trait_of("Route", "r", ("apps/v1", "Deployment", "web"), spec)).await;
@@ -200,7 +198,7 @@ pub(super) async fn a_route_with_tls_waits_for_its_issuer_and_certificate() {
     says(&world, "Route", "r", "True", "").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_autoscaler_alone_gives_keda_its_triggers() {
     let keda = foreign::crd("keda.sh_scaledobjects.yaml");
     let world = World::new().await;
@@ -234,7 +232,7 @@ async fn an_autoscaler_alone_gives_keda_its_triggers() {
     says(&world, "Autoscaler", "scale", "False", "must look like 12:01").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn metrics_are_scraped_until_they_are_switched_off() {
     let monitors = foreign::crd("monitoring.coreos.com_servicemonitors.yaml");
     let mut world = World::new().await;
@@ -292,10 +290,9 @@ async fn metrics_are_scraped_until_they_are_switched_off() {
     until_or("the next start removed the monitor", is_there, |there| !*there).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 pub(super) async fn traits_without_their_operator_say_so() {
     let world = World::new().await;
-    world.create(workload_definition("deployments.apps", json!([]))).await;
     world.create(deployment("web")).await;
     let cpu = json!({"minReplicas": 1, "maxReplicas": 4, "triggers": [{"type": "cpu", "condition": {"type": "Utilization", "value": "80"}}]});
     world.create(trait_of("Autoscaler", "scale", ("apps/v1", "Deployment", "web"), cpu)).await;

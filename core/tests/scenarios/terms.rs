@@ -1,10 +1,11 @@
 //! Two processes and one lease: whoever leads writes, whoever waits does not, and a change of leader harms no object.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use vela_core::{Controllers, LeaseConfig, Process, Stop};
 use vela_runtime::fault::{Entry, Injection};
 
@@ -63,7 +64,7 @@ async fn uids(world: &World) -> [Value; 2] {
     [uid("front").await, uid("back").await]
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_change_of_leader_harms_nothing() {
     let world = World::without_controllers().await;
     let record = Record::default();

@@ -48,7 +48,7 @@ async fn requests(concurrent_writes: usize) -> (Vec<Entry>, usize) {
     (world.requests(), world.faults.most_in_flight())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn components_are_written_together_and_nothing_is_asked_twice() {
     let (one_by_one, one) = requests(1).await;
     let (together, several) = requests(options::CONCURRENT_WRITES).await;
@@ -77,7 +77,7 @@ async fn components_are_written_together_and_nothing_is_asked_twice() {
     assert_eq!(written, (0..12).collect::<Vec<_>>(), "one at a time, in the order written down");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn one_component_that_fails_leaves_the_others_alone() {
     let world = world(options::CONCURRENT_WRITES).await;
     world
@@ -104,7 +104,7 @@ async fn one_component_that_fails_leaves_the_others_alone() {
     assert_eq!(kept["spec"]["template"]["spec"]["containers"][0]["image"], "a");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_namespace_is_made_before_what_lives_in_it() {
     let world = world(options::CONCURRENT_WRITES).await;
     let inside = format!("{}-inside", world.namespace);

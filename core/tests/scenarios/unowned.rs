@@ -30,7 +30,7 @@ fn entries(other: &str, with_trait: bool) -> Value {
     json!([{"componentName": "front", "traits": traits}, {"componentName": "rights"}])
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_is_elsewhere_goes_with_its_configuration() {
     let mut world = World::unbounded().await;
     let other = a_second_namespace(&world).await;
@@ -77,7 +77,7 @@ async fn what_is_elsewhere_goes_with_its_configuration() {
     assert!(third.get("v1", "ConfigMap", "words").await.is_some(), "it is somebody else's");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn two_configurations_do_not_share_an_object_elsewhere() {
     let world = World::unbounded().await;
     let rights =

@@ -30,7 +30,7 @@ pub(super) fn ingress(api_version: &str) -> Value {
     })
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_application_writes_a_withdrawn_version_in_the_one_that_followed() {
     let world = World::new().await;
     world.create(kind("entry", &ingress("networking.k8s.io/v1beta1").to_string())).await;
@@ -46,7 +46,7 @@ async fn an_application_writes_a_withdrawn_version_in_the_one_that_followed() {
     world.gone(INGRESS, "Ingress", "web").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_configuration_writes_withdrawn_versions_and_its_traits_refer_to_what_is_there() {
     let world = World::new().await;
     let component = json!({
@@ -90,7 +90,7 @@ async fn a_configuration_writes_withdrawn_versions_and_its_traits_refer_to_what_
     assert_eq!(scalers[0]["spec"]["workloadRef"]["apiVersion"], "apps/v1");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn an_object_that_is_wanted_in_another_version_is_not_deleted() {
     let world = World::new().await;
     let name = format!("tools.{}.example.com", world.namespace);

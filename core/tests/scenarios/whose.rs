@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 use super::authors::{by, judged, told};
 use super::core_kinds::{scaler, workload};
 use super::rollouts::{batches, recorded, rolling, rollout};
-use super::standard::{
-    STANDARD, deployment, pod_spec_workload, trait_of, two_containers, workload_definition,
-};
+use super::standard::{STANDARD, deployment, pod_spec_workload, trait_of, two_containers};
 use super::world::{World, until, until_or};
 
 const NEW: &str = "core.oam.dev/v1beta1";
@@ -50,10 +48,9 @@ fn acted_for() -> Vec<Value> {
 }
 
 /// Who has a right to nothing but these kinds has by them the rights of nobody.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn every_kind_is_acted_for_with_its_author_s_rights() {
     let Some((world, rights)) = judged().await else { return };
-    world.create(workload_definition("deployments.apps", json!([]))).await;
     world.create(deployment("web")).await;
     for object in acted_for() {
         let mut nobodys = object.clone();
@@ -75,11 +72,10 @@ async fn every_kind_is_acted_for_with_its_author_s_rights() {
     assert!(world.list("v1", "Service").await.is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn with_the_rights_of_its_author_each_does_its_work() {
     let Some((world, rights)) = judged().await else { return };
     rights.grant("alice", &["deployments.apps", "services", "configmaps", "ingresses.networking.k8s.io"]);
-    world.create(workload_definition("deployments.apps", json!([]))).await;
     world.create(deployment("web")).await;
     world.create(by("alice", "", pod_spec_workload("pods", two_containers()))).await;
     world.create(by("alice", "", workload(json!([{"name": "http", "containerPort": 80}])))).await;
@@ -99,7 +95,7 @@ async fn with_the_rights_of_its_author_each_does_its_work() {
 }
 
 /// A revision that somebody copied, with another image, and a rollout to it: neither becomes what the application's author may.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn a_forged_revision_is_not_rolled_out() {
     let Some((world, rights)) = judged().await else { return };
     rights.grant("alice", &["deployments.apps", "services"]);

@@ -1,16 +1,19 @@
 //! A small cluster with controllers that can be stopped, started and cut off, and waits on conditions.
 
-use std::sync::Arc;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinHandle;
 use tower::Layer;
 use vela_apiserver::{ApiServer, ApiService, Clock};
 use vela_core::options::Bounds;
 use vela_core::{Controllers, Options, Process, Stop};
+use vela_runtime::clock;
 use vela_runtime::discovery::Discovery;
 use vela_runtime::fault::{Entry, Faults, SwitchableService};
 use vela_runtime::metrics::Metrics;
@@ -30,6 +33,7 @@ pub(crate) struct World {
     running: Option<Running>,
     authorizer: Authorizer,
     server: Option<Embedded>,
+    jumping: Option<Jumping>,
 }
 
 struct Embedded {
@@ -46,7 +50,62 @@ struct Running {
     task: JoinHandle<Result<(), vela_core::Error>>,
 }
 
+/// Where everything is on the embedded server.
+const NAMESPACE: &str = "core";
+
 static WORLDS: AtomicUsize = AtomicUsize::new(0);
+
+/// A server whose kinds and definitions are there and recorded. It is made once: every world goes its own way from there.
+fn prepared() -> &'static ApiServer {
+    static PREPARED: OnceLock<ApiServer> = OnceLock::new();
+    // On a thread of its own, since whoever comes first is inside a runtime.
+    PREPARED.get_or_init(|| std::thread::spawn(prepare).join().unwrap())
+}
+
+fn prepare() -> ApiServer {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.unwrap().block_on(async {
+        let server = ApiServer::builder().build().unwrap();
+        let mut world = World::embedded(server.clone());
+        world.install().await;
+        world.furnish().await;
+        world.start();
+        world.settled().await;
+        world.stop().await;
+        server
+    })
+}
+
+/// While it lives, time in this test jumps to the next moment that anybody waits for, for tokio, the server and what the
+/// controllers write. Only a runtime of one thread has such a clock, and only where nothing outside of it is waited for.
+struct Jumping {
+    _of_objects: clock::Set,
+}
+
+thread_local! {
+    static JUMPS: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Jumping {
+    /// With the time of the server; the machine's where several threads work.
+    fn begin() -> (Option<Self>, Clock) {
+        let alone = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
+        if !alone || JUMPS.replace(true) {
+            return (None, Clock::system());
+        }
+        tokio::time::pause();
+        let (at, start) = (jiff::Timestamp::now(), tokio::time::Instant::now());
+        let now = move || at + start.elapsed();
+        (Some(Self { _of_objects: clock::set(now) }), Clock::from_fn(now))
+    }
+}
+
+impl Drop for Jumping {
+    fn drop(&mut self) {
+        tokio::time::resume();
+        JUMPS.set(false);
+    }
+}
 
 impl Drop for World {
     fn drop(&mut self) {
@@ -75,50 +134,50 @@ impl World {
         world
     }
 
+    /// The embedded server as it was prepared, or the real cluster that is asked for.
     pub(crate) async fn without_controllers() -> Self {
         if let Ok(filter) = std::env::var("CORE_TEST_LOG") {
             let log = tracing_subscriber::fmt().with_env_filter(tracing_subscriber::EnvFilter::new(filter));
             let _ = log.with_test_writer().try_init();
         }
+        let Some(file) = std::env::var_os("CORE_TEST_KUBECONFIG") else {
+            let (jumping, clock) = Jumping::begin();
+            let mut world = Self::embedded(prepared().fork(clock));
+            world.jumping = jumping;
+            return world;
+        };
         let (faults, authorizer) = (Faults::new(), Authorizer::default());
         let number = WORLDS.fetch_add(1, Ordering::SeqCst);
         let namespace = format!("core-{}-{number}", std::process::id());
-        let world = match std::env::var_os("CORE_TEST_KUBECONFIG") {
-            Some(file) => {
-                let _ = rustls::crypto::ring::default_provider().install_default();
-                let config = kube::config::Kubeconfig::read_from(file).unwrap();
-                let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
-                let builder = kube::client::ClientBuilder::try_from(config.clone()).unwrap();
-                let controlled = builder.with_layer(&faults).with_layer(&authorizer).build();
-                Self::over(
-                    kube::Client::try_from(config).unwrap(),
-                    controlled,
-                    (faults, authorizer),
-                    namespace,
-                    None,
-                )
-            }
-            None => {
-                let server = ApiServer::builder().build().unwrap();
-                let (guard, door) =
-                    (Box::new(server.run_controllers()), SwitchableService::new(server.service()));
-                let client = kube::Client::new(door.clone(), "default");
-                let controlled = kube::Client::new(authorizer.layer(faults.layer(door.clone())), "default");
-                let server = Embedded { server, guard, door };
-                let world = Self::over(client, controlled, (faults, authorizer), namespace, Some(server));
-                world.install().await;
-                world
-            }
-        };
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let config = kube::config::Kubeconfig::read_from(file).unwrap();
+        let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await.unwrap();
+        let builder = kube::client::ClientBuilder::try_from(config.clone()).unwrap();
+        let controlled = builder.with_layer(&faults).with_layer(&authorizer).build();
+        let client = kube::Client::try_from(config).unwrap();
+        let world = Self::over(client, controlled, (faults, authorizer), namespace, None);
+        world.furnish().await;
         world
-            .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": world.namespace}}))
+    }
+
+    fn embedded(server: ApiServer) -> Self {
+        let (faults, authorizer) = (Faults::new(), Authorizer::default());
+        let (guard, door) = (Box::new(server.run_controllers()), SwitchableService::new(server.service()));
+        let client = kube::Client::new(door.clone(), "default");
+        let controlled = kube::Client::new(authorizer.layer(faults.layer(door.clone())), "default");
+        let server = Embedded { server, guard, door };
+        Self::over(client, controlled, (faults, authorizer), NAMESPACE.to_owned(), Some(server))
+    }
+
+    /// The namespace, and the definitions in it.
+    async fn furnish(&self) {
+        self.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}))
             .await;
         let built_in =
-            vela_definitions::builtin().iter().map(|definition| definition.manifest(&world.namespace));
-        for definition in built_in.chain(definitions(&world.namespace)) {
-            world.create(definition).await;
+            vela_definitions::builtin().iter().map(|definition| definition.manifest(&self.namespace));
+        for definition in built_in.chain(definitions(&self.namespace)) {
+            self.create(definition).await;
         }
-        world
     }
 
     fn over(
@@ -129,7 +188,8 @@ impl World {
         server: Option<Embedded>,
     ) -> Self {
         let discovery = Discovery::new(client.clone());
-        Self { client, faults, namespace, controlled, discovery, running: None, authorizer, server }
+        let (running, jumping) = (None, None);
+        Self { client, faults, namespace, controlled, discovery, running, authorizer, server, jumping }
     }
 
     /// The same cluster seen from another namespace; its controllers are those of the first.
@@ -237,6 +297,11 @@ impl World {
         }
     }
 
+    /// Let time pass in which nothing may happen: a clock that jumps takes none of ours for it.
+    pub(crate) async fn pass(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
     /// Wake every application that uses a component type, without changing what it means.
     pub(crate) async fn resync(&self, component_type: &str) {
         let before = self.running.as_ref().unwrap().counts.reconciles("application");
@@ -276,7 +341,19 @@ impl World {
         kind.api(self.client.clone(), &self.namespace).inner().unwrap()
     }
 
-    pub(crate) async fn create(&self, mut object: Value) -> DynamicObject {
+    pub(crate) async fn create(&self, object: Value) -> DynamicObject {
+        let (api, object) = self.placed(object).await;
+        api.create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    /// Makes it so, whether it is there or not: some definitions come by themselves.
+    pub(crate) async fn apply(&self, object: Value) {
+        let (api, object) = self.placed(object).await;
+        let name = object.metadata.name.clone().unwrap();
+        api.patch(&name, &PatchParams::apply("scenario").force(), &Patch::Apply(&object)).await.unwrap();
+    }
+
+    async fn placed(&self, mut object: Value) -> (Api<DynamicObject>, DynamicObject) {
         if object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = json!(self.namespace);
         }
@@ -286,9 +363,8 @@ impl World {
             object["metadata"].as_object_mut().unwrap().remove("namespace");
         }
         let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
-        let api = resource.api(self.client.clone(), namespace);
-        let object: DynamicObject = serde_json::from_value(object.clone()).unwrap();
-        api.create(&PostParams::default(), &object).await.unwrap()
+        let api = resource.api(self.client.clone(), namespace).inner().unwrap();
+        (api, serde_json::from_value(object).unwrap())
     }
 
     pub(crate) async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
