@@ -23,19 +23,19 @@ COPY e2e e2e
 COPY xtask xtask
 # ring builds with plain gcc; no musl-gcc is needed.
 ENV CC_x86_64_unknown_linux_musl=gcc
-RUN cargo build --release --locked --target x86_64-unknown-linux-musl --package vela-core --package vela-cli
+RUN cargo build --profile dist --locked --target x86_64-unknown-linux-musl --package vela-core --package vela-cli
 # An account without a name, a shell or a home; the root certificates of the build image for registries over TLS.
 RUN mkdir -p /root-fs/etc/ssl/certs /root-fs/tmp && echo "vela:x:65532:65532::/:" > /root-fs/etc/passwd \
     && cp /etc/ssl/certs/ca-certificates.crt /root-fs/etc/ssl/certs/ 2>/dev/null || true
 
 FROM scratch AS vela-core
 COPY --from=build /root-fs /
-COPY --from=build /src/target/x86_64-unknown-linux-musl/release/vela-core /vela-core
+COPY --from=build /src/target/x86_64-unknown-linux-musl/dist/vela-core /vela-core
 USER 65532:65532
 ENTRYPOINT ["/vela-core"]
 
 FROM scratch AS vela
 COPY --from=build /root-fs /
-COPY --from=build /src/target/x86_64-unknown-linux-musl/release/vela /vela
+COPY --from=build /src/target/x86_64-unknown-linux-musl/dist/vela /vela
 USER 65532:65532
 ENTRYPOINT ["/vela"]

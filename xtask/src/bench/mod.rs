@@ -29,10 +29,10 @@ pub(crate) fn of_rollouts() -> Result<(), String> {
 
 /// Prints every figure.
 pub(crate) fn run() -> Result<(), String> {
-    command::cargo(&["build", "--release", "--package", "vela-cli", "--package", "vela-core"])?;
+    command::cargo(&["build", "--profile", "dist", "--package", "vela-cli", "--package", "vela-core"])?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| command::root().join("target"), PathBuf::from);
-    let vela = target.join("release").join(format!("vela{}", std::env::consts::EXE_SUFFIX));
+    let vela = target.join("dist").join(format!("vela{}", std::env::consts::EXE_SUFFIX));
     let home = target.join("bench-home");
     let app = command::root().join("examples/first-app.yaml");
     let app = app.to_string_lossy();
@@ -49,10 +49,11 @@ pub(crate) fn run() -> Result<(), String> {
         println!("skipped: figures of a real control plane; run under `e2e/controlplane/with.sh`");
     }
     let figures: [&[&str]; 5] = [
-        &["--release", "--package", "vela-engine", "--test", "engine", "--", "timed", "--nocapture"],
-        &["--release", "--package", "vela-cue", "--test", "cue", "--", "--ignored", "--nocapture"],
+        &["--profile", "dist", "--package", "vela-engine", "--test", "engine", "--", "timed", "--nocapture"],
+        &["--profile", "dist", "--package", "vela-cue", "--test", "cue", "--", "--ignored", "--nocapture"],
         &[
-            "--release",
+            "--profile",
+            "dist",
             "--package",
             "vela-apiserver",
             "--test",
@@ -64,7 +65,8 @@ pub(crate) fn run() -> Result<(), String> {
         ],
         &["--package", "vela-core", "--test", "core", "--", "counts", "--nocapture"],
         &[
-            "--release",
+            "--profile",
+            "dist",
             "--package",
             "vela-core",
             "--test",
