@@ -13,6 +13,7 @@ COPY runtime runtime
 COPY apiserver apiserver
 COPY testkit testkit
 COPY engine engine
+COPY snapshot snapshot
 COPY webhooks webhooks
 COPY console console
 COPY dapr dapr

@@ -10,6 +10,7 @@ pub use vela_engine::Bounds;
 pub use vela_engine::application_configuration::ApplyOnce;
 pub use vela_runtime::computations::Limits as RenderLimits;
 pub use vela_runtime::egress::Reach;
+use vela_snapshot::Namespaces;
 
 /// Objects of one kind reconciled at the same time unless told otherwise.
 pub const CONCURRENT_RECONCILES: usize = 4;
@@ -105,6 +106,11 @@ impl Options {
     /// How far applications may reach: where they act for authors, the authors' rights decide.
     pub fn bounds(&self) -> Bounds {
         if self.authenticate_application { Bounds::NONE } else { self.bounds }
+    }
+
+    /// Where definitions are looked for.
+    pub fn namespaces(&self) -> Namespaces {
+        Namespaces { first: self.first_namespace.clone(), system: self.system_namespace.clone() }
     }
 
     /// True when the standard controller of this capability runs.

@@ -72,8 +72,11 @@ pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
         manager: BUNDLE_MANAGER.to_owned(),
     };
     let config = Config { address, certificates, bundles: Some(bundles), limits: Limits::default() };
-    let judges = vela_webhooks::Webhooks::new(client, Arc::default()).with_copies(&context.cache);
-    let judges = judges.within(context.options.bounds()).with_computations(&context.computations);
+    let judges = vela_webhooks::Webhooks::new(client, Arc::default())
+        .in_namespaces(context.options.namespaces())
+        .within(context.options.bounds())
+        .with_watches(&context.cache)
+        .with_computations(&context.computations);
     Server::new(config, Arc::new(judges))
 }
 

@@ -69,7 +69,7 @@ pub struct Resource {
 type Versions = BTreeMap<String, Option<Arc<Definition>>>;
 
 /// Everything the pure phases may know of the world.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
     definitions: BTreeMap<(DefinitionKind, String), Arc<Definition>>,
     /// Names of definitions that were not asked for: for advice about those that are not there.

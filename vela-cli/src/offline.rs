@@ -1,168 +1,119 @@
 //! Definitions and documents in, a verdict about every application out, before anything is written.
 
-mod versions;
+mod nowhere;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use vela_apiserver::ApiServer;
 use vela_engine::definition::Language;
 use vela_engine::render::Rendered;
 use vela_engine::{
-    ClusterVersion, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, Snapshot, Templates,
-    dry_run,
+    Definition, DefinitionKind, Diagnostic, Diagnostics, Document, Snapshot, Templates, dry_run,
 };
+use vela_runtime::{Discovery, discovery};
+use vela_snapshot::{Files, Live, Namespaces, Reader, Source};
 use vela_webhooks::definition::findings;
-use vela_webhooks::kinds::with_kinds;
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
-use crate::installation::{self, SYSTEM_NAMESPACE};
+use crate::installation;
 use crate::order;
-use versions::Recorded;
+use nowhere::Nowhere;
 
-/// The kinds of definitions that a rendering may need.
-const DEFINITION_KINDS: [&str; 5] = [
-    "ComponentDefinition",
-    "TraitDefinition",
-    "WorkloadDefinition",
-    "PolicyDefinition",
-    "WorkflowStepDefinition",
+/// The kinds of definitions that people name.
+pub(crate) const DEFINITION_KINDS: [DefinitionKind; 5] = [
+    DefinitionKind::Component,
+    DefinitionKind::Trait,
+    DefinitionKind::Workload,
+    DefinitionKind::Policy,
+    DefinitionKind::WorkflowStep,
 ];
+/// What keeps a version of a definition.
+const DEFINITION_REVISION: &str = "DefinitionRevision";
 
-/// What the built-in definitions and `more` allow, without any cluster.
-pub(crate) async fn built_in_snapshot(more: &[&Document]) -> Result<Snapshot> {
-    let mut snapshot = Snapshot::new(ClusterVersion::default());
-    for object in installation::definitions() {
-        let broken = |error| Error::internal(format!("a built-in definition is broken: {error}"));
-        snapshot.insert_definition_object(object).map_err(broken)?;
-    }
-    let recorded = add_definitions(&mut snapshot, more, Recorded::default())?;
-    // In a new cluster each is the first version of itself.
-    for definition in snapshot.definitions().cloned().collect::<Vec<_>>() {
-        recorded.expect(&mut snapshot, &definition);
-    }
-    if snapshot.definitions().any(|definition| imports(definition)) {
-        // Without a cluster the sandbox's own kinds are the kinds there are.
-        let server = ApiServer::builder().build();
-        let server = server.map_err(|e| Error::internal(format!("the sandbox does not start: {e}")))?;
-        let client = kube::Client::new(server.service(), "default");
-        add_kinds(&client, &mut snapshot).await.map_err(|e| Error::internal(e.to_string()))?;
-    }
-    Ok(snapshot)
+/// Reads what the built-in definitions and `more` allow, without any cluster.
+pub(crate) fn built_in(more: &[&Document]) -> Result<Reader<Files<Nowhere>>> {
+    let built_in = installation::definitions().into_iter().map(Document::from_object);
+    let all = built_in.chain(more.iter().map(|document| (*document).clone()));
+    let namespaces = Namespaces::default();
+    Ok(Reader::new(Files::new(Nowhere::default(), namespaces.clone(), all)?, namespaces))
 }
 
-/// Does the template import kinds of the cluster that it was not given yet?
-fn imports(definition: &Definition) -> bool {
-    definition.packages().is_empty() && !definition.imports().is_empty()
+/// Reads what the definitions of the cluster and `more` allow; those given win.
+pub(crate) async fn of_cluster(cluster: &Cluster, more: &[&Document]) -> Result<Reader<Files<Live>>> {
+    // Where nobody installed any, that is the answer, and not that one of them is missing.
+    cluster.kind("core.oam.dev/v1beta1", DefinitionKind::Component.kind()).await?;
+    let client = cluster.client().clone();
+    let live = Live::new(client.clone(), Discovery::new(client));
+    let namespaces = Namespaces::default();
+    let more = more.iter().map(|document| (*document).clone());
+    Ok(Reader::new(Files::new(live, namespaces.clone(), more)?, namespaces))
 }
 
-/// Gives every definition the kinds that it imports.
-async fn add_kinds(client: &kube::Client, snapshot: &mut Snapshot) -> std::result::Result<(), kube::Error> {
-    let importing: Vec<Definition> =
-        snapshot.definitions().filter(|one| imports(one)).map(|one| Definition::clone(one)).collect();
-    for definition in importing {
-        snapshot.insert_definition(Arc::new(with_kinds(client, definition).await?));
+/// Why the world could not be read, as an error of ours.
+pub(crate) fn unread(cluster: Option<&Cluster>, error: vela_snapshot::Error) -> Failure {
+    use vela_snapshot::Error::{Api, Definition, Kind};
+    match (error, cluster) {
+        (Definition { found, .. }, _) => found.into(),
+        (Api { what, source }, Some(cluster)) => cluster.failure(&format!("give {what}"), &source),
+        (Kind(discovery::Error::Client { source, .. }), Some(cluster)) => {
+            cluster.failure("say which kinds it has", &source)
+        }
+        (error, Some(_)) => Error::cluster(error.to_string()).into(),
+        (error, None) => Error::internal(error.to_string()).into(),
     }
-    let versions = snapshot.revisions().filter(|(_, one)| imports(one));
-    let importing: Vec<(String, Definition)> =
-        versions.map(|(version, one)| (version.to_owned(), Definition::clone(one))).collect();
-    for (version, definition) in importing {
-        snapshot.insert_revision(&version, Arc::new(with_kinds(client, definition).await?));
-    }
-    Ok(())
 }
 
-/// What the definitions of the cluster and `more` allow, with their versions where one of the applications asks for one.
-/// Those of the namespace win over those of the system.
-pub(crate) async fn cluster_snapshot(
-    cluster: &Cluster,
-    more: &[&Document],
-    namespaces: &[&str],
-    applications: &[Document],
-) -> Result<Snapshot> {
-    let version = cluster.client().apiserver_version().await;
-    let version = version.map_err(|error| cluster.failure("say its version", &error))?;
-    let mut snapshot = Snapshot::new(ClusterVersion::from_version(&json!({
-        "major": version.major, "minor": version.minor, "gitVersion": version.git_version, "platform": version.platform,
-    })));
-    for namespace in std::iter::once(&SYSTEM_NAMESPACE).chain(namespaces) {
-        for kind in DEFINITION_KINDS {
-            for object in cluster.list("core.oam.dev/v1beta1", kind, Some(namespace)).await? {
-                let mut object = json!(object);
-                object["apiVersion"] = json!("core.oam.dev/v1beta1");
-                object["kind"] = json!(kind);
-                // A definition of the cluster that cannot be read is the matter of those applications that use it.
-                let _ = snapshot.insert_definition_object(object);
+/// Applications, each with the world that it sees, and the definitions given beside them.
+pub(crate) struct Work {
+    applications: Vec<(Document, Result<Snapshot>)>,
+    judged: Vec<(Document, Arc<Definition>)>,
+}
+
+impl Work {
+    /// Reads what the applications and the definitions name.
+    pub(crate) async fn read<S: Source>(
+        reader: &Reader<S>,
+        applications: Vec<Document>,
+        definitions: &[&Document],
+        unread: impl Fn(vela_snapshot::Error) -> Failure,
+    ) -> Result<Self> {
+        let mut judged = Vec::new();
+        for document in definitions.iter().filter(|document| document.kind() != DEFINITION_REVISION) {
+            let definition = reader.definition(document).await.map_err(&unread)?;
+            judged.push(((*document).clone(), definition));
+        }
+        let mut read = Vec::with_capacity(applications.len());
+        for application in applications {
+            let snapshot = reader.application(application.namespace(), &application).await;
+            read.push((application, snapshot.map_err(&unread)));
+        }
+        Ok(Self { applications: read, judged })
+    }
+
+    /// What is wrong with the definitions given, as admission would judge them.
+    fn faults(&self, templates: &Templates) -> Diagnostics {
+        let mut faults = Diagnostics::new();
+        for (document, definition) in &self.judged {
+            for finding in findings(definition, templates) {
+                let path = match finding.path.as_str() {
+                    "" if matches!(definition.language(), Language::Cue(_)) => "spec.schematic.cue.template",
+                    "" => "spec.schematic",
+                    path => path,
+                };
+                let placed = finding.clone().at(document, path.to_owned());
+                faults.push(if finding.manifest.is_some() { finding } else { placed });
             }
         }
+        faults
     }
-    let mut recorded = Recorded::default();
-    if versions::are_asked(applications) {
-        for namespace in std::iter::once(&SYSTEM_NAMESPACE).chain(namespaces) {
-            for object in cluster.list("core.oam.dev/v1beta1", versions::KIND, Some(namespace)).await? {
-                let _ = recorded.keep(&mut snapshot, &json!(object));
-            }
-        }
-    }
-    add_definitions(&mut snapshot, more, recorded)?;
-    let added = add_kinds(cluster.client(), &mut snapshot).await;
-    added.map_err(|error| cluster.failure("tell the schemas that definitions import", &error))?;
-    Ok(snapshot)
-}
-
-/// Adds definitions and recorded versions of definitions as they are given.
-fn add_definitions(
-    snapshot: &mut Snapshot,
-    documents: &[&Document],
-    mut recorded: Recorded,
-) -> Result<Recorded> {
-    let mut wrong = Diagnostics::new();
-    let (kept, given): (Vec<&Document>, Vec<&Document>) =
-        documents.iter().copied().partition(|document| document.kind() == versions::KIND);
-    for revision in kept {
-        if let Err(diagnostic) = recorded.keep(snapshot, revision.value()) {
-            wrong.push(diagnostic);
-        }
-    }
-    for document in given {
-        match Definition::from_document(document).map(Arc::new) {
-            Ok(definition) => {
-                recorded.expect(snapshot, &definition);
-                snapshot.insert_definition(definition);
-            }
-            Err(diagnostic) => wrong.push(diagnostic),
-        }
-    }
-    if wrong.has_errors() { Err(wrong.into()) } else { Ok(recorded) }
-}
-
-/// What is wrong with the definitions given, as admission would judge them.
-pub(crate) fn faults(definitions: &[&Document], snapshot: &Snapshot, templates: &Templates) -> Diagnostics {
-    let mut faults = Diagnostics::new();
-    for document in definitions {
-        let kind = DefinitionKind::from_kind(document.kind());
-        let Some(definition) = kind.and_then(|kind| snapshot.definition(kind, document.name())) else {
-            continue;
-        };
-        for finding in findings(definition, templates) {
-            let path = match finding.path.as_str() {
-                "" if matches!(definition.language(), Language::Cue(_)) => "spec.schematic.cue.template",
-                "" => "spec.schematic",
-                path => path,
-            };
-            let placed = finding.clone().at(document, path.to_owned());
-            faults.push(if finding.manifest.is_some() { finding } else { placed });
-        }
-    }
-    faults
 }
 
 /// Is it a definition that can be put into a snapshot?
 pub(crate) fn is_definition(document: &Document) -> bool {
     document.api_version().starts_with("core.oam.dev/")
-        && (DefinitionKind::from_kind(document.kind()).is_some() || document.kind() == versions::KIND)
+        && (DefinitionKind::from_kind(document.kind()).is_some() || document.kind() == DEFINITION_REVISION)
 }
 
 /// Is it an Application of any version?
@@ -184,26 +135,28 @@ pub(crate) fn in_namespace(document: &Document, namespace: &str) -> Document {
 
 /// Renders every application, with the definitions that were given beside them; all errors of all of them come together.
 /// When `strict`, what is written and would come to nothing is an error, too.
-pub(crate) fn render(
-    applications: &[Document],
-    definitions: &[&Document],
-    snapshot: &Snapshot,
-    strict: bool,
-) -> Result<Vec<Rendered>> {
+pub(crate) fn render(work: Work, strict: bool) -> Result<Vec<Rendered>> {
     let templates = Templates::default();
-    let faults = faults(definitions, snapshot, &templates);
+    let faults = work.faults(&templates);
     let broken: HashSet<String> = faults.iter().filter_map(definition_of).collect();
     let mut failures = Vec::new();
     if faults.has_errors() {
         failures.push(Failure::from(faults));
     }
     let mut rendered = Vec::new();
-    for application in applications {
-        let one = dry_run::render(application, snapshot, &templates);
+    for (application, snapshot) in work.applications {
+        let snapshot = match snapshot {
+            Ok(snapshot) => snapshot,
+            Err(failure) => {
+                failures.push(failure);
+                continue;
+            }
+        };
+        let one = dry_run::render(&application, &snapshot, &templates);
         match one.and_then(|one| if strict { one.strictly() } else { Ok(one) }) {
             Ok(one) => rendered.push(one),
             Err(first) => {
-                let all = everything(application, snapshot, first);
+                let all = everything(&application, &snapshot, first);
                 let all = if strict { all.strictly() } else { all }.into_iter();
                 // A broken definition was told already: each of its users would tell the same again.
                 let new = all.filter(|one| definition_of(one).is_none_or(|title| !broken.contains(&title)));
@@ -269,11 +222,9 @@ pub(crate) async fn check(cluster: &Cluster, documents: &[Document], strict: boo
         .collect();
     let mut warnings = Vec::new();
     if !applications.is_empty() || !definitions.is_empty() {
-        let mut namespaces: Vec<&str> = applications.iter().map(Document::namespace).collect();
-        namespaces.sort_unstable();
-        namespaces.dedup();
-        let snapshot = cluster_snapshot(cluster, &definitions, &namespaces, &applications).await?;
-        let rendered = match render(&applications, &definitions, &snapshot, strict) {
+        let reader = of_cluster(cluster, &definitions).await?;
+        let work = Work::read(&reader, applications, &definitions, |error| unread(Some(cluster), error)).await?;
+        let rendered = match render(work, strict) {
             Ok(rendered) => succeeded(cluster, rendered).await,
             Err(failure) => Err(failure),
         };
@@ -321,11 +272,11 @@ mod tests {
     #[test]
     fn the_roles_of_an_installation_let_types_be_read() {
         for kind in DEFINITION_KINDS {
-            let plural = format!("{}s", kind.to_lowercase());
+            let plural = format!("{}s", kind.kind().to_lowercase());
             let may = |rules: &[vela_core::access::Rule], resource: &str| {
                 rules.iter().any(|rule| rule.allows("list", "core.oam.dev", resource))
             };
-            assert!(may(EVERYBODY, &plural) && may(AUTHOR, &plural) && may(VIEWER, "*"), "{kind}");
+            assert!(may(EVERYBODY, &plural) && may(AUTHOR, &plural) && may(VIEWER, "*"), "{plural}");
         }
     }
 }

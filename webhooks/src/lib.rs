@@ -1,29 +1,24 @@
 //! What may enter: verdicts, patches and conversions.
 //!
 //! ```text
-//! bytes ─review─▶ Review ─paths, fetch─▶ Snapshot ─validate│mutate─▶ Verdict, patch ─reply─▶ bytes
+//! bytes ─review─▶ Review ─paths─▶ Snapshot ─validate│mutate─▶ Verdict, patch ─reply─▶ bytes
 //! ```
 //!
 //! Judging is pure: a [`Review`] and a `Snapshot` in, a [`Verdict`] out, by the same engine that
-//! reconciles, so what is admitted here also renders there. Only [`fetch`], [`kinds`] and [`registered`] read a
-//! cluster, and nothing here writes to one. [`Webhooks::answer`] takes a path and bytes and gives status and
-//! body; [`paths`] lists who answers where.
+//! reconciles and by what the same reader reads, so what is admitted here also renders there. Nothing here writes to a
+//! cluster. [`Webhooks::answer`] takes a path and bytes and gives status and body; [`paths`] lists who answers where.
 
 pub mod allowance;
 pub mod application;
 pub mod component;
 pub mod configuration;
 pub mod conversion;
-mod copies;
 mod counts;
 pub mod definition;
 pub mod envelope;
-pub mod fetch;
 pub mod fields;
 pub mod identity;
-pub mod kinds;
 pub mod paths;
-pub mod registered;
 pub mod registration;
 pub mod review;
 pub mod rollout;

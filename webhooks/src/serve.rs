@@ -7,14 +7,14 @@ use futures::future::BoxFuture;
 use kube::Client;
 use vela_engine::parse::{COMPONENT_LIMIT, References};
 use vela_engine::{Bounds, DefinitionKind, Document, Snapshot, Templates};
-use vela_runtime::Computations;
 use vela_runtime::cache::Cache;
 use vela_runtime::webhook::Handler;
 pub use vela_runtime::webhook::Reply;
+use vela_runtime::{Computations, Discovery};
+use vela_snapshot::{Live, Namespaces, Reader, Watched};
 
 use crate::allowance::limits;
 use crate::application::Release;
-use crate::fetch::{FetchError, Reader};
 use crate::identity::OwnName;
 use crate::paths::{self, Action, Path, Subject};
 use crate::review::{self, Review};
@@ -27,9 +27,9 @@ use crate::{
 /// Every webhook of the platform.
 #[derive(Clone)]
 pub struct Webhooks {
-    reader: Reader,
+    reader: Reader<Live>,
     /// The same with definitions that may be behind.
-    copied: Option<Reader>,
+    watched: Option<Reader<Watched>>,
     templates: Arc<Templates>,
     computations: Computations,
     only_injecting: bool,
@@ -42,7 +42,7 @@ pub struct Webhooks {
 enum ReviewFailure {
     /// The cluster could not be read.
     #[error(transparent)]
-    Fetch(#[from] FetchError),
+    Fetch(#[from] vela_snapshot::Error),
     /// There was no memory or no time for it.
     #[error("the review was not finished: {0}")]
     Interrupted(String),
@@ -52,8 +52,8 @@ impl Webhooks {
     /// Webhooks that read a cluster through a client and share compiled templates.
     pub fn new(client: Client, templates: Arc<Templates>) -> Self {
         Self {
-            reader: Reader::new(client.clone()),
-            copied: None,
+            reader: reader(&client, Namespaces::default()),
+            watched: None,
             templates,
             computations: Computations::default(),
             only_injecting: false,
@@ -62,10 +62,10 @@ impl Webhooks {
         }
     }
 
-    /// The same, with definitions from the watches of a cache: what is let in by them needs no other read.
+    /// The same where definitions are looked for in these namespaces.
     #[must_use]
-    pub fn with_copies(self, cache: &Cache) -> Self {
-        Self { copied: Some(self.reader.clone().with_copies(cache)), ..self }
+    pub fn in_namespaces(self, namespaces: Namespaces) -> Self {
+        Self { reader: reader(&self.client, namespaces), watched: None, ..self }
     }
 
     /// The same where applications reach so far and no further.
@@ -73,9 +73,17 @@ impl Webhooks {
     pub fn within(self, bounds: Bounds) -> Self {
         Self {
             reader: self.reader.within(bounds),
-            copied: self.copied.map(|copied| copied.within(bounds)),
+            watched: self.watched.map(|one| one.within(bounds)),
             ..self
         }
+    }
+
+    /// The same, with definitions from the watches of a cache: what is let in by them needs no other read. They may be
+    /// behind, so nobody is refused by them; what they let in wrongly, the controller tells, which reads them too.
+    #[must_use]
+    pub fn with_watches(self, cache: &Cache) -> Self {
+        let source = Watched::new(self.reader.source().clone(), cache);
+        Self { watched: Some(self.reader.over(source)), ..self }
     }
 
     /// The same with evaluations that share the places and the memory of their process.
@@ -222,23 +230,26 @@ impl Webhooks {
                 application::validate(review, release, &snapshot, templates)
             })
         };
-        if let Some(copied) = &self.copied {
-            let verdict = validate(copied.application(namespace, &document).await?).await?;
-            if verdict.is_allowed() {
-                return Ok(verdict);
+        if let Some(watched) = &self.watched {
+            // What cannot be read from the watches is asked of the API server, which says why.
+            if let Ok(snapshot) = watched.application(namespace, &document).await {
+                let verdict = validate(snapshot).await?;
+                if verdict.is_allowed() {
+                    return Ok(verdict);
+                }
             }
         }
-        // A definition may have been written a moment ago: nobody is refused by a copy.
+        // A definition may have been written a moment ago: nobody is refused by a watch.
         validate(self.reader.application(namespace, &document).await?).await
     }
 
-    async fn configuration(&self, review: &Review, action: Action) -> Result<Verdict, FetchError> {
+    async fn configuration(&self, review: &Review, action: Action) -> Result<Verdict, vela_snapshot::Error> {
         let namespace = review.object_namespace();
         if action == Action::Validate {
             let document = Document::from_object(review.object.clone());
-            if let Some(copied) = &self.copied {
+            if let Some(watched) = &self.watched {
                 let verdict =
-                    configuration::validate(review, &copied.configuration(namespace, &document).await?);
+                    configuration::validate(review, &watched.configuration(namespace, &document).await?);
                 if verdict.is_allowed() {
                     return Ok(verdict);
                 }
@@ -254,7 +265,7 @@ impl Webhooks {
 
     async fn definition(&self, review: &Review, until: Option<Instant>) -> Result<Verdict, ReviewFailure> {
         let definition = match definition::read(review) {
-            Ok(definition) => Ok(self.reader.with_kinds(definition).await?),
+            Ok(definition) => Ok(self.reader.with_imports(definition).await?),
             Err(diagnostic) => Err(diagnostic),
         };
         let revision = definition.as_ref().ok();
@@ -277,19 +288,22 @@ impl Webhooks {
             .await
     }
 
-    async fn workload_resource(&self, review: &Review) -> Result<Option<String>, FetchError> {
+    async fn workload_resource(&self, review: &Review) -> Result<Option<String>, vela_snapshot::Error> {
         match definition::workload_kind(&review.object) {
-            Some((api_version, kind)) => self.reader.resource(api_version, kind).await,
+            Some((api_version, kind)) => {
+                let kind = self.reader.source().served(api_version, kind).await?;
+                Ok(kind.map(|kind| kind.resource_name()))
+            }
             None => Ok(None),
         }
     }
 
-    async fn workload(&self, review: &Review) -> Result<Verdict, FetchError> {
+    async fn workload(&self, review: &Review) -> Result<Verdict, vela_snapshot::Error> {
         if !service_binding::takes(&review.object) {
             return Ok(Verdict::allowed());
         }
         let (api_version, kind) = service_binding::kind();
-        let bindings = self.reader.objects(&api_version, &kind, review.object_namespace()).await?;
+        let bindings = self.reader.source().objects(&api_version, &kind, review.object_namespace()).await?;
         let Some(injection) = service_binding::injection(review, &bindings) else {
             return Ok(Verdict::allowed());
         };
@@ -304,7 +318,7 @@ impl Webhooks {
         }))
     }
 
-    async fn component(&self, review: &Review, action: Action) -> Result<Verdict, FetchError> {
+    async fn component(&self, review: &Review, action: Action) -> Result<Verdict, vela_snapshot::Error> {
         let type_ = review.object["spec"]["workload"]["type"].as_str().map(str::to_owned);
         let names = type_.into_iter().map(|name| (DefinitionKind::Workload, name));
         let snapshot = self.reader.definitions(review.object_namespace(), names).await?;
@@ -313,6 +327,10 @@ impl Webhooks {
             Action::Validate => component::validate(review, &snapshot),
         })
     }
+}
+
+fn reader(client: &Client, namespaces: Namespaces) -> Reader<Live> {
+    Reader::new(Live::new(client.clone(), Discovery::new(client.clone())), namespaces)
 }
 
 /// The answer to a review that holds too much, before anything is built of it.

@@ -166,13 +166,12 @@ pub(super) async fn observe(
                 false => observed.insert_error(name, failure.clone()),
             }
         } else if matches!(synced, Some(Ok(())))
-            && let Some(live) = hands.world.object(&live_name(configuration.as_deref(), object)).await?
+            && let Some(mut live) = hands.world.object(&live_name(configuration.as_deref(), object)).await?
         {
             // Its watch wakes this application on every change.
             if let Ok(kind) = hands.context.discovery.resolve(&name.api_version, &name.kind).await {
                 hands.owned.informer(&kind).await?;
             }
-            let mut live = json(&live);
             live["metadata"]["name"] = object!(name.name);
             observed.insert(live);
         }

@@ -197,7 +197,7 @@ impl Hands {
         secrets: &mut Secrets,
     ) -> Result<Snapshot, Stopped> {
         let wrong = |error| match error {
-            fetch::Error::Definition(error) => Stopped::wrong(ConditionType::Parsed, error),
+            fetch::Error::Definition { found, .. } => Stopped::wrong(ConditionType::Parsed, found),
             error => Stopped::trouble(ConditionType::Parsed, &error),
         };
         let trouble = |error: &dyn std::fmt::Display| Stopped::trouble(ConditionType::Parsed, error);

@@ -15,7 +15,6 @@ mod observe;
 pub(crate) mod owned;
 pub(crate) mod reader;
 pub(crate) mod record;
-mod registered;
 mod replace;
 pub(crate) mod report;
 pub(crate) mod revisions;

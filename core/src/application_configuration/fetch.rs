@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use vela_engine::application_configuration::parse::component_key;
-use vela_engine::application_configuration::references;
-use vela_engine::parse::References;
 use vela_engine::{Document, ObjectKey, Snapshot};
 use vela_runtime::Api;
 use vela_runtime::{Key, Watch, discovery};
@@ -15,9 +13,6 @@ use super::keep::Record;
 use super::phase::Stopped;
 use crate::context::Context;
 
-/// Components name kinds, kinds name definitions: three rounds see all of it, the rest is a margin.
-const ROUNDS_AT_MOST: usize = 6;
-
 /// The snapshot that has everything the configuration asks for and the cluster has; with a record, what that says instead of
 /// definitions and components.
 pub(super) async fn fetch(
@@ -26,22 +21,10 @@ pub(super) async fn fetch(
     document: &Document,
     record: Option<&Record>,
 ) -> Result<Snapshot, Stopped> {
-    let mut asked = References::default();
-    let mut snapshot = hands.world.snapshot(&key.namespace, &asked).await?;
-    for _ in 0..ROUNDS_AT_MOST {
-        let mut wanted = references(document, &snapshot);
-        if record.is_some() {
-            wanted.definitions.clear();
-        }
-        wanted.include(&asked);
-        if wanted == asked {
-            break;
-        }
-        snapshot = hands.world.snapshot(&key.namespace, &wanted).await?;
-        record.into_iter().for_each(|record| record.tell(document, &mut snapshot));
-        hands.world.tell_registered(&wanted.registered, &mut snapshot).await?;
-        asked = wanted;
-    }
+    let tell =
+        |snapshot: &mut Snapshot| record.into_iter().for_each(|record| record.tell(document, snapshot));
+    let recorded = record.is_some().then_some(&tell as &(dyn Fn(&mut Snapshot) + Send + Sync));
+    let mut snapshot = hands.world.reader().configuration_by(&key.namespace, document, recorded).await?;
     if record.is_none() {
         confirm_missing(hands, key, document, &snapshot).await?;
     }

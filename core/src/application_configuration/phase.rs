@@ -135,7 +135,7 @@ impl From<Wrong> for Stopped {
 impl From<crate::application::fetch::Error> for Stopped {
     fn from(error: crate::application::fetch::Error) -> Self {
         match error {
-            crate::application::fetch::Error::Definition(found) => {
+            crate::application::fetch::Error::Definition { found, .. } => {
                 Wrong::new(Phase::Render, status::message(&found)).refused(true).into()
             }
             error => Self::Trouble(Failure::retry(error)),

@@ -61,10 +61,11 @@ async fn path(hands: &Hands, namespace: &str, scope: &ObjectKey) -> Result<Optio
     let kind =
         hands.context.discovery.resolve(&scope.api_version, &scope.kind).await.map_err(Failure::retry)?;
     let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
-    let definition = hands.world.find(DefinitionKind::Scope, namespace, &name);
-    Ok(definition
-        .and_then(|definition| definition.data["spec"]["workloadRefsPath"].as_str().map(str::to_owned))
-        .filter(|path| !path.is_empty()))
+    let definition = hands.world.reader().stored(DefinitionKind::Scope, namespace, &name).await;
+    let path = definition
+        .map_err(Failure::retry)?
+        .and_then(|definition| definition.value()["spec"]["workloadRefsPath"].as_str().map(str::to_owned));
+    Ok(path.filter(|path| !path.is_empty()))
 }
 
 /// Update the scope as it was read: a concurrent change makes this fail and the lap is run again.

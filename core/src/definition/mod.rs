@@ -22,8 +22,8 @@ use vela_runtime::cache::{Informer, Watch};
 use vela_runtime::conditions::{self, Condition};
 use vela_runtime::events::reference;
 use vela_runtime::{Action, Controller, Failure, Key, Kind, Reconciler, discovery, owner};
+use vela_snapshot::{Live, with_imports};
 use vela_webhooks::Cause;
-use vela_webhooks::kinds::with_kinds;
 
 use self::reconciler::DefinitionReconciler;
 use crate::application::fetch::json as to_json;
@@ -56,7 +56,7 @@ enum Error {
     #[error("cannot write an object: {0}")]
     Malformed(#[from] serde_json::Error),
     #[error("cannot read the schemas that the template imports: {0}")]
-    Schemas(#[source] kube::Error),
+    Schemas(#[from] vela_snapshot::Error),
 }
 
 /// The controllers of all kinds that have revisions.
@@ -193,8 +193,8 @@ impl DefinitionReconciler {
 
     /// What admission would refuse, in its words.
     async fn faults(&self, definition: &Definition) -> Result<Option<String>, Error> {
-        let definition =
-            with_kinds(&self.context.client, definition.clone()).await.map_err(Error::Schemas)?;
+        let live = Live::new(self.context.client.clone(), self.context.discovery.clone());
+        let definition = with_imports(&live, definition.clone()).await?;
         let causes = vela_webhooks::definition::faults(&definition, &Templates::new()).causes;
         let lines: Vec<String> = causes.iter().take(FAULTS_AT_MOST).map(Cause::line).collect();
         let more = causes.len().saturating_sub(FAULTS_AT_MOST);

@@ -143,6 +143,13 @@ pub struct Definition {
     written: Option<(Arc<str>, Lines)>,
 }
 
+/// Two are equal that have the same name and content, wherever they were read.
+impl PartialEq for Definition {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, &self.name, &self.hash) == (other.kind, &other.name, &other.hash)
+    }
+}
+
 impl Definition {
     /// Reads a definition object, v1alpha2 or v1beta1.
     pub fn from_document(document: &Document) -> Result<Self, Diagnostic> {

@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 use vela_engine::render::Rendered;
-use vela_engine::{Bounds, Document, Snapshot, dry_run};
+use vela_engine::{Bounds, Document, dry_run};
 
 use crate::args::{DryRun, Format, Global};
+use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
+use crate::offline::Work;
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on};
 use crate::{input, offline};
@@ -46,42 +48,36 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
-        let snapshot = block_on(offline::built_in_snapshot(&definitions))?.within(bounds);
-        let rendered = render(&applications, judged, namespace, &snapshot, args.strict)?;
-        return show(&rendered, args.output, screen);
+        let reader = offline::built_in(&definitions)?.within(bounds);
+        let applications = within(applications, namespace);
+        let work = block_on(Work::read(&reader, applications, judged, |error| offline::unread(None, error)))?;
+        return show(&offline::render(work, args.strict)?, args.output, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
-        let namespace = session.cluster.namespace().to_owned();
-        let mut namespaces: Vec<&str> = applications.iter().map(Document::namespace).collect();
-        namespaces.retain(|name| !name.is_empty());
-        namespaces.push(&namespace);
-        namespaces.sort_unstable();
-        namespaces.dedup();
-        let snapshot =
-            offline::cluster_snapshot(&session.cluster, &definitions, &namespaces, &applications).await;
-        let rendered = snapshot.and_then(|snapshot| {
-            render(&applications, judged, &namespace, &snapshot.within(bounds), args.strict)
-        });
-        let rendered = match rendered {
-            Ok(rendered) => offline::succeeded(&session.cluster, rendered).await,
-            Err(failure) => Err(failure),
-        };
+        let applications = within(applications, session.cluster.namespace());
+        let rendered =
+            render(&session.cluster, applications, (&definitions[..], judged), bounds, args.strict).await;
         session.close().await?;
         show(&rendered?, args.output, screen)
     })
 }
 
-fn render(
-    applications: &[Document],
-    definitions: &[&Document],
-    namespace: &str,
-    snapshot: &Snapshot,
+async fn render(
+    cluster: &Cluster,
+    applications: Vec<Document>,
+    (definitions, judged): (&[&Document], &[&Document]),
+    bounds: Bounds,
     strict: bool,
 ) -> Result<Vec<Rendered>> {
-    let applications: Vec<Document> =
-        applications.iter().map(|document| offline::in_namespace(document, namespace)).collect();
-    offline::render(&applications, definitions, snapshot, strict)
+    let reader = offline::of_cluster(cluster, definitions).await?.within(bounds);
+    let work =
+        Work::read(&reader, applications, judged, |error| offline::unread(Some(cluster), error)).await?;
+    offline::succeeded(cluster, offline::render(work, strict)?).await
+}
+
+fn within(applications: Vec<Document>, namespace: &str) -> Vec<Document> {
+    applications.iter().map(|document| offline::in_namespace(document, namespace)).collect()
 }
 
 fn show(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {

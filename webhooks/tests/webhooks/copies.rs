@@ -51,7 +51,7 @@ async fn a_copy_that_is_behind_refuses_nobody() {
     let (server, webhooks) = cluster().await;
     let client = kube::Client::new(server.service(), "default");
     let cache = Cache::new(client.clone());
-    let webhooks = webhooks.with_copies(&cache);
+    let webhooks = webhooks.with_watches(&cache);
     // Before the first list there is no copy.
     assert_eq!(refusal(&webhooks, "webservice", json!({"image": "nginx"})).await, None);
     cache.synced().await.unwrap();
@@ -70,7 +70,7 @@ async fn a_copy_that_is_there_is_used_and_a_newer_definition_decides_against_it(
     let client = kube::Client::new(server.service(), "default");
     apply(&client, note("text")).await;
     let cache = Cache::new(client.clone());
-    let webhooks = webhooks.with_copies(&cache);
+    let webhooks = webhooks.with_watches(&cache);
     cache.synced().await.unwrap();
     cache.stop().await;
     apply(&client, note("words")).await;

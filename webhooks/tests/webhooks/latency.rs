@@ -25,7 +25,7 @@ async fn serve(copies: bool) -> (vela_apiserver::ApiServer, vela_runtime::webhoo
     let (api, mut webhooks) = cluster().await;
     if copies {
         let cache = vela_runtime::Cache::new(kube::Client::new(api.service(), "default"));
-        webhooks = webhooks.with_copies(&cache);
+        webhooks = webhooks.with_watches(&cache);
         cache.synced().await.unwrap();
     }
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();

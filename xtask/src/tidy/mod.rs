@@ -127,7 +127,7 @@ fn paths(source: &Source, wrong: &mut Vec<String>) {
         "runtime/src/api.rs",
         "runtime/src/watch.rs",
         "runtime/src/discovery.rs",
-        "webhooks/src/registered.rs",
+        "snapshot/src/registered.rs",
         "vela-cli/src/cluster.rs",
     ];
     if PLACES.contains(&source.name.as_str()) || !is_ours(source) {

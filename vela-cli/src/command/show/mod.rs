@@ -9,7 +9,9 @@ use vela_engine::parameters::parameters;
 use vela_engine::{Definition, DefinitionKind, Document, Snapshot, Templates};
 
 use crate::args::{Format, Global, Show, ShowFormat};
+use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+use crate::offline::DEFINITION_KINDS;
 use crate::screen::{BOLD, Screen, data, styled, wrapped};
 use crate::session::{Purpose, Session, block_on};
 use crate::table::Table;
@@ -21,15 +23,25 @@ pub(crate) fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<(
     let documents: Vec<&Document> =
         documents.iter().filter(|document| offline::is_definition(document)).collect();
     if args.offline {
-        return show(&block_on(offline::built_in_snapshot(&documents))?, args, screen);
+        let reader = offline::built_in(&documents)?;
+        let snapshot = block_on(async {
+            let found = reader.all_definitions("default", &DEFINITION_KINDS).await;
+            found.map_err(|error| offline::unread(None, error))
+        })?;
+        return show(&snapshot, args, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
-        let namespace = session.cluster.namespace().to_owned();
-        let snapshot = offline::cluster_snapshot(&session.cluster, &documents, &[&namespace], &[]).await;
+        let snapshot = types(&session.cluster, &documents).await;
         session.close().await?;
         show(&snapshot?, args, screen)
     })
+}
+
+async fn types(cluster: &Cluster, documents: &[&Document]) -> Result<Snapshot> {
+    let reader = offline::of_cluster(cluster, documents).await?;
+    let found = reader.all_definitions(cluster.namespace(), &DEFINITION_KINDS).await;
+    found.map_err(|error| offline::unread(Some(cluster), error))
 }
 
 fn show(snapshot: &Snapshot, args: &Show, screen: &mut Screen) -> Result<()> {

@@ -221,14 +221,11 @@ async fn workloads(
     document: &Document,
     rollout: &Rollout,
 ) -> Result<Vec<Workload>> {
-    let snapshot = offline::cluster_snapshot(
-        simulated.cluster(),
-        &[],
-        &[document.namespace()],
-        std::slice::from_ref(document),
-    )
-    .await?;
-    let rendered = offline::render(std::slice::from_ref(document), &[], &snapshot, false)?;
+    let cluster = simulated.cluster();
+    let reader = offline::of_cluster(cluster, &[]).await?;
+    let unread = |error| offline::unread(Some(cluster), error);
+    let work = offline::Work::read(&reader, vec![document.clone()], &[], unread).await?;
+    let rendered = offline::render(work, false)?;
     let mut found = Vec::new();
     for rendered in &rendered {
         let names = rendered.app_file().components();

@@ -8,7 +8,7 @@ use vela_runtime::Api;
 pub type ApiKind = (String, String);
 
 /// `apiVersion` and `kind` of a resource in a version, or ("") in the first that its CRD lists or the server names.
-pub async fn kind(client: &Client, name: &str, version: &str) -> Result<Option<ApiKind>, kube::Error> {
+pub(crate) async fn kind(client: &Client, name: &str, version: &str) -> Result<Option<ApiKind>, kube::Error> {
     if name.is_empty() {
         return Ok(None);
     }

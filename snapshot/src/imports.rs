@@ -1,19 +1,22 @@
-//! A definition and a cluster → the definition with the cluster's kinds that its template imports.
+//! A definition → the same with the kinds of the cluster that its template imports.
 
 use std::sync::Arc;
 
-use kube::Client;
 use vela_engine::{Definition, KubePackage, kube_packages};
-use vela_runtime::openapi;
+
+use crate::source::{Error, Source};
 
 /// Reads the schemas of every group version that the template imports; without imports nothing is asked. What the
-/// server does not serve stays missing, and the template says so when it is compiled, unless Kubernetes has withdrawn it.
-pub async fn with_kinds(client: &Client, definition: Definition) -> Result<Definition, kube::Error> {
+/// cluster does not serve stays missing, and the template says so when it is compiled, unless Kubernetes has withdrawn it.
+///
+/// # Errors
+/// When the source does not answer.
+pub async fn with_imports<S: Source>(source: &S, definition: Definition) -> Result<Definition, Error> {
     let mut packages = Vec::new();
     for path in definition.imports() {
         let known = packages.len();
         for api_version in kube_packages::api_versions(&path) {
-            let Some(document) = openapi::document(client, &api_version).await? else { continue };
+            let Some(document) = source.schemas(&api_version).await? else { continue };
             match KubePackage::new(&path, &api_version, &document) {
                 Ok(package) => packages.push(Arc::new(package)),
                 Err(error) => tracing::warn!(definition = %definition, path, %error, "kinds not importable"),
@@ -25,4 +28,9 @@ pub async fn with_kinds(client: &Client, definition: Definition) -> Result<Defin
         }
     }
     Ok(definition.with_packages(packages))
+}
+
+/// Has it all that it imports? Kinds that are not served yet may be later.
+pub(crate) fn is_complete(definition: &Definition) -> bool {
+    definition.imports().len() == definition.packages().len()
 }

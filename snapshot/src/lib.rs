@@ -1,0 +1,28 @@
+//! A cluster, watches or files → the `Snapshot` that the pure phases know the world by.
+//!
+//! ```text
+//! References ─Reader over a Source─▶ Snapshot
+//! ```
+//!
+//! Controllers, webhooks, console and command read the world here and nowhere else, so what one of them renders, the others
+//! render alike. A [`Source`] says where objects come from: [`Live`] asks the API server, [`Watched`] looks into the watches
+//! of a process first, [`Files`] puts documents before another source. The [`Reader`] decides what that means: in which
+//! namespaces definitions are looked for and in which order, which version `name@v1` is, and what advice needs. Nothing
+//! here writes.
+
+mod files;
+mod imports;
+mod live;
+mod memory;
+mod reader;
+mod registered;
+mod source;
+mod watched;
+
+pub use files::Files;
+pub use imports::with_imports;
+pub use live::Live;
+pub use reader::{Namespaces, Reader};
+pub use registered::ApiKind;
+pub use source::{Error, KindOf, Source, Version};
+pub use watched::Watched;

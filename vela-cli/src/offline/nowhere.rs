@@ -1,0 +1,67 @@
+//! No cluster at all: nothing is there, and the kinds that templates import are those of the sandbox.
+
+use kube::Client;
+use serde_json::Value;
+use tokio::sync::OnceCell;
+use vela_apiserver::ApiServer;
+use vela_engine::{ClusterVersion, DefinitionKind, Document, ObjectKey};
+use vela_runtime::openapi;
+use vela_snapshot::{ApiKind, Error, KindOf, Source, Version};
+
+/// A world without a cluster.
+#[derive(Default)]
+pub(crate) struct Nowhere {
+    /// Started when the first template imports kinds.
+    sandbox: OnceCell<Option<Client>>,
+}
+
+impl Source for Nowhere {
+    async fn cluster_version(&self) -> Result<ClusterVersion, Error> {
+        Ok(ClusterVersion::default())
+    }
+
+    async fn definition(&self, _: DefinitionKind, _: &str, _: &str) -> Result<Option<Document>, Error> {
+        Ok(None)
+    }
+
+    async fn versions(
+        &self,
+        _: DefinitionKind,
+        _: &str,
+        _: &str,
+        _: Option<&str>,
+    ) -> Result<Vec<Version>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn names(&self, _: DefinitionKind, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    async fn definitions(&self, _: DefinitionKind, _: &str) -> Result<Vec<Document>, Error> {
+        Ok(Vec::new())
+    }
+
+    async fn object(&self, _: &ObjectKey) -> Result<Option<Value>, Error> {
+        Ok(None)
+    }
+
+    async fn kind(&self, _: &str, _: &str) -> Result<Option<KindOf>, Error> {
+        Ok(None)
+    }
+
+    async fn registered(&self, _: &str, _: &str) -> Result<Option<ApiKind>, Error> {
+        Ok(None)
+    }
+
+    async fn schemas(&self, api_version: &str) -> Result<Option<Value>, Error> {
+        let start = || async {
+            // Where it does not start, the template says which kinds it misses.
+            let server = ApiServer::builder().build().ok()?;
+            Some(Client::new(server.service(), "default"))
+        };
+        let Some(client) = self.sandbox.get_or_init(start).await else { return Ok(None) };
+        let found = openapi::document(client, api_version).await;
+        found.map_err(|source| Error::Api { what: format!("the schemas of {api_version}"), source })
+    }
+}
