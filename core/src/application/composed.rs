@@ -11,10 +11,11 @@ use vela_engine::status::{ConditionType, REFUSED};
 use vela_engine::{Graph, ObjectKey, Observed};
 use vela_runtime::Key;
 
+use super::Hands;
 use super::apply::{Applied, Desired, Node, Piece};
-use super::fetch::{self, json};
+use super::fetch;
 use super::record::Owned;
-use super::{Hands, Stopped, Then};
+use super::stopped::Stopped;
 
 /// What is to be stored.
 pub(super) struct Stored {
@@ -27,11 +28,9 @@ pub(super) struct Stored {
 /// component that cannot be rendered yet, which would be lost otherwise, and, where it belongs to one revision of the
 /// application, for the revisions of its components.
 pub(super) async fn stored(hands: &Hands, graph: &Graph, generation: Option<i64>) -> Result<Stored, Stopped> {
-    let mut composed = compose(graph.rendered()).map_err(|error| Stopped {
-        // A kind may be installed any time, and nobody wakes us then.
-        then: Then::Retry,
-        ..Stopped::wrong(ConditionType::Render, error)
-    })?;
+    // A kind may be installed any time, and nobody wakes us then.
+    let composed = compose(graph.rendered());
+    let mut composed = composed.map_err(|error| Stopped::passing(ConditionType::Render, error))?;
     let mut complete = composed.pending.is_empty();
     if graph.app_file().rolls_out() {
         for component in composed.components.clone() {

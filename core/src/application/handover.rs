@@ -15,7 +15,8 @@ use vela_runtime::apply::Conflicts;
 
 use super::fetch::json;
 use super::owned::Application;
-use super::{Hands, Stopped, Then, owned};
+use super::stopped::{Later, Stopped};
+use super::{Hands, owned};
 
 /// The uids of configurations that have left their objects to the application.
 pub(super) async fn take_over(hands: &Hands, application: &Application<'_>) -> Result<Vec<String>, Stopped> {
@@ -34,10 +35,7 @@ pub(super) async fn take_over(hands: &Hands, application: &Application<'_>) -> R
         if !status::is_handed_over(&document) && configuration.metadata.deletion_timestamp.is_none() {
             ask(hands, application, &configuration, &document).await?;
             // Its answer wakes us, and comes in a moment: nobody need hear of this.
-            return Err(Stopped {
-                then: Then::Woken,
-                ..trouble(&"the configuration leaves its objects first")
-            });
+            return Err(Later::Woken.into());
         }
         left.push(uid);
     }
@@ -71,9 +69,9 @@ async fn ask(
     };
     let live = Some(std::sync::Arc::new(configuration.clone()));
     let written = hands.context.applier.apply(&asked, live, false, Conflicts::Force, &guard).await;
-    let written = written.map_err(|error| Stopped {
-        then: if error.is_transient() { Then::LookAgain } else { Then::Retry },
-        ..trouble(&error)
+    let written = written.map_err(|error| match error.is_transient() {
+        true => Later::Soon.into(),
+        false => trouble(&error),
     })?;
     informer.observe((*written.object).clone());
     Ok(())

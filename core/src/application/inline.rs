@@ -14,8 +14,9 @@ use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
 
+use super::Hands;
 use super::fetch::json as to_json;
-use super::{Hands, Stopped, Then};
+use super::stopped::{Later, Stopped};
 use crate::context::FIELD_MANAGER;
 use crate::standard::reconciler_base::typed;
 
@@ -31,12 +32,9 @@ pub(super) async fn roll_out(
         controller_of(live).is_some_and(|owner| Some(&owner.uid) == application.metadata.uid.as_ref())
     };
     let own = live.as_ref().filter(|live| is_own(live));
-    if let Some(own) = own.filter(|own| own.metadata.deletion_timestamp.is_some()) {
+    if own.is_some_and(|own| own.metadata.deletion_timestamp.is_some()) {
         // Its end wakes us: nobody need hear of this.
-        return Err(Stopped {
-            then: Then::Woken,
-            ..trouble(&format!("AppRollout {} goes first", Key::of(own)))
-        });
+        return Err(Later::Woken.into());
     }
     let Some(plan) = graph.app_file().rollout_plan() else {
         // What it holds is let go before the application takes it over.
@@ -198,10 +196,8 @@ async fn delete(hands: &Hands, live: &DynamicObject) -> Stopped {
     let preconditions = Some(Preconditions { uid: live.metadata.uid.clone(), resource_version: None });
     let params = DeleteParams { preconditions, ..DeleteParams::default() };
     match api(hands, &key).delete(&key.name, &params).await {
-        Ok(_) => Stopped { then: Then::Woken, ..trouble(&format!("AppRollout {key} goes first")) },
-        Err(kube::Error::Api(status)) if status.code == 404 => {
-            Stopped { then: Then::LookAgain, ..trouble(&format!("AppRollout {key} is gone")) }
-        }
+        Ok(_) => Later::Woken.into(),
+        Err(kube::Error::Api(status)) if status.code == 404 => Later::Soon.into(),
         Err(error) => unwritten(&error),
     }
 }

@@ -6,15 +6,16 @@
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
-use vela_engine::parse::Era;
 use vela_engine::revision::Previous;
 use vela_engine::status::{ConditionType, Status};
 use vela_engine::{Document, Graph};
 use vela_runtime::Key;
 
-use super::apply::{Applied, repair};
+use super::apply::repair;
 use super::observe::observe;
-use super::{Hands, Heard, Stopped, composed, desired, judge, owned};
+use super::route::Route;
+use super::stopped::{Failed, Stopped};
+use super::{Hands, Heard, Outcome, composed, desired, judge, owned, unapplied};
 use crate::author::Acting;
 use crate::reach;
 
@@ -25,44 +26,44 @@ pub(super) async fn keep(
     application: &DynamicObject,
     document: &Document,
     acting: &Acting,
-    stopped: Stopped,
+    failed: Failed,
     heard: &mut Heard,
-) -> Result<(Status, Applied), Stopped> {
+) -> Result<Outcome, Stopped> {
     let key = Key::of(application);
-    let failed = Status::failed(document, stopped.phase, &stopped.error);
+    let told = Status::failed(document, failed.phase, &failed.error);
     let plan = document.value().pointer("/spec/rolloutPlan").filter(|plan| !plan.is_null());
     if plan.is_some() || hands.rollouts.get(&key).is_some() {
-        return Err(stopped);
+        return Err(failed.into());
     }
     let record = hands.records.read(&key).map_err(|error| trouble(&error))?.0;
-    let Some(identity) = record.identity else { return Err(stopped) };
+    let Some(identity) = record.identity else { return Err(failed.into()) };
     let Some((name, graph, same)) = applied(hands, (&key, acting), document, &identity, heard).await? else {
-        return Ok((failed.unseen(), Applied::default()));
+        return Ok(Outcome::left_to_others(told.unseen(), false));
     };
     if graph.app_file().only_records() || graph.app_file().rollout_plan().is_some() {
-        return Err(stopped);
+        return Err(failed.into());
     }
     if reach::check(&hands.context, &graph).await.is_err() {
         // What it may not make any more is not kept either.
-        return Err(stopped);
+        return Err(failed.into());
     }
     graph.objects().for_each(|rendered| heard.secrets.add(&rendered.object));
     let owner = owned::Application::of(application, acting.clone());
     let generation = application.metadata.generation;
-    let by_configuration = graph.app_file().era() == Era::V1alpha2;
-    let desired = match by_configuration {
+    let is_stored = matches!(Route::of_form(&graph), Route::Stored);
+    let desired = match is_stored {
         true => composed::stored(hands, &graph, generation).await?.desired,
         false => desired(&hands.context.discovery, &graph, generation).await.map_err(|e| trouble(&e))?,
     };
     let kept = repair(hands, &owner, &desired, !same).await;
-    let kept = kept.map_err(|error| Stopped::write(ConditionType::Workflow, &error, error.source()))?;
-    let observed = match by_configuration {
+    let kept = kept.map_err(|error| unapplied(&error))?;
+    let observed = match is_stored {
         true => composed::observe(hands, &key, &graph, &kept).await.map_err(|error| trouble(&error))?,
         false => observe(&kept),
     };
     let seen = judge::told(hands, &Arc::new(graph), observed).await;
     let seen = seen.map_err(|error| Stopped::not_computed(ConditionType::Workflow, &error))?;
-    Ok((failed.keeping(&name, seen, same), kept))
+    Ok(Outcome::applied(told.keeping(&name, seen, same), &kept))
 }
 
 /// What the revision of that content means, its name, and whether the application still asks for it; nothing where it is
@@ -86,7 +87,7 @@ async fn applied(
     let then = if same { document.clone() } else { kept.asked_then(document) };
     match hands.kept((key, acting), &then, &kept, &mut heard.secrets).await {
         Ok(graph) => Ok(Some((name, graph, same))),
-        Err(stopped) if stopped.then == super::Then::Wait => Ok(None),
+        Err(stopped) if stopped.lasting().is_some() => Ok(None),
         Err(stopped) => Err(stopped),
     }
 }

@@ -18,8 +18,9 @@ use vela_runtime::Key;
 
 use super::fetch::json as to_json;
 use super::kept::Kept;
+use super::stopped::Stopped;
 use super::turns::Turn;
-use super::{Hands, Stopped, Then, ask, fetch};
+use super::{Hands, ask, fetch};
 use crate::apart::apart;
 use crate::author::Acting;
 use crate::options::DefinitionUpdates;
@@ -79,7 +80,7 @@ impl Hands {
     ) -> Result<Meant, Stopped> {
         let previous = self.revisions.previous(document, key);
         let live = match self.snapshot((key, acting), document, None, secrets).await {
-            Err(stopped) if stopped.then != Then::Wait => return Err(stopped),
+            Err(stopped) if stopped.lasting().is_none() => return Err(stopped),
             live => live,
         };
         let now = live.as_ref().ok().and_then(|snapshot| parse::parse(document, snapshot).ok());
@@ -173,7 +174,7 @@ impl Hands {
     ) -> Option<Diagnostics> {
         let snapshot = match live {
             Ok(snapshot) => snapshot,
-            Err(stopped) => return Some(stopped.error),
+            Err(stopped) => return stopped.lasting().map(|failed| failed.error.clone()),
         };
         let Some(now) = now else { return parse::parse(document, &snapshot).err() };
         let content = revision::hash(&now);
@@ -182,7 +183,7 @@ impl Hands {
         }
         let meant = self.mean(document.clone(), snapshot, Vec::new(), processing::Answers::new()).await;
         // Trouble that passes says nothing about the definitions.
-        let wrong = meant.err().filter(|stopped| stopped.then == Then::Wait).map(|stopped| stopped.error);
+        let wrong = meant.err().and_then(|stopped| Some(stopped.lasting()?.error.clone()));
         self.tried.keep(key, content, wrong.clone());
         wrong
     }

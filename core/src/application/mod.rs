@@ -18,6 +18,8 @@ pub(crate) mod record;
 mod replace;
 pub(crate) mod report;
 pub(crate) mod revisions;
+mod route;
+mod stopped;
 mod turns;
 mod write;
 
@@ -29,10 +31,9 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use serde_json::json;
 use vela_crds::{AppRollout, Application, ApplicationConfiguration, finalizers, labels};
 use vela_engine::definition::version;
-use vela_engine::parse::Era;
 use vela_engine::status::{ConditionType, Status};
 use vela_engine::{
-    Code, Definition, Diagnostic, Diagnostics, Document, Graph, Secrets, Templates, parse, render,
+    Code, Definition, Diagnostic, Diagnostics, Document, Graph, Observed, Secrets, Templates, parse, render,
 };
 use vela_runtime::Api;
 use vela_runtime::cache::{Change, Index, Informer, Watch};
@@ -40,7 +41,6 @@ use vela_runtime::controller::controller_owner;
 use vela_runtime::interest::Interests;
 use vela_runtime::{Action, Controller, Discovery, Failure, Key, Reconciler, conditions};
 
-use crate::apart::NotComputed;
 use crate::author::Acting;
 use crate::context::Context;
 use crate::fixed::Refusals;
@@ -53,6 +53,8 @@ use observe::observe;
 use owned::OwnedKinds;
 use record::Records;
 use revisions::Revisions;
+use route::Route;
+use stopped::{Failed, Later, Stopped};
 use turns::Turns;
 
 /// After a write that lost against another writer the cache needs a moment to catch up.
@@ -89,49 +91,27 @@ struct Heard {
     waits: bool,
 }
 
-/// A lap that ended early: in which phase, with what, and what to do about it.
-struct Stopped {
-    phase: ConditionType,
-    error: Diagnostics,
-    then: Then,
+/// What a reconcile came to.
+struct Outcome {
+    status: Status,
+    /// Everything that is wanted was applied, and nothing else is left.
+    complete: bool,
+    /// Something failed that another try may mend.
+    retry: bool,
+    /// When to come again although nothing changes.
+    again: Option<Duration>,
 }
 
-/// What to do after a lap that ended early.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
-    /// Only a change of the application or a definition can help, and it wakes us.
-    Wait,
-    /// Try again with back-off.
-    Retry,
-    /// The cache was behind: look again in a moment and tell nobody.
-    LookAgain,
-    /// Something of ours is on its way and wakes us: tell nobody.
-    Woken,
-    /// The process ends, and the next one begins anew: tell nobody.
-    Leave,
-}
-
-impl Stopped {
-    fn wrong(phase: ConditionType, error: Diagnostics) -> Self {
-        Self { phase, error, then: Then::Wait }
+impl Outcome {
+    /// Of objects that were applied.
+    fn applied(status: Status, applied: &Applied) -> Self {
+        let retry = applied.errors.len() > applied.refused;
+        Self { status, complete: applied.complete, retry, again: applied.again }
     }
 
-    fn trouble(phase: ConditionType, error: &dyn std::fmt::Display) -> Self {
-        let error = Diagnostic::error(Code::Incomplete, error.to_string());
-        Self { phase, error: error.into(), then: Then::Retry }
-    }
-
-    /// The process had no room for it, or ends.
-    fn not_computed(phase: ConditionType, error: &NotComputed) -> Self {
-        let stopped = Self::trouble(phase, error);
-        Self { then: if matches!(error, NotComputed::Ends) { Then::Leave } else { stopped.then }, ..stopped }
-    }
-
-    /// The same, where `source` tells whether another writer was merely faster.
-    fn write(phase: ConditionType, error: &dyn std::fmt::Display, source: Option<&kube::Error>) -> Self {
-        let stopped = Self::trouble(phase, error);
-        let behind = matches!(source, Some(kube::Error::Api(status)) if status.code == 409);
-        Self { then: if behind { Then::LookAgain } else { stopped.then }, ..stopped }
+    /// Where somebody else applies them.
+    fn left_to_others(status: Status, complete: bool) -> Self {
+        Self { status, complete, retry: false, again: None }
     }
 }
 
@@ -218,6 +198,13 @@ fn users_of(change: &Change, applications: &Index) -> Vec<Key> {
     users.into_iter().collect()
 }
 
+fn unapplied(error: &apply::Error) -> Stopped {
+    match error {
+        apply::Error::NotJudged(error) => Stopped::not_computed(ConditionType::Workflow, error),
+        error => Stopped::write(ConditionType::Workflow, error, error.source()),
+    }
+}
+
 impl Reconciler for Hands {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         let Some(application) = self.applications.get(&key) else {
@@ -239,19 +226,16 @@ impl Reconciler for Hands {
         let old = document.value().get("status").cloned();
         let mut heard = Heard::default();
         heard.secrets.add(document.value());
-        let lap = self.lap(&key, &application, &document, &mut heard).await;
-        let (mut status, retry, complete, again) = match lap {
-            Ok((status, applied)) => {
-                let retry = applied.errors.len() > applied.refused;
-                (status, retry, applied.complete, applied.again)
-            }
-            Err(Stopped { then: Then::LookAgain, .. }) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
-            Err(Stopped { then: Then::Woken | Then::Leave, .. }) => return Ok(Action::Done),
-            Err(stopped) => {
-                let status = Status::failed(&document, stopped.phase, &stopped.error);
-                (status, stopped.then == Then::Retry, false, None)
+        let outcome = match self.lap(&key, &application, &document, &mut heard).await {
+            Ok(outcome) => outcome,
+            Err(Stopped::Later(Later::Soon)) => return Ok(Action::RequeueAfter(CONFLICT_WAIT)),
+            Err(Stopped::Later(Later::Woken | Later::NextProcess)) => return Ok(Action::Done),
+            Err(Stopped::Failed(Failed { phase, error, lasts })) => {
+                let status = Status::failed(&document, phase, &error);
+                Outcome { status, complete: false, retry: !lasts, again: None }
             }
         };
+        let Outcome { mut status, complete, retry, again } = outcome;
         status.hide(&heard.secrets);
         self.turns.lap_ended(&key, heard.waits, complete && status.is_running());
         let status = status.to_json(old.as_ref(), &conditions::now());
@@ -284,7 +268,7 @@ impl Hands {
         application: &DynamicObject,
         document: &Document,
         heard: &mut Heard,
-    ) -> Result<(Status, Applied), Stopped> {
+    ) -> Result<Outcome, Stopped> {
         use ConditionType::{Revision, Workflow};
         let acting = Acting::for_author(&self.context, application);
         let acting = acting.map_err(|nobody| {
@@ -292,8 +276,8 @@ impl Hands {
             Stopped::wrong(ConditionType::Parsed, error.into())
         })?;
         let meant = match self.meant((key, &acting), document, &mut heard.secrets).await {
-            Err(stopped) if stopped.then == Then::Wait => {
-                return keep::keep(self, application, document, &acting, stopped, heard).await;
+            Err(Stopped::Failed(failed)) if failed.lasts => {
+                return keep::keep(self, application, document, &acting, failed, heard).await;
             }
             meant => meant?,
         };
@@ -303,8 +287,7 @@ impl Hands {
             // What is taken up now is kept until the application asks for something else, and a cache may be behind.
             let fresh = self.world.confirm(&key.namespace, &definitions(&graph)).await;
             if !fresh.map_err(|error| Stopped::write(Revision, &error, Some(&error)))? {
-                let error = Diagnostic::error(Code::Incomplete, "a definition changed meanwhile");
-                return Err(Stopped { then: Then::LookAgain, ..Stopped::wrong(Revision, error.into()) });
+                return Err(Later::Soon.into());
             }
         }
         reach::check(&self.context, &graph)
@@ -316,50 +299,71 @@ impl Hands {
         held.map_err(|error| Stopped::write(Workflow, &error, Some(&error)))?;
         let recorded = self.revisions.record(application, graph.revision()).await;
         recorded.map_err(|error| Stopped::write(Revision, &error, error.source()))?;
-        let told = |status: Status| status.with_definitions(meant.definitions.clone());
-        if graph.app_file().only_records() {
+        let outcome = match Route::choose(self, application, &graph).await? {
             // Whoever deploys names the revisions that are still needed.
-            let applied = Applied { complete: true, again: meant.waits, ..Applied::default() };
-            return Ok((told(Status::recorded(&graph)), applied));
-        }
-        if let Some(status) = inline::roll_out(self, application, &graph).await? {
-            // Former revisions go as they do after an application was applied.
-            let complete = status.is_running();
-            return Ok((told(status), Applied { complete, again: meant.waits, ..Applied::default() }));
-        }
-        let by_configuration = graph.app_file().era() == Era::V1alpha2;
-        let generation = application.metadata.generation;
-        let mut owner = owned::Application::of(application, acting);
-        let (desired, stored) = if by_configuration {
-            let composed::Stored { desired, due } = composed::stored(self, &graph, generation).await?;
-            (desired, due)
-        } else {
-            owner.successor_of = handover::take_over(self, &owner).await?;
-            let desired = desired(&self.context.discovery, &graph, generation).await;
-            (desired.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?, 0)
-        };
-        let due = |applied: &Applied| -> apply::Due<'_> {
-            if by_configuration {
-                return Box::pin(std::future::ready(Ok((0..stored).collect())));
+            Route::Recorded => Outcome::left_to_others(Status::recorded(&graph), true),
+            Route::Rollout(status) => {
+                // Former revisions go as they do after an application was applied.
+                let complete = status.is_running();
+                Outcome::left_to_others(*status, complete)
             }
-            Box::pin(judge::due(self, &graph, observe(applied)))
+            Route::Stored => self.store(key, application, acting, &graph).await?,
+            Route::Direct => self.apply(application, acting, &graph).await?,
         };
+        Ok(Outcome {
+            status: outcome.status.with_definitions(meant.definitions),
+            again: outcome.again.or(meant.waits),
+            ..outcome
+        })
+    }
+
+    /// Store the configuration and the components whose reconcilers apply the objects, and see what became of them.
+    async fn store(
+        &self,
+        key: &Key,
+        application: &DynamicObject,
+        acting: Acting,
+        graph: &Arc<Graph>,
+    ) -> Result<Outcome, Stopped> {
+        let generation = application.metadata.generation;
+        let owner = owned::Application::of(application, acting);
+        let composed::Stored { desired, due } = composed::stored(self, graph, generation).await?;
+        let all = |_: &Applied| -> apply::Due<'_> { Box::pin(std::future::ready(Ok((0..due).collect()))) };
+        let applied = apply::apply(self, &owner, &desired, &all).await;
+        let applied = applied.map_err(|error| unapplied(&error))?;
+        let observed = composed::observe(self, key, graph, &applied).await;
+        let observed = observed.map_err(|error| Stopped::trouble(ConditionType::Workflow, &error))?;
+        self.judged(graph, observed, &applied).await
+    }
+
+    /// Apply the objects, those that wait for others when these are healthy, and see what became of them.
+    async fn apply(
+        &self,
+        application: &DynamicObject,
+        acting: Acting,
+        graph: &Arc<Graph>,
+    ) -> Result<Outcome, Stopped> {
+        let mut owner = owned::Application::of(application, acting);
+        owner.successor_of = handover::take_over(self, &owner).await?;
+        let desired = desired(&self.context.discovery, graph, application.metadata.generation).await;
+        let desired = desired.map_err(|error| Stopped::trouble(ConditionType::Render, &error))?;
+        let due =
+            |applied: &Applied| -> apply::Due<'_> { Box::pin(judge::due(self, graph, observe(applied))) };
         let applied = apply::apply(self, &owner, &desired, &due).await;
-        let mut applied = applied.map_err(|error| match error {
-            apply::Error::NotJudged(error) => Stopped::not_computed(Workflow, &error),
-            error => Stopped::write(Workflow, &error, error.source()),
-        })?;
-        applied.again = applied.again.or(meant.waits);
-        let observed = if by_configuration {
-            composed::observe(self, key, &graph, &applied)
-                .await
-                .map_err(|error| Stopped::trouble(Workflow, &error))?
-        } else {
-            observe(&applied)
-        };
-        let judged = judge::told(self, &graph, observed).await;
-        let status = judged.map_err(|error| Stopped::not_computed(Workflow, &error))?;
-        Ok((told(status), applied))
+        let applied = applied.map_err(|error| unapplied(&error))?;
+        self.judged(graph, observe(&applied), &applied).await
+    }
+
+    /// The status of what was seen after applying.
+    async fn judged(
+        &self,
+        graph: &Arc<Graph>,
+        seen: Observed,
+        applied: &Applied,
+    ) -> Result<Outcome, Stopped> {
+        let judged = judge::told(self, graph, seen).await;
+        let status = judged.map_err(|error| Stopped::not_computed(ConditionType::Workflow, &error))?;
+        Ok(Outcome::applied(status, applied))
     }
 
     /// Put our finalizer on, before there is anything to clean up.

@@ -61,6 +61,8 @@ codes! {
     Refused = "refused",
     /// A value is not there yet; the only code that means *pending*.
     Incomplete = "incomplete",
+    /// The cluster or somebody else who is asked did not do its part: the same may succeed at another time.
+    Unavailable = "unavailable",
     /// Two rendered objects have one identity.
     Collision = "collision",
     /// A rendered object that API servers do not take, or take only in part.
