@@ -22,16 +22,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use layer::Spans;
-use send::Sender;
+use send::{ANSWER_AT_MOST, Sender};
 
 /// Spans that wait to be sent: some megabytes, a second of a busy controller.
 const WAITING_AT_MOST: usize = 4096;
 /// What is left is sent at the end, unless that takes longer.
 const END_AT_MOST: Duration = Duration::from_secs(3);
-/// No collector takes longer to accept a connection or to answer.
-const ANSWER_AT_MOST: Duration = Duration::from_secs(5);
-/// Where collectors take spans, below their address.
-const PATH: &str = "/v1/traces";
 
 /// Sends in the background until it is ended.
 pub(crate) struct Exporter {

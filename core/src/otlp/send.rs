@@ -9,9 +9,13 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::encode;
 use super::layer::FinishedSpan;
-use super::{ANSWER_AT_MOST, PATH, encode};
 
+/// No collector takes longer to accept a connection or to answer.
+pub(super) const ANSWER_AT_MOST: Duration = Duration::from_secs(5);
+/// Where collectors take spans, below their address.
+pub(super) const PATH: &str = "/v1/traces";
 /// Spans of one request.
 const BATCH: usize = 512;
 /// How long the first span of a request waits for others.

@@ -11,7 +11,8 @@ use tokio::sync::mpsc;
 use tracing_subscriber::layer::SubscriberExt as _;
 use vela_runtime::{Action, Cache, Controller, Failure, Key, Manager, Reconciler};
 
-use super::{Exporter, PATH, WAITING_AT_MOST};
+use super::send::PATH;
+use super::{Exporter, WAITING_AT_MOST};
 
 /// A wait that ends in failure, far beyond what a busy machine needs.
 const DEADLINE: Duration = Duration::from_secs(30);

@@ -13,6 +13,7 @@ use vela_runtime::Key;
 use vela_runtime::interest::Look;
 use vela_runtime::owner::controller_of;
 
+use super::missing::Missing;
 use super::reconciler::RolloutReconciler;
 use super::revision::Rendered;
 use super::stage;
@@ -25,33 +26,6 @@ pub(super) struct Located {
     pub(super) target: Rendered,
     pub(super) source: Option<Rendered>,
     pub(super) parts: Vec<Part>,
-}
-
-/// Why a rollout has nothing to go between.
-pub(super) enum Missing {
-    /// A revision is not there; nothing tells its workloads any more.
-    Revision(String),
-    /// Something else.
-    Failed(String),
-    /// The process ends, and the next one looks anew.
-    Ends,
-}
-
-impl Missing {
-    /// The same, told with more or with less.
-    pub(super) fn reworded(self, words: impl FnOnce(String) -> String) -> Self {
-        match self {
-            Self::Revision(why) => Self::Revision(words(why)),
-            Self::Failed(why) => Self::Failed(words(why)),
-            Self::Ends => Self::Ends,
-        }
-    }
-}
-
-impl From<String> for Missing {
-    fn from(why: String) -> Self {
-        Self::Failed(why)
-    }
 }
 
 /// Find all of it.

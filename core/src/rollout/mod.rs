@@ -8,6 +8,7 @@ mod back;
 mod hooks;
 mod locate;
 mod metrics;
+mod missing;
 pub(crate) mod named;
 mod reconcile;
 mod reconciler;

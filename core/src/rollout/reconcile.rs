@@ -8,7 +8,8 @@ use vela_engine::rollout::{Event, Input, Part, PlannedStep, State};
 use vela_runtime::interest::Look;
 use vela_runtime::{Failure, clock};
 
-use super::locate::{self, Located, Missing};
+use super::locate::{self, Located};
+use super::missing::Missing;
 use super::reconciler::RolloutReconciler;
 use super::stage::{self, Stage, Unready};
 use super::work::{Direction, LOOK_AGAIN, StatusReport, Step, Work, apply_event};

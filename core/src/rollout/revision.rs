@@ -9,7 +9,7 @@ use vela_runtime::Key;
 use vela_runtime::apply::explain;
 use vela_runtime::cache::{Informer, Watch};
 
-use super::locate::Missing;
+use super::missing::Missing;
 use crate::apart::{NotComputed, apart};
 use crate::application::fetch::World;
 use crate::application::kept;
