@@ -13,7 +13,6 @@
 //! | [`apply`] | desired objects → writes, only where the live object differs |
 //! | [`confirm`] | objects as cached → proof by fresh reads that they still ask for the same |
 //! | [`graph`] | nodes and what each waits for → each run once, independent ones together; first causes |
-//! | [`readiness`] | a live object → ready or not, and why |
 //! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
 //! | [`impersonation`] | a client and a name → a client that asks in that name |
 //! | [`egress`] | a URL that somebody wrote → an answer from an address that was judged |
@@ -51,7 +50,6 @@ pub mod metrics;
 pub mod openapi;
 pub mod owner;
 pub mod queue;
-pub mod readiness;
 mod resync;
 mod server;
 mod store;

@@ -14,7 +14,6 @@ mod suites {
     pub(crate) mod lease;
     pub(crate) mod manager;
     pub(crate) mod queue;
-    pub(crate) mod readiness;
     mod refused;
     mod restored;
     pub(crate) mod terms;
