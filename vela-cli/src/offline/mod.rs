@@ -223,7 +223,8 @@ pub(crate) async fn check(cluster: &Cluster, documents: &[Document], strict: boo
     let mut warnings = Vec::new();
     if !applications.is_empty() || !definitions.is_empty() {
         let reader = of_cluster(cluster, &definitions).await?;
-        let work = Work::read(&reader, applications, &definitions, |error| unread(Some(cluster), error)).await?;
+        let work =
+            Work::read(&reader, applications, &definitions, |error| unread(Some(cluster), error)).await?;
         let rendered = match render(work, strict) {
             Ok(rendered) => succeeded(cluster, rendered).await,
             Err(failure) => Err(failure),
