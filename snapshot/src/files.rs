@@ -83,21 +83,19 @@ impl<S: Source> Files<S> {
         for place in self.namespaces.around(namespace) {
             known.extend(self.below.versions(kind, place, name, None).await?);
         }
-        let mut newest = known.into_iter().max_by_key(|version| version.number);
+        let newest = known.into_iter().max_by_key(|version| version.number);
+        let mut previous = newest.and_then(|newest| {
+            let kept = Definition::from_document(&newest.definition).ok()?;
+            Some(Previous { number: newest.number, hash: record::revision(&kept, None).hash })
+        });
         let mut expected = Vec::with_capacity(given.len());
         for document in given {
             let Ok(definition) = Definition::from_document(document) else { continue };
-            let previous = newest.as_ref().and_then(|newest| {
-                let kept = Definition::from_document(&newest.definition).ok()?;
-                Some(Previous { number: newest.number, hash: record::revision(&kept, None).hash })
-            });
             let next = record::revision(&definition, previous.as_ref());
-            let Some(version) = next.name.strip_prefix(&format!("{name}-v")).map(str::to_owned) else {
-                continue;
-            };
-            let version = Version { version, number: next.number, definition: document.clone() };
-            expected.push(version.clone());
-            newest = Some(version);
+            if let Some(version) = next.name.strip_prefix(&format!("{name}-v")).map(str::to_owned) {
+                expected.push(Version { version, number: next.number, definition: document.clone() });
+            }
+            previous = Some(Previous { number: next.number, hash: next.hash });
         }
         Ok(expected)
     }
