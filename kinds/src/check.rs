@@ -7,6 +7,9 @@ use super::types::{self, Scalar, Type};
 const MAX_DEPTH: usize = 200;
 
 /// The first value of the wrong type, in words.
+///
+/// # Errors
+/// The field, the type that it has, and the one that is expected.
 pub fn check_types(api_version: &str, kind: &str, object: &Value) -> Result<(), String> {
     let Some(ty) = types::table().kind_type(api_version, kind) else { return Ok(()) };
     let version = api_version.rsplit('/').next().unwrap_or(api_version);

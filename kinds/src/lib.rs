@@ -1,7 +1,9 @@
 //! The built-in kinds of Kubernetes as data: an object in; what it lacks, what is unknown in it, what no API server takes of it
-//! and how far it is, out. Pure; knows no OAM word and serves nothing.
+//! and how far it is, out. Pure; knows no project and serves nothing.
 //!
-//! The API server of this workspace answers with it, and the engine tells authors before anything is sent.
+//! The API server of this workspace answers with it, and the engine reports it to authors before anything is sent.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod cause;
 mod check;

@@ -1,6 +1,6 @@
 //! An object nobody has stored yet in; everything in it that an API server would drop or refuse, out.
 //!
-//! What is unknown, of the wrong type or against a rule is told together, each at its field. Kinds that are not built in
+//! What is unknown, of the wrong type or against a rule is reported together, each at its field. Kinds that are not built in
 //! pass: their schemas are elsewhere.
 
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub fn problems(object: &Value) -> Vec<Problem> {
         prune(api_version, kind, &mut whole);
         apply_defaults(api_version, kind, &mut whole);
         for cause in validate(api_version, kind, &whole, None) {
-            found.tell(&cause.field, cause.message.clone());
+            found.report(&cause.field, cause.message.clone());
         }
     }
     found.problems.truncate(MAX_PROBLEMS);
@@ -53,7 +53,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn tell(&mut self, field: &str, message: impl Into<String>) {
+    fn report(&mut self, field: &str, message: impl Into<String>) {
         self.problems.push(Problem { field: field.to_owned(), message: message.into(), known: Vec::new() });
     }
 
@@ -67,7 +67,7 @@ impl Walk<'_> {
                 if let Some(wanted) = refused(*scalar, value) {
                     // The rules read a quantity that is none as one that is not there.
                     self.mistyped |= scalar != &Scalar::Quantity;
-                    self.tell(path, format!("expected {wanted}, found {}", found(value)));
+                    self.report(path, format!("expected {wanted}, found {}", found(value)));
                 }
             }
             (Type::Struct(at), Value::Object(fields)) => {
@@ -109,7 +109,7 @@ impl Walk<'_> {
 
     fn wrong(&mut self, path: &str, wanted: &str, value: &Value) {
         self.mistyped = true;
-        self.tell(path, format!("expected {wanted}, found {}", found(value)));
+        self.report(path, format!("expected {wanted}, found {}", found(value)));
     }
 
     /// The name of the object, and labels wherever pods or objects get them.
@@ -118,7 +118,7 @@ impl Walk<'_> {
         if let Err(why) = names::object_name(self.kind, name)
             && !name.is_empty()
         {
-            self.tell("metadata.name", format!("{name:?} is no name: {why}"));
+            self.report("metadata.name", format!("{name:?} is no name: {why}"));
         }
         let places = [
             "metadata.labels",
@@ -132,12 +132,12 @@ impl Walk<'_> {
                 let mut path = place.to_owned();
                 push(&mut path, key);
                 if let Err(why) = names::qualified_name(key) {
-                    self.tell(&path, format!("{key:?} is no name of a label: {why}"));
+                    self.report(&path, format!("{key:?} is no name of a label: {why}"));
                 }
                 if let Some(text) = value.as_str()
                     && let Err(why) = names::label_value(text)
                 {
-                    self.tell(&path, format!("{text:?} is no value of a label: {why}"));
+                    self.report(&path, format!("{text:?} is no value of a label: {why}"));
                 }
             }
         }

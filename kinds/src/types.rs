@@ -80,7 +80,7 @@ pub struct Field {
     pub atomic: bool,
     /// What a strategic merge patch does.
     pub patch: PatchStrategy,
-    /// The allowed values, if they are counted out.
+    /// The allowed values, if they are enumerated.
     pub allowed: Vec<String>,
     /// Always written: with its empty value where nothing was given.
     pub zero: bool,
