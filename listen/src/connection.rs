@@ -1,4 +1,4 @@
-//! One accepted socket → its handshake, its requests and its end.
+//! Serves one accepted socket: its handshake, its requests and its end.
 
 use std::convert::Infallible;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A stream in → the same stream, which tells when the first byte of its peer has come.
+//! A stream that reports when the first byte of its peer has come.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! A bound socket and a service in → answers out until stopped, whoever else connects and says nothing.
+//! Serves a bound socket until it is stopped; peers that connect and say nothing take the service from nobody.
 //!
 //! Every port that a process of ours opens is served by [`serve`]. A connection has one of four stages, each with its
 //! own limit: the TLS handshake, the first byte, the first request, and the idle time after that. In the last stage it
@@ -6,6 +6,8 @@
 //! nothing to say, the peer's while we wait for a request, for the rest of a body, or for an answer to be taken. Only
 //! a connection where it is the peer's turn is idle. When all places are taken, the connection that has been idle
 //! longest goes, so that silence never costs anybody else the service.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod connection;
 mod first_byte;
@@ -66,6 +68,9 @@ impl std::fmt::Debug for Config {
 }
 
 /// Every address of this machine means IPv4's where IPv6 is switched off.
+///
+/// # Errors
+/// What the system said, for instance that the address is taken.
 pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     match TcpListener::bind(address).await {
         Err(error)

@@ -1,4 +1,4 @@
-//! Requests and answers as they pass → whose turn it is on a connection, and since when.
+//! Tracks whose turn it is on a connection, and since when, from the requests and answers that pass.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! A connection in → a place for it, if need be that of the one which has been idle longest.
+//! Bounds how many connections are open; where all slots are taken, the connection that was idle longest is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
