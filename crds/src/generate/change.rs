@@ -1,4 +1,4 @@
-//! A CRD as kube derives it → the same with a further version, with another status, or with its schemas changed.
+//! Changes a CRD that kube derived: adds a version or another status, or changes its schemas.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionVersion, CustomResourceSubresources, JSONSchemaProps,

@@ -43,6 +43,9 @@ pub struct CrdFile {
 const NEEDS_SPEC: &[&str] = &["Autoscaler", "MetricsTrait"];
 
 /// Every CRD of core.oam.dev and standard.oam.dev, generated from the types.
+///
+/// # Errors
+/// Which type gave a schema that cannot be a CRD's: a mistake in this crate.
 pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
     let mut crds = vec![
         AppDeployment::crd(),
@@ -100,12 +103,18 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
 }
 
 /// Every CRD as YAML documents in one text.
+///
+/// # Errors
+/// Those of [`crds`].
 pub fn crd_yaml() -> Result<String, GenerateError> {
     let files = crd_files()?;
     Ok(files.iter().map(|file| file.yaml.as_str()).collect::<Vec<_>>().join("---\n"))
 }
 
 /// Every CRD as a file of `crds/yaml`.
+///
+/// # Errors
+/// Those of [`crds`], and a CRD that cannot be written as YAML.
 pub fn crd_files() -> Result<Vec<CrdFile>, GenerateError> {
     let mut files = Vec::new();
     for crd in crds()? {

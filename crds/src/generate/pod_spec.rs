@@ -1,4 +1,4 @@
-//! Schema of a pod spec in; the same, as the CRDs that carry one spell it out.
+//! Spells out the schema of a pod spec as the CRDs that carry one need it.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! The schema of a kind as derived in; without what serde knows and an API server must not say out.
+//! Removes from a derived schema what serde knows and an API server must not be told.
 
 use serde_json::Value;
 

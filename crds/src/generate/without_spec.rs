@@ -8,8 +8,8 @@ use schemars::transform::AddNullable;
 use serde_json::{Value, json};
 
 use super::error::GenerateError;
-use crate::policy::PolicyFields;
-use crate::workflow::WorkflowFields;
+use crate::core_oam_dev::policy::PolicyFields;
+use crate::core_oam_dev::workflow::WorkflowFields;
 
 /// Policy.
 pub(super) fn policy() -> Result<CustomResourceDefinition, GenerateError> {

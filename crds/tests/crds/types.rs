@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vela_crds::rollout_plan::RollingState;
-use vela_crds::standard::RouteSpec;
+use vela_crds::standard_oam_dev::RouteSpec;
 use vela_crds::{AppRolloutStatus, Application, HealthScope, ResourceTracker};
 
 #[test]

@@ -1,4 +1,4 @@
-//! standard.oam.dev/v1alpha1: workloads and traits beyond the core, each switched by `--disable-caps`.
+//! standard.oam.dev: workloads and traits beyond the core, each switched by `--disable-caps`.
 
 pub mod autoscaler;
 pub mod metrics_trait;

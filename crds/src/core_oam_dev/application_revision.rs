@@ -6,7 +6,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::application::WorkflowStatus;
+use crate::core_oam_dev::application::WorkflowStatus;
 use crate::raw::{Embedded, Raw};
 
 /// An Application with everything it was rendered from.

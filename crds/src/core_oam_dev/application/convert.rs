@@ -102,6 +102,9 @@ fn is_spelled_as_v1alpha2(application: &Value) -> bool {
 
 /// The Application in another version. Whatever has the shape of one is converted, also with mistakes in it: a stored
 /// object that could not be converted could be neither read nor mended.
+///
+/// # Errors
+/// It is no Application, or there is no such version.
 pub fn convert(mut application: Value, version: &str) -> Result<Value, ConvertError> {
     let api_version = application["apiVersion"].as_str().unwrap_or_default();
     let kind = application["kind"].as_str().unwrap_or_default();

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::TypedReference;
-use crate::application_revision::Compression;
+use crate::core_oam_dev::application_revision::Compression;
 use crate::raw::{Raw, is_false};
 
 /// What an application owns.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::application::{WorkflowMode, WorkflowStep};
+use crate::core_oam_dev::application::{WorkflowMode, WorkflowStep};
 
 /// What a Workflow holds beside its metadata.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

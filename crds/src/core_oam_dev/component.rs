@@ -33,7 +33,7 @@ pub struct ComponentSpec {
     pub parameters: Vec<ComponentParameter>,
     /// A Helm chart, set by the Application controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::schematic::Helm>")]
+    #[schemars(with = "Option<crate::core_oam_dev::schematic::Helm>")]
     pub helm: Option<Raw>,
 }
 

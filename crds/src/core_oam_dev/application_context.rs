@@ -4,7 +4,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::application_configuration::ApplicationConfigurationStatus;
+use crate::core_oam_dev::application_configuration::ApplicationConfigurationStatus;
 
 /// Which revision is deployed.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
