@@ -1,4 +1,4 @@
-//! One text in, named files out: the `-- name --` format of small test programs.
+//! Reads and writes the `-- name --` format, which keeps the named files of a small test program in one text.
 
 /// A comment and the files that follow it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The archives of the peers' cases in; folders with what they hold out.
+//! Unpacks the archives of the peers' cases into folders.
 //!
 //! The cases are inputs with what the real systems made of them: KubeVela, `cue`, an API server. They lie in `testkit/cases`,
 //! so that every test has them in every clone; `testkit/cases/NOTICE.md` says where they are from. `cargo xtask cases`

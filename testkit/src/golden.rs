@@ -1,4 +1,4 @@
-//! Actual text and a committed file in; agreement, a readable difference, or (with `UPDATE=1`) a rewritten file out.
+//! Compares a text with a committed file, and rewrites the file with `UPDATE=1`.
 
 use std::path::Path;
 

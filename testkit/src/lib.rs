@@ -1,4 +1,4 @@
-//! One golden harness for every room: data in, comparison or rewrite out.
+//! What the tests of every room share; never shipped.
 //!
 //! * [`golden`] compares text with a committed file; `UPDATE=1` rewrites it.
 //! * [`archive`] reads small programs that keep input and expectation in one file.

@@ -1,4 +1,4 @@
-//! Kubernetes objects in; the part that two runs must agree on out.
+//! Reduces Kubernetes objects to the part that two runs must agree on.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A started process in → the same, which is gone when whoever holds it is.
+//! A started process that ends with whoever holds it.
 
 use std::ops::{Deref, DerefMut};
 use std::process::Child;

@@ -1,4 +1,4 @@
-//! An address in → peers that hold connections to it and say nothing more.
+//! Peers that hold connections to a server and say nothing more.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Files with their names in, one compressed archive out, and back; the same files always make the same bytes.
+//! Packs files into a compressed archive and unpacks it; the same files always give the same bytes.
 //!
 //! The format is what `tar xzf` reads (ustar, regular files only), so that anybody can look inside. Times, owners and modes
 //! are the same for all, since an archive in a repository must change only when a file in it does.

@@ -1,4 +1,4 @@
-//! The shape of a list, struct or map in; an expression of it out: literals, comprehensions, definitions, embeddings.
+//! Expressions of lists, structs and maps for random programs: literals, comprehensions, definitions, embeddings.
 
 use super::generate::{Definition, Generator, guarded};
 use super::scope::Shape;

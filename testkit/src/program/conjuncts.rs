@@ -1,4 +1,4 @@
-//! A seed in; values that speak of the same fields out, so that unifying them is more than a conflict.
+//! Random values with fields in common, so that unifying them is more than a conflict.
 
 use super::generate::Generator;
 use super::scope::{Scopes, Shape};

@@ -1,4 +1,4 @@
-//! A seed in; a program out: which fields it has, in which shapes, and how a struct of known shape is declared.
+//! Generates random programs: which fields, of which shapes, and how structs of known shape are declared.
 
 use super::scope::{Scopes, Shape};
 use super::{Declaration, Expression, Program, Random};

@@ -1,4 +1,4 @@
-//! A seed in; a random, well-formed CUE program out, and every program that is one step smaller.
+//! Random, well-formed CUE programs, and every program that is one step smaller.
 //!
 //! The programs know the types of what they refer to, so that most of them evaluate; a `wild` one takes some of its parts
 //! from anywhere, so that it may fail. They are trees of our own and not of the evaluator: what is tested must not make

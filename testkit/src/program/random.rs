@@ -1,4 +1,4 @@
-//! A seed in; the same sequence of choices out, on every machine and in every release.
+//! A random generator that repeats for the same seed, on every machine and in every release.
 
 /// A small generator of pseudo-random numbers: the sequence is part of what a seed means, so it is our own.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! A scalar shape in; an expression of it out: literals, references, operators, builtins.
+//! Scalar expressions for random programs: literals, references, operators, builtins.
 
 use super::Expression;
 use super::generate::{Generator, guarded};

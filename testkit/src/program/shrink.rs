@@ -1,4 +1,4 @@
-//! A program in; every program that is one step smaller out, the largest steps first.
+//! Gives every program that is one step smaller, the largest steps first.
 
 use super::{Declaration, Expression, Part, Program};
 
