@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
-use vela_cue::{FileId, Input, Source, Template, parser};
+use vela_cue::source::FileId;
+use vela_cue::{Input, Source, Template, parser};
 
 /// Counts what is asked of the system's allocator.
 struct Counting;

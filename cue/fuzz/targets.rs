@@ -4,7 +4,8 @@
 //! runner (`cargo xtask fuzz`) and the tests that replay what was found.
 
 use vela_cue::packages::{json_marshal, json_read, yaml_marshal_stream, yaml_read_stream};
-use vela_cue::{Budget, FileId, Source, Template, export, format, literal, parser, regexp::Regexp};
+use vela_cue::source::FileId;
+use vela_cue::{Budget, Source, Template, export, format, literal, parser, regexp::Regexp};
 
 /// The parts that take input from outside.
 pub(crate) const TARGETS: [&str; 8] =
@@ -46,7 +47,7 @@ fn parse(text: &str) {
     let formatted = format::format_file(&file, text);
     let (_, mistakes) = parser::parse(&Source::new("in.cue", formatted.as_str()), FileId(0));
     assert!(mistakes.is_empty(), "formatted text does not parse: {formatted:?}");
-    let _ = export::openapi::schema_of_field(&[file], "parameter");
+    let _ = export::openapi::schema_of_field(&[file], "parameter", None);
 }
 
 fn literal(text: &str) {

@@ -4,29 +4,24 @@ use serde_json::{Map, Value as Json};
 
 use crate::{
     diagnostic::{Code, Diagnostic, Diagnostics},
-    evaluate::{Asking, Step},
+    evaluate::{Asking, CallFields, Step},
     source::Span,
     value::{FieldOptions, Value},
 };
-
-/// The field of what is asked.
-const PARAMS: &str = "$params";
-
-/// The field of what is answered.
-pub(crate) const RETURNS: &str = "$returns";
 
 /// One question to a provider.
 #[derive(Clone)]
 pub struct Call {
     /// Where in the value it stands.
     pub path: String,
-    /// Who is asked: `#provider`.
+    /// Who is asked.
     pub provider: String,
-    /// What is asked for: `#do`.
+    /// What is asked for.
     pub function: String,
     /// The struct that asks.
     pub value: Value,
     pub(crate) steps: Vec<Step>,
+    fields: CallFields,
 }
 
 /// What a call is answered with.
@@ -34,37 +29,41 @@ pub struct Call {
 pub enum Answer {
     /// It is done, and there is nothing to tell.
     Nothing,
-    /// The value of `$returns`.
+    /// The value of the field that takes answers ([`CallFields::returns`]).
     Returns(Json),
-    /// Fields beside those that ask, for packages without `$returns`.
+    /// Fields beside those that ask, for packages without such a field.
     Fields(Map<String, Json>),
 }
 
 impl Call {
-    /// What is asked: `$params`, or all fields where a package of the first kind has none.
+    /// What is asked: the field for it ([`CallFields::params`]), or all fields where there is none.
     ///
-    /// Fails while it is not complete; that is [`Progress::Wait`](crate::Progress::Wait) and no mistake.
+    /// # Errors
+    /// What is wrong with it, or not known yet: that is [`Progress::Wait`](crate::calls::Progress::Wait) and no mistake.
     pub fn params(&self) -> Result<Json, Diagnostics> {
         self.asked().to_json()
     }
 
     /// The same as a value, with the comments it is written with.
     pub fn asked(&self) -> Value {
-        let params = self.value.field(PARAMS);
+        let params = self.value.field(self.fields.params);
         if params.exists() { params } else { self.value.clone() }
     }
 
-    /// Whether its package has `$params` and `$returns`, or all fields side by side.
+    /// Whether its package has fields for what is asked and answered, or all fields side by side.
     pub fn has_params(&self) -> bool {
         let options = FieldOptions { optional: true, ..FieldOptions::default() };
-        self.value.fields(options).iter().any(|field| field.name == PARAMS || field.name == RETURNS)
+        self.value
+            .fields(options)
+            .iter()
+            .any(|field| field.name == self.fields.params || field.name == self.fields.returns)
     }
 }
 
 impl Call {
-    fn new(path: String, asking: (String, String), value: Value, steps: Vec<Step>) -> Self {
-        let (provider, function) = asking;
-        Self { path, provider, function, value, steps }
+    fn new(asking: Asking, value: Value, fields: CallFields) -> Self {
+        let Asking { path: steps, function, provider, .. } = asking;
+        Self { path: value.path(), provider, function, value, steps, fields }
     }
 
     pub(crate) fn who(&self) -> String {
@@ -81,11 +80,12 @@ impl Call {
 }
 
 impl Value {
-    /// All parts that ask a provider for something, in the order in which they ask.
-    pub fn calls(&self) -> Result<Vec<Call>, Diagnostics> {
-        let call = |(asking, value): (Asking, Self)| {
-            Call::new(value.path(), (asking.provider, asking.function), value, asking.path)
-        };
-        Ok(self.asking()?.into_iter().map(call).collect())
+    /// All parts that ask for something by these fields, in the order in which they ask.
+    ///
+    /// # Errors
+    /// The value cannot be evaluated as far as its calls, or is nested too deeply.
+    pub fn calls(&self, fields: &CallFields) -> Result<Vec<Call>, Diagnostics> {
+        let asking = self.asking(fields)?.into_iter();
+        Ok(asking.map(|(asking, value)| Call::new(asking, value, *fields)).collect())
     }
 }

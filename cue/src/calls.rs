@@ -8,7 +8,6 @@ use std::collections::HashSet;
 use serde_json::Value as Json;
 
 use crate::{
-    call::{Answer, Call, RETURNS},
     diagnostic::{Code, Diagnostic, Diagnostics},
     evaluate::Step,
     input::Input,
@@ -17,6 +16,9 @@ use crate::{
     template::Template,
     value::Value,
 };
+
+pub use crate::call::{Answer, Call};
+pub use crate::evaluate::CallFields;
 
 /// Most calls of one run: more than any known step makes, and few enough that a step that never ends soon does.
 pub const MAX_CALLS: usize = 500;
@@ -43,6 +45,7 @@ pub enum Progress {
 /// A run: a template, its inputs and the answers given so far.
 pub struct Run {
     template: Template,
+    fields: CallFields,
     inputs: Vec<(String, Json)>,
     answers: Vec<(Vec<Step>, Source)>,
     answered: HashSet<Vec<Step>>,
@@ -59,10 +62,11 @@ struct Asked {
 }
 
 impl Run {
-    /// A run with inputs: path (`parameter`, `context`) and value.
-    pub fn new(template: Template, inputs: Vec<(String, Json)>) -> Self {
+    /// A run of a template whose structs ask by these fields, with inputs: path and value.
+    pub fn new(template: Template, fields: CallFields, inputs: Vec<(String, Json)>) -> Self {
         Self {
             template,
+            fields,
             inputs,
             answers: Vec::new(),
             answered: HashSet::new(),
@@ -73,6 +77,9 @@ impl Run {
     }
 
     /// The value as it is known with the answers given so far.
+    ///
+    /// # Errors
+    /// What is wrong with the template, its inputs and the answers together; what is not known yet is no error.
     pub fn value(&self) -> Result<Value, Diagnostics> {
         let inputs: Vec<Input<'_>> =
             self.inputs.iter().map(|(path, value)| Input::new(path, value)).collect();
@@ -84,16 +91,23 @@ impl Run {
     }
 
     /// All calls in their order, whether they can be made yet or not; those that are answered too.
+    ///
+    /// # Errors
+    /// Those of [`Run::value`].
     pub fn calls(&self) -> Result<Vec<Call>, Diagnostics> {
-        self.value()?.calls()
+        self.value()?.calls(&self.fields)
     }
 
     /// Goes on until somebody outside must be asked: what a provider can compute is answered here.
+    ///
+    /// # Errors
+    /// Those of [`Run::value`], a call of a provider that is not known or could not compute its answer, more than
+    /// [`MAX_CALLS`] calls, or a budget that is used up.
     pub fn advance(&mut self, providers: &[&dyn Provider]) -> Result<Progress, Diagnostics> {
         self.asked = None;
         loop {
             let root = self.value()?;
-            let calls = root.calls()?;
+            let calls = root.calls(&self.fields)?;
             self.spent += root.steps_used() + self.size as u64 / BYTES_OF_A_STEP;
             let mut more = false;
             for call in calls {
@@ -140,13 +154,16 @@ impl Run {
     }
 
     /// Takes the answer to the call that was asked last.
+    ///
+    /// # Errors
+    /// All answers together are larger than [`MAX_ANSWERS`].
     pub fn answer(&mut self, answer: Answer) -> Result<(), Diagnostics> {
         let Some(Asked { path, who, steps }) = self.asked.take() else { return Ok(()) };
         self.answered.insert(steps.clone());
         let (steps, json) = match answer {
             Answer::Nothing => return Ok(()),
             Answer::Returns(json) => {
-                (steps.into_iter().chain([Step::Field(RETURNS.to_owned())]).collect(), json)
+                (steps.into_iter().chain([Step::Field(self.fields.returns.to_owned())]).collect(), json)
             }
             Answer::Fields(fields) => (steps, Json::Object(fields)),
         };

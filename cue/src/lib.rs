@@ -35,8 +35,9 @@
 //!
 //! Everything that fails gives [`Diagnostics`]: all mistakes of one evaluation, each with a stable [`Code`], the path of the
 //! value, labelled places (several files in one message), what was expected and found, and a hint. They are written as
-//! lines (`Display`), with the source and carets ([`Diagnostics::render`]) or as JSON ([`Diagnostics::to_json`]). Only the
-//! code may steer what a program does: [`Code::is_incomplete`] tells that more input may help.
+//! lines (`Display`), with the source and carets (`Diagnostics::render`, feature `render`) or as JSON
+//! ([`Diagnostics::to_json`]). Only the code may steer what a program does: [`Code::is_incomplete`] tells that more input
+//! may help.
 //!
 //! ```
 //! use vela_cue::{Code, Source, Template};
@@ -48,6 +49,7 @@
 //!     found.to_string(),
 //!     "a.cue:1:11: replicas: conflicting values int and \"3\" (mismatched types int and string)",
 //! );
+//! # #[cfg(feature = "render")]
 //! assert!(found.render(false).contains("help: write it without quotes: 3"));
 //! # Ok::<(), vela_cue::Diagnostics>(())
 //! ```
@@ -55,11 +57,12 @@
 //! # Where a value comes from
 //!
 //! [`Value::origins`] lists what made a value, in the order it is written: values, defaults, constraints, references and
-//! what they mean, computations and what they used, inputs and patches. Inputs with [`Positions`] are named by the place in
-//! the text they were read from. Nothing is kept for this while evaluating; who asks pays.
+//! what they mean, computations and what they used, inputs and patches. Inputs with [`Positions`](input::Positions) are
+//! named by the place in the text they were read from. Nothing is kept for this while evaluating; who asks pays.
 //!
 //! ```
-//! use vela_cue::{OriginKind, Source, Template};
+//! use vela_cue::value::OriginKind;
+//! use vela_cue::{Source, Template};
 //!
 //! let root = Template::compile(&[Source::new("a.cue", "port: *80 | int\nurl: \"localhost:\\(port)\"\n")])?.instantiate(&[]).root();
 //! let url = root.lookup("url");
@@ -90,18 +93,41 @@
 //! A hostile template ends with [`Code::Budget`]: steps, depth, memory and output of each evaluation are limited by its
 //! [`Budget`], nesting and size of every text that is read by constants beside its reader. A [`Guard`] may end an
 //! evaluation for reasons of its own, such as time, and lends it its memory where many share some.
+//!
+//! # What is where
+//!
+//! The types at the root are all that most programs need. The modules go further:
+//!
+//! | module | for |
+//! |---|---|
+//! | [`value`] | fields, their kinds and comments, origins of values |
+//! | [`input`] | inputs that know where they were written, and parts of them that nobody declares |
+//! | [`calls`] | templates that ask for something while they are evaluated |
+//! | [`diagnostic`], [`source`] | places, labels and classes of what went wrong |
+//! | [`provider`], [`packages`], [`number`] | packages of one's own; the builtin ones, their data and exact numbers |
+//! | [`parser`], [`ast`], [`mod@format`], [`literal`], [`regexp`] | texts and their syntax trees |
+//! | [`data_file`], [`export`] | JSON, YAML and TOML files; OpenAPI and CUE texts of values |
+//! | [`era`], [`modernize`] | texts that were written for older releases of CUE |
+//! | [`nearest`] | the name that was probably meant |
+//!
+//! # Features
+//!
+//! All are on unless they are switched off: `cli` makes the command `cue-eval`, `render` draws diagnostics with the lines of
+//! their sources and carets below them, `crypto` brings the packages `crypto/…` and `uuid`. The library needs none of them.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod ast;
 mod call;
-mod calls;
+pub mod calls;
 mod compile;
 pub mod data_file;
 pub mod diagnostic;
-mod era;
+pub mod era;
 mod evaluate;
 pub mod export;
 pub mod format;
-mod input;
+pub mod input;
 mod ir;
 mod lexer;
 pub mod literal;
@@ -111,20 +137,17 @@ pub mod number;
 pub mod packages;
 pub mod parser;
 mod plain;
-mod provider;
+pub mod provider;
 pub mod regexp;
 pub mod source;
 mod template;
-mod value;
+pub mod value;
 
-pub use call::{Answer, Call};
-pub use calls::{MAX_ANSWERS, MAX_CALLS, Progress, Run};
-pub use data_file::Format;
-pub use diagnostic::{Class, Code, Diagnostic, Diagnostics, Label};
-pub use era::{Era, UnknownEra};
-pub use evaluate::{Budget, Guard, Origin, OriginKind, Shown};
-pub use input::{Input, Place, Positions, Segment, Undeclared};
-pub use provider::{ImportedPackage, Provider};
-pub use source::{FileId, Source, Sources, Span};
+pub use diagnostic::{Code, Diagnostic, Diagnostics};
+pub use era::Era;
+pub use evaluate::{Budget, Guard};
+pub use input::Input;
+pub use provider::Provider;
+pub use source::{Format, Source};
 pub use template::{Instance, Template};
-pub use value::{Comments, Field, FieldKind, FieldOptions, Kind, Value};
+pub use value::{Kind, Value};

@@ -9,7 +9,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     known
         .into_iter()
         .filter(|name| name.len() <= LENGTH_LIMIT && typed.len() <= LENGTH_LIMIT)
-        .map(|name| (distance(&typed.to_lowercase(), &name.to_lowercase()), name))
+        .map(|name| (strsim::osa_distance(&typed.to_lowercase(), &name.to_lowercase()), name))
         .filter(|(distance, name)| *distance <= limit || (typed.len() >= 3 && name.starts_with(typed)))
         .min()
         .map(|(_, name)| name)
@@ -35,25 +35,6 @@ pub fn advice<'a>(
             count => Some(format!("known {what}: {}, … ({count} in all)", names[..LISTED].join(", "))),
         }
     })
-}
-
-/// Insertions, deletions, substitutions and swaps of neighbours from `a` to `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before_last: Vec<usize> = vec![0; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let substitution = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = substitution.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before_last[j - 2] + 1);
-            }
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
 }
 
 #[cfg(test)]

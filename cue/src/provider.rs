@@ -7,9 +7,9 @@ use crate::{
 
 /// A package that a file can import beside the builtin ones.
 ///
-/// Its functions are structs that say what they ask for: `#do` names the function, `#provider` who answers, `$params`
-/// what is asked, `$returns` what is answered. The evaluator only unifies them; it never asks anybody. Whoever wants the
-/// answers makes a [`Run`](crate::Run), which tells one call after the other and takes the answers.
+/// Its functions are structs that say what they ask for, by fields that its author chooses
+/// ([`CallFields`](crate::calls::CallFields)). The evaluator only unifies them; it never asks anybody. Whoever wants the
+/// answers makes a [`Run`](crate::calls::Run), which tells one call after the other and takes the answers.
 ///
 /// ```
 /// use vela_cue::{Provider, Source, Template};
@@ -22,29 +22,32 @@ use crate::{
 ///     }
 ///
 ///     fn sources(&self) -> Vec<Source> {
-///         let text = "#Greet: {#do: \"greet\", #provider: \"greeting\", $params: name: string, $returns?: text: string}";
+///         let text = "#Greet: {#ask: \"greet\", with: name: string, got?: text: string}";
 ///         vec![Source::new("greeting.cue", text)]
 ///     }
 /// }
 ///
-/// let step = "import \"my/greeting\"\nhello: greeting.#Greet & {$params: name: \"you\"}";
+/// let step = "import \"my/greeting\"\nhello: greeting.#Greet & {with: name: \"you\"}";
 /// let template = Template::compile_with(&[Source::new("step.cue", step)], &[&Greeting])?;
-/// assert_eq!(template.instantiate(&[]).root().lookup("hello.$params.name").as_str(), Some("you".into()));
+/// assert_eq!(template.instantiate(&[]).root().lookup("hello.with.name").as_str(), Some("you".into()));
 /// # Ok::<(), vela_cue::Diagnostics>(())
 /// ```
 pub trait Provider: Send + Sync {
-    /// The path it is imported by, `vela/kube`.
+    /// The path it is imported by, `my/greeting`.
     fn path(&self) -> &str;
 
     /// The files of the package; they are parsed only when something imports it.
     fn sources(&self) -> Vec<Source>;
 
-    /// The `#provider` of its calls: the last part of the path, unless it says otherwise.
+    /// Who its calls ask: the last part of the path, unless it says otherwise.
     fn name(&self) -> &str {
         self.path().rsplit('/').next().unwrap_or_default()
     }
 
     /// Answers a call that needs nothing but what is asked; `None` where somebody outside must be asked.
+    ///
+    /// # Errors
+    /// Why it cannot be answered: the call then fails with this text.
     fn compute(&self, call: &Call) -> Option<Result<Answer, String>> {
         let _ = call;
         None

@@ -24,17 +24,26 @@ pub struct Template {
 
 impl Template {
     /// Compiles the files of one package. Only builtin packages can be imported.
+    ///
+    /// # Errors
+    /// All mistakes of the texts and of their names.
     pub fn compile(sources: &[Source]) -> Result<Self, Diagnostics> {
         Self::compile_with(sources, &[])
     }
 
     /// Compiles the files of one package with other packages they may import.
+    ///
+    /// # Errors
+    /// All mistakes of the texts, of the packages they import, and of their names.
     pub fn compile_with(sources: &[Source], providers: &[&dyn Provider]) -> Result<Self, Diagnostics> {
         let program = compile::compile(sources, providers)?;
         Ok(Self { program: Arc::new(program), budget: Budget::default(), guard: None })
     }
 
     /// Compiles syntax trees, for instance edited results of [`Value::syntax`]; `sources` are what their spans point into.
+    ///
+    /// # Errors
+    /// All mistakes of their names and imports.
     pub fn compile_files(files: &[ast::File], sources: Sources) -> Result<Self, Diagnostics> {
         let program = compile::compile_files(files, &[], sources)?;
         Ok(Self { program: Arc::new(program), budget: Budget::default(), guard: None })

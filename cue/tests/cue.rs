@@ -15,6 +15,8 @@ mod data_files;
 mod doors;
 #[path = "cue/eras.rs"]
 mod eras;
+#[path = "cue/examples.rs"]
+mod examples;
 #[path = "cue/fuzz.rs"]
 mod fuzz;
 #[path = "cue/hostile.rs"]

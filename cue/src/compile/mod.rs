@@ -250,7 +250,12 @@ impl<'a> Compiler<'a> {
         known.sort_unstable();
         let near = crate::nearest::did_you_mean(path, known.iter().copied());
         let near = near.map(|text| text + " ").unwrap_or_default();
-        diagnostic.hint = Some(format!("{near}known packages: {}", known.join(", ")));
+        diagnostic.hint = Some(match packages::feature_of(path) {
+            Some(feature) => {
+                format!("this program was built without the feature {feature:?} of vela-cue, which brings it")
+            }
+            None => format!("{near}known packages: {}", known.join(", ")),
+        });
         self.diagnostics.push(diagnostic);
     }
 

@@ -17,6 +17,9 @@ use crate::{
 use tree::{Member, Node, Tree};
 
 /// How many YAML documents a source holds; all other formats hold one value.
+///
+/// # Errors
+/// The first mistake of a YAML text.
 pub fn documents(source: &Source) -> Result<usize, Diagnostic> {
     match source.format {
         Format::Yaml => match packages::yaml_tree(&source.text) {

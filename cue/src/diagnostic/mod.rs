@@ -2,6 +2,7 @@
 
 mod code;
 mod json;
+#[cfg(feature = "render")]
 mod render;
 
 use std::fmt;

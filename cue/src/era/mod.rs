@@ -1,7 +1,7 @@
 //! The release of CUE a text was written for in; what is read and evaluated as that release did, out.
 //!
-//! KubeVela has shipped with CUE 0.2, 0.5, 0.9 and 0.14. Definitions live longer than releases, so a [`crate::Source`] may
-//! say which one it was written for. What an older era adds is only what the newest release *refuses*; a text that the
+//! Texts live longer than releases, so a [`crate::Source`] may say which one it was written for; one that says nothing is read
+//! as the newest release does. What an older era adds is only what the newest release *refuses*; a text that the
 //! newest release accepts means the same in every era:
 //!
 //! * `+` joins lists and `*` repeats them (refused since 0.11; now `list.Concat` and `list.Repeat`);
@@ -20,11 +20,11 @@ use std::{fmt, str::FromStr};
 /// A release of CUE that texts are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Era {
-    /// 0.2, of KubeVela 1.0 to 1.5.
+    /// Up to 0.2.
     V0_2,
-    /// 0.5 to 0.9, of KubeVela 1.6 to 1.10.
+    /// 0.3 to 0.10.
     V0_9,
-    /// The newest release, 0.17.
+    /// 0.11 to 0.17, the newest release.
     #[default]
     V0_17,
 }

@@ -31,9 +31,15 @@ impl Default for Budget {
 /// asks. A refusal is a reason in words, and the evaluation ends with it.
 pub trait Guard: Send + Sync {
     /// Asked about every thousand steps: why the evaluation has to end now.
+    ///
+    /// # Errors
+    /// Why the evaluation has to end.
     fn go_on(&self) -> Result<(), String>;
 
     /// Asked for so many bytes more, before they are used; may wait.
+    ///
+    /// # Errors
+    /// Why it gets no more.
     fn lend(&self, bytes: usize) -> Result<(), String>;
 
     /// So many bytes that were lent are free again.

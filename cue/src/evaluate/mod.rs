@@ -58,6 +58,7 @@ use smallvec::SmallVec;
 pub(crate) use arcs::{Arc_, Arcs};
 pub use budget::{Budget, Guard};
 pub(crate) use calls::Asking;
+pub use calls::CallFields;
 pub(crate) use export::Size;
 pub(crate) use fault::{Fault, FaultData, Message};
 pub(crate) use ids::{CycleId, EnvId, ROOT_SCOPE, ScopeId, VertexId};

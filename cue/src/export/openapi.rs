@@ -6,18 +6,28 @@ use super::schema::field_shape;
 use super::shape::{Kind, Property, Shape, json_number};
 use crate::ast::File;
 
+/// Words in comments between which stands what people are told of a field. Where a comment has none of them, and where
+/// nobody names such words, all of it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DescriptionMarkers {
+    /// What stands before the description, `+usage=` say.
+    pub before: &'static str,
+    /// What stands behind it, `+short` say.
+    pub behind: &'static str,
+}
+
 /// The schema of the top-level field `name` of these files; that of any object when there is no such field.
 ///
-/// Every property carries its name as title and its `+usage=` text (or its comment) as description.
-pub fn schema_of_field(files: &[File], name: &str) -> Json {
-    root(files, name, Style { titled: true, typed: false })
+/// Every property carries its name as title and its comment, or what stands between the markers in it, as description.
+pub fn schema_of_field(files: &[File], name: &str, markers: Option<DescriptionMarkers>) -> Json {
+    root(files, name, Style { titled: true, typed: false, markers })
 }
 
 /// The same for whoever describes the field to people: every alternative says its own type, which OpenAPI documents of
 /// the real `cue` leave out, and the fields declared under conditions are told. One whose condition holds by defaults
 /// stands among the others and has the condition at `x-if`; the others stand, with theirs, in the list `x-conditional`.
-pub fn typed_schema_of_field(files: &[File], name: &str) -> Json {
-    root(files, name, Style { titled: true, typed: true })
+pub fn typed_schema_of_field(files: &[File], name: &str, markers: Option<DescriptionMarkers>) -> Json {
+    root(files, name, Style { titled: true, typed: true, markers })
 }
 
 /// What a schema says beside the rules.
@@ -27,6 +37,7 @@ struct Style {
     titled: bool,
     /// The type of each alternative.
     typed: bool,
+    markers: Option<DescriptionMarkers>,
 }
 
 impl Style {
@@ -40,7 +51,7 @@ fn root(files: &[File], name: &str, style: Style) -> Json {
         return json!({"type": "object"});
     };
     let mut schema = schema(&shape, style);
-    if let Some(text) = description(&comments, true) {
+    if let Some(text) = description(&comments, style) {
         schema.insert("description".into(), Json::String(text));
     }
     Json::Object(schema)
@@ -181,7 +192,7 @@ fn property(field: &Property, style: Style) -> Map<String, Json> {
     if style.titled {
         schema.insert("title".into(), json!(field.name));
     }
-    if let Some(text) = description(&field.comments, style.titled) {
+    if let Some(text) = description(&field.comments, style) {
         schema.insert("description".into(), Json::String(text));
     }
     if let Some(condition) = &field.condition {
@@ -190,13 +201,13 @@ fn property(field: &Property, style: Style) -> Map<String, Json> {
     schema
 }
 
-/// The comments as one text; `clean` gives what stands between `+usage=` and `+short`, where they are used.
-fn description(comments: &[String], clean: bool) -> Option<String> {
+/// The comments as one text, or what stands between the markers in it.
+fn description(comments: &[String], style: Style) -> Option<String> {
     let text = comments.join("\n\n");
     let mut text = text.trim();
-    if clean {
-        text = text.split("+usage=").nth(1).unwrap_or(text);
-        if let Some((before, _)) = text.split_once("+short") {
+    if let Some(markers) = style.markers.filter(|_| style.titled) {
+        text = text.split(markers.before).nth(1).unwrap_or(text);
+        if let Some((before, _)) = text.split_once(markers.behind) {
             text = before.trim();
         }
     }

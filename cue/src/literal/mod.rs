@@ -18,6 +18,9 @@ pub use self::quote::{
 pub use self::quotes::{LiteralError, QuoteKind, Quotes};
 
 /// The value of a quoted literal without interpolation.
+///
+/// # Errors
+/// It is no literal, is not closed, or has an escape or an indentation that is none.
 pub fn unquote(text: &str) -> Result<(QuoteKind, Vec<u8>), LiteralError> {
     let Some((quotes, start)) = Quotes::opening(text) else {
         return fail(0, 0, "not a string literal");
@@ -35,6 +38,9 @@ pub fn unquote(text: &str) -> Result<(QuoteKind, Vec<u8>), LiteralError> {
 }
 
 /// Whether the closing quotes stand on a line of their own, which the newest release asks of multi-line literals.
+///
+/// # Errors
+/// They stand behind text.
 pub fn check_closing(quotes: Quotes, segments: &[&str]) -> Result<(), LiteralError> {
     let closing = segments.last().copied().unwrap_or_default();
     let content = closing.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
@@ -50,6 +56,9 @@ pub fn check_closing(quotes: Quotes, segments: &[&str]) -> Result<(), LiteralErr
 
 /// The values of all segments of a literal. Quotes that close behind text are read as older releases read them; see
 /// [`check_closing`].
+///
+/// # Errors
+/// An escape or an indentation is none.
 pub fn unquote_segments(quotes: Quotes, segments: &[&str]) -> Result<Vec<Vec<u8>>, LiteralError> {
     let last = segments.len().saturating_sub(1);
     let mut indent = "";

@@ -15,6 +15,9 @@ pub struct NumberLiteral {
 }
 
 /// Reads `42`, `0x1F`, `1_000.50`, `.5`, `1e-7`, `1.5Ki`.
+///
+/// # Errors
+/// It is no number, or one that is too large.
 pub fn parse_number(text: &str) -> Result<NumberLiteral, LiteralError> {
     let malformed = |offset, what: &str| fail(0, offset, format!("{what} {text:?}"));
     if let Some((radix, digits)) = based(text) {

@@ -61,6 +61,9 @@ pub enum Failure {
 
 /// Rewrites a source of an older era. `beside` are further files of its package (declarations such as `context: _`), and
 /// `providers` what it imports.
+///
+/// # Errors
+/// The text is broken before or after, or both texts give different values on a sample.
 pub fn modernize(
     source: &Source,
     beside: &[Source],

@@ -25,6 +25,9 @@ type Outcome = Result<Decimal, NumberError>;
 
 impl Decimal {
     /// The sum.
+    ///
+    /// # Errors
+    /// The result is too large or too close to zero to be represented.
     pub fn add(&self, other: &Self) -> Outcome {
         if let (Coefficient::Small(a), Coefficient::Small(b)) = (&self.coefficient, &other.coefficient)
             && self.exponent == other.exponent
@@ -37,11 +40,17 @@ impl Decimal {
     }
 
     /// The difference.
+    ///
+    /// # Errors
+    /// The result is too large or too close to zero to be represented.
     pub fn sub(&self, other: &Self) -> Outcome {
         self.add(&other.neg())
     }
 
     /// The product.
+    ///
+    /// # Errors
+    /// The result is too large or too close to zero to be represented.
     pub fn mul(&self, other: &Self) -> Outcome {
         let exponent = i64::from(self.exponent) + i64::from(other.exponent);
         let exponent = i32::try_from(exponent).map_err(|_| NumberError::Overflow)?;
@@ -54,6 +63,9 @@ impl Decimal {
     }
 
     /// The quotient of CUE's `/`: trailing zeros dropped, but a result that had a fraction keeps one (`3.0`).
+    ///
+    /// # Errors
+    /// The result is too large or too close to zero to be represented, or the divisor is zero.
     pub fn quo(&self, other: &Self) -> Outcome {
         let quotient = self.quo_unreduced(other, PRECISION)?;
         Ok(quotient.reduced_keeping_fraction())
@@ -118,6 +130,9 @@ impl Decimal {
     }
 
     /// Euclidean quotient: the remainder that goes with it is never negative.
+    ///
+    /// # Errors
+    /// The divisor is zero, or one of the two is no integer.
     pub fn int_div(&self, other: &Self) -> Outcome {
         self.integer_pair(other, |a, b| {
             let (quotient, remainder) = a.div_rem(b);
@@ -132,6 +147,9 @@ impl Decimal {
     }
 
     /// Euclidean remainder, never negative.
+    ///
+    /// # Errors
+    /// The divisor is zero, or one of the two is no integer.
     pub fn int_mod(&self, other: &Self) -> Outcome {
         self.integer_pair(other, |a, b| {
             let remainder = a % b;
@@ -140,11 +158,17 @@ impl Decimal {
     }
 
     /// Quotient cut towards zero.
+    ///
+    /// # Errors
+    /// The divisor is zero, or one of the two is no integer.
     pub fn int_quo(&self, other: &Self) -> Outcome {
         self.integer_pair(other, |a, b| a / b)
     }
 
     /// Remainder with the sign of the dividend.
+    ///
+    /// # Errors
+    /// The divisor is zero, or one of the two is no integer.
     pub fn int_rem(&self, other: &Self) -> Outcome {
         self.integer_pair(other, |a, b| a % b)
     }
@@ -201,6 +225,9 @@ impl Decimal {
     }
 
     /// The number cut to so many digits, halves away from zero; an error outside the range of exponents.
+    ///
+    /// # Errors
+    /// The result is too large or too close to zero to be represented.
     pub fn rounded(&self, precision: u32) -> Outcome {
         let digits = self.digits();
         let mut result = self.clone();

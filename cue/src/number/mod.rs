@@ -89,6 +89,9 @@ impl Decimal {
     }
 
     /// Reads `12`, `-1.50`, `.5`, `2.`, `1e3`, `1E-7`. Suffixes, bases and separators are the affair of [`crate::literal`].
+    ///
+    /// # Errors
+    /// It is no number, or has more than [`MAX_DIGITS`] digits or an exponent beyond [`MAX_EXPONENT`].
     pub fn parse(text: &str) -> Result<Self, NumberError> {
         let (negative, rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),

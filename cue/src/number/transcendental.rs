@@ -16,6 +16,9 @@ type Outcome = Result<Decimal, NumberError>;
 
 impl Decimal {
     /// The square root.
+    ///
+    /// # Errors
+    /// The number is negative.
     pub fn sqrt(&self) -> Outcome {
         if self.is_negative() {
             return Err(NumberError::Undefined);
@@ -40,6 +43,9 @@ impl Decimal {
     }
 
     /// The cube root.
+    ///
+    /// # Errors
+    /// The result is too large or too close to zero to be represented.
     pub fn cbrt(&self) -> Outcome {
         if self.is_zero() {
             return Ok(Self::ZERO);
@@ -65,6 +71,10 @@ impl Decimal {
     }
 
     /// `self` raised to `power`.
+    ///
+    /// # Errors
+    /// Zero to the power of zero or of a negative number, or of a negative number a power that is no integer; the
+    /// result is too large or too close to zero to be represented.
     pub fn pow(&self, power: &Self) -> Outcome {
         if power.is_zero() {
             return if self.is_zero() { Err(NumberError::Undefined) } else { Ok(Self::ONE) };
@@ -114,6 +124,9 @@ impl Decimal {
     }
 
     /// e to the power of the number.
+    ///
+    /// # Errors
+    /// The result is too large or too close to zero to be represented.
     pub fn exp(&self) -> Outcome {
         if self.is_zero() {
             return Ok(Self::ONE);
@@ -122,6 +135,9 @@ impl Decimal {
     }
 
     /// Two to the power of the number.
+    ///
+    /// # Errors
+    /// The result is too large or too close to zero to be represented.
     pub fn exp2(&self) -> Outcome {
         Self::from(2).pow(self)
     }
@@ -152,12 +168,18 @@ impl Decimal {
     }
 
     /// The natural logarithm.
+    ///
+    /// # Errors
+    /// The number is zero or negative.
     pub fn ln(&self) -> Outcome {
         let result = self.ln_working()?;
         if result.is_zero() { Ok(Self::ZERO) } else { result.rounded(PRECISION) }
     }
 
     /// The logarithm to base 10.
+    ///
+    /// # Errors
+    /// The number is zero or negative.
     pub fn log10(&self) -> Outcome {
         if self.signum() > 0 && self.reduced().coefficient() == BigInt::from(1) {
             return Ok(Self::from(i64::from(self.reduced().exponent)));
@@ -166,6 +188,9 @@ impl Decimal {
     }
 
     /// The logarithm to base 2.
+    ///
+    /// # Errors
+    /// The number is zero or negative.
     pub fn log2(&self) -> Outcome {
         let two = Self::from(2).ln_working()?;
         let result = self.ln_working()?.quo_unreduced(&two, PRECISION)?;

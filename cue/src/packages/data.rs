@@ -152,6 +152,9 @@ impl Data {
     }
 
     /// The same data with every name once in each struct: values of one name must agree, structs are joined.
+    ///
+    /// # Errors
+    /// A name that stands for different values.
     pub fn with_names_once(self) -> Result<Self, Failure> {
         match self {
             Self::List(items) => {

@@ -48,6 +48,9 @@ pub(super) static PACKAGE: Package = Package {
 };
 
 /// JSON on one line, fields in order.
+///
+/// # Errors
+/// The data are nested too deeply.
 pub fn marshal(value: &Data) -> Result<String, Failure> {
     let mut out = String::new();
     write(&mut out, value, None, 0)?;
@@ -55,6 +58,9 @@ pub fn marshal(value: &Data) -> Result<String, Failure> {
 }
 
 /// JSON with each element on its own line, as `cue export` prints it.
+///
+/// # Errors
+/// The data are nested too deeply.
 pub fn marshal_indented(value: &Data, indent: &str) -> Result<String, Failure> {
     let mut out = String::new();
     write(&mut out, value, Some(indent), 0)?;
@@ -137,6 +143,9 @@ pub(crate) fn quote(out: &mut String, text: &str) {
 }
 
 /// Reads one JSON text.
+///
+/// # Errors
+/// Where and why it is no JSON, or a name that stands for different values.
 pub fn read(text: &[u8]) -> Outcome {
     whole(text, false)?.with_names_once()
 }
@@ -152,6 +161,9 @@ fn whole(text: &[u8], lone_surrogates: bool) -> Outcome {
 }
 
 /// Whether a text is JSON; else at which byte it is not, and why.
+///
+/// # Errors
+/// At which byte it is none, and why.
 pub fn check(text: &[u8]) -> Result<(), (usize, String)> {
     let mut parser = Parser { text, at: 0, lone_surrogates: false };
     let result = match parser.value(0) {

@@ -8,8 +8,10 @@ mod arguments;
 mod data;
 mod entities;
 mod float;
+#[cfg(feature = "crypto")]
 mod hashes;
 #[cfg(test)]
+#[cfg(feature = "crypto")]
 mod inventory;
 mod json;
 mod lists;
@@ -19,7 +21,9 @@ mod package;
 mod path;
 mod pattern;
 #[cfg(test)]
+#[cfg(feature = "crypto")]
 mod reference;
+#[cfg(feature = "crypto")]
 mod signature;
 mod strconv;
 mod strings;
@@ -30,6 +34,7 @@ mod text;
 mod time;
 mod toml;
 mod tools;
+#[cfg(feature = "crypto")]
 mod uuid;
 mod yaml;
 
@@ -60,6 +65,12 @@ pub fn paths() -> impl Iterator<Item = &'static str> {
     PACKAGES.iter().map(|package| package.path)
 }
 
+/// The feature of this crate that would bring a package which this build lacks.
+pub(crate) fn feature_of(path: &str) -> Option<&'static str> {
+    let left_out = cfg!(not(feature = "crypto")) && (path == "uuid" || path.starts_with("crypto/"));
+    left_out.then_some("crypto")
+}
+
 /// The package that is used by that name.
 pub(crate) fn lookup_by_name(name: &str) -> Option<&'static Package> {
     PACKAGES.iter().copied().find(|p| p.name() == name)
@@ -86,16 +97,23 @@ static PACKAGES: &[&Package] = &[
     &time::PACKAGE,
     &net::PACKAGE,
     &path::PACKAGE,
+    #[cfg(feature = "crypto")]
     &hashes::MD5,
+    #[cfg(feature = "crypto")]
     &hashes::SHA1,
+    #[cfg(feature = "crypto")]
     &hashes::SHA256,
+    #[cfg(feature = "crypto")]
     &hashes::SHA512,
+    #[cfg(feature = "crypto")]
     &hashes::HMAC,
+    #[cfg(feature = "crypto")]
     &signature::ED25519,
     &tables::CSV,
     &toml::PACKAGE,
     &tables::TABWRITER,
     &template::PACKAGE,
+    #[cfg(feature = "crypto")]
     &uuid::PACKAGE,
     &tools::TOOL,
     &tools::CLI,
@@ -104,3 +122,17 @@ static PACKAGES: &[&Package] = &[
     &tools::HTTP,
     &tools::OS,
 ];
+
+#[cfg(test)]
+#[cfg(not(feature = "crypto"))]
+mod without_crypto {
+    use crate::{Source, Template};
+
+    #[test]
+    fn a_package_that_was_left_out_names_its_feature() {
+        let text = "import \"crypto/sha256\"\nx: sha256.Sum256(\"a\")\n";
+        let Err(found) = Template::compile(&[Source::new("a.cue", text)]) else { panic!("it is not there") };
+        let hint = found.iter().next().and_then(|first| first.hint.clone()).unwrap_or_default();
+        assert!(hint.contains("feature \"crypto\""), "{hint}");
+    }
+}

@@ -1,4 +1,6 @@
 //! Packages `encoding/csv` and `text/tabwriter`: rows in, text out, and back.
+//!
+//! Not by csv: its reader takes quotes wherever they stand, where Go's fails, and its writer quotes other fields.
 
 use super::arguments::{any, list, text};
 use super::{ANY, BYTES, Data, Failure, Kinds, Package, function};

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use hex::FromHexError;
 
 use super::arguments::{any, bytes, integer, text};
 use super::{ANY, BYTES, Data, Failure, INTEGER, Kinds, Package, TEXT, function};
@@ -47,9 +48,16 @@ pub(super) static HEX: Package = Package {
     functions: &[
         function("EncodedLen", &[INTEGER], I, |a| scaled(a, 0, 1, 2, 0)),
         function("DecodedLen", &[INTEGER], I, |a| scaled(a, 0, 2, 1, 0)),
-        function("Decode", &[TEXT], BYTES_OR_TEXT, |a| hex_decode(text(a, 0)?).map(Data::Bytes)),
+        function("Decode", &[TEXT], BYTES_OR_TEXT, |a| {
+            hex::decode(bytes(a, 0)?).map(Data::Bytes).map_err(|mistake| match mistake {
+                FromHexError::InvalidHexCharacter { c, .. } => {
+                    Failure::error(format!("encoding/hex: invalid byte: {c:?}"))
+                }
+                _ => Failure::error("encoding/hex: odd length hex string"),
+            })
+        }),
         function("Dump", &[BYTES], S, |a| Ok(Data::String(hex_dump(bytes(a, 0)?)))),
-        function("Encode", &[BYTES], S, |a| Ok(Data::String(hex(bytes(a, 0)?)))),
+        function("Encode", &[BYTES], S, |a| Ok(Data::String(hex::encode(bytes(a, 0)?)))),
     ],
 };
 
@@ -74,23 +82,6 @@ fn standard_only(a: &[Data]) -> Result<(), Failure> {
 fn scaled(a: &[Data], index: usize, from: i64, to: i64, round: i64) -> Outcome {
     let n = integer(a, index)?;
     Ok(Data::int((n.saturating_add(round) / from).wrapping_mul(to)))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
-fn hex_decode(source: &str) -> Result<Vec<u8>, Failure> {
-    if let Some(bad) = source.chars().find(|c| !c.is_ascii_hexdigit()) {
-        return Err(Failure::error(format!("encoding/hex: invalid byte: {bad:?}")));
-    }
-    if source.len() % 2 == 1 {
-        return Err(Failure::error("encoding/hex: odd length hex string"));
-    }
-    Ok((0..source.len())
-        .step_by(2)
-        .filter_map(|at| u8::from_str_radix(&source[at..at + 2], 16).ok())
-        .collect())
 }
 
 /// The layout of `hexdump -C`.

@@ -43,6 +43,9 @@ fn parse_tokens(source: &Source, id: FileId, lexed: Lexed) -> (File, Vec<Diagnos
 }
 
 /// Parses a text that is one expression.
+///
+/// # Errors
+/// All mistakes, in the order of the text.
 pub fn parse_expr(source: &Source, id: FileId) -> Result<crate::ast::Expr, Vec<Diagnostic>> {
     let lexed = lexer::lex(&source.text, id);
     let mut parser = Parser::new(&source.text, id, lexed);

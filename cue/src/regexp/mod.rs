@@ -18,7 +18,10 @@ pub struct Regexp {
 }
 
 impl Regexp {
-    /// Compiles `pattern`; the error says what is wrong with it.
+    /// Compiles `pattern`.
+    ///
+    /// # Errors
+    /// What is wrong with the pattern, or that its program is too large.
     pub fn compile(pattern: &str) -> Result<Self, String> {
         Self::compile_sized(pattern).0
     }

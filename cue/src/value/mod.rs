@@ -1,26 +1,41 @@
 //! Handles on the values of an instance: look, read, check, export, add.
 
 mod field;
+mod joined;
 mod path;
 
-use std::{cell::RefCell, rc::Rc, sync::Arc};
+use std::{cell::RefCell, rc::Rc};
 
 use crate::{
     ast,
     compile::markers::markers,
     diagnostic::{Code, Diagnostics},
-    evaluate::{Arc_, Asking, Conjunct, Evaluation, Fault, Mark, Mode, Origin, OriginKind, Size, VertexId},
-    input::{Input, Positions, Undeclared},
+    evaluate::{Arc_, Asking, CallFields, Conjunct, Evaluation, Fault, Mark, Mode, Size, VertexId},
+    input::Undeclared,
     ir::{ArcKind, Atom, ExprId},
     packages::{Data, Kinds},
-    plain::{data_json, json_data},
+    plain::data_json,
     source::{Source, Sources, Span},
 };
 
 pub use self::field::{Comments, FieldKind, FieldOptions, Kind};
 use self::path::{field_name, segments};
+pub use crate::evaluate::{Origin, OriginKind, Shown};
 
-/// A value of an instance.
+/// A value of an instance: a handle, cheap to clone, on an evaluation that goes on as far as somebody asks.
+///
+/// Looking at a value evaluates it, and what was evaluated is kept for all handles on the instance. So a value is neither
+/// `Send` nor `Sync`: an evaluation belongs to one thread. The [`Template`](crate::Template) is both; where several threads
+/// work, each makes its own instance of it, and what leaves the thread is data ([`Value::to_json`], [`Value::to_data`]) or
+/// text ([`Value::printed`]).
+///
+/// ```compile_fail
+/// let value = vela_cue::Template::compile(&[])?.instantiate(&[]).root();
+/// std::thread::spawn(move || value.to_json());
+/// # Ok::<(), vela_cue::Diagnostics>(())
+/// ```
+///
+/// A path that leads nowhere gives a value too, which says so where something is asked of it ([`Value::exists`]).
 #[derive(Clone)]
 pub struct Value {
     evaluation: Rc<RefCell<Evaluation>>,
@@ -234,6 +249,9 @@ impl Value {
     }
 
     /// Whether its evaluation is still within its budget; a value of one that is not may lack fields and elements.
+    ///
+    /// # Errors
+    /// What ran out, and where.
     pub fn within_budget(&self) -> Result<(), Diagnostics> {
         let evaluation = self.evaluation.borrow();
         let Some(fault) = evaluation.stopped() else { return Ok(()) };
@@ -274,11 +292,17 @@ impl Value {
     }
 
     /// The concrete value as JSON; defaults taken, hidden fields, definitions and optional fields left out.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it or below it, or is not concrete.
     pub fn to_json(&self) -> Result<serde_json::Value, Diagnostics> {
         Ok(data_json(&self.to_data()?))
     }
 
     /// The concrete value as plain data with exact numbers.
+    ///
+    /// # Errors
+    /// Those of [`Value::to_json`].
     pub fn to_data(&self) -> Result<Data, Diagnostics> {
         self.validate(true)?;
         let Some(vertex) = self.vertex else { return Err(self.missing()) };
@@ -297,6 +321,9 @@ impl Value {
     }
 
     /// Everything that is wrong with it and below it; with `concrete`, also what is not known yet.
+    ///
+    /// # Errors
+    /// All that is wrong; [`Diagnostics::is_incomplete`] tells whether more input may help.
     pub fn validate(&self, concrete: bool) -> Result<(), Diagnostics> {
         let Some(vertex) = self.vertex else { return Err(self.missing()) };
         let mut evaluation = self.evaluation.borrow_mut();
@@ -382,7 +409,7 @@ impl Value {
     }
 
     /// The declarations that print the evaluated value, with the imports they need.
-    pub fn printed(&self, shown: crate::Shown) -> ast::File {
+    pub fn printed(&self, shown: Shown) -> ast::File {
         match self.vertex {
             Some(vertex) => self.evaluation.borrow_mut().printed(vertex, shown),
             None => ast::File::default(),
@@ -397,56 +424,10 @@ impl Value {
         }
     }
 
-    /// Both values at once. A value of another instance is brought as it is known there.
-    pub fn unify(&self, other: &Self) -> Self {
-        let (Some(a), Some(b)) = (self.vertex, other.vertex) else {
-            return if self.vertex.is_some() { self.clone() } else { other.clone() };
-        };
-        if Rc::ptr_eq(&self.evaluation, &other.evaluation) {
-            let made = self.evaluation.borrow_mut().joined(a, b);
-            return self.at(Some(made));
-        }
-        let mut evaluation = self.evaluation.borrow_mut();
-        let brought = evaluation.transfer(&mut other.evaluation.borrow_mut(), b);
-        let made = brought.map(|expr| {
-            evaluation.note_input(expr);
-            let conjunct = evaluation.plain(expr);
-            let added = evaluation.inline(conjunct, VertexId::NONE);
-            evaluation.joined(a, added)
-        });
-        drop(evaluation);
-        self.at(made)
-    }
-
-    /// The value with data added at a path, as a patch does.
-    pub fn fill(&self, path: &str, json: &serde_json::Value) -> Self {
-        self.with_data(json_data(json), &segments(path), None)
-    }
-
-    /// The value with an input added at its path.
-    pub fn fill_input(&self, input: &Input<'_>) -> Self {
-        self.with_data(json_data(input.value), &segments(input.path), input.positions.clone())
-    }
-
-    fn with_data(&self, data: Data, path: &[String], positions: Option<Arc<dyn Positions>>) -> Self {
-        let Some(vertex) = self.vertex else { return self.clone() };
-        let mut evaluation = self.evaluation.borrow_mut();
-        let made = match evaluation.input(data, path, true, positions) {
-            Some(expr) => {
-                let conjunct = evaluation.plain(expr);
-                let added = evaluation.inline(conjunct, VertexId::NONE);
-                evaluation.joined(vertex, added)
-            }
-            None => vertex,
-        };
-        drop(evaluation);
-        self.at(Some(made))
-    }
-
     /// The parts that ask a provider for something, in the order in which they ask.
-    pub(crate) fn asking(&self) -> Result<Vec<(Asking, Self)>, Diagnostics> {
+    pub(crate) fn asking(&self, fields: &CallFields) -> Result<Vec<(Asking, Self)>, Diagnostics> {
         let Some(vertex) = self.vertex else { return Ok(Vec::new()) };
-        let found = self.evaluation.borrow_mut().asking(vertex);
+        let found = self.evaluation.borrow_mut().asking(vertex, fields);
         let found = found.map_err(|fault| self.failed(&fault, vertex))?;
         let part = |asking: Asking| {
             let value = self.at(Some(asking.vertex));
@@ -466,6 +447,9 @@ impl Value {
     /// assert_eq!(value.evaluate("script", "len(ports) > 1")?.as_bool(), Some(true));
     /// # Ok::<(), vela_cue::Diagnostics>(())
     /// ```
+    ///
+    /// # Errors
+    /// There is no value here, or the mistakes of the text; what is wrong with the result is told by the result.
     pub fn evaluate(&self, script: &str, text: &str) -> Result<Self, Diagnostics> {
         let Some(own) = self.own() else { return Err(self.missing()) };
         let mut evaluation = self.evaluation.borrow_mut();

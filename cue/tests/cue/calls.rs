@@ -1,7 +1,17 @@
 //! Calls of a template: their order, what they ask, what they are answered, and templates that mean harm.
 
 use serde_json::{Value as Json, json};
-use vela_cue::{Answer, Budget, Call, Code, Diagnostics, Progress, Provider, Run, Source, Template};
+use vela_cue::calls::{Answer, Call, CallFields, Progress, Run};
+use vela_cue::{Budget, Code, Diagnostics, Provider, Source, Template};
+
+/// How the packages of this test write calls.
+const FIELDS: CallFields = CallFields {
+    function: "#do",
+    provider: "#provider",
+    params: "$params",
+    returns: "$returns",
+    order: "step",
+};
 
 /// A package of this test: `#Get` asks, `#Double` is computed, `#Old` has its fields side by side.
 struct Shop;
@@ -42,7 +52,11 @@ fn run(text: &str) -> Run {
 fn with_budget(text: &str, budget: Budget) -> Run {
     let text = format!("import \"my/shop\"\n{text}\nparameter: _");
     let template = Template::compile_with(&[Source::new("step.cue", text)], &[&Shop]).expect("compiles");
-    Run::new(template.with_budget(budget), vec![("parameter".to_owned(), json!({"name": "tea", "n": 21}))])
+    Run::new(
+        template.with_budget(budget),
+        FIELDS,
+        vec![("parameter".to_owned(), json!({"name": "tea", "n": 21}))],
+    )
 }
 
 /// Answers every question with the length of the name that is asked for.
@@ -208,4 +222,31 @@ fn expressions_see_the_fields_of_a_value() {
     assert_eq!(missing.iter().next().and_then(|d| missing.position(d)), Some(("script", 1, 5)));
     assert!(root.evaluate("script", "1 +").is_err());
     assert!(of("a.$returns.price").is_err());
+}
+
+#[test]
+fn calls_are_written_as_their_author_likes() {
+    let fields =
+        CallFields { function: "ask", provider: "whom", params: "with", returns: "got", order: "nr" };
+    let text = r#"
+late: {ask: "second", whom: "shop", with: first.got} @nr(2)
+first: {ask: "first", whom: "shop", with: "tea", got?: int} @nr(1)
+other: {#do: "get", #provider: "shop", $params: "nobody is asked"}
+"#;
+    let template = Template::compile(&[Source::new("a.cue", text)]).expect("compiles");
+    let mut run = Run::new(template, fields, Vec::new());
+    let mut asked = Vec::new();
+    let value = loop {
+        match run.advance(&[&Shop]).expect("goes on") {
+            Progress::Ask(call) => {
+                asked.push((call.path.clone(), call.function.clone(), call.params().expect("is known")));
+                run.answer(Answer::Returns(json!(3))).expect("takes it");
+            }
+            Progress::Wait(call, open) => panic!("{}: {open}", call.path),
+            Progress::Done(value) => break value,
+        }
+    };
+    let told = |path: &str, function: &str, with: Json| (path.to_owned(), function.to_owned(), with);
+    assert_eq!(asked, [told("first", "first", json!("tea")), told("late", "second", json!(3))]);
+    assert_eq!(value.lookup("late.got").as_i64(), Some(3));
 }

@@ -1,7 +1,8 @@
 //! What the doors promise: inputs, paths, comments, origins, syntax, budgets, hostile input.
 
 use serde_json::json;
-use vela_cue::{Budget, Code, FieldOptions, Input, Kind, OriginKind, Source, Template, parser};
+use vela_cue::value::{FieldOptions, OriginKind};
+use vela_cue::{Budget, Code, Input, Kind, Source, Template, parser};
 
 fn template(text: &str) -> Template {
     match Template::compile(&[Source::new("in.cue", text)]) {
@@ -110,7 +111,7 @@ fn a_value_of_another_instance_unifies_as_it_is_known_there() {
 #[test]
 fn five_mistakes_give_five_diagnostics() {
     let text = "a: 1 2\nb: ]\nc: 3\nd: \"open\ne: {f: *}\ng: 0x\nh: [1, 2\n";
-    let (_, mistakes) = parser::parse(&Source::new("in.cue", text), vela_cue::FileId(0));
+    let (_, mistakes) = parser::parse(&Source::new("in.cue", text), vela_cue::source::FileId(0));
     assert!(mistakes.len() >= 5, "{mistakes:?}");
 }
 

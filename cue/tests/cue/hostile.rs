@@ -69,7 +69,7 @@ fn nesting_is_refused_by_the_parser_and_the_formatter_survives_it() {
     ];
     for (name, text) in texts {
         let source = Source::new("in.cue", text.clone());
-        let (file, mistakes) = parser::parse(&source, vela_cue::FileId(0));
+        let (file, mistakes) = parser::parse(&source, vela_cue::source::FileId(0));
         format::format_file(&file, &source.text);
         if mistakes.is_empty() {
             // What is long but not deep may be read; then it must be evaluated within the budget.

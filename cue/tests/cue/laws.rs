@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 use vela_cue::ast::{Decl, DeclKind, Expr, ExprKind, File};
-use vela_cue::{FileId, Source, Sources, Template, Value, format, parser};
+use vela_cue::source::{FileId, Sources};
+use vela_cue::{Source, Template, Value, format, parser};
 use vela_testkit::program::{Program, Random, conjuncts, imports};
 
 /// Random programs for each law.

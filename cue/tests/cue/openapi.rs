@@ -2,14 +2,18 @@
 
 use std::{fs, path::Path};
 
-use vela_cue::{Source, Sources, export::openapi, parser};
+use vela_cue::export::openapi::{self, DescriptionMarkers};
+use vela_cue::source::Sources;
+use vela_cue::{Source, parser};
 
-fn schema(text: &str) -> serde_json::Value {
+const USAGE: DescriptionMarkers = DescriptionMarkers { before: "+usage=", behind: "+short" };
+
+fn schema(text: &str, markers: Option<DescriptionMarkers>) -> serde_json::Value {
     let source = Source::new("in.cue", text);
     let id = Sources::default().add(source.clone());
     let (file, mistakes) = parser::parse(&source, id);
     assert!(mistakes.is_empty(), "{text}");
-    openapi::schema_of_field(&[file], "parameter")
+    openapi::schema_of_field(&[file], "parameter", markers)
 }
 
 #[test]
@@ -21,7 +25,7 @@ fn schemas_are_those_of_the_peers() {
         for case in text.split("-- in.cue --\n").skip(1) {
             let (program, expected) = case.split_once("-- openapi.json --\n").expect("a schema");
             let expected: serde_json::Value = serde_json::from_str(expected).expect("JSON");
-            let found = schema(program);
+            let found = schema(program, Some(USAGE));
             count += 1;
             if found != expected {
                 failures.push_str(&format!("{program}got {found:#}\nwant {expected:#}\n"));
@@ -34,5 +38,18 @@ fn schemas_are_those_of_the_peers() {
 
 #[test]
 fn without_the_field_any_object_is_admitted() {
-    assert_eq!(schema("nop: {}"), serde_json::json!({"type": "object"}));
+    assert_eq!(schema("nop: {}", None), serde_json::json!({"type": "object"}));
+}
+
+#[test]
+fn a_field_is_described_by_its_comment_or_what_its_author_marked() {
+    let text =
+        "parameter: {\n\t// A note for authors.\n\t// +usage=Where it listens\n\t// +short=p\n\tport: int\n}";
+    let described = |markers| schema(text, markers)["properties"]["port"]["description"].clone();
+    assert_eq!(described(Some(USAGE)), "Where it listens");
+    let whole = described(None);
+    assert!(
+        whole.as_str().is_some_and(|all| all.contains("A note for authors.") && all.contains("+usage=Where")),
+        "{whole}"
+    );
 }

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::json;
-use vela_cue::{FieldOptions, Input, OriginKind, Place, Segment, Source, Template, Value};
+use vela_cue::input::{Place, Segment};
+use vela_cue::value::{FieldOptions, OriginKind};
+use vela_cue::{Input, Source, Template, Value};
 
 const TEMPLATE: &str = r#"#Port: int & >0
 parameter: {
@@ -35,7 +37,7 @@ fn template() -> Template {
 /// `line:column kind text` of each, indented by depth.
 fn told(value: &Value) -> Vec<String> {
     let (origins, sources) = (value.origins(), value.sources());
-    let one = |origin: &vela_cue::Origin| {
+    let one = |origin: &vela_cue::value::Origin| {
         let (file, line, column) = sources.position(origin.span).expect("a place");
         let text = sources.text(origin.span);
         format!("{}{file}:{line}:{column} {:?} {text}", "  ".repeat(origin.depth as usize), origin.kind)
@@ -146,7 +148,8 @@ fn words_beside_optional_fields_and_alternatives_are_read() {
         .iter()
         .flat_map(|(each, default)| {
             let fields = each.fields(options);
-            let short = |f: &vela_cue::Field| f.value.comments().marker("short").unwrap_or("").to_owned();
+            let short =
+                |f: &vela_cue::value::Field| f.value.comments().marker("short").unwrap_or("").to_owned();
             fields.iter().map(|f| (short(f), *default)).collect::<Vec<_>>()
         })
         .collect();

@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path};
 
-use vela_cue::{FileId, Shown, Source, Template, format, parser};
+use vela_cue::source::FileId;
+use vela_cue::value::Shown;
+use vela_cue::{Source, Template, format, parser};
 
 /// Programs with what `cue eval` and `cue export --out cue` of the reference print.
 #[test]

@@ -1,6 +1,7 @@
 //! Packages of a caller: imported by their path, parsed only when needed, and told of when one is not known.
 
-use vela_cue::{Code, ImportedPackage, Provider, Source, Template};
+use vela_cue::provider::ImportedPackage;
+use vela_cue::{Code, Provider, Source, Template};
 
 fn package(path: &str, text: &str) -> ImportedPackage {
     ImportedPackage { path: path.to_owned(), sources: vec![Source::new(format!("{path}.cue"), text)] }

@@ -4,7 +4,9 @@ use std::fs;
 
 use vela_cue::ast::visit::{Bare, Visitor, walk_expr, walk_file};
 use vela_cue::ast::{Expr, ExprKind, File, LiteralKind};
-use vela_cue::{FileId, Shown, Source, Template, format, literal, parser};
+use vela_cue::source::FileId;
+use vela_cue::value::Shown;
+use vela_cue::{Source, Template, format, literal, parser};
 use vela_testkit::program::Program;
 
 /// Seeds of the random programs.

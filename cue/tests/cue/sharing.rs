@@ -1,7 +1,8 @@
 //! Values that are references and nothing else share what they refer to, and it must not show.
 
 use serde_json::json;
-use vela_cue::{Input, OriginKind, Source, Template, Value};
+use vela_cue::value::OriginKind;
+use vela_cue::{Input, Source, Template, Value};
 
 fn root(text: &str) -> Value {
     match Template::compile(&[Source::new("in.cue", text)]) {

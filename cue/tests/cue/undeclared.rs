@@ -1,7 +1,8 @@
 //! Parts of an input that nobody but the input declares: at every depth, through references, patterns and alternatives.
 
 use serde_json::{Value as Json, json};
-use vela_cue::{Input, Segment, Source, Template};
+use vela_cue::input::Segment;
+use vela_cue::{Input, Source, Template};
 
 /// The paths that are told, written `a.0.b`.
 fn told(text: &str, given: &Json) -> Vec<String> {

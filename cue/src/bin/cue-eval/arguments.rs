@@ -1,6 +1,7 @@
 //! The words of a command line in, what they ask for out.
 
-use vela_cue::{Budget, Era, UnknownEra};
+use vela_cue::era::UnknownEra;
+use vela_cue::{Budget, Era};
 
 /// What `help` prints.
 pub(crate) const USAGE: &str = "usage: cue-eval COMMAND [OPTION]... [INPUT]...
@@ -13,7 +14,7 @@ commands:
   explain  every value with the places that made it
   fmt      print the formatted text; --check and --diff only tell
   tree     everything known about every node, as JSON
-  openapi  the OpenAPI schema of the field `parameter`
+  openapi  the OpenAPI schema of a field (-e FIELD, `parameter` by default), described by `+usage=` in comments
   parse    check the syntax only
   modernize  rewrite a file written for an older release (--era, 0.9 by default) for the newest one, and prove that both
            give the same on samples (--sample FILE.json, or made from `parameter`); -w overwrites the file

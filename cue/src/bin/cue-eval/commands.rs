@@ -3,7 +3,9 @@
 use super::arguments::Arguments;
 use super::{Failure, explain, fmt, inputs, modernize, tags, vet};
 use vela_cue::packages::{Data, json_marshal_indented, yaml_marshal};
-use vela_cue::{Diagnostics, Era, Shown, Source, Sources, Value, data_file, export, format, parser};
+use vela_cue::source::Sources;
+use vela_cue::value::Shown;
+use vela_cue::{Diagnostics, Era, Source, Value, data_file, export, format, parser};
 
 /// The fields that hold the expressions of `-e`.
 const EXPRESSION_FIELD: &str = "_cueEvalExpression";
@@ -25,7 +27,9 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<String, Failure> {
         }
         "openapi" => {
             let files = parsed(&sources(arguments)?)?;
-            Ok(format!("{:#}\n", export::openapi::schema_of_field(&files, "parameter")))
+            let field = arguments.expressions.first().map_or("parameter", String::as_str);
+            let usage = export::openapi::DescriptionMarkers { before: "+usage=", behind: "+short" };
+            Ok(format!("{:#}\n", export::openapi::schema_of_field(&files, field, Some(usage))))
         }
         "tree" => tree(arguments),
         "def" if arguments.out.as_deref().unwrap_or("cue") == "cue" && arguments.expressions.is_empty() => {
@@ -173,7 +177,7 @@ fn values(arguments: &Arguments) -> Result<Vec<Value>, Failure> {
     let mut fields = Vec::new();
     for (index, expression) in arguments.expressions.iter().enumerate() {
         let source = Source::new("-e", expression.clone());
-        if let Err(mistakes) = parser::parse_expr(&source, vela_cue::FileId(0)) {
+        if let Err(mistakes) = parser::parse_expr(&source, vela_cue::source::FileId(0)) {
             let mut all = Sources::default();
             all.add(source);
             return Err(Failure::Diagnostics(Diagnostics::new(mistakes, all)));

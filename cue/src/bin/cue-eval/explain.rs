@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use vela_cue::{FieldOptions, Kind, Value, format};
+use vela_cue::value::FieldOptions;
+use vela_cue::{Kind, Value, format};
 
 /// Deepest level that is told.
 const MAX_DEPTH: usize = 100;

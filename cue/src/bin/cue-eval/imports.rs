@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use vela_cue::ast::{DeclKind, ExprKind, LabelKind};
-use vela_cue::{FileId, Format, ImportedPackage, Source, literal, packages, parser};
+use vela_cue::provider::ImportedPackage;
+use vela_cue::source::FileId;
+use vela_cue::{Format, Source, literal, packages, parser};
 
 /// Most packages that one program imports.
 const MAX_PACKAGES: usize = 200;

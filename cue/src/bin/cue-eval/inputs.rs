@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Failure, imports, read};
-use vela_cue::{FileId, Source, parser};
+use vela_cue::source::FileId;
+use vela_cue::{Source, parser};
 
 /// Reads the inputs, files of a folder in the order of their names.
 pub(crate) fn sources(inputs: &[String]) -> Result<Vec<Source>, Failure> {

@@ -52,7 +52,7 @@ fn samples(source: &Source, beside: &[Source], files: &[String]) -> Result<Vec<S
     let mut all = vec![source.clone()];
     all.extend(beside.iter().cloned());
     let root = Template::compile(&all)?.instantiate(&[]).root();
-    // A file for `vela def` holds its template in a field, a bare template does not.
+    // A file may hold its template in a field beside what describes it.
     let within = if root.lookup("template.parameter").exists() { "template.parameter" } else { "parameter" };
     if parameters.is_empty() {
         parameters = from_parameter(&root.lookup(within));

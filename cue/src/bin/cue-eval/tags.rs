@@ -2,7 +2,8 @@
 
 use super::Failure;
 use vela_cue::ast::{DeclKind, Field, visit};
-use vela_cue::{FileId, Source, literal, parser};
+use vela_cue::source::FileId;
+use vela_cue::{Source, literal, parser};
 
 /// Sets the marked fields: their value is unified with the given one.
 pub(crate) fn inject(sources: &mut [Source], tags: &[String]) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! Sources in; everything that is wrong with them out.
 
-use vela_cue::{Budget, Diagnostics, Format, Source, Sources, data_file};
+use vela_cue::source::Sources;
+use vela_cue::{Budget, Diagnostics, Format, Source, data_file};
 
 use super::Failure;
 use super::inputs::{compiled, is_side_file};

@@ -1,4 +1,7 @@
 //! Package `encoding/toml`: data in, TOML text out, and back.
+//!
+//! Not by toml or toml_edit: the reference reads what no reader of the specification does (`1.`, `.5`, `_1`, tables joined
+//! from several places), and refuses `inf`, `nan` and times with a blank; its writer has a layout of its own.
 
 mod reader;
 mod scanner;
@@ -20,6 +23,9 @@ pub(super) static PACKAGE: Package = Package {
 };
 
 /// The data of a TOML text.
+///
+/// # Errors
+/// Where and why it is no TOML.
 pub fn read(source: &str) -> Result<Data, Failure> {
     let tree = read_tree(source).map_err(|(at, message)| {
         let before = &source.as_bytes()[..at.min(source.len())];

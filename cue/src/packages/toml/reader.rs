@@ -14,7 +14,7 @@ const MAX_FIELDS: usize = 20_000;
 /// A value and the byte where it begins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Offset in the text.
+    /// Offset in the text, in bytes.
     pub at: usize,
     /// What stands there.
     pub value: Value,
@@ -36,7 +36,7 @@ pub enum Value {
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// Offset of the name in the text.
+    /// Offset of the name in the text, in bytes.
     pub at: usize,
     /// Its value.
     pub value: Node,
@@ -59,7 +59,10 @@ impl Node {
     }
 }
 
-/// Reads a whole text; a failure tells at which byte it stands.
+/// Reads a whole text.
+///
+/// # Errors
+/// At which byte it is no TOML, and why.
 pub fn read_tree(text: &str) -> Result<Node, (usize, String)> {
     let mut reader = Reader {
         scanner: Scanner { text, at: 0 },

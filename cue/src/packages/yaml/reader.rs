@@ -23,6 +23,9 @@ const NODE_BYTES: usize = 16;
 type Mistake = (usize, String);
 
 /// The only document of a text; an empty text is null.
+///
+/// # Errors
+/// Where and why it is no YAML, or how many documents there are.
 pub fn read(text: &str) -> Result<Data, Failure> {
     let mut documents = read_stream(text)?;
     match documents.len() {
@@ -33,6 +36,9 @@ pub fn read(text: &str) -> Result<Data, Failure> {
 }
 
 /// All documents of a text.
+///
+/// # Errors
+/// Where and why it is no YAML.
 pub fn read_stream(text: &str) -> Result<Vec<Data>, Failure> {
     let documents = read_tree(text).map_err(|(at, message)| {
         let before = &text.as_bytes()[..at.min(text.len())];
@@ -43,7 +49,10 @@ pub fn read_stream(text: &str) -> Result<Vec<Data>, Failure> {
     documents.into_iter().map(|document| document.into_data().with_names_once()).collect()
 }
 
-/// All documents of a text with the places and comments of their parts; a failure tells at which byte it stands.
+/// All documents of a text with the places and comments of their parts.
+///
+/// # Errors
+/// At which byte it is no YAML, and why.
 pub fn read_tree(text: &str) -> Result<Vec<Node>, (usize, String)> {
     if text.starts_with('\t') && !text.trim_start().is_empty() && !text.trim_start().starts_with('#') {
         return Err((0, "a tab cannot start a token".into()));

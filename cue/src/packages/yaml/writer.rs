@@ -7,6 +7,9 @@ use super::text::{is_complex_key, text};
 const MAX_DEPTH: usize = 500;
 
 /// One document.
+///
+/// # Errors
+/// The data are nested too deeply.
 pub fn marshal(value: &Data) -> Result<String, Failure> {
     let mut out = String::new();
     match value {
@@ -25,6 +28,9 @@ pub fn marshal(value: &Data) -> Result<String, Failure> {
 }
 
 /// Documents parted by `---`.
+///
+/// # Errors
+/// Those of [`marshal`].
 pub fn marshal_stream(values: &[Data]) -> Result<String, Failure> {
     let documents: Result<Vec<String>, Failure> = values.iter().map(marshal).collect();
     Ok(documents?.join("---\n"))
