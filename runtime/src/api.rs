@@ -1,4 +1,4 @@
-//! A kind, a namespace and names → requests whose paths say exactly that; the only place where API paths are made.
+//! Typed requests to the API server; API paths are made here and nowhere else.
 //!
 //! kube's client puts names into paths as they are, so that `steal?x=1`, `steal/status` or `../../x` asks for something
 //! else than its author was allowed to name. Names are judged where they enter; here nothing passes that was missed.
@@ -83,6 +83,9 @@ impl<K: Resource> Api<K> {
     }
 
     /// kube's own, for what names no object: watches.
+    ///
+    /// # Errors
+    /// The namespace is a name that no path can have.
     pub fn inner(self) -> Result<kube::Api<K>, kube::Error> {
         self.door()?;
         Ok(self.inner)
@@ -117,26 +120,41 @@ where
     K: Resource,
 {
     /// One object.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn get(&self, name: &str) -> Result<K, kube::Error> {
         self.to(name)?.get(name).await
     }
 
     /// One object, if it is there.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn get_opt(&self, name: &str) -> Result<Option<K>, kube::Error> {
         self.to(name)?.get_opt(name).await
     }
 
     /// The metadata of one object, if it is there.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn get_metadata_opt(&self, name: &str) -> Result<Option<PartialObjectMeta<K>>, kube::Error> {
         self.to(name)?.get_metadata_opt(name).await
     }
 
     /// Objects.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn list(&self, params: &ListParams) -> Result<ObjectList<K>, kube::Error> {
         self.door()?.list(params).await
     }
 
     /// The metadata of objects.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn list_metadata(
         &self,
         params: &ListParams,
@@ -145,6 +163,9 @@ where
     }
 
     /// Make an object.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn create(&self, params: &PostParams, object: &K) -> Result<K, kube::Error>
     where
         K: Serialize,
@@ -153,6 +174,9 @@ where
     }
 
     /// Put an object in place of another.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn replace(&self, name: &str, params: &PostParams, object: &K) -> Result<K, kube::Error>
     where
         K: Serialize,
@@ -161,6 +185,9 @@ where
     }
 
     /// Change an object.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn patch<P: Serialize + Debug>(
         &self,
         name: &str,
@@ -171,6 +198,9 @@ where
     }
 
     /// Change an object; its metadata is what comes back.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn patch_metadata<P: Serialize + Debug>(
         &self,
         name: &str,
@@ -181,6 +211,9 @@ where
     }
 
     /// Change the status of an object.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn patch_status<P: Serialize + Debug>(
         &self,
         name: &str,
@@ -191,11 +224,17 @@ where
     }
 
     /// Delete an object; it comes back where it stays until its finalizers are gone.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn delete(&self, name: &str, params: &DeleteParams) -> Result<Option<K>, kube::Error> {
         Ok(self.to(name)?.delete(name, params).await?.left())
     }
 
     /// What changes from this version on.
+    ///
+    /// # Errors
+    /// What the server or the way to it said; a name that no path can have is refused before anything is asked.
     pub async fn watch(
         &self,
         params: &WatchParams,

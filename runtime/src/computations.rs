@@ -1,4 +1,5 @@
-//! Places and memory that the computations of one process share → an allowance for each, given back when it ends.
+//! Shares processors and memory among the computations of one process; each gets an allowance and gives it back when it
+//! ends.
 //!
 //! A computation begins with a place and a little memory. One that takes long or wants much gives its place to the next
 //! and goes on among the *large* ones, of which there are few: those that end soon never wait behind those that do not. A
@@ -189,7 +190,10 @@ impl Allowance {
 
     /// Computes on a thread of its own, which nobody uses after it: a priority that sank does not rise again. A panic goes
     /// on in the caller. Refused where the system has no thread to give.
-    pub fn apart<T: Send>(&self, compute: impl FnOnce() -> T + Send) -> Result<T, String> {
+    ///
+    /// # Errors
+    /// The system has no thread to give; the text says so.
+    pub fn run<T: Send>(&self, compute: impl FnOnce() -> T + Send) -> Result<T, String> {
         if self.alone {
             return Ok(compute());
         }
@@ -203,6 +207,9 @@ impl Allowance {
     }
 
     /// Whether it may go on; may wait until a large one may.
+    ///
+    /// # Errors
+    /// Why it has to end: nobody waits for it any more, the process ends, or too many want much memory or time.
     pub fn go_on(&self) -> Result<(), String> {
         self.not_cancelled()?;
         if self.alone {
@@ -221,6 +228,9 @@ impl Allowance {
     }
 
     /// So many bytes more; may wait.
+    ///
+    /// # Errors
+    /// Why it gets no more: it is more than all may take together, or one of the reasons of [`Allowance::go_on`].
     pub fn lend(&self, bytes: usize) -> Result<(), String> {
         self.not_cancelled()?;
         let (lent, large) = {
@@ -408,7 +418,7 @@ mod tests {
         let allowance = computations.begin(None).await;
         let before = nice();
         let (soon, late) = allowance
-            .apart(|| {
+            .run(|| {
                 let soon = nice();
                 while allowance.clock() < SOON {
                     allowance.go_on().expect("nobody else computes");

@@ -1,4 +1,4 @@
-//! An outcome in → the condition list of an object, whose times move only when the status moves.
+//! Maintains the condition list of an object; a condition's time moves only when its status moves.
 
 use serde_json::{Map, Value, json};
 

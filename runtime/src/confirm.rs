@@ -1,4 +1,4 @@
-//! Objects as the cache has them → proof, from reads past every cache, that what they ask for still stands.
+//! Confirms with reads past every cache that cached objects still ask for the same.
 //!
 //! A cache may be behind: whoever deletes because of what an object no longer names asks here first. The proof holds
 //! for the moment of the reads only, so it is asked for directly before the deletion.
@@ -26,6 +26,9 @@ pub struct Seen<'a> {
 
 /// Read each object anew. Nothing when one of them is gone, is being deleted, or asks for something else meanwhile: its
 /// watch will tell, and the decision is made anew.
+///
+/// # Errors
+/// An object could not be read; nothing is known then.
 pub async fn confirm(client: &kube::Client, seen: &[Seen<'_>]) -> Result<Option<Confirmed>, kube::Error> {
     let reads = seen.iter().map(|seen| async move {
         let key = Key::of(seen.object);

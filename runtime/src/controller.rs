@@ -1,4 +1,4 @@
-//! Changes of watched kinds in → one reconcile per key at a time, with recovery, deadline and retry.
+//! Reconciles one key at a time for changes of watched kinds; recovers panics, keeps deadlines and retries failures.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -16,6 +16,7 @@ use tracing::Instrument as _;
 
 use crate::cache::{Cache, Change, Informer, Key};
 use crate::metrics::Metrics;
+use crate::predicate::{Predicate, Watched};
 use crate::queue::{Priority, Queue, Verdict};
 
 /// Longest time one reconcile may take; a hung request must not hold its key for ever.
@@ -75,6 +76,9 @@ impl From<kube::Error> for Failure {
 /// Brings the world of one key towards what is wanted. It is called for deleted objects too.
 pub trait Reconciler: Send + Sync + 'static {
     /// One level-triggered reconcile: reads what is, changes what differs, and may be called at any time.
+    ///
+    /// # Errors
+    /// Why it did not succeed, and whether another try may: [`Failure::Retry`] or [`Failure::Terminal`].
     fn reconcile(&self, key: Key) -> impl Future<Output = Result<Action, Failure>> + Send;
 }
 
@@ -113,40 +117,41 @@ impl Controller {
         }
     }
 
-    /// Reconcile each object of this kind. Changes of status or managed fields alone do not wake it when the
-    /// kind counts generations; deletions, labels, annotations and finalizers do.
+    /// Reconcile each object of this kind. Unless a predicate says what counts ([`Informer::only`]), changes of status or
+    /// managed fields alone do not wake it when the kind counts generations; deletions, labels, annotations and
+    /// finalizers do.
     #[must_use]
-    pub fn for_kind(mut self, informer: &Arc<Informer>) -> Self {
+    pub fn for_kind(mut self, watched: impl Into<Watched>) -> Self {
+        let Watched { informer, predicate } = watched.into();
         self.kinds.push(informer.clone());
-        let queue = self.queue.clone();
-        informer.on_change(Arc::new(move |change| {
-            if matters(change)
-                && let Some(object) = change.object()
-            {
-                queue.add_with(Key::of(object), priority(change));
-            }
-        }));
-        self
+        let predicate = predicate.unwrap_or_else(Predicate::status_aside);
+        self.watches(informer.only(predicate), |change| {
+            change.object().map(|o| Key::of(o)).into_iter().collect()
+        })
     }
 
     /// Reconcile the controller-owner of each changed object, when that owner is of this group and kind.
     #[must_use]
-    pub fn owns(self, informer: &Informer, owner_group: &str, owner_kind: &str) -> Self {
+    pub fn owns(self, watched: impl Into<Watched>, owner_group: &str, owner_kind: &str) -> Self {
         let (group, kind) = (owner_group.to_owned(), owner_kind.to_owned());
-        self.watches(informer, move |change| {
+        self.watches(watched, move |change| {
             change.object().and_then(|object| controller_owner(object, &group, &kind)).into_iter().collect()
         })
     }
 
-    /// Reconcile the keys that the function names for each change.
+    /// Reconcile the keys that the function names for each change that passes; all do unless a predicate says otherwise.
     #[must_use]
     pub fn watches(
         self,
-        informer: &Informer,
+        watched: impl Into<Watched>,
         keys: impl Fn(&Change) -> Vec<Key> + Send + Sync + 'static,
     ) -> Self {
+        let Watched { informer, predicate } = watched.into();
         let queue = self.queue.clone();
         informer.on_change(Arc::new(move |change| {
+            if !predicate.as_ref().is_none_or(|predicate| predicate.holds(change)) {
+                return;
+            }
             for key in keys(change) {
                 queue.add_with(key, priority(change));
             }
@@ -281,23 +286,9 @@ fn priority(change: &Change) -> Priority {
     if change.initial { Priority::Low } else { Priority::Normal }
 }
 
-/// True unless only the status changed.
-fn matters(change: &Change) -> bool {
-    let (Some(old), Some(new)) = (&change.old, &change.new) else { return true };
-    let (old, new) = (&old.metadata, &new.metadata);
-    let counted = new.generation.is_some() && old.generation == new.generation;
-    !(counted
-        && old.uid == new.uid
-        && old.deletion_timestamp == new.deletion_timestamp
-        && old.labels == new.labels
-        && old.annotations == new.annotations
-        && old.finalizers == new.finalizers)
-}
-
 /// The key of the object's controller-owner, if it is of that group and kind.
 pub fn controller_owner(object: &DynamicObject, group: &str, kind: &str) -> Option<Key> {
-    let owners = object.metadata.owner_references.as_deref().unwrap_or_default();
-    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
+    let owner = crate::owner::controller_of(object)?;
     let owner_group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
     let namespace = object.metadata.namespace.clone().unwrap_or_default();
     (owner_group == group && owner.kind == kind).then(|| Key::new(namespace, owner.name.clone()))

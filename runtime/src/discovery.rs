@@ -1,4 +1,4 @@
-//! Group, version and kind in → the resource to address and its scope; answers are kept, misses asked again.
+//! Resolves group, version and kind to a resource and its scope; answers are cached, and misses are asked again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,6 +111,9 @@ impl Discovery {
     }
 
     /// The kind behind an API version and kind name.
+    ///
+    /// # Errors
+    /// The server does not serve that kind, or did not answer.
     pub async fn resolve(&self, api_version: &str, kind: &str) -> Result<Kind, Error> {
         {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,6 +134,9 @@ impl Discovery {
     }
 
     /// The kind of an object, from its `apiVersion` and `kind`.
+    ///
+    /// # Errors
+    /// Those of [`Discovery::resolve`].
     pub async fn resolve_object(&self, object: &DynamicObject) -> Result<Kind, Error> {
         let types = object.types.clone().unwrap_or_default();
         self.resolve(&types.api_version, &types.kind).await

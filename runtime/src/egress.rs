@@ -1,4 +1,5 @@
-//! A URL that somebody wrote → one HTTP request to an address that was looked at, and its answer; no redirect is followed.
+//! The egress guard: sends one HTTP request to a URL that somebody wrote, after its addresses were checked; follows no
+//! redirect.
 //!
 //! Whoever may write an object may not thereby ask what only this process can reach: the helpers of its machine, which give
 //! out credentials of a cloud, and its own loopback. A name is resolved once, by the connection that is then made, so an
@@ -40,7 +41,7 @@ const MACHINE_SERVICES: [IpAddr; 9] = [
 
 /// Which addresses may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum EgressPolicy {
     /// Services of the cluster and of the world, for URLs that users write.
     Services,
     /// The same and this machine's loopback, where users are at home on it.
@@ -49,7 +50,7 @@ pub enum Reach {
     Anywhere,
 }
 
-impl Reach {
+impl EgressPolicy {
     /// May this address be asked?
     pub fn allows(self, address: IpAddr) -> bool {
         match self {
@@ -115,7 +116,7 @@ pub struct Limits {
     pub connect: Duration,
     /// Until the answer is read.
     pub total: Duration,
-    /// Of the answer.
+    /// Bytes of the answer.
     pub answer_bytes: usize,
 }
 
@@ -160,23 +161,26 @@ pub struct Forbidden;
 #[derive(Clone)]
 pub struct EgressClient {
     client: kube::Client,
-    reach: Reach,
+    policy: EgressPolicy,
     limits: Limits,
 }
 
 impl fmt::Debug for EgressClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outside")
-            .field("reach", &self.reach)
+        f.debug_struct("EgressClient")
+            .field("policy", &self.policy)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }
 
 impl EgressClient {
-    /// Asks within this reach and these limits. It has no credentials, and knows the authorities that the system trusts.
-    pub fn new(reach: Reach, limits: Limits) -> Result<Self, Error> {
-        let mut connector = HttpConnector::new_with_resolver(Resolver { reach });
+    /// Asks within this policy and these limits. It has no credentials, and knows the authorities that the system trusts.
+    ///
+    /// # Errors
+    /// The authorities that the system trusts cannot be read.
+    pub fn new(policy: EgressPolicy, limits: Limits) -> Result<Self, Error> {
+        let mut connector = HttpConnector::new_with_resolver(Resolver { policy });
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(limits.connect));
         // Only what it says of TLS is used of this, and it says nothing.
@@ -186,7 +190,7 @@ impl EgressClient {
             .map_err(|error| Error::Client(error.to_string()))?;
         // A connection that was looked at is not kept for longer than its question.
         let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
-        Ok(Self { client: kube::Client::new(client, "default"), reach, limits })
+        Ok(Self { client: kube::Client::new(client, "default"), policy, limits })
     }
 
     /// The same with answers of another size.
@@ -196,8 +200,11 @@ impl EgressClient {
     }
 
     /// Ask. A redirect is an answer like any other: where it leads is not asked.
+    ///
+    /// # Errors
+    /// The URL or its address may not be asked, nobody answers there in time, or the answer is longer than the limit.
     pub async fn ask(&self, request: Request<Vec<u8>>) -> Result<Answer, Error> {
-        check(request.uri(), self.reach)?;
+        check(request.uri(), self.policy)?;
         let asked = tokio::time::timeout(self.limits.total, self.send(request.map(kube::client::Body::from)));
         asked.await.unwrap_or(Err(Error::Slow(self.limits.total)))
     }
@@ -214,7 +221,7 @@ impl EgressClient {
 }
 
 /// What of a URL can be judged without asking anybody. An address in it is not resolved, so it is judged here.
-fn check(uri: &Uri, reach: Reach) -> Result<(), Error> {
+fn check(uri: &Uri, policy: EgressPolicy) -> Result<(), Error> {
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
         return Err(Error::Url("only http and https are asked"));
     }
@@ -228,7 +235,7 @@ fn check(uri: &Uri, reach: Reach) -> Result<(), Error> {
         return Err(Error::Url("the address names no host"));
     }
     match host.parse::<IpAddr>() {
-        Ok(address) if !reach.allows(address) => Err(Forbidden.into()),
+        Ok(address) if !policy.allows(address) => Err(Forbidden.into()),
         _ => Ok(()),
     }
 }
@@ -254,7 +261,7 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> Error {
 /// Names → addresses, all of which may be asked.
 #[derive(Clone, Copy, Debug)]
 struct Resolver {
-    reach: Reach,
+    policy: EgressPolicy,
 }
 
 impl Service<Name> for Resolver {
@@ -267,18 +274,18 @@ impl Service<Name> for Resolver {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let reach = self.reach;
+        let policy = self.policy;
         Box::pin(async move {
             // The port is set by the connector.
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            allowed(found.take(ADDRESSES_AT_MOST).collect(), reach)
+            allowed(found.take(ADDRESSES_AT_MOST).collect(), policy)
         })
     }
 }
 
 /// A name with one address that may not be asked is not asked at all: it is no service's.
-fn allowed(addresses: Vec<SocketAddr>, reach: Reach) -> io::Result<std::vec::IntoIter<SocketAddr>> {
-    if addresses.iter().all(|address| reach.allows(address.ip())) {
+fn allowed(addresses: Vec<SocketAddr>, policy: EgressPolicy) -> io::Result<std::vec::IntoIter<SocketAddr>> {
+    if addresses.iter().all(|address| policy.allows(address.ip())) {
         Ok(addresses.into_iter())
     } else {
         Err(io::Error::other(Forbidden))
@@ -294,13 +301,13 @@ mod tests {
     const LIMITS: Limits =
         Limits { connect: Duration::from_secs(5), total: Duration::from_secs(10), answer_bytes: 64 };
 
-    fn outside(reach: Reach) -> EgressClient {
+    fn client(policy: EgressPolicy) -> EgressClient {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        EgressClient::new(reach, LIMITS).unwrap()
+        EgressClient::new(policy, LIMITS).unwrap()
     }
 
-    async fn ask(reach: Reach, url: &str) -> Result<Answer, Error> {
-        outside(reach).ask(Request::get(url).body(Vec::new()).unwrap()).await
+    async fn ask(policy: EgressPolicy, url: &str) -> Result<Answer, Error> {
+        client(policy).ask(Request::get(url).body(Vec::new()).unwrap()).await
     }
 
     /// A server that answers every request so, and its port.
@@ -361,7 +368,7 @@ mod tests {
             "2001:db8::200:5efe:127.0.0.1",
             "fe80::5efe:8.8.8.8",
         ] {
-            assert!(!Reach::Services.allows(address.parse().unwrap()), "{address}");
+            assert!(!EgressPolicy::Services.allows(address.parse().unwrap()), "{address}");
         }
         for address in [
             "10.96.0.1",
@@ -377,12 +384,12 @@ mod tests {
             "2001:db8::5efe:8.8.8.8",
             "2001:4860::1",
         ] {
-            assert!(Reach::Services.allows(address.parse().unwrap()), "{address}");
+            assert!(EgressPolicy::Services.allows(address.parse().unwrap()), "{address}");
         }
-        let local = Reach::ServicesAndLoopback;
+        let local = EgressPolicy::ServicesAndLoopback;
         assert!(local.allows(Ipv4Addr::LOCALHOST.into()) && local.allows(Ipv6Addr::LOCALHOST.into()));
         assert!(!local.allows(Ipv4Addr::new(169, 254, 169, 254).into()));
-        assert!(Reach::Anywhere.allows(Ipv4Addr::new(169, 254, 169, 254).into()));
+        assert!(EgressPolicy::Anywhere.allows(Ipv4Addr::new(169, 254, 169, 254).into()));
     }
 
     #[tokio::test]
@@ -390,16 +397,17 @@ mod tests {
         let port = server("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
         // The last two are the loopback as some resolvers read them.
         for host in ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "2130706433", "0x7f.1"] {
-            let refused = ask(Reach::Services, &format!("http://{host}:{port}/")).await.unwrap_err();
+            let refused = ask(EgressPolicy::Services, &format!("http://{host}:{port}/")).await.unwrap_err();
             // Not every resolver reads these as numbers.
             let unknown = matches!(&refused, Error::Failed(_)) && matches!(host, "2130706433" | "0x7f.1");
             assert!(matches!(refused, Error::Forbidden(_)) || unknown, "{host}: {refused:?}");
         }
         for url in ["http://169.254.169.254/latest", "https://[fe80::1]/"] {
-            let refused = ask(Reach::ServicesAndLoopback, url).await.unwrap_err();
+            let refused = ask(EgressPolicy::ServicesAndLoopback, url).await.unwrap_err();
             assert!(refused.to_string().contains("own services"), "{url}: {refused}");
         }
-        let answer = ask(Reach::ServicesAndLoopback, &format!("http://localhost:{port}/")).await.unwrap();
+        let answer =
+            ask(EgressPolicy::ServicesAndLoopback, &format!("http://localhost:{port}/")).await.unwrap();
         assert_eq!(answer.status, StatusCode::OK);
     }
 
@@ -408,20 +416,22 @@ mod tests {
     fn one_bad_address_spoils_a_name() {
         let address = |text: &str| SocketAddr::new(text.parse().unwrap(), 0);
         let both = vec![address("10.0.0.1"), address("169.254.169.254")];
-        assert!(allowed(both, Reach::Services).is_err());
-        let good: Vec<_> = allowed(vec![address("10.0.0.1")], Reach::Services).unwrap().collect();
+        assert!(allowed(both, EgressPolicy::Services).is_err());
+        let good: Vec<_> = allowed(vec![address("10.0.0.1")], EgressPolicy::Services).unwrap().collect();
         assert_eq!(good, [address("10.0.0.1")]);
     }
 
     #[tokio::test]
     async fn a_redirect_is_not_followed_and_an_answer_has_an_end() {
         let port = server("HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
-        let answer = ask(Reach::ServicesAndLoopback, &format!("http://127.0.0.1:{port}/")).await.unwrap();
+        let answer =
+            ask(EgressPolicy::ServicesAndLoopback, &format!("http://127.0.0.1:{port}/")).await.unwrap();
         assert_eq!(answer.status, StatusCode::FOUND);
         let long = server("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n0123456789012345678901234567890123456789012345678901234567890123456789").await;
         tokio::time::timeout(LIMITS.total, async {
-            let error =
-                ask(Reach::ServicesAndLoopback, &format!("http://127.0.0.1:{long}/")).await.unwrap_err();
+            let error = ask(EgressPolicy::ServicesAndLoopback, &format!("http://127.0.0.1:{long}/"))
+                .await
+                .unwrap_err();
             assert!(matches!(error, Error::Long(64)), "{error}");
         })
         .await
@@ -435,7 +445,7 @@ mod tests {
             ("/path", "only http"),
             ("http://me:hidden@10.0.0.1/", "in a header"),
         ] {
-            let error = ask(Reach::Services, url).await.unwrap_err().to_string();
+            let error = ask(EgressPolicy::Services, url).await.unwrap_err().to_string();
             assert!(error.contains(expected) && !error.contains("hidden"), "{url}: {error}");
         }
     }

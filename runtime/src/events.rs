@@ -1,4 +1,4 @@
-//! A happening in → an Event on the object; repeats are counted on the server, failures never stop a reconcile.
+//! The event recorder: writes Events on objects and counts repeats on the server; a failure never stops a reconcile.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,16 +28,16 @@ type Key = [u8; 16];
 
 /// Writes events for one component.
 #[derive(Clone)]
-pub struct Events {
+pub struct EventRecorder {
     client: kube::Client,
     component: Arc<str>,
-    recent: Arc<Mutex<RecentEvents>>,
+    recent: Arc<Mutex<RecentlyPublished>>,
 }
 
 /// What was told lately. Every look costs the same however much was told: a thousand objects may all become ready at
 /// once.
 #[derive(Default)]
-struct RecentEvents {
+struct RecentlyPublished {
     events: HashMap<Key, Repeat>,
     /// In the order of time; an entry counts only while it is the last of its key.
     order: VecDeque<(Timestamp, Key)>,
@@ -58,7 +58,7 @@ enum Write {
     Count(String, i32),
 }
 
-impl RecentEvents {
+impl RecentlyPublished {
     fn next(&mut self, key: Key, subject: &str, now: Timestamp) -> Write {
         while let Some((at, oldest)) = self.order.front().copied() {
             if self.order.len() < REMEMBERED_AT_MOST && now.duration_since(at) <= REPEAT_WITHIN {
@@ -81,13 +81,13 @@ impl RecentEvents {
     }
 }
 
-impl std::fmt::Debug for Events {
+impl std::fmt::Debug for EventRecorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events").finish_non_exhaustive()
+        f.debug_struct("EventRecorder").finish_non_exhaustive()
     }
 }
 
-impl Events {
+impl EventRecorder {
     /// A writer that signs with this component name.
     pub fn new(client: kube::Client, component: &str) -> Self {
         Self { client, component: component.into(), recent: Arc::default() }
@@ -103,7 +103,7 @@ impl Events {
         self.publish(object, "Warning", reason, note).await;
     }
 
-    fn recent(&self) -> MutexGuard<'_, RecentEvents> {
+    fn recent(&self) -> MutexGuard<'_, RecentlyPublished> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -187,7 +187,7 @@ fn name(subject: &str, key: &Key, now: Timestamp) -> String {
     let mut hash = Sha256::new();
     hash.update(key);
     hash.update(now.as_nanosecond().to_be_bytes());
-    let digits: String = short(hash).iter().take(NAME_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
+    let digits: String = hex::encode(short(hash)).chars().take(NAME_DIGITS).collect();
     let mut end = subject.len().min(NAME_AT_MOST - NAME_DIGITS - 1);
     while !subject.is_char_boundary(end) {
         end -= 1;
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_repeat_is_counted_while_it_is_fresh() {
-        let (start, mut recent) = (Timestamp::UNIX_EPOCH, RecentEvents::default());
+        let (start, mut recent) = (Timestamp::UNIX_EPOCH, RecentlyPublished::default());
         let Write::Create(first) = recent.next(numbered_key(0), "web", start) else { unreachable!() };
         let soon = start + REPEAT_WITHIN;
         assert_eq!(recent.next(numbered_key(0), "web", soon), Write::Count(first.clone(), 2));
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded_and_the_newest() {
-        let (now, mut recent) = (Timestamp::UNIX_EPOCH, RecentEvents::default());
+        let (now, mut recent) = (Timestamp::UNIX_EPOCH, RecentlyPublished::default());
         for number in 0..REMEMBERED_AT_MOST * 2 {
             assert!(matches!(recent.next(numbered_key(number), "web", now), Write::Create(_)));
         }

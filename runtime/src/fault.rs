@@ -1,5 +1,4 @@
-//! A client service in → the same service, whose requests are counted and, on demand, fail or take long: for tests and
-//! benches.
+//! A client service that records its requests and, on demand, fails or delays them: for tests and benches.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};

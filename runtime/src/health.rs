@@ -1,11 +1,62 @@
-//! Named checks and a query in → the text of a health endpoint, as the probes and people of a cluster know it.
+//! The text of a health endpoint from named checks and a query, as the probes and people of a cluster know it.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use http::StatusCode;
 
+/// What the maker of a controller looks at; it answers at once, since a probe waits for it.
+pub(crate) type HealthCheck =
+    Box<dyn Fn() -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + Sync>;
+
 /// One check and whether it passes now.
-pub(crate) type Check = (&'static str, bool);
+pub(crate) type Check<'a> = (&'a str, bool);
+
+/// Checks that were added to those which every process has, in the order they are told.
+#[derive(Default)]
+pub(crate) struct Added(Vec<(String, HealthCheck)>);
+
+impl std::fmt::Debug for Added {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl Added {
+    pub(crate) fn add(&mut self, name: String, check: HealthCheck) {
+        self.0.push((name, check));
+    }
+
+    /// The name of a check that cannot be asked for, and why; `own` are the names of those which are there anyway.
+    pub(crate) fn unusable(&self, own: &[&'static str]) -> Option<(&str, &'static str)> {
+        let mut names: HashSet<&str> = own.iter().copied().collect();
+        self.0.iter().map(|(name, _)| name.as_str()).find_map(|name| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            if name.is_empty() || !name.chars().all(plain) {
+                Some((name, "it is part of a path, so use letters, digits and -_. only"))
+            } else {
+                (!names.insert(name)).then_some((name, "another check has this name, so choose another one"))
+            }
+        })
+    }
+
+    /// Looks at each. Why one fails is logged; whoever asks the endpoint is not told, for it needs no rights.
+    pub(crate) fn look(&self, endpoint: &str) -> Vec<Check<'_>> {
+        let look = |(name, check): &'_ (String, HealthCheck)| match catch_unwind(AssertUnwindSafe(check)) {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                tracing::warn!(endpoint, check = name.as_str(), %error, "a check does not pass");
+                false
+            }
+            Err(_) => {
+                tracing::error!(endpoint, check = name.as_str(), "a check panicked and counts as failed");
+                false
+            }
+        };
+        self.0.iter().map(|added| (added.0.as_str(), look(added))).collect()
+    }
+}
 
 /// The answer of `/healthz` or `/readyz` (`endpoint` without the slash) and of everything below: `rest` is a check's name,
 /// or nothing for all of them. Every check is looked at; one that is excluded counts as passed.
@@ -13,7 +64,7 @@ pub(crate) fn answer(
     endpoint: &str,
     rest: &str,
     query: &str,
-    checks: &[Check],
+    checks: &[Check<'_>],
 ) -> Option<(StatusCode, String)> {
     if !rest.is_empty() {
         let (name, passed) = checks.iter().find(|(name, _)| *name == rest)?;
@@ -62,7 +113,7 @@ pub(crate) fn answer(
 mod tests {
     use super::*;
 
-    fn readyz(rest: &str, query: &str, checks: &[Check]) -> Option<(u16, String)> {
+    fn readyz(rest: &str, query: &str, checks: &[Check<'_>]) -> Option<(u16, String)> {
         answer("readyz", rest, query, checks).map(|(status, text)| (status.as_u16(), text))
     }
 
@@ -98,5 +149,28 @@ mod tests {
             text.contains("warn: some health checks cannot be excluded: no matches for \"worse\"\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_check_that_fails_or_panics_does_not_pass() {
+        let mut added = Added::default();
+        added.add("fine".into(), Box::new(|| Ok(())));
+        added.add("ill".into(), Box::new(|| Err("no connection".into())));
+        added.add("broken".into(), Box::new(|| panic!("a mistake in the check")));
+        assert_eq!(added.look("readyz"), [("fine", true), ("ill", false), ("broken", false)]);
+        assert_eq!(added.unusable(&["caches"]), None);
+    }
+
+    #[test]
+    fn a_check_has_a_name_of_its_own_that_fits_a_path() {
+        for (name, why) in
+            [("", "letters"), ("a/b", "letters"), ("caches", "another check"), ("twice", "another check")]
+        {
+            let mut added = Added::default();
+            added.add("twice".into(), Box::new(|| Ok(())));
+            added.add(name.into(), Box::new(|| Ok(())));
+            let (told, reason) = added.unusable(&["caches", "webhooks"]).unwrap();
+            assert!(told == name && reason.contains(why), "{name:?}: {reason}");
+        }
     }
 }

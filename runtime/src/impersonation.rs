@@ -1,4 +1,4 @@
-//! A client and a name → a client that asks in that name, by impersonation; those used last are kept.
+//! Clients that ask in the name of another user, by impersonation; those used last are cached.
 //!
 //! Whoever is named decides what is allowed: the server judges each request by their rights. The account that asks needs
 //! the right to impersonate them.
@@ -31,6 +31,9 @@ pub struct InvalidIdentity(String);
 
 impl Identity {
     /// A user with these groups; a name that a server would read as another one is refused.
+    ///
+    /// # Errors
+    /// The name that no header can carry, or that would be read as another one.
     pub fn new(user: impl Into<String>, groups: Vec<String>) -> Result<Self, InvalidIdentity> {
         let user = user.into();
         for name in std::iter::once(&user).chain(&groups) {

@@ -1,4 +1,4 @@
-//! An error of kube about access to a cluster → what is wrong and where, without a word of the file or the program that it quotes.
+//! Explains errors about access to a cluster: what is wrong and where, never quoting the file or the program.
 //!
 //! Kubeconfigs hold tokens, keys and passwords, and kube's errors show the lines around a mistake; those of programs that
 //! give out tokens show what the program said.

@@ -1,4 +1,4 @@
-//! A Lease object in → at most one leader at a time; compatible with client-go's leader election.
+//! Leader election with a Lease: at most one leader at a time; compatible with client-go's.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Mutex, PoisonError};
@@ -181,6 +181,9 @@ impl Elector {
     }
 
     /// Give the lease back, so that the next candidate need not wait for it to expire.
+    ///
+    /// # Errors
+    /// The server did not take the last of several tries; the lease then ends by itself.
     pub async fn release(&self) -> Result<(), kube::Error> {
         in_time(RELEASE_AT_MOST, self.release_inside()).await
     }

@@ -1,19 +1,22 @@
-//! What any controller needs, and no word of any domain: watches in; reconciles, writes and health out.
+//! A controller kit: what any controller needs, and no word of any domain.
 //!
 //! Flow: [`cache`] watches kinds and keeps trimmed stores → its changes put keys on a [`queue`] → a
 //! [`controller`] runs one reconcile per key at a time → the reconcile reads the cache and writes through
-//! [`apply`] → [`manager`] starts all of it in order and stops it in reverse order.
+//! [`apply`] → [`manager`] starts all of it in order and stops it in reverse order. `examples/greeter.rs` is a whole
+//! controller.
 //!
 //! | module | in → out |
 //! |---|---|
 //! | [`queue`] | keys → one worker per key, per-item back-off, requeue-after |
-//! | [`cache`] | a watched kind → a local copy and its changes |
+//! | [`cache`] | a watched kind → a local store and its changes |
 //! | [`controller`] | changes → calls of a [`controller::Reconciler`] |
+//! | [`Predicate`] | a change → whether a watch cares |
 //! | [`manager`] | controllers → a process with lease, health and metrics |
 //! | [`apply`] | desired objects → writes, only where the live object differs |
+//! | [`Retry`] | an answer of the API server → when another try is worth while |
 //! | [`confirm`] | objects as cached → proof by fresh reads that they still ask for the same |
 //! | [`graph`] | nodes and what each waits for → each run once, independent ones together; first causes |
-//! | [`interest`] | what a reconcile looked at, of any kind → its key again when that changes |
+//! | [`dynamic_watch`] | what a reconcile read, of any kind → its key again when that changes |
 //! | [`impersonation`] | a client and a name → a client that asks in that name |
 //! | [`egress`] | a URL that somebody wrote → an answer from an address that was judged |
 //! | [`owner`] | an object → who controls it |
@@ -27,6 +30,8 @@
 //! | [`clock`] | the present moment as objects carry it |
 //! | [`fault`] | a client service → the same service, counted and, on demand, failing |
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 pub mod api;
 pub mod apply;
 pub mod cache;
@@ -36,21 +41,23 @@ pub mod conditions;
 pub mod confirm;
 pub mod controller;
 pub mod discovery;
+pub mod dynamic_watch;
 pub mod egress;
 pub mod events;
 pub mod fault;
 pub mod graph;
 mod health;
 pub mod impersonation;
-pub mod interest;
 pub mod kubeconfig;
 pub mod lease;
 pub mod manager;
 pub mod metrics;
 pub mod openapi;
 pub mod owner;
+mod predicate;
 pub mod queue;
 mod resync;
+mod retry;
 mod server;
 mod store;
 mod term;
@@ -65,5 +72,7 @@ pub use cache::{Cache, Change, Informer, Key, Watch};
 pub use computations::{Allowance, Computations};
 pub use controller::{Action, Controller, Failure, Reconciler};
 pub use discovery::{Discovery, Kind};
-pub use interest::Interests;
+pub use dynamic_watch::DynamicWatches;
 pub use manager::Manager;
+pub use predicate::{Predicate, Watched};
+pub use retry::{CONFLICT_WAIT, Retry};

@@ -1,4 +1,4 @@
-//! Controllers in → a process that starts them in order, leads or waits, and stops them in reverse order.
+//! Runs the controllers of a process: starts them in order, leads or waits, and stops them in reverse order.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,10 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::{Cache, NotSynced};
 use crate::controller::Controller;
+use crate::health::Added;
 use crate::lease::{self, Elector};
 use crate::metrics::Metrics;
+use crate::server::{self, Handlers, Purpose};
 use crate::term::{End, Term};
-use crate::{server, webhook};
+use crate::webhook;
 
 /// How long running reconciles may take to end after a stop was asked for.
 pub const GRACE: Duration = Duration::from_secs(30);
@@ -45,6 +47,16 @@ pub enum Error {
     /// Two controllers have one name, so their metrics would mix.
     #[error("two controllers are named {0:?}: give one of them another name")]
     DuplicateName(String),
+    /// A check or a handler that was added cannot be served under its name.
+    #[error("cannot serve the {what} {name:?}: {reason}")]
+    Unusable {
+        /// Check of which endpoint, or handler.
+        what: &'static str,
+        /// Its name or path.
+        name: String,
+        /// What is wrong with it, and what to do.
+        reason: &'static str,
+    },
     /// The webhook server could not start.
     #[error(transparent)]
     Webhooks(#[from] webhook::Error),
@@ -82,6 +94,9 @@ pub struct Manager {
     resync: Option<Duration>,
     grace: Duration,
     metrics: Arc<Metrics>,
+    healthz: Added,
+    readyz: Added,
+    handlers: Handlers,
 }
 
 impl std::fmt::Debug for Manager {
@@ -105,6 +120,9 @@ impl Manager {
             resync: None,
             grace: GRACE,
             metrics: Arc::default(),
+            healthz: Added::default(),
+            readyz: Added::default(),
+            handlers: Handlers::default(),
         }
     }
 
@@ -175,18 +193,71 @@ impl Manager {
         self
     }
 
+    /// Look at this too when `/healthz`, `/livez` or `/healthz/NAME` is asked for: is the process alive? A cluster starts one
+    /// anew that says no.
+    #[must_use]
+    pub fn add_healthz_check(
+        mut self,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + Sync + 'static,
+    ) -> Self {
+        self.healthz.add(name.into(), Box::new(check));
+        self
+    }
+
+    /// Look at this too when `/readyz` or `/readyz/NAME` is asked for: is the process of use? A cluster sends nobody to one
+    /// that says no, until it says yes.
+    #[must_use]
+    pub fn add_readyz_check(
+        mut self,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Send + Sync + 'static,
+    ) -> Self {
+        self.readyz.add(name.into(), Box::new(check));
+        self
+    }
+
+    /// Answer requests to this path too where `/metrics` is served, and only there. Metrics of one's own need no handler:
+    /// [`Metrics::register`] shows them among the others.
+    #[must_use]
+    pub fn add_metrics_handler(
+        mut self,
+        path: impl Into<String>,
+        handler: impl Fn(&http::Request<()>) -> http::Response<bytes::Bytes> + Send + Sync + 'static,
+    ) -> Self {
+        self.handlers.add(path.into(), Box::new(handler));
+        self
+    }
+
     /// Run until stopped or until the lease is lost. Start: endpoints, webhooks, caches, what runs beside, lease,
     /// controllers; stop: what runs beside, controllers (running reconciles end), caches, webhooks (reviews under way
     /// end), endpoints, and the lease last, so that no two processes ever reconcile.
+    ///
+    /// # Errors
+    /// What ended it other than `stop`: something that was added cannot be served, an address is taken, a kind cannot
+    /// be listed, webhooks have no certificate, or the lease is lost.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let mut names = std::collections::HashSet::new();
         if let Some(twice) = self.controllers.iter().find(|controller| !names.insert(controller.name())) {
             return Err(Error::DuplicateName(twice.name().to_owned()));
         }
+        self.usable()?;
         let endpoints = CancellationToken::new();
         let result = self.run_inside(&stop, &endpoints).await;
         endpoints.cancel();
         result
+    }
+
+    fn usable(&self) -> Result<(), Error> {
+        let checked = [
+            ("healthz check", self.healthz.unusable(&server::HEALTHZ)),
+            ("readyz check", self.readyz.unusable(&server::READYZ)),
+            ("metrics handler", self.handlers.unusable()),
+        ];
+        match checked.into_iter().find_map(|(what, found)| Some((what, found?))) {
+            Some((what, (name, reason))) => Err(Error::Unusable { what, name: name.to_owned(), reason }),
+            None => Ok(()),
+        }
     }
 
     async fn run_inside(
@@ -197,16 +268,19 @@ impl Manager {
         let state = Arc::new(server::State {
             metrics: self.metrics.clone(),
             webhooks: (!self.webhooks.is_empty()).then(AtomicBool::default),
-            ..server::State::default()
+            healthz: std::mem::take(&mut self.healthz),
+            readyz: std::mem::take(&mut self.readyz),
+            handlers: std::mem::take(&mut self.handlers),
+            ready: AtomicBool::default(),
         });
-        for (address, purpose) in [(self.health, "health"), (self.metrics_address, "metrics")] {
+        for (address, purpose) in [(self.health, Purpose::Health), (self.metrics_address, Purpose::Metrics)] {
             let Some(Endpoint { address, optional }) = address else { continue };
-            match server::serve(address, state.clone(), endpoints.clone()).await {
+            match server::serve(address, purpose, state.clone(), endpoints.clone()).await {
                 Ok(_) => {}
                 Err(error) if optional && error.kind() == std::io::ErrorKind::AddrInUse => {
-                    tracing::warn!(%address, purpose, "the address is taken by another process; this endpoint is not served");
+                    tracing::warn!(%address, purpose = purpose.name(), "the address is taken by another process; this endpoint is not served");
                 }
-                Err(source) => return Err(Error::Listen { address, purpose, source }),
+                Err(source) => return Err(Error::Listen { address, purpose: purpose.name(), source }),
             }
         }
         let servers = std::mem::take(&mut self.webhooks);

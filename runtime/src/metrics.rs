@@ -1,4 +1,4 @@
-//! What controllers do in → counters, gauges and histograms under the names operators' dashboards know.
+//! Metrics of controllers under the names that operators' dashboards know.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,9 +1,12 @@
-//! A group version → the OpenAPI v3 document that the server publishes for it.
+//! Reads the OpenAPI v3 document that the server publishes for a group version.
 
 use http::Request;
 use serde_json::Value;
 
 /// The document of `v1` or `apps/v1`; nothing when the server does not serve that group version.
+///
+/// # Errors
+/// What the client said, other than that there is no such document.
 pub async fn document(client: &kube::Client, api_version: &str) -> Result<Option<Value>, kube::Error> {
     if !crate::api::is_group_version(api_version) {
         return Ok(None);

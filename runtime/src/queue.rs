@@ -1,4 +1,4 @@
-//! Keys in → each key to one worker at a time, deduplicated, delayed and backed off per item.
+//! The work queue: gives each key to one worker at a time, deduplicated, delayed and backed off per item.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;

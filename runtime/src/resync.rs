@@ -1,4 +1,4 @@
-//! The objects a controller reconciles → each in its queue again once per period; reads stores only.
+//! Adds every object that a controller reconciles to its queue once per period; reads stores only.
 //!
 //! A watch brings every change at once, so a resync only mends what nobody foresaw. Each object has its own moment in
 //! the period, taken from its name: thousands of objects are spread evenly, and two runs do the same.

@@ -1,4 +1,4 @@
-//! The objects of one kind → the same by key, and by the terms of an index.
+//! The store of the objects of one kind, by key and by the terms of an index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

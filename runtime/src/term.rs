@@ -1,4 +1,4 @@
-//! Controllers and a held lease in → one term of office: they work until a stop or the loss of the lease, and none goes on after it.
+//! One term of a leader: the controllers work until a stop or the loss of the lease, and none goes on after it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::resync;
 
 /// Reconciles that are cut off end where they wait next; one that computes for longer is left to the runtime.
 const CUT_AT_MOST: Duration = Duration::from_secs(2);
-/// Copies that lost their server are given this long to follow it again before a new leader works from them.
+/// Caches that lost their server are given this long to follow it again before a new leader works from them.
 const CURRENT_AT_MOST: Duration = Duration::from_secs(10);
 /// After the server came back, keys that wait for another try come at once, but not more often than this.
 const HURRY_EVERY: Duration = Duration::from_secs(5);

@@ -1,4 +1,5 @@
-//! Changes that a store has from answers of our own writes → what must still be delivered to handlers when a list brings no news of them.
+//! Changes that the store knows from the answers of our own writes, and that handlers must still be told when a list
+//! brings no news of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One watch of a kind → the store and the handlers of its informer; reconnects by itself, never gives up.
+//! Follows one kind for its informer: lists, watches and reconnects by itself, and never gives up.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! A client in → the same client for one watch, which tells when it is connected, does not begin anew without pause, and
-//! does not go on from a version that the server has not reached: one that was restored from a backup would tell nothing
-//! until it has.
+//! The client of one watch: it reports when it is connected, does not begin anew without a pause, and does not go on
+//! from a version that the server has not reached; a server that was restored from a backup would report nothing until
+//! it has.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

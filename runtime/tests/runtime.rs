@@ -7,10 +7,11 @@ mod suites {
     pub(crate) mod apply;
     pub(crate) mod cluster;
     pub(crate) mod controller;
+    pub(crate) mod dynamic_watch;
     pub(crate) mod events;
     mod figures;
     pub(crate) mod graph;
-    pub(crate) mod interest;
+    mod greeter;
     pub(crate) mod lease;
     pub(crate) mod manager;
     pub(crate) mod queue;

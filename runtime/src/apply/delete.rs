@@ -1,4 +1,4 @@
-//! An identity in → its object deleted, if the one that is there now may go; bound to exactly what was looked at.
+//! Deletes an object if the one that is there now may go; the delete is bound to exactly what was read.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,6 +21,9 @@ impl Applier {
     /// Delete one object if it exists and the guard allows it. `live` is what the cache knows; with nothing known the
     /// server is asked. The delete is bound to the identity and the version that the guard saw: a namesake created
     /// meanwhile survives, and an object that changed meanwhile is read anew and judged again.
+    ///
+    /// # Errors
+    /// Its kind is not known, the guard says whose it is, or the server refused.
     pub async fn delete(
         &self,
         api_version: &str,
@@ -58,6 +61,9 @@ impl Applier {
     /// The same for an object that is deleted because nobody wants it any more: it is read from the server, then
     /// `confirm` is asked, then exactly that object in exactly that version is deleted. Nothing when `confirm` says
     /// no; a conflict, which means that somebody wrote the object meanwhile, is an error.
+    ///
+    /// # Errors
+    /// Those of [`Applier::delete`], and that somebody wrote the object meanwhile.
     pub async fn delete_confirmed<'a>(
         &self,
         api_version: &str,

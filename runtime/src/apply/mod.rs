@@ -1,4 +1,4 @@
-//! Desired objects in → server-side apply writes, only for objects that differ; and deletes that are checked first.
+//! Server-side apply for desired objects that differ from the live ones, and deletes that are checked first.
 
 mod delete;
 mod undeclared;
@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::cache::Key;
 use crate::discovery::{self, Discovery, Kind};
+use crate::retry::Retry;
 
 /// What a write did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,17 +97,21 @@ pub enum Error {
 }
 
 impl Error {
+    /// When another try is worth while, though the desired object stays as it is.
+    #[must_use]
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::Client { source, .. } => Retry::of(source),
+            Self::Kind { source: discovery::Error::Unknown { .. }, .. }
+            | Self::Malformed { .. }
+            | Self::Foreign { .. } => Retry::Never,
+            Self::Kind { .. } => Retry::BackOff(None),
+        }
+    }
+
     /// True when another try may succeed without any change of the input.
     pub fn is_transient(&self) -> bool {
-        match self {
-            Self::Kind { source: discovery::Error::Unknown { .. }, .. } | Self::Malformed { .. } => false,
-            Self::Kind { .. } => true,
-            Self::Foreign { .. } => false,
-            Self::Client { source: kube::Error::Api(status), .. } => {
-                status.code >= 500 || status.code == 429 || status.code == 404 || status.code == 409
-            }
-            Self::Client { .. } => true,
-        }
+        self.retry().is_transient()
     }
 }
 
@@ -175,6 +180,10 @@ impl Applier {
     /// * `recorded`: the caller knows that exactly this desired object was applied before, so nothing of ours that is
     ///   no longer wanted can linger on the live object, and a live object that has all we want needs no write.
     /// * `guard`: asked before an existing object is touched.
+    ///
+    /// # Errors
+    /// Its kind is not known, it has no name, the guard says whose it is, another writer owns one of its fields, or
+    /// the server refused; [`Error::is_transient`] tells whether another try may succeed.
     pub async fn apply(
         &self,
         desired: &DynamicObject,
@@ -287,7 +296,7 @@ fn digest(value: &Value) -> String {
 
 /// Half of the digest is plenty against accidents, and records stay small.
 fn hex(digest: &[u8]) -> String {
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(digest.get(..16).unwrap_or(digest))
 }
 
 /// What of a live object would show that somebody changed what we want: its values at the places we set.

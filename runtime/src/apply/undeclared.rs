@@ -1,4 +1,4 @@
-//! A refusal of server-side apply in, the object without the fields its kind does not declare out.
+//! Removes from an object the fields that its kind does not declare, as a refused server-side apply names them.
 //!
 //! A create or a merge patch with such a field succeeds: the API server drops it without a word. Server-side apply
 //! refuses the whole object. People's objects carry such fields (written for another version of a kind, misspelt), so

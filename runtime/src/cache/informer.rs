@@ -1,4 +1,4 @@
-//! What a watch tells of one kind → a store of its objects, and calls of those who wait for changes.
+//! The informer of one kind: fills a store from a watch and calls the handlers of its changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -195,6 +195,9 @@ impl Informer {
     }
 
     /// Wait for the first list; not for one that we lack the right to, though the watch goes on asking.
+    ///
+    /// # Errors
+    /// There is no list after [`SYNC_TIMEOUT`], or the right to it is missing; the error says which.
     pub async fn synced(&self) -> Result<(), NotSynced> {
         let mut synced: Receiver<bool> = self.synced.subscribe();
         let mut forbidden: Receiver<bool> = self.forbidden.subscribe();

@@ -1,4 +1,4 @@
-//! A watched kind in → a local, trimmed store that can be read without a request, and its changes.
+//! The informer cache: local, trimmed stores of watched kinds that are read without a request.
 
 mod informer;
 mod watched;
@@ -93,6 +93,9 @@ impl Cache {
     }
 
     /// Wait until every watch started so far has its first list.
+    ///
+    /// # Errors
+    /// Those of [`Informer::synced`], of the first watch that has no list.
     pub async fn synced(&self) -> Result<(), NotSynced> {
         for informer in self.informers() {
             informer.synced().await?;

@@ -1,4 +1,4 @@
-//! Nodes and what each waits for in → every node run once, independent ones at the same time; what failed and why out.
+//! Runs the nodes of a dependency graph once each, independent ones at the same time, and reports what failed and why.
 //!
 //! A graph is built once and run as often as one likes: [`Graph::add`] refuses what cannot be run, [`Graph::run`] is
 //! given what to do with a node and what the run may use. A node begins when all its blockers are done; one whose

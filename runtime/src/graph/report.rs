@@ -1,4 +1,4 @@
-//! Outcomes of nodes in → first causes, and when to come again out; a failure keeps its type on the way.
+//! Finds the first causes among the outcomes of a graph, and when to run again; a failure keeps its type.
 
 use std::fmt;
 use std::time::Duration;

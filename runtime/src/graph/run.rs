@@ -1,4 +1,4 @@
-//! Graph, limits and what to do with a node in → every node's outcome; one task, and no order that chance decides.
+//! Runs a graph in one task within limits; nothing about the order depends on chance.
 
 use std::any::Any;
 use std::collections::BTreeSet;

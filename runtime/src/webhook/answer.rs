@@ -1,4 +1,4 @@
-//! One HTTP request → one response: method, size, number and time are judged here, everything else by the handler.
+//! Answers one HTTP request: checks method, size, number and time, and leaves everything else to the handler.
 
 use std::sync::Arc;
 use std::time::Duration;

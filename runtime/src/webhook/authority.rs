@@ -1,4 +1,5 @@
-//! What a Secret keeps, names and the time → what it should keep: authorities, and a certificate that one of them signed.
+//! Issues and renews the authorities and the certificate that a Secret holds, from what it holds, the names and the
+//! time.
 //!
 //! An authority signs nothing for its first hour, so that everybody trusts it before anybody meets its certificates; and
 //! it stays in the bundle until it expires, so that nobody distrusts what is still served.
@@ -12,9 +13,12 @@ use rustls::client::verify_server_name;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::ParsedCertificate;
+use x509_cert::attr::AttributeTypeAndValue;
+use x509_cert::der::asn1::ObjectIdentifier;
+use x509_cert::der::{Tag, Tagged as _};
 
 use super::certificate::ServingCertificate;
-use super::validity::{Validity, subject};
+use super::validity::{Validity, parse};
 
 const HOURS_OF_DAY: i64 = 24;
 /// Short enough that a stolen key is worth little, long enough that a month of outage breaks nothing.
@@ -30,8 +34,8 @@ const AUTHORITIES_AT_MOST: usize = 8;
 
 /// What every authority of ours is called.
 const NAME: &str = "webhook-authority";
-/// That name alone, as certificates have it: a common name in UTF-8 (X.501).
-const SUBJECT: &[u8] = b"\x31\x1a\x30\x18\x06\x03\x55\x04\x03\x0c\x11webhook-authority";
+/// The type of that name (X.520).
+const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
 /// Why no certificate could be made.
 #[derive(Debug, thiserror::Error)]
@@ -151,7 +155,7 @@ impl Authority {
         let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
         let key = KeyPair::from_pem(key).ok()?;
         let validity = Validity::of(&certificate)?;
-        let named = subject(&certificate)? == SUBJECT;
+        let named = is_ours(&certificate)?;
         let public = ParsedCertificate::try_from(&certificate).ok()?.subject_public_key_info();
         let same = public.as_ref() == key.subject_public_key_info().as_slice();
         (same && named).then(|| Self { certificate, pem: pem.to_owned(), key, validity })
@@ -184,6 +188,18 @@ impl Authority {
         let certificate = params.signed_by(&key, &issuer)?;
         Ok((certificate.pem(), key.serialize_pem()))
     }
+}
+
+/// Is its subject our name alone, in UTF-8 as we write it? Clients compare the bytes of names.
+fn is_ours(certificate: &[u8]) -> Option<bool> {
+    let certificate = parse(certificate)?;
+    let mut names = certificate.tbs_certificate().subject().iter();
+    let is_named = |name: &AttributeTypeAndValue| {
+        name.oid == COMMON_NAME
+            && name.value.tag() == Tag::Utf8String
+            && name.value.value() == NAME.as_bytes()
+    };
+    Some(names.next().is_some_and(is_named) && names.next().is_none())
 }
 
 /// The blocks of a PEM text, each with its first and last line.

@@ -1,5 +1,5 @@
-//! The authorities of the webhook server → that one field of every labelled webhook configuration and of every labelled
-//! kind with a conversion webhook, where it differs.
+//! Writes the authorities of the webhook server into every labelled webhook configuration and every labelled kind with
+//! a conversion webhook, where they differ; touches that one field only.
 //!
 //! Every replica writes the same bytes from the same Secret, so they cannot fight; with anybody else who keeps writing
 //! another bundle we compete more and more slowly, and say so.

@@ -1,4 +1,4 @@
-//! PEM of a certificate chain and of its key → a pair that can be presented, and until when.
+//! Reads a certificate chain and its key from PEM, and until when they are valid.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,6 +67,9 @@ pub(super) fn provider() -> Arc<CryptoProvider> {
 
 impl ServingCertificate {
     /// Read both texts; an expired pair is read like any other.
+    ///
+    /// # Errors
+    /// Which of the two texts is not what it should be, or that they do not belong together.
     pub fn read(certificate: &[u8], key: &[u8]) -> Result<Self, CertificateError> {
         let chain = CertificateDer::pem_slice_iter(certificate)
             .take(CHAIN_AT_MOST + 1)

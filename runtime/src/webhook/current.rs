@@ -1,4 +1,4 @@
-//! A pair → the certificate every handshake from now on presents; connections that stand are not touched.
+//! The certificate that every handshake from now on presents; open connections are not touched.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

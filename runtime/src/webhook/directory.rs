@@ -1,4 +1,5 @@
-//! A folder with `tls.crt` and `tls.key` → a pair, waited for at the start and read again when the files change.
+//! A certificate source: a folder with `tls.crt` and `tls.key`, waited for at the start and read again when the files
+//! change.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,8 @@ use std::time::Instant;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-/// An API server takes objects of 3 MiB; an update brings the former one too, and an envelope surrounds both.
+/// Bytes of a body at most. An API server takes objects of 3 MiB; an update brings the former one too, and an envelope
+/// surrounds both.
 pub const BODY_AT_MOST: usize = 7 * 1024 * 1024;
 
 /// Answers reviews.

@@ -1,4 +1,4 @@
-//! What the server does in → counters, gauges and histograms under the names operators' dashboards know.
+//! Metrics of the webhook server under the names that operators' dashboards know.
 
 use std::time::Duration;
 

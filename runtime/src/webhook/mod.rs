@@ -1,4 +1,5 @@
-//! Requests of an API server over TLS in → what a handler says about them, within limits of size, number and time.
+//! The webhook server: passes the reviews of an API server to a handler over TLS, within limits of size, number and
+//! time.
 //!
 //! ```text
 //! connection ─server─▶ request ─answer─▶ path, bytes ─Handler─▶ Reply

@@ -1,4 +1,4 @@
-//! Where certificates come from → what is presented and what authorities are published, as long as the server runs.
+//! Rotates the certificate that is presented and the authorities that are published, as long as the server runs.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A Secret that all replicas share → the pair they all serve with; made, renewed and mended by whoever comes first.
+//! A certificate source: a Secret that all replicas share; whoever comes first makes, renews and mends it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

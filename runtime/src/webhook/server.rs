@@ -1,4 +1,4 @@
-//! An address, a certificate and a handler → an HTTPS server until it is stopped; reviews under way then end first.
+//! The HTTPS server of webhooks; reviews under way end before it stops.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -49,11 +49,17 @@ impl Server {
     }
 
     /// Wait for a certificate, listen, and serve in the background.
+    ///
+    /// # Errors
+    /// There is no certificate, or the address cannot be bound.
     pub async fn start(self, metrics: &Metrics) -> Result<Running, Error> {
         self.counted(ServerMetrics::new(metrics)).await
     }
 
     /// The same with several servers, which count together: the names of figures are there once.
+    ///
+    /// # Errors
+    /// The first server that could not start, as [`Server::start`] says; the others are stopped.
     pub async fn start_all(servers: Vec<Self>, metrics: &Metrics) -> Result<Vec<Running>, Error> {
         if servers.is_empty() {
             return Ok(Vec::new());

@@ -8,7 +8,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use vela_runtime::cache::{Cache, Watch};
-use vela_runtime::{Action, Controller, Failure, Key, Manager, Reconciler};
+use vela_runtime::{Action, Controller, Failure, Key, Manager, Predicate, Reconciler};
 
 use super::cluster::{api, client, config_map, config_maps, create, object, until};
 
@@ -138,5 +138,37 @@ async fn only_the_controller_owner_is_woken() {
     let patch = Patch::Merge(json!({"data": {"changed": "yes"}}));
     api(&running.client).patch("c", &PatchParams::default(), &patch).await.unwrap();
     until("a change wakes it again", || probe.count("right") == 2).await;
+    running.end().await;
+}
+
+#[tokio::test]
+async fn each_watch_wakes_for_what_its_predicate_lets_pass() {
+    let running = Running::start(client(), |controller, cache| {
+        let maps = cache.informer(Watch::full(config_maps()));
+        let marked = Predicate::object(|object| object.metadata.name.as_deref() == Some("marked"));
+        controller
+            .for_kind(maps.only(Predicate::labels_changed().and(!Predicate::deleted())))
+            .watches(maps.only(Predicate::deleted().and(marked)), |_| vec![Key::new("default", "told")])
+    });
+    let probe = running.probe.clone();
+    for name in ["marked", "plain", "last"] {
+        create(&running.client, &config_map(name, json!({}))).await;
+        until("it was created", || probe.count(name) == 1).await;
+    }
+    let change = |name: &'static str, change: serde_json::Value| {
+        let api = api(&running.client);
+        async move { api.patch(name, &PatchParams::default(), &Patch::Merge(change)).await.unwrap() }
+    };
+    change("plain", json!({"data": {"a": "b"}})).await;
+    change("plain", json!({"metadata": {"labels": {"a": "b"}}})).await;
+    until("its labels were changed", || probe.count("plain") == 2).await;
+    for name in ["plain", "marked"] {
+        api(&running.client).delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    until("one of them is told of", || probe.count("told") == 1).await;
+    // What comes last shows that nothing else came before it.
+    change("last", json!({"metadata": {"labels": {"a": "b"}}})).await;
+    until("the last change came", || probe.count("last") == 2).await;
+    assert_eq!((probe.count("marked"), probe.count("plain"), probe.count("told")), (1, 2, 1));
     running.end().await;
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::json;
-use vela_runtime::events::{Events, reference};
+use vela_runtime::events::{EventRecorder, reference};
 
 use super::cluster::{client, config_map, create};
 
@@ -12,7 +12,7 @@ async fn a_repeat_is_counted_and_another_note_is_another_event() {
     let client = client();
     let live = create(&client, &config_map("web", json!({}))).await;
     let regarding = reference(&live);
-    let events = Events::new(client.clone(), "teller");
+    let events = EventRecorder::new(client.clone(), "teller");
     for note in ["one", "one", "two", "one"] {
         events.warning(&regarding, "Wrong", note).await;
     }

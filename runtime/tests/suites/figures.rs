@@ -1,4 +1,4 @@
-//! The price of a queue and of a copy: printed for `docs/benchmarks.md`, not judged.
+//! The price of a queue and of a cached object: printed for `docs/benchmarks.md`, not judged.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -132,7 +132,7 @@ fn many() -> kube::Client {
     kube::Client::new(tower::service_fn(answer), "default")
 }
 
-/// Bytes that ten thousand copies keep resident.
+/// Bytes that ten thousand cached objects keep resident.
 async fn kept(watch: Watch) -> usize {
     let cache = Cache::new(many());
     let before = resident();
@@ -146,7 +146,7 @@ async fn kept(watch: Watch) -> usize {
 #[ignore = "prints figures: cargo xtask bench --manager"]
 #[allow(clippy::print_stdout)]
 async fn figures_of_queue_and_cache() {
-    // Metadata first: what the larger copies leave to the allocator must not hide its own.
+    // Metadata first: what the larger objects leave to the allocator must not hide its own.
     for (name, watch) in [("metadata", Watch::metadata(config_maps())), ("whole", Watch::full(config_maps()))]
     {
         let bytes = kept(watch).await;

@@ -125,6 +125,66 @@ async fn silent_peers_keep_no_probe_from_its_answer() {
 }
 
 #[tokio::test]
+async fn checks_and_handlers_that_were_added_are_served_beside_the_own_ones() {
+    let client = client();
+    let (health, metrics) = (free_address().await, free_address().await);
+    let connected = Arc::new(AtomicBool::new(false));
+    let look = connected.clone();
+    let manager = Manager::new(client.clone(), Cache::new(client))
+        .health(Some(health.into()))
+        .metrics_address(Some(metrics.into()))
+        .add_healthz_check("disk", || Ok(()))
+        .add_readyz_check("database", move || match look.load(Ordering::SeqCst) {
+            true => Ok(()),
+            false => Err("the password \"secret\" was refused".into()),
+        })
+        .add_metrics_handler("/debug/state", |request| {
+            http::Response::new(format!("asked for {}", request.uri().query().unwrap_or("nothing")).into())
+        })
+        .add_metrics_handler("/debug/broken", |_| panic!("a mistake in the handler"));
+    let stop = CancellationToken::new();
+    let task = tokio::spawn(manager.run(stop.clone()));
+    until("the endpoints are there", || std::net::TcpStream::connect(metrics).is_ok()).await;
+    let told = get(health, "/healthz?verbose").await.unwrap();
+    assert!(told.contains("[+]ping ok\n[+]disk ok\n"), "{told}");
+    let told = get(health, "/readyz").await.unwrap();
+    assert!(
+        told.starts_with("HTTP/1.1 500") && told.contains("[-]database failed: reason withheld"),
+        "{told}"
+    );
+    assert!(!told.contains("secret"), "{told}");
+    connected.store(true, Ordering::SeqCst);
+    assert!(get(health, "/readyz/database").await.unwrap().starts_with("HTTP/1.1 200"));
+    assert!(get(metrics, "/debug/state?all").await.unwrap().ends_with("asked for all"));
+    assert!(get(metrics, "/debug/broken").await.unwrap().starts_with("HTTP/1.1 500"));
+    assert!(get(metrics, "/metrics").await.unwrap().starts_with("HTTP/1.1 200"));
+    let probe = get(health, "/debug/state").await.unwrap();
+    assert!(probe.starts_with("HTTP/1.1 404"), "not where probes ask: {probe}");
+    stop.cancel();
+    task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_check_or_handler_that_cannot_be_served_ends_the_start() {
+    let client = client();
+    let manager = || Manager::new(client.clone(), Cache::new(client.clone()));
+    let handler = |_: &http::Request<()>| http::Response::default();
+    for (manager, told) in [
+        (
+            manager().add_healthz_check("ping", || Ok(())),
+            "the healthz check \"ping\": another check has this name",
+        ),
+        (manager().add_readyz_check("a/b", || Ok(())), "the readyz check \"a/b\": it is part of a path"),
+        (manager().add_metrics_handler("/metrics", handler), "\"/metrics\": this path is served already"),
+        (manager().add_metrics_handler("state", handler), "\"state\": write it as /debug/state"),
+        (manager().add_metrics_handler("/a", handler).add_metrics_handler("/a", handler), "another handler"),
+    ] {
+        let error = manager.run(CancellationToken::new()).await.unwrap_err();
+        assert!(error.to_string().contains(told), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn two_controllers_of_one_name_are_refused() {
     let client = client();
     let cache = Cache::new(client.clone());

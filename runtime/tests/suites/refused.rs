@@ -115,7 +115,7 @@ async fn a_kind_that_goes_takes_its_objects_along_though_the_watch_ends_before_i
     refuses.store(true, Ordering::SeqCst);
     switch.switch_to(server.fork(Clock::system()).service());
     server.shutdown().await;
-    until("the copy is empty", || informer.keys().is_empty()).await;
+    until("the store is empty", || informer.keys().is_empty()).await;
     assert_eq!(*told.lock().unwrap(), [true, false], "and that is told");
     // It was a server that did not know its kinds yet: everything is there again.
     refuses.store(false, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! A server that is restored from a backup under running watches: versions go back, and the copies follow.
+//! A server that is restored from a backup under running watches: versions go back, and the stores follow.
 
 use std::sync::{Arc, Mutex};
 
@@ -51,7 +51,7 @@ async fn copies_follow_a_server_that_was_set_back() {
     door.switch_to(backup.service());
     server.shutdown().await;
     let x = |name: &str| informer.get(&Key::new("default", name)).map(|copy| copy.data["data"]["x"].clone());
-    until("the copy is as the backup", || x("stays") == Some(json!("1"))).await;
+    until("the store is as the backup", || x("stays") == Some(json!("1"))).await;
     assert!(x("goes").is_some() && x("late").is_none());
     assert_eq!(
         *told.lock().unwrap(),

@@ -79,6 +79,7 @@ async fn the_certificate_is_waited_for() {
     let metrics = Metrics::default();
     let starting = server(directory(&folder)).start(&metrics);
     let filling = async {
+        // Nothing tells that the folder was read: each stage lasts longer than the time between two reads.
         let moment = || tokio::time::sleep(Duration::from_millis(60));
         std::fs::create_dir(&folder).unwrap();
         moment().await;

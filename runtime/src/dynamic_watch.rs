@@ -1,8 +1,9 @@
-//! What a reconcile looked at → the same key again when that changes; a kind is watched from the first look on.
+//! Watches of kinds that a controller learns of only while it reconciles; each is started by the first read of its kind.
 //!
-//! A reconcile opens a [`Look`], reads objects of any kind through it, and drops it. From then on a change of
-//! anything it read, or of anything that was not there and now is, adds its key to the queue; the next look replaces
-//! the last one. A kind the cluster does not serve is an interest too: its CRD wakes whoever missed it.
+//! A reconcile opens [`TrackedReads`], reads objects of any kind through them, and drops them. From then on a change of
+//! anything that was read, or of anything that was missing and now exists, adds the key to the queue; the next reads of
+//! that key replace the last ones. A kind that the cluster does not serve is tracked too: its CRD wakes whoever missed it.
+//! Nothing is ever written here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -25,7 +26,7 @@ const SERVED_AFTER: Duration = Duration::from_secs(30);
 /// …this often, which is longer than discovery keeps a miss.
 const ASK_AGAIN: Duration = Duration::from_secs(3);
 
-/// Why something could not be looked at.
+/// Why something could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The cluster does not serve the kind; its CRD wakes the key that asked.
@@ -59,9 +60,9 @@ pub enum Error {
     },
 }
 
-/// How objects are found again: by name, by an owner, by a label.
+/// How objects of a kind are selected: by name, by an owner, by a label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Handle {
+enum Selector {
     Name(Key),
     Owner(String),
     Label {
@@ -73,17 +74,17 @@ enum Handle {
     Served,
 }
 
-/// `apiVersion kind` (or the API version alone, for a kind that is not served) and a handle.
-type Place = (Arc<str>, Handle);
+/// `apiVersion kind` (or the API version alone, for a kind that is not served) and a selector.
+type Subject = (Arc<str>, Selector);
 
 #[derive(Default)]
 struct State {
     /// Objects by owner and label.
-    index: BTreeMap<Place, BTreeSet<Key>>,
-    /// Who looked at a place.
-    askers: BTreeMap<Place, BTreeSet<Key>>,
-    /// What an asker looked at last time.
-    looks: BTreeMap<Key, BTreeSet<Place>>,
+    index: BTreeMap<Subject, BTreeSet<Key>>,
+    /// Whose keys read a subject.
+    subscribers: BTreeMap<Subject, BTreeSet<Key>>,
+    /// What each of them read last time.
+    subscriptions: BTreeMap<Key, BTreeSet<Subject>>,
     /// Kinds whose first list is in the index.
     indexed: BTreeSet<Arc<str>>,
     /// When a CRD of an API group last changed.
@@ -97,9 +98,9 @@ fn lock(state: &Shared) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The interests of one controller's keys.
+/// What the keys of one controller read, and the watches behind it.
 #[derive(Clone)]
-pub struct Interests {
+pub struct DynamicWatches {
     client: kube::Client,
     cache: Cache,
     discovery: Discovery,
@@ -110,14 +111,14 @@ pub struct Interests {
     state: Shared,
 }
 
-impl fmt::Debug for Interests {
+impl fmt::Debug for DynamicWatches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interests").finish_non_exhaustive()
+        f.debug_struct("DynamicWatches").finish_non_exhaustive()
     }
 }
 
-impl Interests {
-    /// No interest yet; objects can be looked up by these labels.
+impl DynamicWatches {
+    /// Nothing is watched yet; objects can be selected by these labels.
     pub fn new(
         client: kube::Client,
         cache: &Cache,
@@ -137,7 +138,7 @@ impl Interests {
     }
 
     /// Keep only the metadata of what is watched, for a controller that waits on kinds of which there may be very many
-    /// and reads itself the few objects it waits for: its looks use [`Look::metadata`].
+    /// and reads itself the few objects it waits for: its reads use [`TrackedReads::metadata`].
     #[must_use]
     pub fn metadata_only(mut self) -> Self {
         self.depth = Depth::Metadata;
@@ -149,14 +150,14 @@ impl Interests {
         lock(&self.state).queue = Some(queue);
     }
 
-    /// Begin to look around for a key; what it looked at before is forgotten when the look ends.
-    pub fn look(&self, asker: &Key) -> Look {
-        Look { interests: self.clone(), asker: asker.clone(), seen: Mutex::default() }
+    /// Begin to read for a key; what it read before is forgotten when these reads are dropped.
+    pub fn track(&self, subscriber: &Key) -> TrackedReads {
+        TrackedReads { watches: self.clone(), subscriber: subscriber.clone(), seen: Mutex::default() }
     }
 
     /// Forget a key that is gone.
-    pub fn forget(&self, asker: &Key) {
-        drop(self.look(asker));
+    pub fn forget(&self, subscriber: &Key) {
+        drop(self.track(subscriber));
     }
 
     fn informer(&self, name: &Arc<str>, kind: &Kind) -> Arc<Informer> {
@@ -181,7 +182,7 @@ impl Interests {
         }
         let objects = informer.list();
         let mut state = lock(&self.state);
-        objects.iter().for_each(|object| state.add(name, &Key::of(object), &handles(object, self.labels)));
+        objects.iter().for_each(|object| state.add(name, &Key::of(object), &selectors(object, self.labels)));
         state.indexed.insert(name.clone());
     }
 
@@ -202,26 +203,26 @@ impl Interests {
 }
 
 fn object_changed(state: &Shared, kind: &Arc<str>, labels: &'static [&'static str], change: &Change) {
-    let handles = |object: &Option<Arc<DynamicObject>>| {
-        object.as_ref().map(|object| handles(object, labels)).unwrap_or_default()
+    let selectors = |object: &Option<Arc<DynamicObject>>| {
+        object.as_ref().map(|object| selectors(object, labels)).unwrap_or_default()
     };
-    let (old, new) = (handles(&change.old), handles(&change.new));
+    let (old, new) = (selectors(&change.old), selectors(&change.new));
     let Some(key) = change.object().map(|object| Key::of(object)) else { return };
     let mut state = lock(state);
-    for handle in old.difference(&new) {
-        let place = (kind.clone(), handle.clone());
-        if let Some(keys) = state.index.get_mut(&place) {
+    for selector in old.difference(&new) {
+        let subject = (kind.clone(), selector.clone());
+        if let Some(keys) = state.index.get_mut(&subject) {
             keys.remove(&key);
             if keys.is_empty() {
-                state.index.remove(&place);
+                state.index.remove(&subject);
             }
         }
     }
     state.add(kind, &key, &new);
     // Whoever started the watch waits for the first list and reads it.
     if !change.initial {
-        let places = old.union(&new).map(|handle| (kind.clone(), handle.clone()));
-        state.wake(places.collect::<Vec<_>>().iter());
+        let subjects = old.union(&new).map(|selector| (kind.clone(), selector.clone()));
+        state.wake(subjects.collect::<Vec<_>>().iter());
     }
 }
 
@@ -231,10 +232,10 @@ fn crd_changed(state: &Shared, discovery: &Discovery, change: &Change) -> Option
     let (_, group) = name.split_once('.')?;
     let mut state = lock(state);
     state.crds.insert(group.to_owned(), Instant::now());
-    let missed: Vec<Place> = state
-        .askers
+    let missed: Vec<Subject> = state
+        .subscribers
         .keys()
-        .filter(|(version, handle)| *handle == Handle::Served && group_of(version) == group)
+        .filter(|(version, selector)| *selector == Selector::Served && group_of(version) == group)
         .cloned()
         .collect();
     missed.iter().for_each(|(api_version, _)| discovery.forget(api_version));
@@ -246,50 +247,51 @@ fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-fn handles(object: &DynamicObject, labels: &'static [&'static str]) -> BTreeSet<Handle> {
+fn selectors(object: &DynamicObject, labels: &'static [&'static str]) -> BTreeSet<Selector> {
     let key = Key::of(object);
-    let mut handles = BTreeSet::new();
+    let mut selectors = BTreeSet::new();
     for owner in object.metadata.owner_references.iter().flatten() {
-        handles.insert(Handle::Owner(owner.uid.clone()));
+        selectors.insert(Selector::Owner(owner.uid.clone()));
     }
     for label in labels {
         if let Some(value) = object.metadata.labels.as_ref().and_then(|labels| labels.get(*label)) {
             let namespace = key.namespace.clone();
-            handles.insert(Handle::Label { namespace, label, value: value.clone() });
+            selectors.insert(Selector::Label { namespace, label, value: value.clone() });
         }
     }
-    handles.insert(Handle::Name(key));
-    handles
+    selectors.insert(Selector::Name(key));
+    selectors
 }
 
 impl State {
-    fn add(&mut self, kind: &Arc<str>, key: &Key, handles: &BTreeSet<Handle>) {
-        for handle in handles.iter().filter(|handle| !matches!(handle, Handle::Name(_))) {
-            self.index.entry((kind.clone(), handle.clone())).or_default().insert(key.clone());
+    fn add(&mut self, kind: &Arc<str>, key: &Key, selectors: &BTreeSet<Selector>) {
+        for selector in selectors.iter().filter(|selector| !matches!(selector, Selector::Name(_))) {
+            self.index.entry((kind.clone(), selector.clone())).or_default().insert(key.clone());
         }
     }
 
-    fn wake<'a>(&self, places: impl Iterator<Item = &'a Place>) {
+    fn wake<'a>(&self, subjects: impl Iterator<Item = &'a Subject>) {
         let Some(queue) = &self.queue else { return };
-        let keys: BTreeSet<&Key> = places.filter_map(|place| self.askers.get(place)).flatten().collect();
+        let keys: BTreeSet<&Key> =
+            subjects.filter_map(|subject| self.subscribers.get(subject)).flatten().collect();
         keys.into_iter().for_each(|key| queue.add(key.clone()));
     }
 }
 
-/// One look around on behalf of a key; its reads come from watched stores.
-pub struct Look {
-    interests: Interests,
-    asker: Key,
-    seen: Mutex<BTreeSet<Place>>,
+/// The reads of one reconcile on behalf of its key; they are answered from watched stores.
+pub struct TrackedReads {
+    watches: DynamicWatches,
+    subscriber: Key,
+    seen: Mutex<BTreeSet<Subject>>,
 }
 
-impl fmt::Debug for Look {
+impl fmt::Debug for TrackedReads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Look").field("asker", &self.asker).finish_non_exhaustive()
+        f.debug_struct("TrackedReads").field("subscriber", &self.subscriber).finish_non_exhaustive()
     }
 }
 
-impl Look {
+impl TrackedReads {
     /// The object of that name; the namespace is left out for a kind without namespaces.
     ///
     /// # Errors
@@ -304,8 +306,8 @@ impl Look {
         if found.is_some() {
             return Ok(found);
         }
-        // The copy may be a moment behind a writer who was waited for; only a miss costs this request.
-        let api = resolved.api(self.interests.client.clone(), &key.namespace);
+        // The cached object may be a moment behind a writer who was waited for; only a miss costs this request.
+        let api = resolved.api(self.watches.client.clone(), &key.namespace);
         let found = api.get_opt(&key.name).await;
         let found = found.map_err(|source| Error::Client { object: format!("{kind} {key}"), source })?;
         Ok(found.map(|mut object| {
@@ -330,8 +332,8 @@ impl Look {
         Ok(self.find(api_version, kind, key).await?.2)
     }
 
-    /// The kind, and what the store knows of the object of that name (with [`Interests::metadata_only`] its metadata);
-    /// no request is made, and an object that the store does not have yet wakes the asker when it has it.
+    /// The kind, and what the store knows of the object of that name (with [`DynamicWatches::metadata_only`] its metadata);
+    /// no request is made, and an object that the store does not have yet wakes the subscriber when it has it.
     ///
     /// # Errors
     /// A kind that is not served or cannot be listed.
@@ -354,16 +356,16 @@ impl Look {
         let (name, resolved, informer) = self.kind(api_version, kind).await?;
         let namespace = if resolved.namespaced { key.namespace.clone() } else { String::new() };
         let key = Key::new(namespace, key.name.clone());
-        self.note((name, Handle::Name(key.clone())));
+        self.note((name, Selector::Name(key.clone())));
         let found = informer.get(&key);
         Ok((resolved, key, found))
     }
 
-    /// Put the answer of a write into the store of its kind, so that the next look sees it.
+    /// Put the answer of a write into the store of its kind, so that the next read sees it.
     pub fn observe(&self, object: &DynamicObject) {
         let Some(types) = &object.types else { return };
         let name = format!("{} {}", types.api_version, types.kind);
-        let kinds = self.interests.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let kinds = self.watches.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(informer) = kinds.get(name.as_str()) {
             informer.observe(object.clone());
         }
@@ -372,7 +374,7 @@ impl Look {
     /// The same for what was deleted and is gone.
     pub fn forget(&self, api_version: &str, kind: &str, key: &Key) {
         let name = format!("{api_version} {kind}");
-        let kinds = self.interests.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        let kinds = self.watches.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(informer) = kinds.get(name.as_str()) {
             informer.forget(key);
         }
@@ -389,7 +391,7 @@ impl Look {
         namespace: &str,
         uid: &str,
     ) -> Result<Vec<Arc<DynamicObject>>, Error> {
-        let found = self.by_handle(api_version, kind, Handle::Owner(uid.to_owned())).await?;
+        let found = self.by_selector(api_version, kind, Selector::Owner(uid.to_owned())).await?;
         Ok(found
             .into_iter()
             .filter(|object| {
@@ -399,7 +401,7 @@ impl Look {
             .collect())
     }
 
-    /// The objects of a kind in a namespace with this label, which must be one of those the interests were made with.
+    /// The objects of a kind in a namespace with this label, which must be one of those the watches were made with.
     ///
     /// # Errors
     /// A kind that is not served or cannot be listed.
@@ -411,38 +413,38 @@ impl Look {
         label: &'static str,
         value: &str,
     ) -> Result<Vec<Arc<DynamicObject>>, Error> {
-        let handle = Handle::Label { namespace: namespace.to_owned(), label, value: value.to_owned() };
-        let found = self.by_handle(api_version, kind, handle).await?;
+        let selector = Selector::Label { namespace: namespace.to_owned(), label, value: value.to_owned() };
+        let found = self.by_selector(api_version, kind, selector).await?;
         let has = |object: &DynamicObject| {
             object.metadata.labels.as_ref().and_then(|labels| labels.get(label)).is_some_and(|v| v == value)
         };
         Ok(found.into_iter().filter(|object| has(object)).collect())
     }
 
-    async fn by_handle(
+    async fn by_selector(
         &self,
         api_version: &str,
         kind: &str,
-        handle: Handle,
+        selector: Selector,
     ) -> Result<Vec<Arc<DynamicObject>>, Error> {
         let (name, _, informer) = self.kind(api_version, kind).await?;
-        let place = (name, handle);
-        self.note(place.clone());
-        let keys = lock(&self.interests.state).index.get(&place).cloned().unwrap_or_default();
+        let subject = (name, selector);
+        self.note(subject.clone());
+        let keys = lock(&self.watches.state).index.get(&subject).cloned().unwrap_or_default();
         Ok(keys.iter().filter_map(|key| informer.get(key)).collect())
     }
 
     async fn kind(&self, api_version: &str, kind: &str) -> Result<(Arc<str>, Kind, Arc<Informer>), Error> {
-        let resolved = match self.interests.discovery.resolve(api_version, kind).await {
+        let resolved = match self.watches.discovery.resolve(api_version, kind).await {
             Ok(resolved) => resolved,
             Err(discovery::Error::Unknown { .. }) => return Err(self.missing(api_version, kind)),
             Err(error) => return Err(error.into()),
         };
         let name: Arc<str> = format!("{api_version} {kind}").into();
-        let informer = self.interests.informer(&name, &resolved);
+        let informer = self.watches.informer(&name, &resolved);
         match tokio::time::timeout(LIST_TIMEOUT, informer.synced()).await {
             Ok(Ok(())) => {
-                self.interests.index_once(&name, &informer);
+                self.watches.index_once(&name, &informer);
                 Ok((name, resolved, informer))
             }
             _ => Err(Error::NotListed { api_version: api_version.into(), kind: kind.into() }),
@@ -450,36 +452,36 @@ impl Look {
     }
 
     fn missing(&self, api_version: &str, kind: &str) -> Error {
-        self.note((api_version.into(), Handle::Served));
-        self.interests.watch_crds();
-        let changed = lock(&self.interests.state).crds.get(group_of(api_version)).copied();
+        self.note((api_version.into(), Selector::Served));
+        self.watches.watch_crds();
+        let changed = lock(&self.watches.state).crds.get(group_of(api_version)).copied();
         let again = changed.filter(|at| at.elapsed() < SERVED_AFTER).map(|_| ASK_AGAIN);
         Error::Missing { api_version: api_version.into(), kind: kind.into(), again }
     }
 
-    /// Remembers the interest before anything is read, so that no change in between is lost.
-    fn note(&self, place: Place) {
-        let mut state = lock(&self.interests.state);
-        state.askers.entry(place.clone()).or_default().insert(self.asker.clone());
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(place);
+    /// Remembers the subject before anything is read, so that no change in between is lost.
+    fn note(&self, subject: Subject) {
+        let mut state = lock(&self.watches.state);
+        state.subscribers.entry(subject.clone()).or_default().insert(self.subscriber.clone());
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(subject);
     }
 }
 
-impl Drop for Look {
+impl Drop for TrackedReads {
     fn drop(&mut self) {
         let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut state = lock(&self.interests.state);
-        let before = state.looks.remove(&self.asker).unwrap_or_default();
-        for place in before.difference(&seen) {
-            if let Some(askers) = state.askers.get_mut(place) {
-                askers.remove(&self.asker);
-                if askers.is_empty() {
-                    state.askers.remove(place);
+        let mut state = lock(&self.watches.state);
+        let before = state.subscriptions.remove(&self.subscriber).unwrap_or_default();
+        for subject in before.difference(&seen) {
+            if let Some(subscribers) = state.subscribers.get_mut(subject) {
+                subscribers.remove(&self.subscriber);
+                if subscribers.is_empty() {
+                    state.subscribers.remove(subject);
                 }
             }
         }
         if !seen.is_empty() {
-            state.looks.insert(self.asker.clone(), seen);
+            state.subscriptions.insert(self.subscriber.clone(), seen);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, PostParams};
 use serde_json::{Value, json};
-use vela_runtime::interest::{Error, Interests};
+use vela_runtime::dynamic_watch::{DynamicWatches, Error};
 use vela_runtime::queue::{Queue, Verdict};
 use vela_runtime::{Cache, Discovery, Key};
 
@@ -14,7 +14,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 
 struct Asker {
     client: kube::Client,
-    interests: Interests,
+    interests: DynamicWatches,
     queue: std::sync::Arc<Queue<Key>>,
     key: Key,
 }
@@ -23,7 +23,7 @@ impl Asker {
     fn new() -> Self {
         let client = client();
         let (cache, discovery) = (Cache::new(client.clone()), Discovery::new(client.clone()));
-        let interests = Interests::new(client.clone(), &cache, &discovery, &["app"]);
+        let interests = DynamicWatches::new(client.clone(), &cache, &discovery, &["app"]);
         let queue = std::sync::Arc::new(Queue::new());
         interests.wake(queue.clone());
         Self { client, interests, queue, key: Key::new("default", "asker") }
@@ -50,13 +50,13 @@ fn owned(name: &str, uid: &str) -> DynamicObject {
 async fn what_was_looked_at_wakes_whoever_looked() {
     let asker = Asker::new();
     let at = Key::new("default", "a");
-    let look = asker.interests.look(&asker.key);
+    let look = asker.interests.track(&asker.key);
     assert!(look.get("v1", "ConfigMap", &at).await.unwrap().is_none());
     drop(look);
     create(&asker.client, &config_map("b", json!({}))).await;
     create(&asker.client, &config_map("a", json!({"x": "1"}))).await;
     asker.woken().await;
-    let look = asker.interests.look(&asker.key);
+    let look = asker.interests.track(&asker.key);
     let found = look.get("v1", "ConfigMap", &at).await.unwrap().unwrap();
     assert_eq!(found.data["data"]["x"], "1");
     drop(look);
@@ -72,13 +72,13 @@ async fn a_look_at_metadata_asks_for_nothing_and_keeps_no_content() {
     let mut asker = Asker::new();
     asker.interests = asker.interests.metadata_only();
     let at = Key::new("default", "a");
-    let look = asker.interests.look(&asker.key);
+    let look = asker.interests.track(&asker.key);
     let (kind, found) = look.metadata("v1", "ConfigMap", &at).await.unwrap();
     assert!(found.is_none() && kind.namespaced);
     drop(look);
     let made = create(&asker.client, &config_map("a", json!({"x": "1"}))).await;
     asker.woken().await;
-    let look = asker.interests.look(&asker.key);
+    let look = asker.interests.track(&asker.key);
     let (_, found) = look.metadata("v1", "ConfigMap", &at).await.unwrap();
     let found = found.unwrap();
     assert_eq!(found.metadata.resource_version, made.metadata.resource_version);
@@ -90,13 +90,13 @@ async fn children_are_found_by_their_owner_and_by_a_label() {
     let asker = Asker::new();
     let parent = create(&asker.client, &config_map("parent", json!({}))).await;
     let uid = parent.metadata.uid.unwrap();
-    let look = asker.interests.look(&asker.key);
+    let look = asker.interests.track(&asker.key);
     assert!(look.owned_by("v1", "ConfigMap", "default", &uid).await.unwrap().is_empty());
     drop(look);
     create(&asker.client, &owned("child", &uid)).await;
     create(&asker.client, &owned("stranger", "other")).await;
     asker.woken().await;
-    let look = asker.interests.look(&asker.key);
+    let look = asker.interests.track(&asker.key);
     let found = look.owned_by("v1", "ConfigMap", "default", &uid).await.unwrap();
     assert_eq!(found.iter().map(|o| Key::of(o).name).collect::<Vec<_>>(), ["child"]);
     assert!(look.owned_by("v1", "ConfigMap", "elsewhere", &uid).await.unwrap().is_empty());
@@ -110,7 +110,7 @@ async fn what_was_there_before_the_first_look_is_found_by_it() {
     for number in 0..50 {
         create(&asker.client, &owned(&format!("child-{number}"), "parent")).await;
     }
-    let look = asker.interests.look(&asker.key);
+    let look = asker.interests.track(&asker.key);
     let found = look.owned_by("v1", "ConfigMap", "default", "parent").await.unwrap();
     assert_eq!(found.len(), 50);
 }
@@ -119,7 +119,7 @@ async fn what_was_there_before_the_first_look_is_found_by_it() {
 async fn a_kind_that_is_installed_later_wakes_whoever_missed_it() {
     let asker = Asker::new();
     let at = Key::new("default", "one");
-    let look = asker.interests.look(&asker.key);
+    let look = asker.interests.track(&asker.key);
     let missing = look.get("late.example/v1", "Late", &at).await.unwrap_err();
     assert!(matches!(&missing, Error::Missing { again: None, .. }), "{missing}");
     assert!(missing.to_string().contains("late.example/v1"), "{missing}");
@@ -130,7 +130,7 @@ async fn a_kind_that_is_installed_later_wakes_whoever_missed_it() {
     let end = tokio::time::Instant::now() + DEADLINE;
     loop {
         asker.woken().await;
-        match asker.interests.look(&asker.key).get("late.example/v1", "Late", &at).await {
+        match asker.interests.track(&asker.key).get("late.example/v1", "Late", &at).await {
             Ok(found) => break assert!(found.is_none()),
             Err(Error::Missing { again: Some(again), .. }) => asker.queue.add_after(asker.key.clone(), again),
             Err(error) => panic!("{error}"),
