@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::catalog::{Catalog, Resource, Served};
 use crate::http::Target;
-use crate::registry::{Catalog, Resource};
 
 /// The Kubernetes version whose behaviour this server shows; clients check their own against it.
 const MAJOR: &str = "1";
@@ -60,7 +60,7 @@ pub(crate) fn document(catalog: &Catalog, target: &Target, aggregated: bool) -> 
     }
 }
 
-fn describe_group(group: &str, versions: &[crate::registry::Served]) -> Value {
+fn describe_group(group: &str, versions: &[Served]) -> Value {
     let shown: Vec<Value> = versions
         .iter()
         .map(|(v, _)| json!({ "groupVersion": format!("{group}/{v}"), "version": v }))

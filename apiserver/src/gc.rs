@@ -4,26 +4,25 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::simulate::{Action, IndexKey, Propagation, View};
+use crate::object::text;
+use crate::propagation::Propagation;
+use crate::simulate::{Action, View};
+use crate::store::IndexKey;
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// A resource that may own or be owned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resource<'a> {
+pub(crate) struct Resource<'a> {
     /// `plural` or `plural.group`.
-    pub resource: &'a str,
+    pub(crate) resource: &'a str,
     /// The group; empty for the core group.
-    pub group: &'a str,
+    pub(crate) group: &'a str,
     /// The kind.
-    pub kind: &'a str,
+    pub(crate) kind: &'a str,
     /// Whether its objects live in a namespace.
-    pub namespaced: bool,
+    pub(crate) namespaced: bool,
 }
 
 fn owners(object: &Value) -> &[Value] {
@@ -94,7 +93,7 @@ fn delete(resource: &Resource<'_>, object: &Value, propagation: Propagation) -> 
 /// * Of several owners, those that are gone or wait for it to go are forgotten; it stays with the others.
 /// * An owner that is deleted in the foreground goes when nothing it blocks on is left; its dependents go first.
 /// * An owner that is deleted as `orphan` is struck from its dependents and goes.
-pub fn step(view: &dyn View, resources: &[Resource<'_>], changed: Option<&Value>) -> Vec<Action> {
+pub(crate) fn step(view: &dyn View, resources: &[Resource<'_>], changed: Option<&Value>) -> Vec<Action> {
     let mut out = Vec::new();
     let mut look = |resource: &Resource<'_>, object: &Value| {
         dependent(view, resources, resource, object, &mut out);

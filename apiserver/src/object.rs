@@ -1,6 +1,6 @@
 //! The metadata of an object, read and written without a type.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// `metadata`, or an empty map.
 pub(crate) fn metadata(object: &Value) -> Option<&Map<String, Value>> {
@@ -90,4 +90,14 @@ pub(crate) fn set_at(object: &mut Value, path: &str, value: Value) {
         place = map.entry(part).or_insert(Value::Null);
     }
     *place = value;
+}
+
+/// A text at a JSON pointer, empty when absent.
+pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// `PartialObjectMetadata` of an object.
+pub(crate) fn partial(object: &Value) -> Value {
+    json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object["metadata"] })
 }

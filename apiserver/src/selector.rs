@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use vela_kinds::names::qualified_name;
 
+use crate::catalog::Resource;
+use crate::http::Query;
 use crate::object;
 use crate::status::{ApiError, ApiResult};
 
@@ -54,6 +57,13 @@ impl Selector {
         Ok(Self { labels, fields })
     }
 
+    /// The selectors of a request, which may only name fields that the resource offers.
+    pub(crate) fn read(resource: &Resource, query: &Query) -> ApiResult<Self> {
+        let selector = Self::parse(query.text("labelSelector"), query.text("fieldSelector"))?;
+        selector.check_fields(resource)?;
+        Ok(selector)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
@@ -64,7 +74,7 @@ impl Selector {
     }
 
     /// Refuses fields that a resource does not offer for selection.
-    pub(crate) fn check_fields(&self, resource: &crate::registry::Resource) -> ApiResult<()> {
+    fn check_fields(&self, resource: &Resource) -> ApiResult<()> {
         for (field, _, _) in &self.fields {
             let common = matches!(field.as_str(), "metadata.name" | "metadata.namespace");
             if common || selectable(resource).contains(&field.as_str()) {
@@ -104,7 +114,7 @@ fn field(object: &Value, path: &str) -> String {
     }
 }
 
-fn selectable(resource: &crate::registry::Resource) -> &'static [&'static str] {
+fn selectable(resource: &Resource) -> &'static [&'static str] {
     if resource.is_custom() {
         return &[];
     }
@@ -187,7 +197,7 @@ fn parse_label(part: &str) -> ApiResult<Label> {
     let refuse = |why: &str| ApiError::bad_request(format!("unable to parse requirement: {why}: {part:?}"));
     let key = |text: &str| -> ApiResult<String> {
         let key = text.trim();
-        crate::validate::qualified_name(key).map_err(|why| refuse(&why))?;
+        qualified_name(key).map_err(|why| refuse(&why))?;
         Ok(key.to_owned())
     };
     let one = |text: &str| BTreeSet::from([text.trim().to_owned()]);

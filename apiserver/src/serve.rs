@@ -11,8 +11,8 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::ApiService;
 use crate::server::ApiServer;
+use crate::service::ApiService;
 
 /// Connections at once; a watch per kind of a few clients stays far below.
 const CONNECTIONS_MAX: usize = 1024;
@@ -95,8 +95,8 @@ impl ApiServer {
         let unheard = |source| ServeError::Listen { address, source };
         let listener = vela_listen::bind(address).await.map_err(unheard)?;
         let address = listener.local_addr().map_err(unheard)?;
-        let stop = self.core.closing.child_token();
-        let service = ApiService::new(self.core.clone(), true);
+        let stop = self.state.closing.child_token();
+        let service = ApiService::new(self.state.clone(), true);
         let config = vela_listen::Config {
             tls: Some(TlsAcceptor::from(Arc::new(tls))),
             // Watches never end by themselves; who is still there after the grace is cut off.
@@ -107,8 +107,8 @@ impl ApiServer {
             },
             ..vela_listen::Config::new("sandbox")
         };
-        self.core.tasks.spawn(vela_listen::serve(listener, config, service, stop.clone()));
-        Ok(Served { address, ca_pem, token: self.core.token.clone(), stop })
+        self.state.tasks.spawn(vela_listen::serve(listener, config, service, stop.clone()));
+        Ok(Served { address, ca_pem, token: self.state.token.clone(), stop })
     }
 }
 

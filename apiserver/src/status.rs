@@ -83,6 +83,13 @@ impl ApiError {
         Self { details: Some(resource.details(name)), ..Self::new(StatusCode::CONFLICT, "Conflict", message) }
     }
 
+    /// Somebody else has changed the object since it was read.
+    pub(crate) fn modified(resource: Named<'_>, name: &str) -> Self {
+        let why =
+            "the object has been modified; please apply your changes to the latest version and try again";
+        Self::conflict(resource, name, why)
+    }
+
     /// A precondition on the identity that does not hold.
     pub(crate) fn precondition(resource: Named<'_>, name: &str, why: &str) -> Self {
         let mut error = Self::conflict(resource, name, why);
@@ -255,11 +262,6 @@ impl ApiError {
             "reason": self.reason,
             "code": self.code.as_u16(),
         });
-        if self.reason.is_empty()
-            && let Some(map) = status.as_object_mut()
-        {
-            map.remove("reason");
-        }
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }

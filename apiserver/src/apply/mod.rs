@@ -13,7 +13,6 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use crate::builtin::types;
-use crate::cause::Cause;
 use crate::schema::Structural;
 use managed::{Entry, Recorded};
 use node::Node;
@@ -24,7 +23,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Where the types of the object come from.
 #[derive(Debug, Clone, Copy)]
-pub enum Schema<'a> {
+pub(crate) enum Schema<'a> {
     /// The structural schema of a custom resource.
     Crd(&'a Structural),
     /// A built-in kind.
@@ -34,8 +33,6 @@ pub enum Schema<'a> {
         /// Its kind.
         kind: &'a str,
     },
-    /// Nothing is known.
-    Deduced,
 }
 
 impl<'a> Schema<'a> {
@@ -45,7 +42,6 @@ impl<'a> Schema<'a> {
             Schema::BuiltIn { api_version, kind } => types::table()
                 .kind_type(api_version, kind)
                 .map_or(Node::Deduced, |ty| Node::BuiltIn(ty, None)),
-            Schema::Deduced => Node::Deduced,
         }
     }
 
@@ -58,27 +54,27 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// Who writes, when, and through which door.
+/// Who writes, when, and to which subresource.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// The field manager.
-    pub manager: &'a str,
+    pub(crate) manager: &'a str,
     /// Take fields over from other managers instead of reporting conflicts.
-    pub force: bool,
+    pub(crate) force: bool,
     /// The subresource written to, e.g. `status`.
-    pub subresource: Option<&'a str>,
+    pub(crate) subresource: Option<&'a str>,
     /// The apiVersion the client speaks.
-    pub api_version: &'a str,
+    pub(crate) api_version: &'a str,
     /// The time of the write, RFC 3339 with seconds.
-    pub now: &'a str,
-    /// Whether the kind has a `status` subresource; then nobody owns status through the main door.
-    pub status_subresource: bool,
+    pub(crate) now: &'a str,
+    /// Whether the kind has a `status` subresource; then nobody owns status by writing the object itself.
+    pub(crate) status_subresource: bool,
     /// The types.
-    pub schema: Schema<'a>,
+    pub(crate) schema: Schema<'a>,
 }
 
 impl Request<'_> {
-    /// The fields a write through this door does not change, so nobody owns them by it.
+    /// The fields a write to this subresource does not change, so nobody owns them by it.
     fn ignored(&self) -> Set {
         let mut set = Set::default();
         let field = |name: &str| set::Element::Field(name.to_owned());
@@ -109,24 +105,22 @@ impl Request<'_> {
 
 /// A field two managers want different things of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub(crate) struct Conflict {
     /// The other manager.
-    pub manager: String,
+    pub(crate) manager: String,
     /// The version the other manager wrote.
-    pub api_version: String,
-    /// The subresource it wrote through; empty for the main door.
-    pub subresource: String,
+    pub(crate) api_version: String,
+    /// The subresource it wrote through; empty for the object itself.
+    pub(crate) subresource: String,
     /// `Apply` or `Update`.
-    pub operation: String,
-    /// When it wrote.
-    pub time: Option<String>,
+    pub(crate) operation: String,
     /// The field, e.g. `.spec.replicas`.
-    pub field: String,
+    pub(crate) field: String,
 }
 
 impl Conflict {
     /// The other manager as messages name it: `"kubectl" using apps/v1`.
-    pub fn with(&self) -> String {
+    pub(crate) fn with(&self) -> String {
         let mut out = format!("{:?}", self.manager);
         if !self.subresource.is_empty() {
             let _ = write!(out, " with subresource {:?}", self.subresource);
@@ -139,7 +133,7 @@ impl Conflict {
 }
 
 /// The message of an apply that met these conflicts.
-pub fn conflict_message(conflicts: &[Conflict]) -> String {
+pub(crate) fn conflict_message(conflicts: &[Conflict]) -> String {
     if let [one] = conflicts {
         return format!("Apply failed with 1 conflict: conflict with {}: {}", one.with(), one.field);
     }
@@ -160,7 +154,7 @@ pub fn conflict_message(conflicts: &[Conflict]) -> String {
 
 /// Why an apply was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// Other managers own some of the fields with other values.
     #[error("{}", conflict_message(.0))]
     Conflict(Vec<Conflict>),
@@ -170,13 +164,14 @@ pub enum Error {
     /// The object does not fit its type; the real API server answers this with status 500.
     #[error("{0}")]
     Untyped(String),
-    /// The object breaks a rule.
-    #[error("the object is invalid")]
-    Invalid(Vec<Cause>),
 }
 
 /// Applies an object: merged into the live one, with `managedFields` set.
-pub fn server_side(live: Option<&Value>, applied: &Value, request: &Request<'_>) -> Result<Value, Error> {
+pub(crate) fn server_side(
+    live: Option<&Value>,
+    applied: &Value,
+    request: &Request<'_>,
+) -> Result<Value, Error> {
     let version = applied.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
     if version != request.api_version {
         return Err(Error::BadRequest(format!(
@@ -316,7 +311,6 @@ fn apply_over(
                 api_version: entry.api_version.clone(),
                 subresource: entry.subresource.clone(),
                 operation: if entry.applied { "Apply" } else { "Update" }.to_owned(),
-                time: entry.time.clone(),
                 field: path_text(&path),
             });
         }
@@ -333,7 +327,7 @@ fn apply_over(
     Ok((merged, entries))
 }
 
-/// The applied object without what cannot be written through this door.
+/// The applied object without what cannot be written to this subresource.
 fn prune_ignored(node: &Node<'_>, applied: &Value, request: &Request<'_>) -> Value {
     let ignored = request.ignored();
     if ignored.is_empty() {
@@ -361,7 +355,7 @@ fn give_up(node: &Node<'_>, merged: &Value, last: &Set, mine: &Set, others: &[En
 }
 
 /// Records in `new` who owns what after a create, update or patch that turns `old` into `new`.
-pub fn track_update(old: Option<&Value>, new: &mut Value, request: &Request<'_>) {
+pub(crate) fn track_update(old: Option<&Value>, new: &mut Value, request: &Request<'_>) {
     let node = request.schema.node();
     let recorded = match (request.subresource, managed::read(new)) {
         (None, Recorded::Reset) => Recorded::Reset,

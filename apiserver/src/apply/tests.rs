@@ -41,7 +41,6 @@ impl World {
                     Error::Conflict(_) => 409,
                     Error::BadRequest(_) => 400,
                     Error::Untyped(_) => 500,
-                    Error::Invalid(_) => 422,
                 };
                 (code, e.to_string())
             })?,

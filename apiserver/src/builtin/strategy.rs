@@ -16,7 +16,7 @@ fn ensure<'a>(map: &'a mut Object, name: &str) -> Option<&'a mut Object> {
 }
 
 /// Completes a new object.
-pub fn prepare_create(api_version: &str, kind: &str, new: &mut Value) {
+pub(crate) fn prepare_create(api_version: &str, kind: &str, new: &mut Value) {
     match (api_version, kind) {
         ("v1", "Pod") => pod(new),
         ("v1", "Service") => service_families(new),
@@ -32,7 +32,7 @@ pub fn prepare_create(api_version: &str, kind: &str, new: &mut Value) {
 }
 
 /// Completes a changed object with what stays as it was.
-pub fn prepare_update(api_version: &str, kind: &str, old: &Value, new: &mut Value) {
+pub(crate) fn prepare_update(api_version: &str, kind: &str, old: &Value, new: &mut Value) {
     match (api_version, kind) {
         ("v1", "Service") => keep_addresses(old, new),
         ("apps/v1", "DaemonSet") => {

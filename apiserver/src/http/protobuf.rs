@@ -40,10 +40,11 @@ fn numbers() -> &'static HashMap<String, Numbers> {
             }
             let Some((number, name)) = line.split_once(' ') else { continue };
             let Ok(number) = number.parse() else { continue };
-            let slot = if name.starts_with('>') {
-                Slot::Inline(name.to_owned())
-            } else {
-                Slot::Field { name: name.trim_end_matches('*').to_owned(), counts: name.ends_with('*') }
+            let slot = match name.strip_prefix('>') {
+                Some(inner) => Slot::Inline(inner.to_owned()),
+                None => {
+                    Slot::Field { name: name.trim_end_matches('*').to_owned(), counts: name.ends_with('*') }
+                }
             };
             all.entry(current.clone()).or_default().insert(number, slot);
         }
@@ -221,7 +222,7 @@ fn scalar_value(scalar: Scalar, wire: Wire<'_>) -> Option<Value> {
             }
             let at = jiff::Timestamp::new(seconds, nanos).ok()?;
             if nanos == 0 {
-                crate::server::seconds(at)
+                crate::clock::seconds(at)
             } else {
                 at.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
             }
@@ -341,6 +342,21 @@ mod tests {
         let spec = bytes(2, &[vec![1 << 3, 0], vec![5 << 3, 0]].concat());
         let read = super::read(&envelope("apps/v1", "Deployment", &spec)).expect("readable");
         assert_eq!(read["spec"], serde_json::json!({ "replicas": 0 }));
+    }
+
+    #[test]
+    fn fields_of_an_inner_message_lie_in_the_same_object_and_lists_do_not() {
+        let path = bytes(1, b"/tmp");
+        let volume = [bytes(1, b"v"), bytes(2, &bytes(1, &path))].concat();
+        let spec = bytes(2, &bytes(1, &volume));
+        let read = super::read(&envelope("v1", "Pod", &spec)).expect("readable");
+        let want = serde_json::json!([{ "name": "v", "hostPath": { "path": "/tmp" } }]);
+        assert_eq!(read["spec"]["volumes"], want);
+        let webhooks = bytes(2, &bytes(1, b"a.example.com"));
+        let envelope =
+            envelope("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", &webhooks);
+        let read = super::read(&envelope).expect("readable");
+        assert_eq!(read["webhooks"], serde_json::json!([{ "name": "a.example.com" }]));
     }
 
     #[test]

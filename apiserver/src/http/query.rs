@@ -59,6 +59,7 @@ impl Query {
 }
 
 /// Undoes percent encoding; `None` if it is broken or not UTF-8.
+/// Not by percent-encoding, which leaves what is broken as it is.
 pub(crate) fn decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());

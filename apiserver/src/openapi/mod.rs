@@ -5,16 +5,12 @@ mod kinds;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use ::http::request::Parts;
-use ::http::{Response, StatusCode};
 use bytes::Bytes;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::builtin::types::{self, ListKind};
-use crate::http::{ResponseBody, respond_json};
-use crate::registry::{Catalog, Resource};
-use crate::server::Core;
+use crate::catalog::{Catalog, Resource};
 use crate::status::{ApiError, ApiResult};
 
 /// Documents kept ready; a sandbox with more groups makes some of them again.
@@ -35,43 +31,40 @@ impl Default for Cache {
     }
 }
 
-impl Core {
-    pub(crate) fn openapi(&self, path: &str, _parts: &Parts) -> ApiResult<Response<ResponseBody>> {
-        let catalog = self.registry.catalog();
-        let json = match path.strip_prefix("/openapi/v3") {
-            Some("") => Bytes::from(index(&catalog, &self.openapi.nonce).to_string()),
-            Some(rest) => self.openapi_document(&catalog, rest.trim_start_matches('/'))?,
-            None => return Err(ApiError::no_such_path()),
-        };
-        Ok(respond_json(StatusCode::OK, json))
+/// The index of documents, or the document at `path`.
+pub(crate) fn answer(catalog: &Catalog, cache: &Cache, path: &str) -> ApiResult<Bytes> {
+    match path.strip_prefix("/openapi/v3") {
+        Some("") => Ok(Bytes::from(index(catalog, &cache.nonce).to_string())),
+        Some(rest) => cached(catalog, cache, rest.trim_start_matches('/')),
+        None => Err(ApiError::no_such_path()),
     }
+}
 
-    fn openapi_document(&self, catalog: &Catalog, path: &str) -> ApiResult<Bytes> {
-        let place = (path.to_owned(), catalog.generation);
-        let lock = || self.openapi.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ready) = lock().get(&place) {
-            return Ok(ready.clone());
-        }
-        let parts: Vec<&str> = path.split('/').collect();
-        let (group, version) = match parts.as_slice() {
-            ["api", version] => ("", *version),
-            ["apis", group, version] => (*group, *version),
-            _ => return Err(ApiError::no_such_path()),
-        };
-        let resources = catalog
-            .groups
-            .get(group)
-            .and_then(|versions| versions.iter().find(|(v, _)| v == version))
-            .map(|(_, resources)| resources)
-            .ok_or_else(ApiError::no_such_path)?;
-        let made = Bytes::from(document(path, resources).to_string());
-        let mut documents = lock();
-        if documents.len() >= CACHED_MAX {
-            documents.clear();
-        }
-        documents.insert(place, made.clone());
-        Ok(made)
+fn cached(catalog: &Catalog, cache: &Cache, path: &str) -> ApiResult<Bytes> {
+    let place = (path.to_owned(), catalog.generation);
+    let lock = || cache.documents.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(ready) = lock().get(&place) {
+        return Ok(ready.clone());
     }
+    let parts: Vec<&str> = path.split('/').collect();
+    let (group, version) = match parts.as_slice() {
+        ["api", version] => ("", *version),
+        ["apis", group, version] => (*group, *version),
+        _ => return Err(ApiError::no_such_path()),
+    };
+    let resources = catalog
+        .groups
+        .get(group)
+        .and_then(|versions| versions.iter().find(|(v, _)| v == version))
+        .map(|(_, resources)| resources)
+        .ok_or_else(ApiError::no_such_path)?;
+    let made = Bytes::from(document(path, resources).to_string());
+    let mut documents = lock();
+    if documents.len() >= CACHED_MAX {
+        documents.clear();
+    }
+    documents.insert(place, made.clone());
+    Ok(made)
 }
 
 fn group_path(group: &str, version: &str) -> String {

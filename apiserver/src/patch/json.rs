@@ -7,7 +7,7 @@ use super::Error;
 const MAX_OPERATIONS: usize = 10_000;
 
 /// Applies the operations in order; nothing is changed if one fails.
-pub fn apply(target: &Value, patch: &Value) -> Result<Value, Error> {
+pub(crate) fn apply(target: &Value, patch: &Value) -> Result<Value, Error> {
     if let Some(list) = patch.as_array()
         && list.len() > MAX_OPERATIONS
     {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::Error;
 
 /// Merges the patch into the target; `null` removes a field.
-pub fn apply(target: &Value, patch: &Value) -> Result<Value, Error> {
+pub(crate) fn apply(target: &Value, patch: &Value) -> Result<Value, Error> {
     if !patch.is_object() {
         return Err(Error::bad_request("error decoding patch: a merge patch must be a JSON object"));
     }

@@ -1,11 +1,11 @@
 //! The patch kinds a client may send: (target, patch) → patched object, or why not.
-pub mod json;
-pub mod merge;
-pub mod strategic;
+pub(crate) mod json;
+pub(crate) mod merge;
+pub(crate) mod strategic;
 
 /// Whose fault a refused patch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
+pub(crate) enum ErrorKind {
     /// The patch itself is not well formed.
     BadRequest,
     /// The patch is well formed but cannot be applied to this object.
@@ -15,11 +15,11 @@ pub enum ErrorKind {
 /// Why a patch was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Error {
+pub(crate) struct Error {
     /// Whose fault it is.
-    pub kind: ErrorKind,
+    pub(crate) kind: ErrorKind,
     /// In words.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 impl Error {

@@ -15,7 +15,7 @@ const DELETE_PRIMITIVES: &str = "$deleteFromPrimitiveList/";
 const MAX_DEPTH: usize = 128;
 
 /// Applies the patch to an object of a built-in kind.
-pub fn apply(target: &Value, patch: &Value, api_version: &str, kind: &str) -> Result<Value, Error> {
+pub(crate) fn apply(target: &Value, patch: &Value, api_version: &str, kind: &str) -> Result<Value, Error> {
     let (Some(target), Some(patch)) = (target.as_object(), patch.as_object()) else {
         return Err(Error::bad_request(
             "error decoding patch: a strategic merge patch must be a JSON object",

@@ -8,7 +8,7 @@ mod validate;
 
 use serde_json::Value;
 
-pub use self::node::{Kind, Node};
+pub(crate) use self::node::{Kind, Node};
 use crate::cause::Cause;
 
 /// The schema of one version of a custom resource, compiled.
@@ -32,7 +32,7 @@ impl Structural {
     }
 
     /// The root of the schema.
-    pub fn root(&self) -> &Node {
+    pub(crate) fn root(&self) -> &Node {
         &self.root
     }
 

@@ -9,7 +9,7 @@ use crate::builtin::types::ListKind;
 
 /// A JSON type, as OpenAPI names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// An object.
     Object,
     /// A list.
@@ -39,29 +39,29 @@ impl Kind {
 
 /// One place of a structural schema.
 #[derive(Debug, Clone, Default)]
-pub struct Node {
+pub(crate) struct Node {
     /// The type; none where anything, or a number or text, may stand.
-    pub ty: Option<Kind>,
+    pub(crate) ty: Option<Kind>,
     /// `null` is a value of its own here.
-    pub nullable: bool,
+    pub(crate) nullable: bool,
     /// A whole number or text.
-    pub int_or_string: bool,
+    pub(crate) int_or_string: bool,
     /// Unknown fields are kept.
-    pub preserve_unknown: bool,
+    pub(crate) preserve_unknown: bool,
     /// A whole Kubernetes object stands here.
-    pub embedded: bool,
+    pub(crate) embedded: bool,
     /// The declared fields.
-    pub properties: BTreeMap<String, Node>,
+    pub(crate) properties: BTreeMap<String, Node>,
     /// The type of undeclared fields.
-    pub additional: Option<Box<Node>>,
+    pub(crate) additional: Option<Box<Node>>,
     /// The type of list items.
-    pub items: Option<Box<Node>>,
+    pub(crate) items: Option<Box<Node>>,
     /// How list items are told apart.
-    pub list: ListKind,
+    pub(crate) list: ListKind,
     /// Merged as a whole.
-    pub map_atomic: bool,
+    pub(crate) map_atomic: bool,
     /// The value where none is given.
-    pub default: Option<Value>,
+    pub(crate) default: Option<Value>,
     pub(crate) rules: Rules,
 }
 

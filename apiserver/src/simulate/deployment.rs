@@ -338,11 +338,11 @@ fn put_condition(
     object::set_condition(status, condition, now);
 }
 
-/// Tells that a deployment is paused, or goes on; its progress is judged neither then nor in between.
+/// Reports that a deployment is paused, or goes on; its progress is judged neither then nor in between.
 fn pause(deployment: &Value, now: Timestamp, status: &mut Map<String, Value>) -> bool {
-    let told = object::condition(deployment, "Progressing").map_or("", |old| text(old, "/reason"));
+    let reported = object::condition(deployment, "Progressing").map_or("", |old| text(old, "/reason"));
     let is_paused = deployment.pointer("/spec/paused") == Some(&Value::Bool(true));
-    let (reason, message) = match (is_paused, told) {
+    let (reason, message) = match (is_paused, reported) {
         // What was late before the pause stays late.
         (true, "ProgressDeadlineExceeded") => return true,
         (true, _) => ("DeploymentPaused", "Deployment is paused"),

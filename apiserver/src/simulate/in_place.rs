@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::object::{set, stamp, text};
 use super::{Action, View, revision};
 
-/// What a pod tells of its last change in place.
+/// Where a pod reports its last change in place.
 const IN_PLACE_STATE: &str = "apps.kruise.io/inplace-update-state";
 
 /// The write that makes a pod new without replacing it, where only images, labels and annotations have changed.

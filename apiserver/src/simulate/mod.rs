@@ -30,11 +30,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub use self::kinds::definitions;
-pub use self::step::{Action, Outcome, Propagation, View};
-pub use crate::store::{IndexKey, index_keys};
+pub(crate) use self::step::{Action, Outcome, View};
+pub(crate) use crate::propagation::Propagation;
+pub(crate) use crate::store::IndexKey;
 
-/// The resources whose changes must be told to [`affected`].
-pub const RESOURCES: &[&str] = &[
+/// The resources whose changes must be given to [`affected`].
+pub(crate) const RESOURCES: &[&str] = &[
     "deployments.apps",
     "replicasets.apps",
     "statefulsets.apps",
@@ -52,10 +53,10 @@ pub const RESOURCES: &[&str] = &[
 ];
 
 /// An object by resource, namespace and name.
-pub type Key = (String, String, String);
+pub(crate) type Key = (String, String, String);
 
 /// Whom to reconcile when this object was created, changed or deleted; the object itself is among them.
-pub fn affected(view: &dyn View, resource: &str, object: &Value) -> Vec<Key> {
+pub(crate) fn affected(view: &dyn View, resource: &str, object: &Value) -> Vec<Key> {
     let namespace = object::namespace(object).to_owned();
     let key = |resource: &str, name: &str| (resource.to_owned(), namespace.clone(), name.to_owned());
     let mut out = vec![key(resource, object::name(object))];
@@ -106,7 +107,13 @@ pub fn affected(view: &dyn View, resource: &str, object: &Value) -> Vec<Key> {
 }
 
 /// Brings one object a step further.
-pub fn reconcile(view: &dyn View, resource: &str, namespace: &str, name: &str, now: Timestamp) -> Outcome {
+pub(crate) fn reconcile(
+    view: &dyn View,
+    resource: &str,
+    namespace: &str,
+    name: &str,
+    now: Timestamp,
+) -> Outcome {
     let mut out = Outcome::default();
     let Some(found) = view.get(resource, namespace, name) else {
         if resource == "services" {
@@ -130,11 +137,6 @@ pub fn reconcile(view: &dyn View, resource: &str, namespace: &str, name: &str, n
         _ => {}
     }
     out
-}
-
-/// A simulated node that is ready.
-pub fn node(name: &str, now: Timestamp) -> Value {
-    pod::node(name, now)
 }
 
 #[cfg(test)]

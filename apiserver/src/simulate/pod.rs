@@ -10,7 +10,7 @@ use super::{Action, Outcome, View};
 const FAIL: &str = "/metadata/annotations/simulate.vela.dev~1fail";
 const START_SECONDS: &str = "/metadata/annotations/simulate.vela.dev~1start-seconds";
 const RUN_SECONDS: &str = "/metadata/annotations/simulate.vela.dev~1run-seconds";
-/// What a pod tells of its last change in place (OpenKruise).
+/// Where a pod reports its last change in place (OpenKruise).
 const IN_PLACE_STATE: &str = "/metadata/annotations/apps.kruise.io~1inplace-update-state";
 /// How ids of containers begin that do not really run.
 const CONTAINER: &str = "simulated://";
@@ -344,7 +344,7 @@ pub(super) fn node(name: &str, now: Timestamp) -> Value {
     })
 }
 
-/// A simulated node without a status yet gets the one it was made with: status has its own door.
+/// A simulated node without a status yet gets the one it was made with: status is written by itself.
 pub(super) fn settle_node(found: &Value, now: Timestamp, out: &mut Outcome) {
     let simulated = text(found, "/metadata/labels/simulate.vela.dev~1node") == "true";
     if simulated

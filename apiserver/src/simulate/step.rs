@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::propagation::Propagation;
 use crate::store::{IndexKey, index_keys};
 
 /// The present objects.
-pub trait View {
+pub(crate) trait View {
     /// One object; `resource` is `plural` or `plural.group`, the namespace is empty for cluster-wide kinds.
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
     /// All objects of a resource, of one namespace or of all.
@@ -21,20 +22,9 @@ pub trait View {
     }
 }
 
-/// What happens to the objects an object owns when it is deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Propagation {
-    /// They go afterwards.
-    Background,
-    /// They go first.
-    Foreground,
-    /// They stay.
-    Orphan,
-}
-
 /// One write.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub(crate) enum Action {
     /// Create an object.
     Create {
         /// Its resource.
@@ -78,11 +68,11 @@ pub enum Action {
 
 /// What one reconcile decided.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The writes, in order.
-    pub actions: Vec<Action>,
+    pub(crate) actions: Vec<Action>,
     /// Come back after this time even if nothing changes.
-    pub again_after: Option<Duration>,
+    pub(crate) again_after: Option<Duration>,
 }
 
 impl Outcome {

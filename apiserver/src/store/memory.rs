@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::file::File;
 use super::revision::{RevisionReceiver, RevisionSender};
-use super::{Entry, Error, Event, EventKind, IndexKey, Key, View, index_keys};
+use super::{Entry, Error, Event, EventKind, IndexKey, Key, index_keys};
 
 /// Events kept per resource: enough for a client that reconnects after a short break; older ones cost a relist.
 const HISTORY_EVENTS: usize = 4096;
@@ -202,24 +202,17 @@ impl Store {
         self.index().revision
     }
 
-    /// How many objects there are.
-    pub fn len(&self) -> usize {
-        self.index().objects
-    }
-
-    /// Whether there is no object.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// One object, to be read as a value.
     pub fn get(&self, key: &Key) -> Option<Arc<Entry>> {
-        View::get(self, &key.resource, &key.namespace, &key.name)
+        self.find(&key.resource, &key.namespace, &key.name)
     }
 
     /// One object, by the parts of its key.
     pub fn find(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Entry>> {
-        View::get(self, resource, namespace, name)
+        let place = (namespace.to_owned(), name.to_owned());
+        let found = self.index().resources.get(resource)?.rows.get(&place).cloned();
+        // Text is read without the lock.
+        found.map(|entry| entry.opened())
     }
 
     /// The objects of a resource in name order, and the revision of this view.
@@ -411,19 +404,6 @@ impl Store {
         }
         resource_store.revisions.send(revision);
         index.revisions.send(revision);
-    }
-}
-
-impl View for Store {
-    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Entry>> {
-        let place = (namespace.to_owned(), name.to_owned());
-        let found = self.index().resources.get(resource)?.rows.get(&place).cloned();
-        // Text is read without the lock.
-        found.map(|entry| entry.opened())
-    }
-
-    fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Entry>> {
-        Store::list(self, resource, namespace).0
     }
 }
 

@@ -1,7 +1,7 @@
 //! Objects and their history: one global resource version, exact snapshots, and events for watchers.
 //!
 //! [`Store`] keeps every object in memory ([`memory`]) and, when it was opened on a file, writes each change to the
-//! file before it is acknowledged ([`file`]). Watchers pull events from a bounded history; who falls behind is told so.
+//! file before it is acknowledged ([`file`]). Watchers pull events from a bounded history; who falls behind gets an error.
 
 mod entry;
 pub mod file;
@@ -41,14 +41,6 @@ pub struct Event {
     pub previous: Option<Arc<Entry>>,
     /// The resource version of the change.
     pub revision: u64,
-}
-
-/// Read access for the pure controllers.
-pub trait View {
-    /// One object.
-    fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Entry>>;
-    /// All objects of a resource, in one namespace or in all.
-    fn list(&self, resource: &str, namespace: Option<&str>) -> Vec<Arc<Entry>>;
 }
 
 /// Why the store refused.

@@ -1,6 +1,6 @@
 //! A revision that grows; whoever waits for it is woken, first come first served.
 //!
-//! `tokio::sync::watch` wakes its receivers in an order it draws by chance: two watches of one kind would hear of a
+//! `tokio::sync::watch` wakes its receivers in an order it draws by chance: two watches of one kind would see a
 //! change in another order in each run, and a simulation could not be repeated.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ struct State {
     wake: Notify,
 }
 
-/// The side that tells of revisions; when it is dropped, every receiver is told.
+/// The side that announces revisions; when it is dropped, every receiver learns of it.
 #[derive(Debug, Default)]
 pub struct RevisionSender(Arc<State>);
 
@@ -24,7 +24,7 @@ impl RevisionSender {
         Self(Arc::new(State { revision: AtomicU64::new(revision), ..State::default() }))
     }
 
-    /// Tell everybody of this revision.
+    /// Announce this revision to every receiver.
     pub(crate) fn send(&self, revision: u64) {
         self.0.revision.store(revision, Ordering::SeqCst);
         self.0.wake.notify_waiters();

@@ -347,8 +347,8 @@ fn a_job_completes_after_its_time_and_a_failing_one_gives_up() {
 #[test]
 fn a_daemon_set_covers_the_nodes_and_a_service_finds_its_pods() {
     let mut world = World::default();
-    world.create("nodes", node("a", start()), start());
-    world.create("nodes", node("b", start()), start());
+    world.create("nodes", pod::node("a", start()), start());
+    world.create("nodes", pod::node("b", start()), start());
     let set = json!({
         "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "ds", "namespace": "n"},
         "spec": {

@@ -1,19 +1,18 @@
 //! Questions that are answered and not stored: who am I, may I.
 
-use ::http::{Method, StatusCode};
-use bytes::Bytes;
+use ::http::Method;
 use serde_json::{Value, json};
 
+use crate::clock::{Clock, seconds};
 use crate::http::{Answer, Call, read_object};
 use crate::object;
-use crate::server::Core;
 use crate::status::{ApiError, ApiResult};
 
 /// The one user of this server.
 const USER: &str = "vela-sandbox";
 
 /// Answers a review; nothing if the call is not one.
-pub(crate) fn answer(core: &Core, call: &Call) -> ApiResult<Option<Answer>> {
+pub(crate) fn review(clock: &Clock, call: &Call) -> ApiResult<Option<Answer>> {
     let place = &call.place;
     let whole = (place.group.as_str(), place.plural.as_str(), place.subresource.as_deref());
     let status = match whole {
@@ -32,9 +31,9 @@ pub(crate) fn answer(core: &Core, call: &Call) -> ApiResult<Option<Answer>> {
         }
         ("authentication.k8s.io", "tokenreviews", None) => json!({ "authenticated": false }),
         ("", "serviceaccounts", Some("token")) => {
-            let expires = core.clock.now() + jiff::SignedDuration::from_hours(1);
+            let expires = clock.now() + jiff::SignedDuration::from_hours(1);
             json!({ "token": uuid::Uuid::new_v4().simple().to_string(),
-                    "expirationTimestamp": crate::server::seconds(expires) })
+                    "expirationTimestamp": seconds(expires) })
         }
         _ => return Ok(None),
     };
@@ -66,9 +65,5 @@ pub(crate) fn answer(core: &Core, call: &Call) -> ApiResult<Option<Answer>> {
     object::set_at(&mut review, "apiVersion", format!("{group}/v1").into());
     object::set_meta(&mut review, "creationTimestamp", Value::Null);
     object::set_at(&mut review, "status", status);
-    Ok(Some(Answer {
-        code: StatusCode::CREATED,
-        json: Bytes::from(review.to_string()),
-        warnings: Vec::new(),
-    }))
+    Ok(Some(Answer::created(&review)))
 }

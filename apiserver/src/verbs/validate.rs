@@ -1,12 +1,12 @@
-//! The metadata of an object in, the causes for which it is refused out. What lies outside metadata is not looked at.
+//! Fourth part of a write: an object as it would be stored in, the causes for which it is refused out.
 
 use serde_json::Value;
-pub(crate) use vela_kinds::names::qualified_name;
-use vela_kinds::names::{self, label_value};
+use vela_kinds::names::{self, label_value, qualified_name};
 
+use crate::catalog::Resource;
 use crate::cause::Cause;
-use crate::object;
-use crate::registry::Resource;
+use crate::status::{ApiError, ApiResult};
+use crate::{builtin, crd, object};
 
 /// All annotations of an object together.
 const ANNOTATIONS_MAX_BYTES: usize = 256 * 1024;
@@ -16,8 +16,24 @@ const FINALIZERS_MAX: usize = 1000;
 const STANDARD_FINALIZERS: &[&str] =
     &["orphan", "foregroundDeletion", "kubernetes", "customresourcecleanup.apiextensions.k8s.io"];
 
+/// Refuses a new object, or one that replaces `old`, that breaks a rule of its kind.
+pub(super) fn check(resource: &Resource, new: &Value, old: Option<&Value>) -> ApiResult<()> {
+    let mut causes = metadata(resource, new, old);
+    match resource.structural() {
+        Some(structural) => causes.extend(structural.validate(new, old)),
+        None if resource.is_definition() => {
+            causes.extend(crd::Definition::read(new).err().into_iter().flatten())
+        }
+        None => causes.extend(builtin::validate(&resource.api_version, &resource.kind, new, old)),
+    }
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::invalid(resource.named(), object::name(new), &causes))
+}
+
 /// Checks the metadata of a new object, or of one that replaces `old`.
-pub(crate) fn metadata(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause> {
+fn metadata(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = Vec::new();
     let name = object::name(new);
     if name.is_empty() {
@@ -99,7 +115,7 @@ fn owner_references(references: Option<&Value>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks a name by the rule of its kind.
-pub(crate) fn object_name(resource: &Resource, name: &str) -> Result<(), String> {
+fn object_name(resource: &Resource, name: &str) -> Result<(), String> {
     match resource.is_custom() {
         true => names::subdomain(name),
         false => names::object_name(&resource.kind, name),

@@ -9,25 +9,39 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use super::convert::{converted, object_json};
+use super::resource_version::{check_not_future, expired};
+use super::storage::History;
+use crate::catalog::{Catalog, Resource};
+use crate::clock::Clock;
 use crate::http::{Place, Query, ResponseBody, Shape};
-use crate::read::{converted, expired, partial, selector};
-use crate::registry::Resource;
+use crate::object;
 use crate::selector::Selector;
-use crate::server::Core;
 use crate::status::{ApiError, ApiResult};
 use crate::store::{Entry, Event, EventKind, RevisionReceiver};
+use crate::table::table;
 
 /// How long a watch without `timeoutSeconds` lives.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
-/// How often a quiet watch tells the client how far it has come.
+/// How often a quiet watch sends a bookmark.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the store at once: bounds the size of one piece of the answer.
 const BATCH_EVENTS: usize = 256;
 
+/// What a watch looks at for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct WatchSource<H> {
+    pub(crate) store: H,
+    pub(crate) clock: Clock,
+    /// Cancelled when the server ends.
+    pub(crate) closing: CancellationToken,
+}
+
 /// The state of one watch.
-struct Watching {
-    core: Arc<Core>,
+struct Watching<H> {
+    source: WatchSource<H>,
     resource: Arc<Resource>,
     namespace: Option<String>,
     selector: Selector,
@@ -44,73 +58,73 @@ struct Watching {
     ended: bool,
 }
 
-impl Core {
-    pub(crate) fn watch(
-        self: &Arc<Self>,
-        place: &Place,
-        query: &Query,
-        shape: Shape,
-    ) -> ApiResult<ResponseBody> {
-        let catalog = self.registry.catalog();
-        let resource = catalog
-            .find(&place.group, &place.version, &place.plural)
-            .ok_or_else(ApiError::no_such_path)?
-            .clone();
-        if place.namespace.is_some() && !resource.namespaced {
-            return Err(ApiError::no_such_path());
-        }
-        self.require(&resource, "watch")?;
-        let mut selector = selector(&resource, query)?;
-        if let Some(name) = &place.name {
-            selector = Selector::parse(query.text("labelSelector"), &format!("metadata.name={name}"))?;
-        }
-        let timeout = query.number("timeoutSeconds")?.filter(|s| *s > 0).map_or(TIMEOUT, Duration::from_secs);
-        let asked = query.number("resourceVersion")?.unwrap_or(0);
-        let streaming = query.flag("sendInitialEvents");
-        if streaming && query.text("resourceVersionMatch") != "NotOlderThan" {
-            return Err(ApiError::bad_request(
-                "resourceVersionMatch: Invalid value: must be NotOlderThan when sendInitialEvents is set",
-            ));
-        }
-        // The receiver is taken before the look at the store, so that no change falls between them.
-        let revisions = self.store.subscribe(&resource.store);
-        let mut watching = Watching {
-            core: self.clone(),
-            namespace: place.namespace.clone(),
-            selector,
-            shape,
-            include_object: query.text("includeObject").to_owned(),
-            revisions,
-            seen: asked,
-            bookmarks: query.flag("allowWatchBookmarks"),
-            first: None,
-            headed: false,
-            end: Instant::now() + timeout.min(TIMEOUT * 24),
-            ended: false,
-            resource,
-        };
-        let declined = query.get("sendInitialEvents").is_some() && !streaming;
-        if streaming || (asked == 0 && !declined) {
-            self.check_not_future(asked)?;
-            watching.start_with_everything(streaming);
-        } else if asked == 0 {
-            watching.seen = self.store.revision();
-        } else {
-            self.check_not_future(asked)?;
-            // A client that is too far behind is told at once, by code 410, instead of in the stream.
-            self.store.events_after(&watching.resource.store, asked, 1).map_err(expired)?;
-        }
-        let lines = stream::unfold(watching, |mut watching| async move {
-            let bytes = watching.next().await?;
-            Some((Ok::<_, std::convert::Infallible>(Frame::data(bytes)), watching))
-        });
-        Ok(StreamBody::new(lines).boxed_unsync())
+/// Answers with the changes of what the path and the selectors name.
+pub(crate) fn watch<H>(
+    source: WatchSource<H>,
+    catalog: &Catalog,
+    place: &Place,
+    query: &Query,
+    shape: Shape,
+) -> ApiResult<ResponseBody>
+where
+    H: History + Send + 'static,
+{
+    let resource =
+        catalog.find(&place.group, &place.version, &place.plural).ok_or_else(ApiError::no_such_path)?.clone();
+    if place.namespace.is_some() && !resource.namespaced {
+        return Err(ApiError::no_such_path());
     }
+    resource.require("watch")?;
+    let mut selector = Selector::read(&resource, query)?;
+    if let Some(name) = &place.name {
+        selector = Selector::parse(query.text("labelSelector"), &format!("metadata.name={name}"))?;
+    }
+    let timeout = query.number("timeoutSeconds")?.filter(|s| *s > 0).map_or(TIMEOUT, Duration::from_secs);
+    let asked = query.number("resourceVersion")?.unwrap_or(0);
+    let streaming = query.flag("sendInitialEvents");
+    if streaming && query.text("resourceVersionMatch") != "NotOlderThan" {
+        return Err(ApiError::bad_request(
+            "resourceVersionMatch: Invalid value: must be NotOlderThan when sendInitialEvents is set",
+        ));
+    }
+    // The receiver is taken before the look at the store, so that no change falls between them.
+    let revisions = source.store.subscribe(&resource.store);
+    let mut watching = Watching {
+        source,
+        namespace: place.namespace.clone(),
+        selector,
+        shape,
+        include_object: query.text("includeObject").to_owned(),
+        revisions,
+        seen: asked,
+        bookmarks: query.flag("allowWatchBookmarks"),
+        first: None,
+        headed: false,
+        end: Instant::now() + timeout.min(TIMEOUT * 24),
+        ended: false,
+        resource,
+    };
+    let declined = query.get("sendInitialEvents").is_some() && !streaming;
+    if streaming || (asked == 0 && !declined) {
+        check_not_future(&watching.source.store, asked)?;
+        watching.start_with_everything(streaming);
+    } else if asked == 0 {
+        watching.seen = watching.source.store.revision();
+    } else {
+        check_not_future(&watching.source.store, asked)?;
+        // A client that is too far behind is refused at once, by code 410, instead of in the stream.
+        watching.source.store.events_after(&watching.resource.store, asked, 1).map_err(expired)?;
+    }
+    let lines = stream::unfold(watching, |mut watching| async move {
+        let bytes = watching.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(Frame::data(bytes)), watching))
+    });
+    Ok(StreamBody::new(lines).boxed_unsync())
 }
 
-impl Watching {
+impl<H: History> Watching<H> {
     fn start_with_everything(&mut self, streaming: bool) {
-        let (entries, revision) = self.core.store.list(&self.resource.store, self.namespace.as_deref());
+        let (entries, revision) = self.source.store.list(&self.resource.store, self.namespace.as_deref());
         self.seen = revision;
         let mut out = BytesMut::new();
         for entry in entries {
@@ -139,7 +153,7 @@ impl Watching {
         let mut quiet_until = Instant::now() + BOOKMARK_EVERY;
         loop {
             self.revisions.mark_seen();
-            match self.core.store.events_after(&self.resource.store, self.seen, BATCH_EVENTS) {
+            match self.source.store.events_after(&self.resource.store, self.seen, BATCH_EVENTS) {
                 Err(error) => {
                     self.ended = true;
                     let line = json!({ "type": "ERROR", "object": expired(error).status() });
@@ -163,7 +177,7 @@ impl Watching {
             tokio::select! {
                 biased;
                 changed = self.revisions.changed() => if changed.is_err() { return None },
-                () = self.core.closing.cancelled() => return None,
+                () = self.source.closing.cancelled() => return None,
                 () = tokio::time::sleep_until(wake) => {
                     self.ended = Instant::now() >= self.end;
                     if self.bookmarks {
@@ -195,7 +209,7 @@ impl Watching {
                 // The last state that was in the selection, with the version of the change that took it out.
                 (Some(before), false) => {
                     let mut gone = before.value().clone();
-                    crate::object::set_meta(&mut gone, "resourceVersion", event.revision.to_string());
+                    object::set_meta(&mut gone, "resourceVersion", event.revision.to_string());
                     self.line(out, "DELETED", &Arc::new(Entry::new(gone, event.revision)));
                 }
                 (None, false) => {}
@@ -206,16 +220,17 @@ impl Watching {
     fn line(&mut self, out: &mut BytesMut, kind: &str, entry: &Arc<Entry>) {
         out.extend_from_slice(format!("{{\"type\":\"{kind}\",\"object\":").as_bytes());
         match self.shape {
-            Shape::Object => out.extend_from_slice(&crate::read::object_json(&self.resource, entry)),
+            Shape::Object => out.extend_from_slice(&object_json(&self.resource, entry)),
             Shape::Metadata | Shape::MetadataList => {
-                out.extend_from_slice(partial(&entry.opened()).to_string().as_bytes());
+                out.extend_from_slice(object::partial(&entry.opened()).to_string().as_bytes());
             }
             Shape::Table => {
                 let version = entry.revision().to_string();
                 let entry = entry.opened();
                 let rows = [converted(&self.resource, &entry)];
                 let meta = json!({ "resourceVersion": version });
-                let table = self.core.table(&self.resource, &rows, meta, &self.include_object, !self.headed);
+                let now = self.source.clock.now();
+                let table = table(&self.resource, &rows, meta, now, &self.include_object, !self.headed);
                 self.headed = true;
                 out.extend_from_slice(table.to_string().as_bytes());
             }

@@ -1,16 +1,14 @@
-//! A CustomResourceDefinition in, the resources it serves and its status conditions out.
+//! A CustomResourceDefinition in, what it serves out, or each field that makes it unusable.
 
 use std::sync::Arc;
 
 use jsonpath_rust::parser::model::JpQuery;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::column_path::compile_path;
 use crate::cause::Cause;
-use crate::registry::{Registry, Resource, ScalePaths, text};
+use crate::object::text;
 use crate::schema::Structural;
-
-/// The verbs of every custom resource.
-const VERBS: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
 /// A CustomResourceDefinition that is served.
 #[derive(Debug)]
@@ -40,6 +38,14 @@ pub(crate) struct Version {
     /// The schema as written, for OpenAPI.
     pub(crate) schema: Value,
     pub(crate) columns: Vec<Column>,
+}
+
+/// Where a resource keeps what its `scale` subresource shows.
+#[derive(Clone, Debug)]
+pub(crate) struct ScalePaths {
+    pub(crate) spec_replicas: String,
+    pub(crate) status_replicas: String,
+    pub(crate) selector: Option<String>,
 }
 
 /// A printer column.
@@ -125,29 +131,6 @@ impl Definition {
             versions,
         })
     }
-
-    pub(crate) fn resource(self: &Arc<Self>, version: &Version) -> Resource {
-        let storage = self.versions.iter().find(|v| v.storage).map_or(version.name.as_str(), |v| &v.name);
-        Resource {
-            group: self.group.clone(),
-            version: version.name.clone(),
-            kind: self.kind.clone(),
-            list_kind: self.list_kind.clone(),
-            plural: self.plural.clone(),
-            singular: self.singular.clone(),
-            short_names: self.short_names.clone(),
-            categories: self.categories.clone(),
-            namespaced: self.namespaced,
-            verbs: VERBS.iter().map(|v| (*v).to_owned()).collect(),
-            status: version.status,
-            scale: version.scale.clone(),
-            generation: true,
-            api_version: format!("{}/{}", self.group, version.name),
-            storage_api_version: format!("{}/{storage}", self.group),
-            store: Arc::from(self.name.as_str()),
-            custom: Some(self.clone()),
-        }
-    }
 }
 
 impl Version {
@@ -206,7 +189,7 @@ impl Column {
             format: text(column, "/format").to_owned(),
             description: text(column, "/description").to_owned(),
             priority: column.get("priority").and_then(Value::as_i64).unwrap_or(0),
-            path: crate::table::compile_path(text(column, "/jsonPath")),
+            path: compile_path(text(column, "/jsonPath")),
         }
     }
 
@@ -220,72 +203,7 @@ impl Column {
                           created, in RFC3339 form and UTC."
                     .into(),
             priority: 0,
-            path: crate::table::compile_path(".metadata.creationTimestamp"),
+            path: compile_path(".metadata.creationTimestamp"),
         }
     }
-}
-
-/// Fills in what may be left out: singular, list kind, conversion strategy.
-pub(crate) fn apply_defaults(object: &mut Value) {
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    spec.entry("conversion").or_insert_with(|| json!({ "strategy": "None" }));
-    let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) else { return };
-    if let Some(kind) = names.get("kind").and_then(Value::as_str).map(str::to_owned) {
-        names.entry("singular").or_insert_with(|| kind.to_lowercase().into());
-        names.entry("listKind").or_insert_with(|| format!("{kind}List").into());
-    }
-}
-
-/// The status that a definition has as soon as it is stored: served at once, or refused because its names are taken.
-pub(crate) fn status(object: &Value, registry: &Registry, now: &str) -> Value {
-    let spec = &object["spec"];
-    let taken = registry.name_taken(
-        text(spec, "/group"),
-        text(spec, "/names/plural"),
-        text(spec, "/names/kind"),
-        crate::object::name(object),
-    );
-    let storage: Vec<Value> = spec["versions"]
-        .as_array()
-        .map(|list| list.iter().filter(|v| v["storage"] == true).map(|v| v["name"].clone()).collect())
-        .unwrap_or_default();
-    let mut stored =
-        object.pointer("/status/storedVersions").and_then(Value::as_array).cloned().unwrap_or_default();
-    for version in storage {
-        if !stored.contains(&version) {
-            stored.push(version);
-        }
-    }
-    let condition = |kind: &str, ok: bool, reason: &str, message: &str| {
-        let before = object
-            .pointer("/status/conditions")
-            .and_then(Value::as_array)
-            .and_then(|list| list.iter().find(|c| c["type"] == kind));
-        let status = if ok { "True" } else { "False" };
-        let since = before
-            .filter(|c| c["status"] == status)
-            .and_then(|c| c["lastTransitionTime"].as_str())
-            .unwrap_or(now);
-        json!({ "lastTransitionTime": since, "message": message, "reason": reason, "status": status, "type": kind })
-    };
-    let conditions = match &taken {
-        None => json!([
-            condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
-            condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted"),
-        ]),
-        Some(plural) => json!([
-            condition("NamesAccepted", false, "PluralConflict", &format!("{plural:?} is already in use")),
-            condition("Established", false, "NotAccepted", "not all names are accepted"),
-        ]),
-    };
-    json!({ "acceptedNames": if taken.is_none() { spec["names"].clone() } else { json!({ "kind": "", "plural": "" }) },
-            "conditions": conditions, "storedVersions": stored })
-}
-
-/// Whether the definition's status says that it is served.
-pub(crate) fn is_established(object: &Value) -> bool {
-    object
-        .pointer("/status/conditions")
-        .and_then(Value::as_array)
-        .is_some_and(|list| list.iter().any(|c| c["type"] == "Established" && c["status"] == "True"))
 }

@@ -1,0 +1,10 @@
+//! What a cluster does by itself: simulated workloads, garbage collection, namespaces, the end of old Events.
+
+mod act;
+mod delay_queue;
+mod events;
+mod manager;
+mod namespaces;
+mod view;
+
+pub(crate) use manager::{ControllerManager, start};
