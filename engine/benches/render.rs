@@ -113,8 +113,8 @@ fn application(properties: &Json, traits: &[Json]) -> String {
     .to_string()
 }
 
-/// One application: rendered from its plan, and the whole lap from the document on.
-fn lap(name: &str, text: &str, snapshot: &Snapshot, templates: &Templates) {
+/// One application: rendered from its plan, and the whole reconcile from the document on.
+fn reconcile(name: &str, text: &str, snapshot: &Snapshot, templates: &Templates) {
     let documents = manifest::read("app.yaml", text).unwrap();
     let document = &documents.as_slice()[0];
     let planned = || {
@@ -143,14 +143,14 @@ fn main() {
     }
     let templates = Templates::new();
     let only = json!({"image": "nginx"});
-    lap("webservice, image only", &application(&only, &[]), &snapshot, &templates);
-    lap("webservice, full", &application(&full(), &[]), &snapshot, &templates);
-    lap("webservice, full, 1 trait", &application(&full(), &traits()[..1]), &snapshot, &templates);
-    lap("webservice, full, 5 traits", &application(&full(), &traits()), &snapshot, &templates);
+    reconcile("webservice, image only", &application(&only, &[]), &snapshot, &templates);
+    reconcile("webservice, full", &application(&full(), &[]), &snapshot, &templates);
+    reconcile("webservice, full, 1 trait", &application(&full(), &traits()[..1]), &snapshot, &templates);
+    reconcile("webservice, full, 5 traits", &application(&full(), &traits()), &snapshot, &templates);
 
     let web = vela_testkit::cases::folder("examples/first/web").join("app.yaml");
     let text = std::fs::read_to_string(web).unwrap();
-    lap("first/web, 3 traits", &text, &snapshot, &templates);
+    reconcile("first/web, 3 traits", &text, &snapshot, &templates);
 
     growth::print(&snapshot, &templates);
 

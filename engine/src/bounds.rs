@@ -1,4 +1,4 @@
-//! A rendered object and how far its application may reach → why it is refused, if it is.
+//! Decides whether an application may make a rendered object, by how far the operator lets applications reach.
 //!
 //! Where no author's rights are asked, an application has those of the controller: whoever may write one in a namespace would
 //! write into every other one, give rights away and have tokens made. So two things need an operator's word, each by a flag.
@@ -51,6 +51,17 @@ impl Bounds {
             let message = format!(
                 "{key}: metadata.namespace is {:?}, and an application makes objects in its own namespace {namespace:?} only",
                 key.namespace
+            );
+            (message, elsewhere())
+        })
+    }
+
+    /// Why an application of a namespace may not place its components in another one.
+    pub(crate) fn refusal_of_namespace(self, namespace: &str, own: &str) -> Option<(String, String)> {
+        let is_elsewhere = !namespace.is_empty() && namespace != own;
+        (self.own_namespace && is_elsewhere).then(|| {
+            let message = format!(
+                "namespace {namespace:?} is not the application's, and an application makes objects in its own namespace {own:?} only"
             );
             (message, elsewhere())
         })

@@ -1,6 +1,6 @@
-//! Application → every finding of every phase at once; makes nothing that could be applied.
+//! Collects the findings of every phase for an Application at once; gives nothing that could be applied.
 //!
-//! The lap stops at the first phase that fails. People want to hear of a wrong parameter in one component even
+//! The reconcile stops at the first phase that fails. People want to hear of a wrong parameter in one component even
 //! while another component's type is unknown: here later phases go on with what earlier ones could read.
 
 use crate::diagnostic::Diagnostics;
@@ -11,7 +11,7 @@ use crate::render::{self, Inputs, Templates};
 use crate::revision;
 use crate::snapshot::Snapshot;
 
-/// All findings, errors and warnings, in the order of phases. No error among them: the lap succeeds.
+/// All findings, errors and warnings, in the order of phases. No error among them: the reconcile succeeds.
 pub fn check(application: &Document, snapshot: &Snapshot, templates: &Templates) -> Diagnostics {
     let (app_file, mut found) = match parse::resolve(application, snapshot) {
         Ok(resolved) => resolved,
@@ -21,23 +21,15 @@ pub fn check(application: &Document, snapshot: &Snapshot, templates: &Templates)
     let later = match plan::plan(revision.clone()) {
         // Without a plan the components can still be rendered: each stands for itself.
         Err(errors) => {
-            add_new(&mut found, errors);
+            found.extend_new(errors);
             plan::without_order(revision)
         }
         Ok(plan) => plan,
     };
     match render::render(&later, templates, &Inputs::default()) {
-        Ok(rendered) => add_new(&mut found, rendered.warnings().clone()),
-        Err(errors) => add_new(&mut found, errors),
+        // Phases pass earlier warnings on: each is told once.
+        Ok(rendered) => found.extend_new(rendered.warnings().clone()),
+        Err(errors) => found.extend_new(errors),
     }
     found
-}
-
-/// Phases pass earlier warnings on: each is told once.
-fn add_new(found: &mut Diagnostics, more: Diagnostics) {
-    for finding in more {
-        if !found.iter().any(|known| *known == finding) {
-            found.push(finding);
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Two objects → the fields in which they differ, with both values.
+//! Lists the fields in which two objects differ, with both values.
 
 use std::collections::BTreeSet;
 

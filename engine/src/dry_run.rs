@@ -1,4 +1,4 @@
-//! Application → text of the objects it would make, as `vela dry-run` prints them; touches nothing.
+//! Prints the objects that an application would make, as `vela dry-run` shows them; touches nothing.
 
 use std::fmt::Write as _;
 
@@ -15,6 +15,9 @@ use crate::snapshot::Snapshot;
 
 /// Renders an Application for a preview: no revision is named, what is not supported yet is warned about. Where
 /// it fails, the findings of all phases are told together.
+///
+/// # Errors
+/// All findings, when one of them is an error.
 pub fn render(
     application: &Document,
     snapshot: &Snapshot,
@@ -30,9 +33,14 @@ pub fn render(
 pub fn text(rendered: &Rendered) -> String {
     let app = rendered.app_file();
     let mut text = String::new();
-    for component in rendered.components() {
+    for (node, component) in rendered.components().iter().enumerate() {
         let name = &app.components()[component.index].name;
-        let _ = write!(text, "---\n# Application({}) -- Component({name})\n---\n\n", app.name());
+        let step = rendered.plan().steps().iter().find(|step| step.nodes.contains(&node));
+        let placed = match step.map(|step| step.policies.join(", ")) {
+            Some(policies) if !policies.is_empty() => format!(" with topology {policies}"),
+            _ => String::new(),
+        };
+        let _ = write!(text, "---\n# Application({}{placed}) -- Component({name})\n---\n\n", app.name());
         match &component.state {
             State::Ready(objects) => {
                 for object in objects {

@@ -48,6 +48,9 @@ pub enum Error {
 }
 
 /// The steps of a path; the empty path has none.
+///
+/// # Errors
+/// The path is malformed, or an index in it is too large.
 pub fn parse(path: &str) -> Result<Vec<Segment>, Error> {
     let malformed =
         |position: usize, reason| Error::Malformed { path: path.to_owned(), position: position + 1, reason };
@@ -151,6 +154,9 @@ pub fn format(segments: &[Segment]) -> String {
 }
 
 /// The value at a path. The empty path reads as null; a scalar on the way is a [`Error::WrongType`].
+///
+/// # Errors
+/// There is nothing, or the path leads through a value of another type.
 pub fn get<'a>(value: &'a Json, path: &str) -> Result<&'a Json, Error> {
     get_at(value, &parse(path)?)
 }
@@ -180,6 +186,9 @@ pub(crate) fn get_at<'a>(value: &'a Json, segments: &[Segment]) -> Result<&'a Js
 }
 
 /// The value at a path, if it is there.
+///
+/// # Errors
+/// The path is malformed, or leads through a value of another type.
 pub fn find<'a>(value: &'a Json, path: &str) -> Result<Option<&'a Json>, Error> {
     match get(value, path) {
         Ok(value) => Ok(Some(value)),
@@ -189,6 +198,9 @@ pub fn find<'a>(value: &'a Json, path: &str) -> Result<Option<&'a Json>, Error> 
 }
 
 /// Writes `new` at a path, creating objects and arrays on the way; a scalar on the way is an error.
+///
+/// # Errors
+/// The path is malformed, or leads through a value of another type.
 pub fn set(value: &mut Json, path: &str, new: Json) -> Result<(), Error> {
     set_at(value, &parse(path)?, new)
 }

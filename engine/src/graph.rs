@@ -1,13 +1,13 @@
-//! Rendered → Graph: what is applied after what; circles are refused by `plan` already, duplicates by `render`.
+//! Builds the graph of what is applied after what; `plan` has refused circles before, and `render` duplicates.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostics;
-use crate::health;
-use crate::observed::{ObjectKey, Observed};
+use crate::observed::ObjectKey;
 use crate::parse::{AppFile, Component};
-use crate::render::{Rendered, RenderedObject, State, Templates};
+use crate::placement::Placement;
+use crate::render::{Rendered, RenderedObject, State};
 use crate::revision::{Identity, Revision};
 use crate::successor::VersionKind;
 
@@ -40,6 +40,9 @@ impl Graph {
     }
 
     /// The same with the objects of kinds that the cluster does not serve any more in the version that followed.
+    ///
+    /// # Errors
+    /// Two objects would become one.
     pub fn with_successors(self, not_served: &BTreeSet<VersionKind>) -> Result<Self, Diagnostics> {
         let rendered = Arc::unwrap_or_clone(self.rendered).with_successors(not_served)?;
         Ok(Self { rendered: Arc::new(rendered), ..self })
@@ -50,27 +53,33 @@ impl Graph {
         self.rendered.warnings()
     }
 
-    /// Indexes of components: each wave waits for the health of earlier ones only.
+    /// Indexes of nodes: each wave waits for the health of earlier ones only.
     pub fn waves(&self) -> &[Vec<usize>] {
         &self.waves
     }
 
-    /// How many components.
+    /// How many nodes: components at their places.
     pub fn len(&self) -> usize {
         self.rendered.components().len()
     }
 
-    /// Has it no component?
+    /// Has it no node?
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A component as written.
+    /// The component of a node, as written.
     pub fn component(&self, index: usize) -> Option<&Component> {
-        self.app_file().components().get(index)
+        let node = self.rendered.plan().nodes().get(index)?;
+        self.app_file().components().get(node.component)
     }
 
-    /// Objects of a component: the workload first; none while it is pending.
+    /// Where a node's objects go.
+    pub fn placement(&self, index: usize) -> Option<&Placement> {
+        self.rendered.plan().nodes().get(index).map(|node| &node.placement)
+    }
+
+    /// Objects of a node: the workload first; none while it is pending.
     pub fn objects_of(&self, index: usize) -> &[RenderedObject] {
         match self.rendered.components().get(index).map(|component| &component.state) {
             Some(State::Ready(objects)) => objects,
@@ -78,12 +87,12 @@ impl Graph {
         }
     }
 
-    /// The components that must be healthy before this one is applied.
+    /// The nodes that must be healthy before this one is applied.
     pub fn waits_for(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         self.rendered.plan().nodes().get(index).into_iter().flat_map(|node| node.waits_for.iter().copied())
     }
 
-    /// What a component lacks to be rendered.
+    /// What a node lacks to be rendered.
     pub fn pending(&self, index: usize) -> &[String] {
         match self.rendered.components().get(index).map(|component| &component.state) {
             Some(State::Pending(missing)) => missing,
@@ -105,28 +114,12 @@ impl Graph {
     pub fn keys(&self) -> BTreeSet<ObjectKey> {
         self.objects().map(RenderedObject::key).collect()
     }
-
-    /// Components that may be applied now: all they wait for are healthy, and they are not pending.
-    pub fn due(&self, observed: &Observed, templates: &Templates) -> Vec<usize> {
-        let nodes = self.rendered.plan().nodes();
-        let awaited: BTreeSet<usize> = nodes.iter().flat_map(|node| &node.waits_for).copied().collect();
-        let healthy: BTreeSet<usize> = awaited
-            .into_iter()
-            .filter(|index| health::component(self, *index, observed, templates).healthy)
-            .collect();
-        let failing = self.rendered.plan().failing();
-        self.waves
-            .iter()
-            .flatten()
-            .copied()
-            .filter(|index| failing.is_none_or(|failing| !failing.blocked.contains(index)))
-            .filter(|index| self.pending(*index).is_empty())
-            .filter(|index| nodes[*index].waits_for.is_subset(&healthy))
-            .collect()
-    }
 }
 
 /// Orders the rendered components in waves.
+///
+/// # Errors
+/// Components wait for each other in a circle, which a plan rules out.
 pub fn graph(rendered: Rendered) -> Result<Graph, Diagnostics> {
     let nodes = rendered.plan().nodes();
     let mut done: BTreeSet<usize> = BTreeSet::new();

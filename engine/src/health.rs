@@ -1,4 +1,4 @@
-//! Live objects → healthy or not, and a message: by the definition's policy, else by how far the object is ([`readiness`]).
+//! Decides the health of live objects: by the definition's policy, else by how far the object is ([`readiness`]).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Live workloads and their children in; the health of each and of their scope out.
+//! Decides the health of a scope and of each of its workloads, from the live workloads and their children.
 
 use serde_json::Value;
 use vela_crds::health_scope::{HealthStatus, ScopeHealthCondition, WorkloadHealthCondition};

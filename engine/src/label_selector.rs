@@ -1,4 +1,4 @@
-//! A label selector's text (`a=b,c notin (d,e),!f`) in; a test of labels out.
+//! Parses the text of a label selector (`a=b,c notin (d,e),!f`) and matches labels with it.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ const REQUIREMENTS_AT_MOST: usize = 100;
 
 /// Which labels are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LabelSelector(Vec<Requirement>);
+pub(crate) struct LabelSelector(Vec<Requirement>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Requirement {
@@ -21,7 +21,7 @@ enum Requirement {
 
 impl LabelSelector {
     /// Reads a selector; the error says which part is wrong.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut requirements = Vec::new();
         for part in parts(text)? {
             if requirements.len() == REQUIREMENTS_AT_MOST {
@@ -33,7 +33,7 @@ impl LabelSelector {
     }
 
     /// Do these labels meet every requirement?
-    pub fn matches(&self, labels: Option<&Map<String, Json>>) -> bool {
+    pub(crate) fn matches(&self, labels: Option<&Map<String, Json>>) -> bool {
         let value = |key: &str| labels.and_then(|labels| labels.get(key)).and_then(Json::as_str);
         self.0.iter().all(|requirement| match requirement {
             Requirement::In(key, values) => value(key).is_some_and(|value| values.contains(value)),

@@ -4,7 +4,7 @@
 //! environment. The outside world enters as one [`Snapshot`] (definitions and objects) and as
 //! [`Observed`] objects; it leaves as a [`Graph`] and a [`Status`].
 //!
-//! The lap, one file and one type per phase; each type is made only by its own phase:
+//! The reconcile, one file and one type per phase; each type is made only by its own phase:
 //!
 //! ```text
 //! text ─manifest─▶ Documents ─parse─▶ AppFile ─revision─▶ Revision ─plan─▶ Plan
@@ -28,49 +28,55 @@
 //! *Pending is not an error*: a component that lacks another component's output is carried through
 //! `Rendered` and `Graph` as pending with what it waits for.
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 pub mod application_configuration;
 pub mod bounds;
 pub mod check;
 pub mod containerized_workload;
 pub mod definition;
-pub mod diagnostic;
+mod dependent;
+mod diagnostic;
 pub mod diff;
 pub mod dry_run;
 pub mod field_path;
 pub mod graph;
 pub mod health;
 pub mod health_scope;
-mod hex;
 pub mod kube_packages;
-pub mod label_selector;
+mod label_selector;
 pub mod manifest;
 pub mod manual_scaler;
 
 pub mod names;
-pub mod observed;
+mod observed;
 pub mod parameters;
 pub mod parse;
+mod placement;
 pub mod plan;
+pub mod policy;
 pub mod readiness;
 pub mod render;
 pub mod revision;
 pub mod rollout;
-pub mod secrets;
+mod secrets;
 pub mod snapshot;
 pub mod standard;
 pub mod status;
 pub mod steps;
 pub mod successor;
+pub mod workflow;
 
 pub use bounds::Bounds;
 pub use check::check;
 pub use definition::{Definition, DefinitionKind};
-pub use diagnostic::{Code, Diagnostic, Diagnostics, Place, Severity};
+pub use diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Place, Severity};
 pub use graph::Graph;
 pub use kube_packages::KubePackage;
 pub use manifest::{Document, Documents};
 pub use observed::{ObjectKey, Observed};
 pub use parse::AppFile;
+pub use placement::{LOCAL, Placement};
 pub use plan::Plan;
 pub use render::{Rendered, Templates};
 pub use revision::Revision;

@@ -1,4 +1,4 @@
-//! A ManualScalerTrait and the objects of its workload in; the patches that set their replicas out.
+//! Builds the patches that set the replicas which a ManualScalerTrait asks for.
 
 use serde_json::{Value, json};
 use vela_crds::manual_scaler_trait::ManualScalerTrait;

@@ -1,4 +1,4 @@
-//! A text that somebody wrote as a name → whether it can be one; every name that becomes part of a request is judged here.
+//! Decides whether a text can be a name; every name that becomes part of a request is checked here.
 
 use vela_kinds::names;
 

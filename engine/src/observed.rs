@@ -8,6 +8,8 @@ use serde_json::Value as Json;
 /// Identity of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
+    /// "" for the cluster that the application is in.
+    pub cluster: String,
     /// `apps/v1`.
     pub api_version: String,
     /// `Deployment`.
@@ -19,16 +21,32 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// The identity written in an object.
+    /// An object of the local cluster.
+    pub fn local(
+        api_version: impl Into<String>,
+        kind: impl Into<String>,
+        namespace: impl Into<String>,
+        name: impl Into<String>,
+    ) -> Self {
+        Self {
+            cluster: String::new(),
+            api_version: api_version.into(),
+            kind: kind.into(),
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+
+    /// The identity written in an object, which does not say in which cluster it is: the local one.
     pub fn of(object: &Json) -> Self {
         let text = |value: Option<&Json>| value.and_then(Json::as_str).unwrap_or("").to_owned();
         let metadata = object.get("metadata");
-        Self {
-            api_version: text(object.get("apiVersion")),
-            kind: text(object.get("kind")),
-            namespace: text(metadata.and_then(|metadata| metadata.get("namespace"))),
-            name: text(metadata.and_then(|metadata| metadata.get("name"))),
-        }
+        Self::local(
+            text(object.get("apiVersion")),
+            text(object.get("kind")),
+            text(metadata.and_then(|metadata| metadata.get("namespace"))),
+            text(metadata.and_then(|metadata| metadata.get("name"))),
+        )
     }
 
     /// The API group; "" for the core group.
@@ -42,6 +60,10 @@ impl fmt::Display for ObjectKey {
         match self.namespace.as_str() {
             "" => write!(f, "{} {}", self.kind, self.name),
             namespace => write!(f, "{} {namespace}/{}", self.kind, self.name),
+        }?;
+        match self.cluster.as_str() {
+            "" => Ok(()),
+            cluster => write!(f, " in cluster {cluster}"),
         }
     }
 }
@@ -60,9 +82,14 @@ impl Observed {
         Self::default()
     }
 
-    /// A live object.
+    /// A live object of the local cluster.
     pub fn insert(&mut self, object: Json) {
-        self.objects.insert(ObjectKey::of(&object), object);
+        self.insert_named(ObjectKey::of(&object), object);
+    }
+
+    /// A live object under the name that the graph has for it.
+    pub fn insert_named(&mut self, key: ObjectKey, object: Json) {
+        self.objects.insert(key, object);
     }
 
     /// An object that could not be applied, and why.

@@ -1,4 +1,5 @@
-//! A live object → how far it is: our own kinds by what their controllers report, all others by the table of [`vela_kinds`].
+//! Decides how far a live object is: our own kinds by what their controllers report, all others by the table of
+//! [`vela_kinds`].
 //!
 //! Component health, `vela status` and the console ask here, so none of them can contradict another.
 

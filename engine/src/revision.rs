@@ -1,4 +1,5 @@
-//! AppFile → Revision: the content hash of the application with its definitions, and the name `<app>-vN`.
+//! Computes the revision of an AppFile: the content hash of the application with its definitions, and the name
+//! `<app>-vN`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +9,6 @@ use sha2::{Digest, Sha256};
 use vela_crds::annotations;
 
 use crate::definition::{Definition, DefinitionKind};
-use crate::hex::hex;
 use crate::manifest::Document;
 use crate::parse::AppFile;
 
@@ -152,7 +152,7 @@ pub fn revision(app_file: AppFile, previous: Option<&Previous>) -> Revision {
 }
 
 /// The same where several revisions are known: what the status says first, then what is stored. A content that the
-/// status names keeps that name, although a newer revision of another content was recorded by a lap that was cut off.
+/// status names keeps that name, although a newer revision of another content was recorded by a reconcile that was cut off.
 pub fn revision_among(app_file: AppFile, known: &[Previous]) -> Revision {
     let hash = hash(&app_file);
     let newest = known.iter().map(|known| known.number).max();
@@ -203,7 +203,7 @@ pub fn hash(app_file: &AppFile) -> String {
         hasher.update([0]);
         hasher.update(definition.hash());
     }
-    hex(&hasher.finalize()[..8])
+    hex::encode(&hasher.finalize()[..8])
 }
 
 /// Where an ApplicationRevision records the definitions of a kind.

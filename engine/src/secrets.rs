@@ -1,4 +1,5 @@
-//! What an application's documents say in confidence → messages that do not repeat it; the one door for what people read.
+//! Removes confidential values of an application's documents from messages; everything that people read goes through
+//! it.
 //!
 //! Status, events and logs are read by more people than Secrets are, and messages quote: a template that does not fit, an
 //! API server that refuses a value. Confidential is the content of a Secret, wherever one stands in a document, and a text
@@ -12,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 /// What stands in a message instead.
-pub const HIDDEN: &str = "[hidden]";
+const HIDDEN: &str = "[hidden]";
 
 /// A shorter text is hidden only where a message quotes it alone: it would be found in the middle of words.
 const BYTES_AT_LEAST: usize = 5;

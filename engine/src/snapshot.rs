@@ -124,6 +124,9 @@ impl Snapshot {
     }
 
     /// Adds a definition given as object.
+    ///
+    /// # Errors
+    /// It is no definition, or one that cannot be read.
     pub fn insert_definition_object(&mut self, object: Json) -> Result<(), Diagnostic> {
         self.insert_definition(Arc::new(Definition::from_object(object)?));
         Ok(())
@@ -132,7 +135,7 @@ impl Snapshot {
     /// The definition of a kind and name. `name@vX` is that version or the newest of its series, and nothing else.
     pub fn definition(&self, kind: DefinitionKind, name: &str) -> Option<&Arc<Definition>> {
         self.definitions.get(&(kind, name.to_owned())).or_else(|| {
-            let asked = version::asked(name)?;
+            let asked = version::parse_reference(name)?;
             let known = self.versions.get(&(kind, asked.name.to_owned()))?;
             let here = known.iter().filter(|(_, content)| content.is_some());
             let chosen = version::choose(asked.version, here.map(|(version, _)| version.as_str()))?;
@@ -160,7 +163,7 @@ impl Snapshot {
     pub fn names(&self, kind: DefinitionKind) -> Vec<&str> {
         let all = self.definitions.keys().chain(&self.known);
         let names: BTreeSet<&str> = all.filter(|(k, _)| *k == kind).map(|(_, name)| name.as_str()).collect();
-        names.into_iter().filter(|name| version::asked(name).is_none()).collect()
+        names.into_iter().filter(|name| version::parse_reference(name).is_none()).collect()
     }
 
     /// Those definitions asked for of whose name there is none, of whatever kind: people may have misspelt them.

@@ -21,10 +21,14 @@ mod manifest;
 mod mistakes;
 #[path = "engine/patches.rs"]
 mod patches;
+#[path = "engine/placements.rs"]
+mod placements;
 #[path = "engine/processing.rs"]
 mod processing;
 #[path = "engine/reference.rs"]
 mod reference;
+#[path = "engine/snapshots.rs"]
+mod snapshots;
 #[path = "engine/speed.rs"]
 mod speed;
 #[path = "engine/status.rs"]

@@ -8,7 +8,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
-use vela_cue::{FieldOptions, Input, Source, Template};
+use vela_cue::value::FieldOptions;
+use vela_cue::{Input, Source, Template};
 use vela_definitions::{Definition, Kind, builtin, find};
 
 /// Cases whose result differs on purpose; `known_differences.md` says why.

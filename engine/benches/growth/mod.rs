@@ -1,4 +1,4 @@
-//! Laps of 1, 10 and 100 components, in both forms: the price of a component must not depend on how many there are.
+//! Reconciles of 1, 10 and 100 components, in both forms: the price of a component must not depend on how many there are.
 
 use serde_json::{Value as Json, json};
 use vela_engine::application_configuration::{self as ac, revision};
@@ -9,7 +9,7 @@ use crate::measure;
 
 const COUNTS: [usize; 3] = [1, 10, 100];
 
-/// Whole laps from the stored objects to the graph.
+/// Whole reconciles from the stored objects to the graph.
 pub(crate) fn print(snapshot: &Snapshot, templates: &Templates) {
     for count in COUNTS {
         let document = Document::from_object(application(count));

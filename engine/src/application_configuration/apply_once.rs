@@ -10,7 +10,7 @@ use super::{items, text};
 /// When an object that was applied before is applied again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApplyOnce {
-    /// Every lap brings each object back to what is wanted.
+    /// Every reconcile brings each object back to what is wanted.
     #[default]
     Off,
     /// An object is applied when what is wanted changed, or when it is missing.
@@ -40,6 +40,9 @@ impl FromStr for ApplyOnce {
 
 impl ApplyOnce {
     /// The mode of a configuration: its own annotation, or else the operator's choice.
+    ///
+    /// # Errors
+    /// The annotation has a word that is no mode.
     pub fn of(configuration: &Json, operator: Self) -> Result<Self, UnknownMode> {
         let all = configuration.get("metadata").and_then(|metadata| metadata.get("annotations"));
         match all.and_then(|all| all.get(annotations::APPLY_ONCE_ONLY)).and_then(Json::as_str) {
@@ -48,7 +51,7 @@ impl ApplyOnce {
         }
     }
 
-    /// Is the object to be written in this lap? `status` is the configuration's, as the last lap left it.
+    /// Is the object to be written in this reconcile? `status` is the configuration's, as the last reconcile left it.
     pub fn applies(self, desired: &Json, live: Option<&Json>, status: Option<&Json>) -> bool {
         let role = text(desired, &["metadata", "labels", labels::RESOURCE_TYPE]);
         let is_ours = [labels::RESOURCE_TYPE_WORKLOAD, labels::RESOURCE_TYPE_TRAIT].contains(&role);

@@ -1,4 +1,4 @@
-//! Rendered Application → the ApplicationConfiguration and Components that carry it, as objects.
+//! Composes the ApplicationConfiguration and the Components that carry a rendered Application.
 
 use serde_json::{Map, Value as Json, json};
 use vela_crds::{annotations, labels};

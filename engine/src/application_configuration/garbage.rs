@@ -1,4 +1,4 @@
-//! What an earlier lap recorded and nobody wants any more, and whether it may be deleted.
+//! What an earlier reconcile recorded and nobody wants any more, and whether it may be deleted.
 
 use std::collections::BTreeSet;
 
@@ -46,12 +46,12 @@ impl Graph {
             let component = text(entry, &["componentName"]);
             let mut add = |recorded: &Json, workload: bool| {
                 let part = |field| text(recorded, &[field]).to_owned();
-                let key = ObjectKey {
-                    api_version: part("apiVersion"),
-                    kind: part("kind"),
-                    namespace: self.rendered().namespace().to_owned(),
-                    name: part("name"),
-                };
+                let key = ObjectKey::local(
+                    part("apiVersion"),
+                    part("kind"),
+                    self.rendered().namespace(),
+                    part("name"),
+                );
                 let kept = workload && self.is_of_a_revision(component, &key.name);
                 let revision = text(entry, &["componentRevisionName"]).to_owned();
                 let found = Garbage { key, component: component.to_owned(), revision, workload };
@@ -95,14 +95,14 @@ impl Graph {
 
 /// Why an object that nobody wants stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum Retained {
     /// It is not this configuration's.
     Foreign(String),
     /// It still runs, and what was applied once is not taken away while it runs.
     Running(i64),
 }
 
-impl std::fmt::Display for Kept {
+impl std::fmt::Display for Retained {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Foreign(reason) => f.write_str(reason),
@@ -128,18 +128,26 @@ pub fn is_marked(object: &Json, uid: &str) -> bool {
     !is_controlled && !uid.is_empty() && mark(object).is_some_and(|(_, _, marked)| marked == uid)
 }
 
-/// May the configuration of this uid delete the live object? `applied` holds the uids of what this lap applied: an
+/// May the configuration of this uid delete the live object? `applied` holds the uids of what this reconcile applied: an
 /// object can be read under an old and a new version of its kind, and is wanted then.
-pub fn deletable(live: &Json, uid: &str, applied: &BTreeSet<String>, mode: ApplyOnce) -> Result<(), Kept> {
+///
+/// # Errors
+/// Why it has to stay.
+pub fn deletable(
+    live: &Json,
+    uid: &str,
+    applied: &BTreeSet<String>,
+    mode: ApplyOnce,
+) -> Result<(), Retained> {
     let controlled = !uid.is_empty()
         && items(live, &["metadata", "ownerReferences"])
             .iter()
             .any(|owner| owner.get("controller") == Some(&Json::Bool(true)) && text(owner, &["uid"]) == uid);
     if !controlled && !is_marked(live, uid) {
-        return Err(Kept::Foreign("it is not controlled by this configuration".to_owned()));
+        return Err(Retained::Foreign("it is not controlled by this configuration".to_owned()));
     }
     if applied.contains(text(live, &["metadata", "uid"])) {
-        return Err(Kept::Foreign("it is wanted under another version of its kind".to_owned()));
+        return Err(Retained::Foreign("it is wanted under another version of its kind".to_owned()));
     }
     let role = text(live, &["metadata", "labels", labels::RESOURCE_TYPE]);
     let replicas = live.get("spec").and_then(|spec| spec.get("replicas")).and_then(Json::as_i64);
@@ -147,7 +155,7 @@ pub fn deletable(live: &Json, uid: &str, applied: &BTreeSet<String>, mode: Apply
         Some(replicas)
             if replicas > 0 && mode != ApplyOnce::Off && role == labels::RESOURCE_TYPE_WORKLOAD =>
         {
-            Err(Kept::Running(replicas))
+            Err(Retained::Running(replicas))
         }
         _ => Ok(()),
     }

@@ -1,4 +1,5 @@
-//! Rendered → Graph: the order of applying, which scopes to edit, and what is left over from before.
+//! Builds the graph of a rendered configuration: the order of applying, the scopes to edit, and what is left over from
+//! before.
 
 use std::collections::BTreeSet;
 
@@ -73,12 +74,7 @@ impl Graph {
 
 fn reference_key(reference: &Json, namespace: &str) -> ObjectKey {
     let part = |field| text(reference, &[field]).to_owned();
-    ObjectKey {
-        api_version: part("apiVersion"),
-        kind: part("kind"),
-        namespace: namespace.to_owned(),
-        name: part("name"),
-    }
+    ObjectKey::local(part("apiVersion"), part("kind"), namespace, part("name"))
 }
 
 /// Memberships in scopes that a component's workload must have.
@@ -94,6 +90,9 @@ pub fn memberships(component: &RenderedComponent) -> Vec<ScopeChange> {
 }
 
 /// Checks that no object is wanted twice, and that each may be made; what flows into an object may have sent it elsewhere.
+///
+/// # Errors
+/// An object that two components make, or that may not be made.
 pub fn graph(rendered: Rendered) -> Result<Graph, Diagnostics> {
     let graph = Graph { rendered };
     let mut seen = BTreeSet::new();
@@ -116,6 +115,9 @@ pub fn graph(rendered: Rendered) -> Result<Graph, Diagnostics> {
 }
 
 /// The scope with the workload in its list, or nothing if it is there already.
+///
+/// # Errors
+/// There is no list at the path.
 pub fn add_member(scope: &Json, change: &ScopeChange) -> Result<Option<Json>, field_path::Error> {
     let list = field_path::get(scope, &change.path)?;
     let Some(list) = list.as_array() else {
@@ -133,6 +135,9 @@ pub fn add_member(scope: &Json, change: &ScopeChange) -> Result<Option<Json>, fi
 }
 
 /// The scope without the workload in its list, or nothing if it is not there.
+///
+/// # Errors
+/// The path is malformed, or leads through a value of another type.
 pub fn remove_member(scope: &Json, path: &str, workload: &Json) -> Result<Option<Json>, field_path::Error> {
     let Some(list) = field_path::find(scope, path)?.and_then(Json::as_array) else { return Ok(None) };
     let Some(position) = list.iter().position(|entry| is_same_reference(entry, workload)) else {

@@ -36,6 +36,9 @@ pub enum Error {
 }
 
 /// The Component with the answer merged over it. Whatever the answer says, it stays the same object.
+///
+/// # Errors
+/// The answer is no Component.
 pub fn merge(component: &Json, answer: &[u8]) -> Result<Json, Error> {
     let answer: Json = serde_json::from_slice(answer).map_err(|error| Error::NotJson(error.to_string()))?;
     if !answer.is_object() {

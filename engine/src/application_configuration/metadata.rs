@@ -1,4 +1,4 @@
-//! A rendered object → its labels, annotations, namespace and owner.
+//! Writes labels, annotations, namespace and owner of a rendered object.
 
 use serde_json::{Map, Value as Json, json};
 use vela_crds::{annotations, labels};

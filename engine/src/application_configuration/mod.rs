@@ -15,7 +15,7 @@ pub mod data;
 pub mod garbage;
 pub mod graph;
 pub mod hook;
-pub mod kept;
+pub mod last_good;
 mod metadata;
 mod naming;
 pub mod parse;

@@ -1,4 +1,4 @@
-//! A component and its place in the world → the names of its workload and traits.
+//! Names the workload and the traits of a component.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! (ApplicationConfiguration, Snapshot) → Parsed: components, parameters, traits and scopes found, or all diagnostics.
+//! Parses an ApplicationConfiguration against a snapshot into components, parameters, traits and scopes, or into all
+//! diagnostics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,19 +93,18 @@ pub fn component_key(entry: &Json, namespace: &str) -> Option<ObjectKey> {
 }
 
 fn key(api_version: &str, kind: &str, namespace: &str, name: &str) -> ObjectKey {
-    ObjectKey {
-        api_version: api_version.to_owned(),
-        kind: kind.to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    }
+    ObjectKey::local(api_version, kind, namespace, name)
 }
 
 /// What the configuration still needs, given what the snapshot has: fetch, add, ask again until nothing is
 /// asked that was not asked before.
 pub fn references(document: &Document, snapshot: &Snapshot) -> References {
-    let mut asked =
-        Asked { document, snapshot, namespace: namespace(document), references: References::default() };
+    let mut asked = ReferenceCollector {
+        document,
+        snapshot,
+        namespace: namespace(document),
+        references: References::default(),
+    };
     for entry in items(document.value(), &["spec", "components"]) {
         asked.component(entry);
         for trait_ in items(entry, &["traits"]).iter().filter_map(|entry| entry.get("trait")) {
@@ -118,14 +118,14 @@ pub fn references(document: &Document, snapshot: &Snapshot) -> References {
     asked.references.askable()
 }
 
-struct Asked<'a> {
+struct ReferenceCollector<'a> {
     document: &'a Document,
     snapshot: &'a Snapshot,
     namespace: &'a str,
     references: References,
 }
 
-impl Asked<'_> {
+impl ReferenceCollector<'_> {
     fn component(&mut self, entry: &Json) {
         let Some(key) = component_key(entry, self.namespace) else { return };
         let found = self.snapshot.object(&key);
@@ -138,7 +138,7 @@ impl Asked<'_> {
         let Some(workload) = workload_of(component, self.snapshot) else { return };
         self.definition(DefinitionKind::Workload, labels::WORKLOAD_TYPE, &workload);
         self.kind(&workload);
-        // The workload that an earlier lap made may keep its name.
+        // The workload that an earlier reconcile made may keep its name.
         let recorded = items(self.document.value(), &["status", "workloads"]);
         for recorded in recorded.iter().filter_map(|entry| entry.get("workloadRef")) {
             self.references.objects.extend(recorded_key(recorded, &workload, self.namespace));
@@ -214,6 +214,9 @@ pub(super) fn definition_name(snapshot: &Snapshot, label: &str, object: &Json) -
 }
 
 /// Resolves a configuration against the snapshot. All errors are reported together.
+///
+/// # Errors
+/// All findings, when one of them is an error.
 pub fn parse(document: &Document, snapshot: &Snapshot) -> Result<Parsed, Diagnostics> {
     let (parsed, found) = resolve(document, snapshot)?;
     if found.has_errors() { Err(found) } else { Ok(parsed) }

@@ -1,4 +1,4 @@
-//! A recorded reference and the rendered workload → the identity of the object that is meant.
+//! Resolves a recorded reference to the object that is meant, by the workload rendered now.
 
 use serde_json::Value as Json;
 
@@ -9,10 +9,7 @@ use crate::observed::ObjectKey;
 pub(super) fn recorded_key(recorded: &Json, workload: &Json, namespace: &str) -> Option<ObjectKey> {
     let same = ["apiVersion", "kind"].iter().all(|f| text(recorded, &[f]) == text(workload, &[f]));
     let name = text(recorded, &["name"]);
-    (same && !name.is_empty()).then(|| ObjectKey {
-        api_version: text(workload, &["apiVersion"]).to_owned(),
-        kind: text(workload, &["kind"]).to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
+    (same && !name.is_empty()).then(|| {
+        ObjectKey::local(text(workload, &["apiVersion"]), text(workload, &["kind"]), namespace, name)
     })
 }

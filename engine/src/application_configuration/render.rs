@@ -1,4 +1,4 @@
-//! Parsed → Rendered: workloads and traits with their names, labels, owner and references to each other.
+//! Renders a parsed configuration: workloads and traits with names, labels, owners and references to each other.
 
 use serde_json::{Value as Json, json};
 use vela_crds::application_configuration::UnsatisfiedDependency;
@@ -58,7 +58,7 @@ pub struct RenderedObject {
     pub defined: bool,
     /// What it takes from other objects and gives to them.
     pub flow: Flow,
-    /// An input is not there yet: the object is wanted, but may not be applied in this lap.
+    /// An input is not there yet: the object is wanted, but may not be applied in this reconcile.
     pub unsatisfied: bool,
     /// A rollout owns it: the object is wanted, but applied by the rollout.
     pub left: bool,
@@ -144,11 +144,17 @@ fn reference(object: &Json) -> Json {
 }
 
 /// Names, labels and connects the objects. The snapshot holds workloads of revision-enabled components.
+///
+/// # Errors
+/// What is wrong with components and traits, each with its field.
 pub fn render(parsed: &Parsed, snapshot: &Snapshot) -> Result<Rendered, Diagnostics> {
     render_as(parsed, snapshot, Release::Seed)
 }
 
 /// [`render`] by the rules of a release.
+///
+/// # Errors
+/// Those of [`render`].
 pub fn render_as(parsed: &Parsed, snapshot: &Snapshot, release: Release) -> Result<Rendered, Diagnostics> {
     let mut found = parsed.warnings.clone();
     let source = Source { parsed, snapshot, release };

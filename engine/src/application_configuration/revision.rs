@@ -1,4 +1,4 @@
-//! Component → the ControllerRevision to cut, if its spec differs from the last one; and which old ones to drop.
+//! Decides which ControllerRevision of a Component to create and which old ones to delete.
 
 use std::collections::BTreeSet;
 

@@ -48,7 +48,7 @@ impl Rolling {
         self.active && self.components.contains(component)
     }
 
-    /// True when the component's template is applied in this lap.
+    /// True when the component's template is applied in this reconcile.
     pub(super) fn templates(&self, component: &str) -> bool {
         self.rolls(component) && self.needs_template
     }
@@ -80,8 +80,8 @@ impl Rolling {
     }
 }
 
-/// The state after a lap. `templated`: some component's template was rendered; `applied`: everything was applied and
-/// nothing waits. A template counts as applied only then, or a lap that failed would leave it out for ever.
+/// The state after a reconcile. `templated`: some component's template was rendered; `applied`: everything was applied and
+/// nothing waits. A template counts as applied only then, or a reconcile that failed would leave it out for ever.
 pub(super) fn next(configuration: &Json, templated: bool, applied: bool) -> Option<String> {
     let rolling = Rolling::of(configuration);
     let before = text(configuration, &["status", "rollingStatus"]);

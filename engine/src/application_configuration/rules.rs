@@ -1,4 +1,5 @@
-//! (ApplicationConfiguration, Snapshot) → all that admission refuses: what no lap could read, and combinations nobody may ask for.
+//! What admission refuses of an ApplicationConfiguration: what no reconcile could read, and combinations nobody may ask
+//! for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::manifest::Document;
 use crate::nearest;
 use crate::snapshot::Snapshot;
 
-/// Everything that is wrong with a configuration, in the order of its components. A lap is more generous: it reads
+/// Everything that is wrong with a configuration, in the order of its components. A reconcile is more generous: it reads
 /// traits written by name itself and makes workloads that nobody defined.
 pub fn check(document: &Document, snapshot: &Snapshot) -> Diagnostics {
     let (parsed, found) = match resolve(document, snapshot) {

@@ -1,7 +1,7 @@
-//! A lap's outcome → the status of an ApplicationConfiguration; the caller says what time it is.
+//! The status of an ApplicationConfiguration after a reconcile; the caller gives the time.
 //!
 //! `status.workloads` is also the record of what was made: an object is in it before it is first written, and stays in
-//! it until it is gone. So a lap that is cut off, fails, or waits before it deletes loses track of nothing.
+//! it until it is gone. So a reconcile that is cut off, fails, or waits before it deletes loses track of nothing.
 
 use serde_json::{Value as Json, json};
 use vela_crds::annotations;
@@ -16,7 +16,7 @@ use crate::status::REFUSED;
 /// What a trait without a definition is told.
 const UNDEFINED: &str = "No TraitDefinition found, all framework capabilities will work as default";
 
-/// A lap that applied everything.
+/// A reconcile that applied everything.
 #[derive(Debug)]
 pub struct Complete<'a> {
     /// What was wanted.
@@ -24,21 +24,21 @@ pub struct Complete<'a> {
     /// What is not wanted any more, and not gone yet.
     pub left: &'a [Garbage],
     /// Why some of it stays although nobody wants it.
-    pub trouble: Option<String>,
+    pub refused: Option<String>,
     /// Workloads of earlier revisions that are still there.
     pub history: Vec<Json>,
     /// The status before.
     pub previous: Option<&'a Json>,
 }
 
-/// The status after a lap that applied everything.
-pub fn status(lap: &Complete<'_>, now: &str) -> Json {
-    let configuration = lap.graph.rendered().document().value();
+/// The status after a reconcile that applied everything.
+pub fn status(complete: &Complete<'_>, now: &str) -> Json {
+    let configuration = complete.graph.rendered().document().value();
     let generation = generation(configuration);
-    let mut status = base(lap.previous);
-    let mut workloads: Vec<Json> = lap.left.iter().map(left_entry).collect();
-    for component in lap.graph.components() {
-        let mut entry = entry(component, lap.previous);
+    let mut status = base(complete.previous);
+    let mut workloads: Vec<Json> = complete.left.iter().map(left_entry).collect();
+    for component in complete.graph.components() {
+        let mut entry = entry(component, complete.previous);
         if !component.workload.unsatisfied && !component.revision.is_empty() {
             entry["appliedComponentRevision"] = json!(component.revision);
         }
@@ -52,19 +52,19 @@ pub fn status(lap: &Complete<'_>, now: &str) -> Json {
         workloads.push(entry);
     }
     put(&mut status, "workloads", Json::Array(workloads));
-    put(&mut status, "historyWorkloads", Json::Array(lap.history.clone()));
-    status["dependency"] = dependency(lap.graph);
-    let templated = lap.graph.rendered().templated;
-    let waits = !lap.graph.rendered().unsatisfied().is_empty();
+    put(&mut status, "historyWorkloads", Json::Array(complete.history.clone()));
+    status["dependency"] = dependency(complete.graph);
+    let templated = complete.graph.rendered().templated;
+    let waits = !complete.graph.rendered().unsatisfied().is_empty();
     roll(&mut status, rolling::next(configuration, templated, !waits));
-    let synced = match &lap.trouble {
+    let synced = match &complete.refused {
         None => succeeded(),
         Some(message) => failure("ReconcileError", &format!("cannot garbage collect components: {message}")),
     };
     finish(status, configuration, synced, now)
 }
 
-/// Why a lap failed, as the condition says it.
+/// Why a reconcile failed, as the condition says it.
 #[derive(Debug, Clone, Copy)]
 pub struct Failed<'a> {
     /// The words.
@@ -73,7 +73,7 @@ pub struct Failed<'a> {
     pub refused: bool,
 }
 
-/// The status after a lap that failed: what is recorded stays, only the reason is new.
+/// The status after a reconcile that failed: what is recorded stays, only the reason is new.
 pub fn failed(
     configuration: &Json,
     why: Failed<'_>,
@@ -116,7 +116,7 @@ fn successor(configuration: &Json) -> Option<String> {
         .then(|| format!("generation {generation} of its Application takes its objects over"))
 }
 
-/// Does the configuration say itself that it leaves its objects to its Application? Its lap is over then, and no
+/// Does the configuration say itself that it leaves its objects to its Application? Its reconcile is over then, and no
 /// other one begins: the words name the generation that asked, so an older answer is not taken for this one.
 pub fn is_handed_over(configuration: &Json) -> bool {
     let conditions = items(configuration, &["status", "conditions"]);

@@ -1,4 +1,4 @@
-//! Traits written as `name` and `properties`, workloads written as `type` → objects with their kind.
+//! Resolves traits written as `name` and `properties`, and workloads written as `type`, to objects with a kind.
 //!
 //! An admission webhook converts them where one is installed; here nobody needs one.
 
@@ -34,6 +34,9 @@ fn kind_of(definition: &Definition, snapshot: &Snapshot) -> Result<(String, Stri
 }
 
 /// The trait as an object, if it is written by name: `properties` is its `spec`.
+///
+/// # Errors
+/// There is no such definition, or the cluster does not know its kind.
 pub fn trait_object(trait_: &Json, snapshot: &Snapshot) -> Result<Option<Json>, String> {
     let name = match trait_.get("name") {
         None => return Ok(None),
@@ -64,6 +67,9 @@ pub fn trait_object(trait_: &Json, snapshot: &Snapshot) -> Result<Option<Json>, 
 }
 
 /// The workload as an object, if it is written by type: it takes over the component's labels and annotations.
+///
+/// # Errors
+/// There is no such definition, or the cluster does not know its kind.
 pub fn workload_object(component: &Json, snapshot: &Snapshot) -> Result<Option<Json>, String> {
     let workload = component.get("spec").and_then(|spec| spec.get("workload"));
     let Some(workload) = workload.filter(|workload| workload.get("type").is_some()) else { return Ok(None) };

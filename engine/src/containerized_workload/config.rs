@@ -1,4 +1,4 @@
-//! Configuration files written in a workload in; one ConfigMap each out.
+//! Builds one ConfigMap for each configuration file that is written in a workload.
 
 use serde_json::{Value, json};
 use vela_crds::containerized_workload::ContainerizedWorkload;
@@ -21,8 +21,8 @@ pub fn config_maps(workload: &ContainerizedWorkload, deployment_uid: &str) -> Re
                 "metadata": {
                     "name": name(identity.name, &container.name, &file.path),
                     "namespace": identity.namespace,
-                    "labels": identity.labels,
-                    "annotations": identity.annotations,
+                    "labels": identity.labels(),
+                    "annotations": identity.annotations(),
                     "ownerReferences": [{
                         "apiVersion": "apps/v1", "kind": "Deployment", "name": identity.name, "uid": deployment_uid,
                         "controller": true, "blockOwnerDeletion": true,

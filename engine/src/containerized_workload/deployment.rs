@@ -1,9 +1,10 @@
-//! The containers of a workload in; the Deployment that runs them out.
+//! Builds the Deployment that runs the containers of a workload.
 
 use serde_json::{Map, Value, json};
 use vela_crds::containerized_workload::{Container, ContainerizedWorkload, VolumeAccessMode};
 
-use super::{Error, Identity, config, identity};
+use super::{Error, config, identity, selector};
+use crate::dependent::Identity;
 
 /// The Deployment of a workload: same name and namespace, controlled by the workload.
 ///
@@ -38,25 +39,12 @@ pub fn deployment(workload: &ContainerizedWorkload) -> Result<Value, Error> {
         pod.insert("nodeSelector".to_owned(), Value::Object(nodes));
     }
 
-    let mut pod_labels = json!(identity.labels);
-    if let (Value::Object(labels), Value::Object(own)) = (&mut pod_labels, identity.selector()) {
-        labels.extend(own);
-    }
-    Ok(json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {
-            "name": identity.name,
-            "namespace": identity.namespace,
-            "labels": identity.labels,
-            "annotations": identity.annotations,
-            "ownerReferences": identity.owner(),
-        },
-        "spec": {
-            "selector": { "matchLabels": identity.selector() },
-            "template": { "metadata": { "labels": pod_labels }, "spec": pod },
-        },
-    }))
+    let selector = selector(&identity);
+    let spec = json!({
+        "selector": { "matchLabels": selector },
+        "template": { "metadata": { "labels": identity.pod_labels(&selector) }, "spec": pod },
+    });
+    Ok(identity.deployment(identity.annotations(), spec))
 }
 
 fn pod_container(container: &Container, index: usize, volumes: &mut Volumes<'_>) -> Result<Value, Error> {
@@ -118,7 +106,7 @@ impl Volumes<'_> {
             let disk = volume.disk.as_ref();
             if disk.is_some_and(|disk| !disk.ephemeral) {
                 return Err(self.error(
-                    field,
+                    &field,
                     "asks for a disk that outlives its pod, which is not supported yet; \
                      set disk.ephemeral: true, or run a workload type that claims volumes",
                 ));
@@ -147,7 +135,7 @@ impl Volumes<'_> {
                     (secret.name.clone(), source, file.path.as_str())
                 }
                 (None, None) => {
-                    return Err(self.error(field, "has no content; give it `value` or `fromSecret`"));
+                    return Err(self.error(&field, "has no content; give it `value` or `fromSecret`"));
                 }
             };
             let mut volume = source;
@@ -162,9 +150,7 @@ impl Volumes<'_> {
     fn add(&mut self, field: &str, volume: Value) -> Result<(), Error> {
         match self.list.iter().find(|other| other["name"] == volume["name"]) {
             Some(other) if *other == volume => Ok(()),
-            Some(_) => {
-                Err(self.error(field.to_owned(), "its volume has the name of another volume of the pod"))
-            }
+            Some(_) => Err(self.error(field, "its volume has the name of another volume of the pod")),
             None => {
                 self.list.push(volume);
                 Ok(())
@@ -172,7 +158,7 @@ impl Volumes<'_> {
         }
     }
 
-    fn error(&self, field: String, message: &str) -> Error {
-        Error { name: self.identity.name.to_owned(), field, message: message.to_owned() }
+    fn error(&self, field: &str, message: &str) -> Error {
+        Error::new(self.identity.place(field), message)
     }
 }

@@ -1,9 +1,9 @@
-//! The first port of a workload in; the Service that reaches it out.
+//! Builds the Service for the first port of a workload.
 
 use serde_json::{Value, json};
 use vela_crds::containerized_workload::ContainerizedWorkload;
 
-use super::{Error, identity};
+use super::{Error, identity, selector};
 
 /// The Service of a workload: same name, the first port of the first container; `None` where there is no port,
 /// because an API server refuses a Service without one.
@@ -21,15 +21,5 @@ pub fn service(workload: &ContainerizedWorkload) -> Result<Option<Value>, Error>
     if let Some(protocol) = port.protocol {
         service_port["protocol"] = json!(protocol);
     }
-    Ok(Some(json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": identity.name,
-            "namespace": identity.namespace,
-            "labels": identity.selector(),
-            "ownerReferences": identity.owner(),
-        },
-        "spec": { "type": "ClusterIP", "selector": identity.selector(), "ports": [service_port] },
-    })))
+    Ok(Some(identity.service(&selector(&identity), vec![service_port])))
 }

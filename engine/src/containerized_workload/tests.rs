@@ -6,7 +6,7 @@ use super::*;
 
 fn workload(containers: Value) -> ContainerizedWorkload {
     serde_json::from_value(json!({
-        "apiVersion": API_VERSION, "kind": KIND,
+        "apiVersion": "core.oam.dev/v1alpha2", "kind": KIND,
         "metadata": {
             "name": "shop", "namespace": "ns", "uid": "u-1",
             "labels": {"app.oam.dev/name": "app"},
@@ -87,8 +87,7 @@ fn files_become_config_maps_and_secrets_are_mounted_where_they_are_asked_for() {
 fn a_file_without_content_is_an_error_that_names_it() {
     let error = deployment(&workload(json!([{"name": "web", "image": "nginx", "config": [{"path": "/a"}]}])))
         .unwrap_err();
-    assert_eq!(error.field, "spec.containers[0].config[0]");
-    assert!(error.to_string().contains("ContainerizedWorkload shop"), "{error}");
+    assert_eq!(error.place, "ContainerizedWorkload shop: spec.containers[0].config[0]");
 }
 
 #[test]
@@ -98,5 +97,5 @@ fn a_workload_without_ports_has_no_service() {
         json!([{"name": "web", "image": "nginx", "ports": [{"name": "http", "containerPort": 8080}]}]);
     let service = service(&workload(ports)).unwrap().unwrap();
     assert_eq!(service["spec"]["ports"], json!([{"name": "shop", "port": 8080, "targetPort": 8080}]));
-    assert_eq!(resources(&[service])[0].kind, "Service");
+    assert_eq!(crate::dependent::reference(&service).kind, "Service");
 }

@@ -1,8 +1,10 @@
-//! A file in CUE → the object it stands for: a definition (`name: {type: …}`, `template: {…}`), or any object written out.
+//! Reads a CUE file as the object it stands for: a definition (`name: {type: …}`, `template: {…}`), or any object
+//! written out.
 
 use serde_json::{Map, Value as Json, json};
 use vela_cue::ast::{DeclKind, ExprKind, Field, LabelKind};
-use vela_cue::{Source, Sources, parser};
+use vela_cue::source::Sources;
+use vela_cue::{Source, parser};
 
 use crate::definition::{DEFAULT_ERA, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Place};
@@ -13,11 +15,17 @@ const TEMPLATE: [&str; 4] = ["spec", "schematic", "cue", "template"];
 
 /// Reads the file: the definition it describes or, where it has `apiVersion` and `kind`, the object that it evaluates to.
 /// `file` is what diagnostics call it.
+///
+/// # Errors
+/// The mistakes of the text, or what it lacks to be a definition.
 pub fn read(file: &str, text: &str) -> Result<Json, Diagnostics> {
     document(file, text).map(Document::into_value)
 }
 
 /// The same as a document that knows where its template stands in the file.
+///
+/// # Errors
+/// Those of [`read`].
 pub fn document(file: &str, text: &str) -> Result<Document, Diagnostics> {
     let source = Source::new(file, text).with_era(DEFAULT_ERA);
     let mut sources = Sources::default();

@@ -1,4 +1,4 @@
-//! A definition object (ComponentDefinition, TraitDefinition, …) → what the engine needs to know of it.
+//! Definition objects (ComponentDefinition, TraitDefinition, …), read into what the engine needs to know of them.
 
 pub mod cue_file;
 pub mod record;
@@ -152,6 +152,9 @@ impl PartialEq for Definition {
 
 impl Definition {
     /// Reads a definition object, v1alpha2 or v1beta1.
+    ///
+    /// # Errors
+    /// It is no definition, or its schematic or annotations cannot be read.
     pub fn from_document(document: &Document) -> Result<Self, Diagnostic> {
         let bad =
             |code, message: String, path: &str| Err(Diagnostic::error(code, message).at(document, path));
@@ -184,7 +187,7 @@ impl Definition {
             kind,
             name: document.name().to_owned(),
             object: Arc::new(document.value().clone()),
-            hash: crate::hex::hex(&hasher.finalize()),
+            hash: hex::encode(hasher.finalize()),
             language,
             era,
             packages: Vec::new(),
@@ -193,6 +196,9 @@ impl Definition {
     }
 
     /// Reads a definition object that did not come from a text.
+    ///
+    /// # Errors
+    /// Those of [`Definition::from_document`], without a place.
     pub fn from_object(object: Json) -> Result<Self, Diagnostic> {
         Self::from_document(&Document::from_object(object))
     }
@@ -213,7 +219,7 @@ impl Definition {
             let mut hasher = Sha256::new();
             hasher.update(&self.hash);
             packages.iter().for_each(|package| hasher.update(package.hash()));
-            self.hash = crate::hex::hex(&hasher.finalize());
+            self.hash = hex::encode(hasher.finalize());
         }
         self.packages = packages;
         self

@@ -1,12 +1,18 @@
-//! A definition → the objects that keep and describe it: its revision, the schema of its parameters, its workload kind.
+//! Builds the objects that keep and describe a definition: its revision, the schema of its parameters, its workload
+//! kind.
 
 use serde_json::{Map, Value as Json, json};
 use vela_crds::{annotations, labels};
 use vela_cue::ast::File;
-use vela_cue::{Source, Sources, export::openapi, parser};
+use vela_cue::export::openapi::{self, DescriptionMarkers};
+use vela_cue::source::Sources;
+use vela_cue::{Source, parser};
 
 use super::{Definition, DefinitionKind, KubeParameter, Language, version};
 use crate::revision::Previous;
+
+/// Where the comments of a parameter describe it to people, as KubeVela's definitions write it.
+const USAGE: Option<DescriptionMarkers> = Some(DescriptionMarkers { before: "+usage=", behind: "+short" });
 
 /// Key of the schema in its ConfigMap.
 pub const SCHEMA_KEY: &str = "openapi-v3-json-schema";
@@ -30,7 +36,7 @@ pub fn named_version(definition: &Definition) -> Option<&str> {
         all.get(annotations::DEFINITION_REVISION_NAME)?.as_str()
     };
     match version {
-        "" => annotation().filter(|name| version::asked(&format!("x@v{name}")).is_some()),
+        "" => annotation().filter(|name| version::parse_reference(&format!("x@v{name}")).is_some()),
         version => version::is_complete(version).then_some(version),
     }
 }
@@ -50,7 +56,7 @@ pub fn revision(definition: &Definition, latest: Option<&Previous>) -> Definitio
 
 /// Does a stored revision keep just this content? Its hash may be another one where somebody else's controller cut it.
 pub fn keeps(revision: &str, spec: &Json, definition: &Definition, hash: &str) -> bool {
-    let Some(kept) = version::kept(revision, spec) else { return false };
+    let Some(kept) = version::of_revision(revision, spec) else { return false };
     let computed = || Definition::from_object(kept.definition.clone()).is_ok_and(|kept| short(&kept) == hash);
     let same = || spec.get("revisionHash").and_then(Json::as_str) == Some(hash) || computed();
     kept.kind == definition.kind() && kept.name == definition.name() && same()
@@ -183,7 +189,9 @@ fn owner(object: &Json) -> Json {
 /// The OpenAPI schema of the parameters; nothing where the template's language declares none.
 pub fn schema(definition: &Definition) -> Option<Json> {
     match definition.language() {
-        Language::Cue(text) => Some(openapi::schema_of_field(&[parsed(definition, text)], "parameter")),
+        Language::Cue(text) => {
+            Some(openapi::schema_of_field(&[parsed(definition, text)], "parameter", USAGE))
+        }
         Language::Kube { parameters, .. } => Some(kube_schema(parameters)),
         _ => None,
     }
@@ -192,7 +200,9 @@ pub fn schema(definition: &Definition) -> Option<Json> {
 /// The same for people: alternatives say their types.
 pub(crate) fn typed_schema(definition: &Definition) -> Option<Json> {
     match definition.language() {
-        Language::Cue(text) => Some(openapi::typed_schema_of_field(&[parsed(definition, text)], "parameter")),
+        Language::Cue(text) => {
+            Some(openapi::typed_schema_of_field(&[parsed(definition, text)], "parameter", USAGE))
+        }
         _ => schema(definition),
     }
 }

@@ -1,4 +1,4 @@
-//! A type with a version, `name@vX` → which revision of the definition is meant.
+//! Resolves a type with a version, `name@vX`, to the revision of the definition that is meant.
 
 use std::cmp::Ordering;
 use std::cmp::Ordering::{Greater, Less};
@@ -13,7 +13,7 @@ const TOLD_AT_MOST: usize = 10;
 
 /// A type as written, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked<'a> {
+pub struct TypeReference<'a> {
     /// Name of the definition.
     pub name: &'a str,
     /// What stands behind `@v`: `3`, `1.2`, `1.2.0`.
@@ -22,7 +22,7 @@ pub struct Asked<'a> {
 
 /// What a DefinitionRevision keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Kept<'a> {
+pub struct KeptVersion<'a> {
     /// Kind of the definition.
     pub kind: DefinitionKind,
     /// Its name.
@@ -34,16 +34,16 @@ pub struct Kept<'a> {
 }
 
 /// The name and the version of `name@vX`; nothing for a type that asks for no version.
-pub fn asked(type_: &str) -> Option<Asked<'_>> {
+pub fn parse_reference(type_: &str) -> Option<TypeReference<'_>> {
     let (name, version) = type_.split_once("@v")?;
     // It becomes part of the name of an object, and of a request.
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-');
     (!name.is_empty() && !version.is_empty() && version.chars().all(is_plain))
-        .then_some(Asked { name, version })
+        .then_some(TypeReference { name, version })
 }
 
 /// Everything that may be written for one version of a definition: `name@v1.2.0`, `name@v1.2` and `name@v1`.
-pub fn ways_to_ask(name: &str, version: &str) -> Vec<String> {
+pub fn spellings(name: &str, version: &str) -> Vec<String> {
     let ends = version.match_indices('.').map(|(end, _)| end).chain([version.len()]);
     ends.map(|end| format!("{name}@v{}", &version[..end])).collect()
 }
@@ -70,7 +70,7 @@ pub fn choose<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// What is said of a version that is not there: the nearest one, and those that are.
-pub fn advice<'a>(asked: Asked<'_>, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn advice<'a>(asked: TypeReference<'_>, known: impl IntoIterator<Item = &'a str>) -> String {
     let mut known: Vec<&str> = known.into_iter().collect();
     if known.is_empty() {
         return format!("no version of it is known here; {:?} means the newest content", asked.name);
@@ -100,7 +100,7 @@ pub fn is_complete(version: &str) -> bool {
 }
 
 /// What the DefinitionRevision of that name and spec keeps; nothing for one that cannot be read.
-pub fn kept<'a>(revision: &'a str, spec: &'a Json) -> Option<Kept<'a>> {
+pub fn of_revision<'a>(revision: &'a str, spec: &'a Json) -> Option<KeptVersion<'a>> {
     use DefinitionKind::{Component, Policy, Trait, WorkflowStep};
     // Whoever wrote it may have left empty objects in the places of the other kinds.
     let (kind, field) = match spec.get("definitionType").and_then(Json::as_str)? {
@@ -113,7 +113,7 @@ pub fn kept<'a>(revision: &'a str, spec: &'a Json) -> Option<Kept<'a>> {
     let definition = spec.get(field)?;
     let name = definition.pointer("/metadata/name")?.as_str()?;
     let version = revision.strip_prefix(name)?.strip_prefix("-v")?;
-    Some(Kept { kind, name, version, definition })
+    Some(KeptVersion { kind, name, version, definition })
 }
 
 /// A semantic version, as far as it is written.
@@ -200,14 +200,14 @@ mod tests {
 
     #[test]
     fn only_a_plain_version_is_one() {
-        assert_eq!(asked("web@v1.2"), Some(Asked { name: "web", version: "1.2" }));
+        assert_eq!(parse_reference("web@v1.2"), Some(TypeReference { name: "web", version: "1.2" }));
         for type_ in
             ["web", "web@1.2", "@v1", "web@v", "web@v1/status", "web@v1?x=1", "web@v1@v2", "web@v1%2e"]
         {
-            assert_eq!(asked(type_), None, "{type_}");
+            assert_eq!(parse_reference(type_), None, "{type_}");
         }
-        assert_eq!(ways_to_ask("web", "1.2.0"), ["web@v1", "web@v1.2", "web@v1.2.0"]);
-        assert_eq!(ways_to_ask("web", "3"), ["web@v3"]);
+        assert_eq!(spellings("web", "1.2.0"), ["web@v1", "web@v1.2", "web@v1.2.0"]);
+        assert_eq!(spellings("web", "3"), ["web@v3"]);
         for (version, complete) in
             [("1.2.0", true), ("1.2", false), ("v1.2.0", false), ("1.2.0-rc", false), ("1..2", false)]
         {
@@ -217,7 +217,8 @@ mod tests {
 
     #[test]
     fn advice_names_the_nearest_and_what_there_is() {
-        let told = |type_: &str, known: &[&str]| advice(asked(type_).unwrap(), known.iter().copied());
+        let told =
+            |type_: &str, known: &[&str]| advice(parse_reference(type_).unwrap(), known.iter().copied());
         assert_eq!(
             told("web@v1.3", &["1", "1.2.0", "1.10.0"]),
             "did you mean \"web@v1.10.0\"? known versions: web@v1.10.0, web@v1.2.0, web@v1"
@@ -236,8 +237,9 @@ mod tests {
             "componentDefinition": {"metadata": {}, "spec": {}},
             "traitDefinition": {"metadata": {"name": "a-v1"}},
         });
-        let kept_by =
-            |name| kept(name, &spec).map(|kept| (kept.kind, kept.name.to_owned(), kept.version.to_owned()));
+        let kept_by = |name| {
+            of_revision(name, &spec).map(|kept| (kept.kind, kept.name.to_owned(), kept.version.to_owned()))
+        };
         assert_eq!(
             kept_by("a-v1-v1.0.0"),
             Some((DefinitionKind::Trait, "a-v1".to_owned(), "1.0.0".to_owned()))

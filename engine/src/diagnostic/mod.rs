@@ -62,14 +62,17 @@ impl fmt::Display for DefinitionPlace {
     }
 }
 
-/// Does it stop the lap?
+/// Does it stop the reconcile?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The lap cannot go on.
+    /// The reconcile cannot go on.
     Error,
-    /// Probably not what the author meant; the lap goes on.
+    /// Probably not what the author meant; the reconcile goes on.
     Warning,
 }
+
+/// What makes the finding about something that is not supported yet: an error, or a warning of a preview.
+pub(crate) type NotSupported = fn(Code, String) -> Diagnostic;
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +147,7 @@ impl Diagnostic {
         }
     }
 
-    /// Does it stop the lap?
+    /// Does it stop the reconcile?
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
@@ -193,6 +196,15 @@ impl Diagnostics {
         self.0.extend(other.0);
     }
 
+    /// Those of the findings that were not told yet.
+    pub fn extend_new(&mut self, other: Diagnostics) {
+        for finding in other.0 {
+            if !self.0.contains(&finding) {
+                self.0.push(finding);
+            }
+        }
+    }
+
     /// The same where nothing may be dropped in silence: whatever is written and would come to nothing is an error.
     #[must_use]
     pub fn strictly(self) -> Self {
@@ -220,6 +232,9 @@ impl Diagnostics {
     }
 
     /// `value` when nothing is an error; warnings are left in `self` for the caller to pass on.
+    ///
+    /// # Errors
+    /// All findings, when one of them is an error.
     pub fn or<T>(self, value: T) -> Result<(T, Diagnostics), Diagnostics> {
         if self.has_errors() { Err(self) } else { Ok((value, self)) }
     }

@@ -1,4 +1,4 @@
-//! Kinds of the cluster as CUE packages: an import path and the OpenAPI v3 document of its group version → definitions.
+//! CUE packages for the kinds of the cluster, made from the OpenAPI v3 document of a group version.
 //!
 //! A template may say `import apps "kube/apps/v1"` and use `apps.#Deployment`. Two spellings name a group version:
 //! `kube/<apiVersion>` (`kube/v1`, `kube/networking.k8s.io/v1`) and `<domain>/<group>/<version>` (`k8s.io/apps/v1`,
@@ -16,7 +16,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use vela_cue::ast::DeclKind;
-use vela_cue::{FileId, Provider, Source};
+use vela_cue::source::FileId;
+use vela_cue::{Provider, Source};
 
 pub use self::error::Error;
 use crate::successor;
@@ -39,6 +40,9 @@ pub struct KubePackage {
 
 impl KubePackage {
     /// The package a path names, from the OpenAPI v3 document of that group version.
+    ///
+    /// # Errors
+    /// The document has no kind of that version, or a schema that is none.
     pub fn new(path: &str, api_version: &str, document: &Json) -> Result<Self, Error> {
         Ok(Self::of_text(path, api_version, &schema::text(package_name(path), api_version, document)?, false))
     }
@@ -54,7 +58,7 @@ impl KubePackage {
     }
 
     fn of_text(path: &str, api_version: &str, text: &str, withdrawn: bool) -> Self {
-        let hash = crate::hex::hex(&Sha256::digest(text.as_bytes()));
+        let hash = hex::encode(Sha256::digest(text.as_bytes()));
         let (path, api_version) = (path.to_owned(), api_version.to_owned());
         Self { path, api_version, withdrawn, text: Arc::from(text), hash }
     }

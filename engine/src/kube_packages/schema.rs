@@ -1,4 +1,4 @@
-//! OpenAPI v3 schemas → CUE definitions.
+//! Translates OpenAPI v3 schemas to CUE definitions.
 //!
 //! Structs stay open and bounds, patterns and defaults are left to the API server: the package gives names and types,
 //! so that a field of the wrong type is told at its line, and refuses nothing that the server would accept.

@@ -1,4 +1,4 @@
-//! YAML events → values with positions, without recursion and within the limits.
+//! Builds values with positions from YAML events, without recursion and within the limits.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

@@ -1,6 +1,6 @@
 //! How large and how deep a manifest may be.
 
-/// Larger texts are refused: an object larger than this cannot be stored in etcd by far.
+/// Texts of more bytes are refused: an object larger than this cannot be stored in etcd by far.
 pub const TEXT_LIMIT: usize = 16 << 20;
 /// More documents in one text are refused.
 pub const DOCUMENT_LIMIT: usize = 10_000;

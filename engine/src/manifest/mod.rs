@@ -1,4 +1,4 @@
-//! Text of YAML or JSON → documents with the position of every field; may not know what an Application is.
+//! Reads YAML or JSON into documents with the position of every field; knows nothing of Applications.
 //!
 //! The text is read with a YAML event parser (JSON is YAML). Plain scalars mean what Kubernetes clients
 //! mean by them (`yes`, `on`, `y` are booleans, `014` is twelve): see [`scalar`]. Every syntax error of
@@ -51,6 +51,9 @@ impl IntoIterator for Documents {
 }
 
 /// Reads every document of `text`; `name` is what diagnostics call the text.
+///
+/// # Errors
+/// Where the text is no YAML, or means what no document can say.
 pub fn read(name: &str, text: &str) -> Result<Documents, Diagnostics> {
     let file: Arc<str> = Arc::from(name);
     let values = build::documents(&file, text)?;

@@ -1,8 +1,11 @@
-//! A plain YAML scalar → the JSON value Kubernetes clients read it as (YAML 1.1 words, Go number syntax).
+//! Reads a plain YAML scalar as the clients of Kubernetes do (YAML 1.1 words, number syntax of Go).
 
 use serde_json::{Number, Value as Json};
 
 /// What a plain (unquoted) scalar means.
+///
+/// # Errors
+/// It means what JSON cannot say: infinity, or no number at all.
 pub fn plain(text: &str) -> Result<Json, &'static str> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Ok(Json::Null),

@@ -1,4 +1,4 @@
-//! The description of parameters → Markdown: a table of fields, and a table for every object inside them.
+//! Writes the description of parameters as Markdown: a table of fields, and one for every object inside them.
 
 use std::fmt::Write as _;
 

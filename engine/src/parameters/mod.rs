@@ -1,4 +1,4 @@
-//! A definition → the description of its parameters as a tree: what may be written, of which type, and what it means.
+//! Describes the parameters of a definition as a tree: what may be written, of which type, and what it means.
 //!
 //! This is the one source of `vela show` and of generated reference documentation. It is read from the OpenAPI schema of
 //! `parameter` (CUE, kube), from the variables of a terraform configuration, or from what a handlebars template names.

@@ -1,4 +1,4 @@
-//! The text of a terraform configuration → the variables it declares.
+//! Finds the variables that a terraform configuration declares.
 
 use serde_json::Value as Json;
 

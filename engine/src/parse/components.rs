@@ -1,4 +1,4 @@
-//! `spec.components` → components whose types are resolved, and what they say of each other.
+//! Parses `spec.components` into components with resolved types, and what they say of each other.
 
 use std::collections::BTreeMap;
 

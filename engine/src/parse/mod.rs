@@ -1,4 +1,5 @@
-//! (Application, Snapshot) → AppFile with every type resolved, or all diagnostics at once; may not render.
+//! Parses an Application against a snapshot into an AppFile with every type resolved, or into all diagnostics; never
+//! renders.
 
 mod components;
 mod fields;
@@ -230,6 +231,9 @@ impl AppFile {
 }
 
 /// Resolves an Application against the snapshot. All errors are reported together.
+///
+/// # Errors
+/// All findings, when one of them is an error.
 pub fn parse(application: &Document, snapshot: &Snapshot) -> Result<AppFile, Diagnostics> {
     let (app_file, found) = resolve(application, snapshot)?;
     if found.has_errors() { Err(found) } else { Ok(app_file) }

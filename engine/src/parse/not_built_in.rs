@@ -1,4 +1,4 @@
-//! Component types of upstream that are not built in → what to write instead.
+//! Advice for component types that upstream has built in and we do not: what to write instead.
 
 /// Types that upstream's documentation uses as if they were always there.
 const INSTEAD: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! Application → which definitions must be in the snapshot before it can be parsed.
+//! Lists the definitions that must be in the snapshot before an Application can be parsed.
 
 use std::collections::BTreeSet;
 

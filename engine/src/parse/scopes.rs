@@ -1,4 +1,4 @@
-//! Scopes of a component → their definitions and, as far as the snapshot tells it, their kinds.
+//! Resolves the scopes of a component to their definitions and, as far as the snapshot tells it, to their kinds.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A type as written → its definition, or what is wrong with the type.
+//! Resolves a type to its definition, or says what is wrong with it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use crate::definition::{Definition, DefinitionKind, version};
 use crate::diagnostic::Code;
 use crate::nearest;
 use crate::plan::SUPPORTED_STEPS;
+use crate::policy;
 
 impl Parser<'_> {
     pub(super) fn component_definition(&mut self, path: &str, type_: &str) -> Option<Arc<Definition>> {
@@ -26,19 +27,16 @@ impl Parser<'_> {
             return;
         }
         let path = format!("{path}.type");
-        let name = version::asked(type_).map_or(type_, |asked| asked.name);
-        if kind == DefinitionKind::WorkflowStep && SUPPORTED_STEPS.contains(&name) {
-            let versions: BTreeSet<&str> = self.snapshot.versions(kind, name).collect();
-            if versions.is_empty() {
-                let message = format!("workflow step type {name:?} is built in and has no versions");
-                let hint = Some(format!("write {name:?}"));
-                return self.error(Code::UnknownDefinition, &path, message, hint);
-            }
-        }
-        let (noun, nouns) = match kind {
-            DefinitionKind::Policy => ("policy type", "policy types"),
-            _ => ("workflow step type", "workflow step types"),
+        let name = version::parse_reference(type_).map_or(type_, |asked| asked.name);
+        let (noun, nouns, built_in) = match kind {
+            DefinitionKind::Policy => ("policy type", "policy types", policy::SUPPORTED),
+            _ => ("workflow step type", "workflow step types", SUPPORTED_STEPS),
         };
+        if built_in.contains(&name) && self.snapshot.versions(kind, name).next().is_none() {
+            let message = format!("{noun} {name:?} is built in and has no versions");
+            let hint = Some(format!("write {name:?}"));
+            return self.error(Code::UnknownDefinition, &path, message, hint);
+        }
         self.unknown_type(&path, type_, &[kind], noun, nouns);
     }
 
@@ -52,7 +50,7 @@ impl Parser<'_> {
         nouns: &str,
     ) {
         let known: BTreeSet<&str> = kinds.iter().flat_map(|kind| self.snapshot.names(*kind)).collect();
-        let asked = version::asked(type_);
+        let asked = version::parse_reference(type_);
         let name = asked.map_or(type_, |asked| asked.name);
         let versions: BTreeSet<&str> =
             kinds.iter().flat_map(|kind| self.snapshot.versions(*kind, name)).collect();

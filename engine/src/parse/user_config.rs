@@ -1,4 +1,4 @@
-//! `settings.config` of a component → the ConfigMap of that name, as `context.config` of its templates.
+//! Finds the ConfigMap that `settings.config` of a component names; its templates see it as `context.config`.
 
 use serde_json::{Value as Json, json};
 
@@ -17,12 +17,12 @@ fn key(application: &Document, component: &str, settings: Option<&Json>) -> Opti
         "" => DEFAULT_NAMESPACE,
         namespace => namespace,
     };
-    Some(ObjectKey {
-        api_version: "v1".to_owned(),
-        kind: "ConfigMap".to_owned(),
-        namespace: namespace.to_owned(),
-        name: format!("kubevela-{}-{component}-{config}", application.name()),
-    })
+    Some(ObjectKey::local(
+        "v1",
+        "ConfigMap",
+        namespace,
+        format!("kubevela-{}-{component}-{config}", application.name()),
+    ))
 }
 
 /// The ConfigMaps that the settings of an application in the v1alpha2 form name. In the v1beta1 form a property of

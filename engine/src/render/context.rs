@@ -5,10 +5,17 @@ use serde_json::{Map, Value as Json, json};
 use crate::definition::{Definition, Language};
 use crate::nearest;
 use crate::parse::{AppFile, Component};
+use crate::placement::Placement;
 use crate::revision::Identity;
 
 /// The context of a component's templates, without `output` and `outputs`.
-pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unnamed_revision: bool) -> Json {
+pub(super) fn of(
+    app: &AppFile,
+    component: &Component,
+    placement: &Placement,
+    identity: &Identity,
+    unnamed_revision: bool,
+) -> Json {
     let document = app.document().value();
     let metadata = |key: &str| {
         document.get("metadata").and_then(|metadata| metadata.get(key)).filter(|v| v.is_object()).cloned()
@@ -19,9 +26,13 @@ pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unna
         true => ("", 0),
         false => (identity.name(), identity.number()),
     };
+    let namespace = match placement.namespace.as_str() {
+        "" => app.namespace(),
+        placed => placed,
+    };
     let mut context = json!({
         "name": component.name,
-        "namespace": app.namespace(),
+        "namespace": namespace,
         "appName": app.name(),
         "appRevision": revision,
         "appRevisionNum": number,
@@ -30,7 +41,7 @@ pub(super) fn of(app: &AppFile, component: &Component, identity: &Identity, unna
         "workflowName": annotation("app.oam.dev/workflowName"),
         "replicaKey": "",
         "revision": "",
-        "cluster": "",
+        "cluster": placement.cluster,
         "clusterVersion": app.cluster_version().to_json(),
         "appAnnotations": annotations,
     });

@@ -1,7 +1,9 @@
-//! The value of `parameter` and what was given for it → the given parts that nobody declares, with the nearest name.
+//! Finds given parameters that nobody declares, and names the nearest declared one.
 
 use serde_json::Value as Json;
-use vela_cue::{FieldOptions, Segment, Undeclared, Value};
+use vela_cue::Value;
+use vela_cue::input::{Segment, Undeclared};
+use vela_cue::value::FieldOptions;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path;

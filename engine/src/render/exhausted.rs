@@ -1,4 +1,5 @@
-//! A template with its values → what was told when its evaluation ran out, so that it is not evaluated again.
+//! Remembers evaluations that ran out of their budget, so that the same template with the same values is not evaluated
+//! again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

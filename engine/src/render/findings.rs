@@ -1,4 +1,4 @@
-//! What the evaluator of CUE finds → diagnostics, with the place in the template or where the value was given.
+//! Turns findings of the CUE evaluator into diagnostics, with the place in the template or where the value was given.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) fn findings(title: &str, found: &vela_cue::Diagnostics) -> Diagnostic
             });
             let code = match finding.code {
                 vela_cue::Code::Budget => Code::Limit,
-                code if code.class() == vela_cue::Class::Build => Code::BadDefinition,
+                code if code.class() == vela_cue::diagnostic::Class::Build => Code::BadDefinition,
                 _ if finding.path == "parameter" || finding.path.starts_with("parameter.") => Code::Parameter,
                 _ => Code::Template,
             };

@@ -1,4 +1,4 @@
-//! A handlebars template with `parameter` and `context` → YAML text → objects.
+//! Renders a handlebars template with `parameter` and `context` to YAML, and reads the objects in it.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! A helm schematic and values → the HelmRelease and HelmRepository that Flux carries out.
+//! Builds the HelmRelease and HelmRepository for a helm schematic; Flux carries them out.
 //!
 //! The workload itself is made by the chart. Traits patch a bare one of its kind, and what they wrote goes along with the
 //! release as a patch: Flux applies it to what the chart renders, so nobody else writes to what Helm owns.

@@ -1,4 +1,4 @@
-//! A raw object and parameters with field paths → the object with the given values written into it.
+//! Writes parameters into a raw object at the field paths that its definition names.
 
 use serde_json::Value as Json;
 

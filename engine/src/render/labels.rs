@@ -1,10 +1,11 @@
-//! A rendered object → the same with its name, namespace and the labels everybody finds it by.
+//! Gives a rendered object its name, its namespace and the labels by which everybody finds it.
 
 use serde_json::{Map, Value as Json, json};
 use vela_crds::{annotations, labels};
 
 use super::{RenderedObject, Role};
 use crate::parse::{AppFile, Component};
+use crate::placement::Placement;
 
 /// Annotations of an application that are its own business.
 const NOT_PASSED: &[&str] = &[
@@ -38,6 +39,7 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
 pub(super) struct Owner<'a> {
     pub(super) app: &'a AppFile,
     pub(super) component: &'a Component,
+    pub(super) placement: &'a Placement,
     /// "" in a dry run.
     pub(super) revision: &'a str,
 }
@@ -63,8 +65,13 @@ pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
         return;
     };
     set_if_empty(metadata, "name", &name);
-    if namespaced {
-        set_if_empty(metadata, "namespace", owner.app.namespace());
+    match owner.placement.namespace.as_str() {
+        _ if !namespaced => {}
+        "" => set_if_empty(metadata, "namespace", owner.app.namespace()),
+        // Where people place a component counts more than where its template would.
+        namespace => {
+            metadata.insert("namespace".to_owned(), json!(namespace));
+        }
     }
     let Some(all) = child(metadata, "labels") else { return };
     let mut set = |key: &str, value: &str| {

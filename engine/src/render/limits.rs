@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vela_cue::{Budget, Guard};
 
-/// What the evaluation of one template may take unless told otherwise: a thousand times what a large one takes.
+/// Bytes that the evaluation of one template may take unless told otherwise: a thousand times what a large one takes.
 pub const MEMORY: usize = 64 << 20;
 
 /// What each evaluation may use up, and who is asked whether it may go on.

@@ -1,24 +1,24 @@
-//! Plan → Rendered: every component's definition with its parameters makes objects; may not talk to anybody.
+//! Renders a plan: the definition of every component makes objects from its parameters; asks nobody.
 //!
 //! Per component: the component template makes the workload (`output`) and auxiliary objects (`outputs`); then
 //! each trait in the order written sees the workload as patched so far, patches it and adds objects; then
 //! every object gets its name, namespace and labels. All diagnostics of all components are reported together.
 
-mod asked;
 mod component;
 mod context;
+mod context_fields;
 pub mod cue;
 mod declared;
-mod doubts;
 mod env;
 mod exhausted;
 mod findings;
 mod handlebars;
 mod helm;
-mod joined;
 mod kube;
 mod labels;
 mod limits;
+mod lint;
+mod merged_services;
 pub mod parameters;
 pub mod patch;
 pub mod processing;
@@ -72,7 +72,7 @@ impl Rendered {
         self.plan.identity()
     }
 
-    /// The components in the order written.
+    /// The components at their places, one for each node of the plan.
     pub fn components(&self) -> &[RenderedComponent] {
         &self.components
     }
@@ -84,6 +84,9 @@ impl Rendered {
 
     /// The same, unless something that is written would come to nothing. Objects that lack what is not supported yet are not
     /// those that would be made, so what is wrong with them stays a warning.
+    ///
+    /// # Errors
+    /// What would come to nothing, as errors, beside the other findings.
     pub fn strictly(self) -> Result<Self, Diagnostics> {
         let is_whole = self.plan.left_out().is_empty();
         let strictly = |warning: Diagnostic| match warning.code {
@@ -105,6 +108,9 @@ impl Rendered {
     }
 
     /// The same with the objects of these kinds in the version that followed. Two objects may become one by it.
+    ///
+    /// # Errors
+    /// Two objects would become one.
     pub fn with_successors(mut self, not_served: &BTreeSet<VersionKind>) -> Result<Self, Diagnostics> {
         let mut found = self.warnings;
         let app = self.plan.app_file();
@@ -125,11 +131,21 @@ impl Rendered {
 }
 
 /// Renders every component of the plan.
+///
+/// # Errors
+/// What is wrong with templates, parameters and the objects they make, each with its place.
 pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Rendered, Diagnostics> {
     let mut found = plan.warnings().clone();
     let mut components = Vec::with_capacity(plan.nodes().len());
-    for node in plan.nodes() {
-        components.push(component::render(plan, node.component, templates, inputs, &mut found));
+    let (first, others) = plan.nodes().split_at(plan.app_file().components().len().min(plan.nodes().len()));
+    for node in first {
+        components.push(component::render(plan, node, templates, inputs, &mut found));
+    }
+    for node in others {
+        // What is wrong with a component at its first place is wrong here, too.
+        let mut again = Diagnostics::new();
+        components.push(component::render(plan, node, templates, inputs, &mut again));
+        found.extend_new(again);
     }
     collisions(plan.app_file(), &components, &mut found);
     out_of_bounds(plan.app_file(), &components, &mut found);

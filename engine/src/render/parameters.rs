@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Input, Place, Positions, Segment, Source};
+use vela_cue::input::{Place, Positions, Segment};
+use vela_cue::{Input, Source};
 
 use crate::field_path;
 use crate::manifest::{Document, Places};

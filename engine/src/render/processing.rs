@@ -1,4 +1,4 @@
-//! What a trait asks of elsewhere before it renders (`processing.http`) → a request as plain data; nothing here sends it.
+//! Reads the request that a trait makes before it renders (`processing.http`) as plain data; never sends it.
 
 use std::collections::BTreeMap;
 

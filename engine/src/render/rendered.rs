@@ -9,6 +9,7 @@ use super::processing;
 use crate::definition::Definition;
 use crate::observed::ObjectKey;
 use crate::parse::AppFile;
+use crate::placement::Placement;
 
 /// What the labels `app.oam.dev/resourceType` and friends say an object is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct Inputs {
 pub struct RenderedObject {
     /// The object.
     pub object: Json,
+    /// The cluster that it goes to; "" for the one that the application is in.
+    pub cluster: String,
     /// What it is in the component.
     pub role: Role,
     /// The definition whose template made it.
@@ -58,7 +61,7 @@ pub struct RenderedObject {
 impl RenderedObject {
     /// Its identity.
     pub fn key(&self) -> ObjectKey {
-        ObjectKey::of(&self.object)
+        ObjectKey { cluster: self.cluster.clone(), ..ObjectKey::of(&self.object) }
     }
 }
 
@@ -74,8 +77,10 @@ pub enum State {
 /// One rendered component.
 #[derive(Debug, Clone)]
 pub struct RenderedComponent {
-    /// Index in the AppFile and in the plan.
+    /// Index in the AppFile.
     pub index: usize,
+    /// Where its objects go.
+    pub placement: Placement,
     /// Its objects, or what it waits for.
     pub state: State,
     /// The context its templates saw (without `output` and `outputs`): health policies see it again.

@@ -1,4 +1,4 @@
-//! One template by itself → plain JSON: what conformance cases and definition authors ask for.
+//! Renders one template by itself to plain JSON, for conformance cases and authors of definitions.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -8,6 +8,9 @@ use crate::definition::DEFAULT_ERA;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// A component template: `{output, outputs}` (`outputs` only where there are some).
+///
+/// # Errors
+/// What is wrong with the template or its parameters, or is not known.
 pub fn component(template: &str, parameter: &Json, context: &Json) -> Result<Json, Diagnostics> {
     let (made, _) =
         Template::compile("template", template, DEFAULT_ERA)?.component(&parameter.into(), context)?;
@@ -17,6 +20,9 @@ pub fn component(template: &str, parameter: &Json, context: &Json) -> Result<Jso
 
 /// A trait template on the workload as a CUE text (JSON is one too) and the `outputs` made before it: the same,
 /// patched and added to, as `{output, outputs}`.
+///
+/// # Errors
+/// What is wrong with one of the texts, or where the patch conflicts.
 pub fn trait_(
     template: &str,
     workload: &str,
@@ -43,11 +49,17 @@ pub fn trait_(
 }
 
 /// The `patch` field of one CUE text on the value of another.
+///
+/// # Errors
+/// What is wrong with one of the texts, or where they conflict.
 pub fn patch(base: &str, patch: &str) -> Result<Json, Diagnostics> {
     patches(base, &[patch])
 }
 
 /// The `patch` fields of several CUE texts, one after the other, on the value of another.
+///
+/// # Errors
+/// Those of [`patch`].
 pub fn patches(base: &str, patches: &[&str]) -> Result<Json, Diagnostics> {
     let mut patched = Template::compile("base", base, DEFAULT_ERA)?.whole()?;
     for text in patches {

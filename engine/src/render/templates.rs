@@ -64,6 +64,9 @@ impl Templates {
     }
 
     /// The definition compiled; from the cache if this content was compiled before, failures too.
+    ///
+    /// # Errors
+    /// All mistakes of the template; they are remembered as templates are.
     pub fn get(&self, definition: &Definition) -> Entry {
         if let Some(entry) = lock(&self.cache.compiled).get(definition.hash()).cloned() {
             return self.limited(entry);

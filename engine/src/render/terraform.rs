@@ -1,4 +1,4 @@
-//! A terraform schematic and parameters → the Configuration object that the terraform controller carries out.
+//! Builds the Configuration object for a terraform schematic; the terraform controller carries it out.
 
 use serde_json::{Map, Value as Json, json};
 

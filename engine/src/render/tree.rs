@@ -1,9 +1,10 @@
-//! A CUE value → a tree that patches understand: markers kept, types and open choices left open.
+//! Converts a CUE value to the tree that patches work on: markers are kept, types and open choices stay open.
 
 use std::rc::Rc;
 
 use serde_json::Value as Json;
-use vela_cue::{FieldOptions, Kind, Value};
+use vela_cue::value::FieldOptions;
+use vela_cue::{Kind, Value};
 
 use super::patch::{Constraint, Field, Markers, Tree};
 

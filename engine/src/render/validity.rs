@@ -1,4 +1,4 @@
-//! Rendered objects of built-in kinds → what an API server would drop or refuse of them, told where it was written.
+//! Finds what an API server would drop or refuse of rendered objects of built-in kinds, told where it was written.
 //!
 //! These are warnings: the cluster may be of another release, and answers for itself. Who wants nothing to be dropped in
 //! silence asks for [`super::Rendered::strictly`].

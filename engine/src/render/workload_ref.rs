@@ -1,4 +1,4 @@
-//! The objects of a component → the same, with the workload named where the definitions of traits want it named.
+//! Writes the reference to the workload into traits whose definitions ask for it.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,5 @@
-//! A plan and a moment → the HTTP calls that are due, and whether an answer means yes; nothing is called here.
+//! Lists the hook calls that are due at a moment of a plan, and decides whether an answer means yes; never calls
+//! anybody.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! An Application with a rollout plan of its own → between which revisions it rolls out, and the AppRollout that does it.
+//! Decides between which revisions an Application with a plan of its own rolls out, and builds the AppRollout that does
+//! it.
 //!
 //! The first revision has nothing to come from and is applied as without a plan, unless the plan names a size. Every later
 //! one is reached by an AppRollout of the application's name. Where that stands is all that is needed to go on: what
@@ -8,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus};
 
-use super::plan::{self, HandOut};
+use super::plan::{self, Distribution};
 use super::state::State;
 
 /// What decides how a revision is reached.
@@ -30,7 +31,7 @@ pub struct Known<'a> {
 
 /// How a revision is reached.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way {
+pub enum NextRollout {
     /// The application applies it itself.
     Itself,
     /// It was reached by a rollout that is gone; nothing is to be done.
@@ -40,13 +41,13 @@ pub enum Way {
 }
 
 /// Decides it.
-pub fn way(known: &Known<'_>) -> Way {
+pub fn next_rollout(known: &Known<'_>) -> NextRollout {
     let Known { revision, applied, rollout, remembered, .. } = *known;
     if let Some(rollout) = rollout {
         let spec = &rollout.spec;
         let status = rollout.status.clone().unwrap_or_default();
         if spec.target_app_revision_name == revision {
-            return Way::Rollout(
+            return NextRollout::Rollout(
                 known.spec(spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty())),
             );
         }
@@ -54,20 +55,20 @@ pub fn way(known: &Known<'_>) -> Way {
         let from = reached.or(spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty()));
         // Back to where it came from: what runs of its target is what is replaced.
         let from = from.filter(|from| *from != revision).unwrap_or(&spec.target_app_revision_name);
-        return Way::Rollout(known.spec(Some(from)));
+        return NextRollout::Rollout(known.spec(Some(from)));
     }
     if let Some(status) = remembered.filter(|status| !status.last_target_app_revision.is_empty()) {
         let from =
             reached(status).or(status.last_source_app_revision.as_deref().filter(|name| !name.is_empty()));
         return match from {
-            Some(from) if from == revision => Way::Reached,
-            from => Way::Rollout(known.spec(from)),
+            Some(from) if from == revision => NextRollout::Reached,
+            from => NextRollout::Rollout(known.spec(from)),
         };
     }
     match applied {
-        Some(applied) if applied != revision => Way::Rollout(known.spec(Some(applied))),
-        None if known.plan["targetSize"].is_i64() => Way::Rollout(known.spec(None)),
-        _ => Way::Itself,
+        Some(applied) if applied != revision => NextRollout::Rollout(known.spec(Some(applied))),
+        None if known.plan["targetSize"].is_i64() => NextRollout::Rollout(known.spec(None)),
+        _ => NextRollout::Itself,
     }
 }
 
@@ -98,7 +99,7 @@ impl Known<'_> {
 fn completed(plan: &Json) -> Json {
     let mut plan = plan.as_object().cloned().unwrap_or_default();
     let before = plan.clone();
-    if plan::complete(&mut plan, Some(HandOut::RoundRobin)).is_err() {
+    if plan::complete(&mut plan, Some(Distribution::RoundRobin)).is_err() {
         return Json::Object(before);
     }
     Json::Object(plan)
@@ -163,20 +164,23 @@ mod tests {
     }
 
     /// Target and source.
-    fn between(way: &Way) -> (&str, Option<&str>) {
-        let Way::Rollout(spec) = way else { unreachable!("{way:?}") };
+    fn between(way: &NextRollout) -> (&str, Option<&str>) {
+        let NextRollout::Rollout(spec) = way else { unreachable!("{way:?}") };
         (spec["targetAppRevisionName"].as_str().unwrap(), spec["sourceAppRevisionName"].as_str())
     }
 
     #[test]
     fn the_first_revision_comes_at_once() {
         let plan = json!({"rolloutBatches": [{"replicas": 1}, {"replicas": "50%"}]});
-        assert_eq!(way(&known(&plan, "shop-v1")), Way::Itself);
-        assert_eq!(way(&Known { applied: Some("shop-v1"), ..known(&plan, "shop-v1") }), Way::Itself);
+        assert_eq!(next_rollout(&known(&plan, "shop-v1")), NextRollout::Itself);
+        assert_eq!(
+            next_rollout(&Known { applied: Some("shop-v1"), ..known(&plan, "shop-v1") }),
+            NextRollout::Itself
+        );
         let sized = json!({"targetSize": 5, "rolloutBatches": [{"replicas": 1}, {"replicas": 4}], "batchPartition": 0});
-        let first = way(&known(&sized, "shop-v1"));
+        let first = next_rollout(&known(&sized, "shop-v1"));
         assert_eq!(between(&first), ("shop-v1", None));
-        let Way::Rollout(spec) = first else { unreachable!() };
+        let NextRollout::Rollout(spec) = first else { unreachable!() };
         let at_once = json!({"targetSize": 5, "rolloutStrategy": "IncreaseFirst", "rolloutBatches": [{"replicas": "100%"}]});
         assert_eq!(spec["rolloutPlan"], at_once);
         assert_eq!(spec["componentList"], json!(["web", "api"]));
@@ -186,14 +190,17 @@ mod tests {
     fn later_revisions_come_from_what_was_reached_last() {
         let plan = json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "50%"}]});
         let next = |revision, rollout: &AppRollout| {
-            let way =
-                way(&Known { rollout: Some(rollout), applied: Some("shop-v1"), ..known(&plan, revision) });
+            let way = next_rollout(&Known {
+                rollout: Some(rollout),
+                applied: Some("shop-v1"),
+                ..known(&plan, revision)
+            });
             let (target, source) = between(&way);
             (target.to_owned(), source.map(str::to_owned))
         };
         let of = |target: &str, source: &str| (target.to_owned(), Some(source.to_owned()));
         assert_eq!(
-            between(&way(&Known { applied: Some("shop-v1"), ..known(&plan, "shop-v2") })),
+            between(&next_rollout(&Known { applied: Some("shop-v1"), ..known(&plan, "shop-v2") })),
             ("shop-v2", Some("shop-v1"))
         );
         let there = rollout("shop-v2", Some("shop-v1"), "rolloutSucceed");
@@ -213,9 +220,9 @@ mod tests {
         let plan = json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "50%"}]});
         let gone = |state: &str| rollout("shop-v2", Some("shop-v1"), state).status.unwrap();
         let again = |revision, status: &AppRolloutStatus| {
-            way(&Known { remembered: Some(status), ..known(&plan, revision) })
+            next_rollout(&Known { remembered: Some(status), ..known(&plan, revision) })
         };
-        assert_eq!(again("shop-v2", &gone("rolloutSucceed")), Way::Reached);
+        assert_eq!(again("shop-v2", &gone("rolloutSucceed")), NextRollout::Reached);
         assert_eq!(between(&again("shop-v3", &gone("rolloutSucceed"))), ("shop-v3", Some("shop-v2")));
         assert_eq!(between(&again("shop-v2", &gone("rollingInBatches"))), ("shop-v2", Some("shop-v1")));
     }

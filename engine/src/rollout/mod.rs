@@ -1,6 +1,6 @@
-//! Rollouts: a plan, the workloads as they are and a status in; the next writes, hooks, events and status out.
+//! Rollouts: decides the next writes, hooks, events and status from a plan, the live workloads and the status; pure.
 //!
-//! One look at the world gives the [`next_step()`]: at most one step of the state machine. The reconciler calls the hooks,
+//! One look at the cluster gives the [`next_step()`]: at most one step of the state machine. The reconciler calls the hooks,
 //! writes the patches and stores the status; nothing here does.
 //!
 //! ```text
@@ -28,7 +28,7 @@ pub mod template;
 pub mod workload;
 
 #[cfg(test)]
-mod world;
+mod cluster;
 
 pub use next_step::{PlannedStep, Situation, next_step};
 pub use parts::Part;

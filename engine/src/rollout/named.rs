@@ -1,4 +1,4 @@
-//! What a RolloutTrait names → its plan, completed and checked, and whether workloads of these names can be rolled out so.
+//! Completes and checks the plan of a RolloutTrait, and whether the workloads that it names can be rolled out so.
 //!
 //! No webhook sees a RolloutTrait, so its controller asks here what admission asks elsewhere.
 
@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use vela_crds::{RolloutPlan, TypedReference};
 
 use super::metrics;
-use super::plan::{self, HandOut};
+use super::plan::{self, Distribution};
 
 /// A rollout from more Deployments than that is a mistake.
 const SOURCES_AT_MOST: usize = 10;
@@ -22,6 +22,9 @@ fn is_deployment(target: &TypedReference) -> bool {
 }
 
 /// Can pods go from these workloads to this one? Deployments replace each other; every other kind changes in place.
+///
+/// # Errors
+/// The field of the source that cannot be one, and why.
 pub fn check(target: &TypedReference, sources: &[TypedReference]) -> Result<(), String> {
     if sources.len() > SOURCES_AT_MOST {
         return Err(format!(
@@ -60,7 +63,10 @@ pub fn check(target: &TypedReference, sources: &[TypedReference]) -> Result<(), 
     Ok(())
 }
 
-/// The plan as it is meant; the error names every field that is wrong.
+/// The plan as it is meant.
+///
+/// # Errors
+/// Every field that is wrong.
 pub fn plan(written: &Json, target: &TypedReference, has_source: bool) -> Result<RolloutPlan, String> {
     let mut written = written.clone();
     let told = |findings: Vec<plan::Finding>| {
@@ -71,7 +77,7 @@ pub fn plan(written: &Json, target: &TypedReference, has_source: bool) -> Result
         each.collect::<Vec<_>>().join("; ")
     };
     if let Some(fields) = written.as_object_mut() {
-        let completed = plan::complete(fields, has_source.then_some(HandOut::RoundRobin));
+        let completed = plan::complete(fields, has_source.then_some(Distribution::RoundRobin));
         completed.map_err(|finding| told(vec![finding]))?;
     }
     let findings: Vec<_> = plan::check(&written).into_iter().chain(plan::missing(&written)).collect();

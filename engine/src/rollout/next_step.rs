@@ -1,4 +1,4 @@
-//! One look at the workloads, the plan and the status → at most one step of the state machine, and what it takes.
+//! Plans at most one step of the state machine, and what the step takes, from the workloads, the plan and the status.
 //!
 //! A [`PlannedStep`] is carried out in this order: measurements (and [`PlannedStep::measured`]), hooks before, writes, hooks after. Whoever does it then asks the step for the
 //! status of how it ended: [`PlannedStep::succeeded`], [`PlannedStep::hook_failed`] or [`PlannedStep::write_failed`]. A step that is cut off
@@ -14,7 +14,7 @@ use vela_crds::{Conditioned, RolloutPlan, RolloutStatus, condition};
 use super::hooks::{self, HookCall, Moment};
 use super::metrics::{self, Gate, Measurement, Measuring, Reading, Verdict};
 pub use super::parts::Situation;
-use super::parts::{Joint, Part, Parts};
+use super::parts::{JointStep, Part, Parts};
 use super::revert;
 use super::size::Sizes;
 use super::state::{self, BATCH_PAUSED, BATCH_PROGRESSING, Effect, Event, Input, State};
@@ -112,10 +112,10 @@ fn forward(situation: &Situation<'_>) -> PlannedStep {
         }
     };
     match state.rolling {
-        R::VerifyingSpec => still.turn(parts.verify(), Event::SpecVerified, Input::Failed),
+        R::VerifyingSpec => still.with_joint(parts.verify(), Event::SpecVerified, Input::Failed),
         R::Initializing => {
-            let turn = parts.step(status, |part, view| part.initialize(view));
-            still.turn(turn, Event::Initialized, Input::Failing).hooks_before(
+            let joint = parts.step(status, |part, view| part.initialize(view));
+            still.with_joint(joint, Event::Initialized, Input::Failing).hooks_before(
                 Moment::Initialize,
                 situation,
                 state,
@@ -124,8 +124,12 @@ fn forward(situation: &Situation<'_>) -> PlannedStep {
         R::RollingInBatches => in_batches(situation, &parts, state, still),
         R::Finalising | R::RolloutFailing | R::RolloutAbandoning | R::RolloutDeleting => {
             let succeeded = state.rolling == R::Finalising;
-            let turn = parts.step(status, |part, view| part.finalize(view, succeeded));
-            still.turn(turn, Event::Finalized, Input::Retry).hooks_after(Moment::Finalize, situation, state)
+            let joint = parts.step(status, |part, view| part.finalize(view, succeeded));
+            still.with_joint(joint, Event::Finalized, Input::Retry).hooks_after(
+                Moment::Finalize,
+                situation,
+                state,
+            )
         }
         R::LocatingTargetApp | R::RolloutSucceed | R::RolloutFailed => still,
     }
@@ -161,15 +165,15 @@ fn in_batches(situation: &Situation<'_>, parts: &Parts<'_>, state: State, still:
             step.hooks_before(Moment::PreBatch, situation, state)
         }
         B::BatchInRolling => {
-            let turn = parts.claimed(status, |part, view| part.roll_batch(view));
-            still.turn(turn, Event::BatchRolledOut, Input::Failing).deadline(situation, parts)
+            let joint = parts.claimed(status, |part, view| part.roll_batch(view));
+            still.with_joint(joint, Event::BatchRolledOut, Input::Failing).deadline(situation, parts)
         }
         B::BatchVerifying => {
             verify_batch(situation, parts, still).deadline(situation, parts).gated(situation)
         }
         B::BatchFinalizing => {
-            let turn = parts.claimed(status, |part, view| part.finalize_batch(view));
-            finalize_batch(situation, turn, still)
+            let joint = parts.claimed(status, |part, view| part.finalize_batch(view));
+            finalize_batch(situation, joint, still)
         }
         B::BatchReady => match plan.batch_partition {
             Some(partition) if partition <= status.current_batch => {
@@ -213,30 +217,30 @@ fn verify_batch(situation: &Situation<'_>, parts: &Parts<'_>, still: PlannedStep
     let mut rolled = parts.claimed(situation.status, |part, view| part.roll_batch(view));
     if rolled.outcome == Outcome::Done && rolled.writes.is_empty() {
         let checked = parts.claimed(&rolled.recorded, |part, view| part.check_batch(view));
-        return still.turn(checked, Event::BatchAvailable, Input::Failing);
+        return still.with_joint(checked, Event::BatchAvailable, Input::Failing);
     }
     if rolled.outcome == Outcome::Done {
         rolled.outcome = Outcome::Wait("the batch is written anew, because plan or sizes changed".to_owned());
     }
-    still.turn(rolled, Event::BatchAvailable, Input::Failing)
+    still.with_joint(rolled, Event::BatchAvailable, Input::Failing)
 }
 
-fn finalize_batch(situation: &Situation<'_>, mut turn: Joint, still: PlannedStep) -> PlannedStep {
+fn finalize_batch(situation: &Situation<'_>, mut joint: JointStep, still: PlannedStep) -> PlannedStep {
     let Situation { plan, status, .. } = *situation;
     let batch = i64::from(status.current_batch);
     let is_last = Sizes::rollout(plan, 0).is_last(batch);
     let (upgraded, ready) = (status.upgraded_replicas, status.upgraded_ready_replicas);
-    if turn.outcome == Outcome::Done {
+    if joint.outcome == Outcome::Done {
         let (reason, message) = if is_last {
             ("All batches rolled out", format!("upgrade pod = {upgraded}, total ready pod = {ready}"))
         } else {
             ("Batch Finalized", format!("batch {batch} is finished: {upgraded} pods, {ready} of them ready"))
         };
-        turn.notes.push(Note { warning: false, reason, message });
+        joint.notes.push(Note { warning: false, reason, message });
     }
     let event = if is_last { Event::AllBatchesFinished } else { Event::BatchFinished };
     let state = State::of(status);
-    still.turn(turn, event, Input::Failing).hooks_after(Moment::PostBatch, situation, state)
+    still.with_joint(joint, event, Input::Failing).hooks_after(Moment::PostBatch, situation, state)
 }
 
 fn seen<'a>(situation: &Situation<'a>) -> metrics::Seen<'a> {
@@ -287,8 +291,8 @@ impl PlannedStep {
         }
     }
 
-    fn turn(mut self, turn: Joint, done: Event, fail: impl FnOnce(String) -> Input) -> Self {
-        let Joint { outcome, writes, notes, recorded } = turn;
+    fn with_joint(mut self, joint: JointStep, done: Event, fail: impl FnOnce(String) -> Input) -> Self {
+        let JointStep { outcome, writes, notes, recorded } = joint;
         self.recorded = recorded;
         self.writes = writes;
         self.notes = notes;

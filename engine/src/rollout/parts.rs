@@ -1,4 +1,4 @@
-//! The components of a rollout → one step of all of them together: done when each is done, failed when one fails.
+//! Steps the components of a rollout together: the step is done when each is done, and fails when one fails.
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -34,7 +34,7 @@ pub struct Part<'a> {
 
 /// One step of all components, and the status that remembers it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Joint {
+pub(super) struct JointStep {
     pub(super) outcome: Outcome,
     pub(super) writes: Vec<Write>,
     pub(super) notes: Vec<Note>,
@@ -80,11 +80,11 @@ impl<'a> Parts<'a> {
     }
 
     /// Does the plan fit all of them?
-    pub(super) fn verify(&self) -> Joint {
+    pub(super) fn verify(&self) -> JointStep {
         let Situation { plan, status, .. } = *self.situation;
         if let (Some(size), [_, _, ..]) = (plan.target_size, self.each.as_slice()) {
             let names: Vec<&str> = self.each.iter().map(|(part, _)| part.component).collect();
-            return Joint {
+            return JointStep {
                 outcome: Outcome::Fail(format!(
                     "rolloutPlan.targetSize is {size}, and there are several components: {}; leave it out, so that each keeps \
                      its size, or give each a rollout of its own",
@@ -104,14 +104,14 @@ impl<'a> Parts<'a> {
         &self,
         status: &RolloutStatus,
         step: impl Fn(&dyn Workload, &View<'_>) -> WorkloadStep,
-    ) -> Joint {
+    ) -> JointStep {
         self.joined(status, |part, strategy, view| {
-            let mut turn = match unclaimed(part, self.situation.owner) {
+            let mut step = match unclaimed(part, self.situation.owner) {
                 None => step(strategy, view),
                 Some(why) => WorkloadStep::wait(why),
             };
-            explain(part, &mut turn);
-            turn
+            explain(part, &mut step);
+            step
         })
     }
 
@@ -120,7 +120,7 @@ impl<'a> Parts<'a> {
         &self,
         status: &RolloutStatus,
         step: impl Fn(&dyn Workload, &View<'_>) -> WorkloadStep,
-    ) -> Joint {
+    ) -> JointStep {
         self.joined(status, |_, strategy, view| step(strategy, view))
     }
 
@@ -134,10 +134,14 @@ impl<'a> Parts<'a> {
         &self,
         status: &RolloutStatus,
         step: impl Fn(&Part<'_>, &dyn Workload, &View<'_>) -> WorkloadStep,
-    ) -> Joint {
+    ) -> JointStep {
         let Situation { plan, owner, is_turned, .. } = *self.situation;
-        let mut joint =
-            Joint { outcome: Outcome::Done, writes: Vec::new(), notes: Vec::new(), recorded: status.clone() };
+        let mut joint = JointStep {
+            outcome: Outcome::Done,
+            writes: Vec::new(),
+            notes: Vec::new(),
+            recorded: status.clone(),
+        };
         let (mut waits, mut fails) = (Vec::new(), Vec::new());
         for (part, strategy) in &self.each {
             let known = self.known(status, part.component);
@@ -250,8 +254,8 @@ fn unclaimed(part: &Part<'_>, owner: &Owner) -> Option<String> {
 }
 
 /// What a batch waits for, with the pods' own reasons.
-fn explain(part: &Part<'_>, turn: &mut WorkloadStep) {
-    let Outcome::Wait(why) = &mut turn.outcome else { return };
+fn explain(part: &Part<'_>, step: &mut WorkloadStep) {
+    let Outcome::Wait(why) = &mut step.outcome else { return };
     let makers: Vec<&Json> = part.target.into_iter().chain(part.makers).collect();
     let reasons = pods::explain(&pods::problems(part.pods, &makers));
     if !reasons.is_empty() {
@@ -282,8 +286,8 @@ mod tests {
         plan: &RolloutPlan,
         status: &RolloutStatus,
         web: i64,
-        step: impl Fn(&Parts<'_>, &RolloutStatus) -> Joint,
-    ) -> Joint {
+        step: impl Fn(&Parts<'_>, &RolloutStatus) -> JointStep,
+    ) -> JointStep {
         let objects = [("api", 4), ("web", web)].map(|(name, pods)| {
             (deployment(&format!("{name}-v1"), pods), deployment(&format!("{name}-v2"), 0))
         });

@@ -1,4 +1,4 @@
-//! A rollout plan as written → what is wrong with it, each with its place, and the batches that were left out.
+//! Checks a rollout plan, each mistake with its place, and fills in the batches that were left out.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -25,7 +25,7 @@ const METHODS: [&str; 4] = ["GET", "PUT", "POST", ""];
 
 /// How pods are handed out to batches that nobody wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandOut {
+pub enum Distribution {
     /// As release 1.0: one by one, from the last batch backwards.
     RoundRobin,
     /// As the seed: equal batches, and the last one takes the rest.
@@ -33,7 +33,10 @@ pub enum HandOut {
 }
 
 /// The sizes of `count` batches of `size` pods.
-pub fn hand_out(size: i64, count: i64, how: HandOut) -> Result<Vec<i64>, Finding> {
+///
+/// # Errors
+/// There are no batches or too many, or the size is negative.
+pub fn distribute(size: i64, count: i64, how: Distribution) -> Result<Vec<i64>, Finding> {
     if !(1..=BATCHES_AT_MOST).contains(&count) {
         let message = format!("expected 1 to {BATCHES_AT_MOST} batches, found {count}");
         return Err(Finding::wrong("numBatches", message));
@@ -43,15 +46,18 @@ pub fn hand_out(size: i64, count: i64, how: HandOut) -> Result<Vec<i64>, Finding
     }
     let (each, rest) = (size / count, size % count);
     let more = |batch: i64| match how {
-        HandOut::RestLast if batch == count => rest,
-        HandOut::RestLast => 0,
-        HandOut::RoundRobin => i64::from(batch > count - rest),
+        Distribution::RestLast if batch == count => rest,
+        Distribution::RestLast => 0,
+        Distribution::RoundRobin => i64::from(batch > count - rest),
     };
     Ok((1..=count).map(|batch| each + more(batch)).collect())
 }
 
-/// Fills in the strategy, and, for `hand_out`, the batches where their number and the size are given.
-pub fn complete(plan: &mut Map<String, Json>, how: Option<HandOut>) -> Result<(), Finding> {
+/// Fills in the strategy, and, for `distribute`, the batches where their number and the size are given.
+///
+/// # Errors
+/// Those of [`distribute`].
+pub fn complete(plan: &mut Map<String, Json>, how: Option<Distribution>) -> Result<(), Finding> {
     if plan.get("rolloutStrategy").is_none_or(|strategy| strategy.is_null() || strategy == "") {
         plan.insert("rolloutStrategy".to_owned(), json!(DEFAULT_STRATEGY));
     }
@@ -60,7 +66,7 @@ pub fn complete(plan: &mut Map<String, Json>, how: Option<HandOut>) -> Result<()
         return Ok(());
     };
     if plan.get("rolloutBatches").is_none_or(Json::is_null) {
-        let batches = hand_out(size, count, how)?;
+        let batches = distribute(size, count, how)?;
         let batches = batches.into_iter().map(|pods| json!({"replicas": pods})).collect();
         plan.insert("rolloutBatches".to_owned(), batches);
     }
@@ -222,14 +228,14 @@ mod tests {
 
     #[test]
     fn pods_are_handed_out_as_the_release_did() {
-        let out = |size, count, how| hand_out(size, count, how).unwrap();
-        assert_eq!(out(5, 3, HandOut::RoundRobin), [1, 2, 2]);
-        assert_eq!(out(7, 3, HandOut::RoundRobin), [2, 2, 3]);
-        assert_eq!(out(2, 4, HandOut::RoundRobin), [0, 0, 1, 1]);
-        assert_eq!(out(5, 3, HandOut::RestLast), [1, 1, 3]);
-        assert_eq!(out(2, 4, HandOut::RestLast), [0, 0, 0, 2]);
-        assert_eq!(hand_out(5, 0, HandOut::RoundRobin).unwrap_err().path, "numBatches");
-        assert_eq!(hand_out(-5, 1, HandOut::RoundRobin).unwrap_err().path, "targetSize");
+        let out = |size, count, how| distribute(size, count, how).unwrap();
+        assert_eq!(out(5, 3, Distribution::RoundRobin), [1, 2, 2]);
+        assert_eq!(out(7, 3, Distribution::RoundRobin), [2, 2, 3]);
+        assert_eq!(out(2, 4, Distribution::RoundRobin), [0, 0, 1, 1]);
+        assert_eq!(out(5, 3, Distribution::RestLast), [1, 1, 3]);
+        assert_eq!(out(2, 4, Distribution::RestLast), [0, 0, 0, 2]);
+        assert_eq!(distribute(5, 0, Distribution::RoundRobin).unwrap_err().path, "numBatches");
+        assert_eq!(distribute(-5, 1, Distribution::RoundRobin).unwrap_err().path, "targetSize");
     }
 
     #[test]
@@ -237,8 +243,8 @@ mod tests {
         let mut random = Random::new(7);
         for _ in 0..2000 {
             let (size, count) = (random.between(0, 5000), random.between(1, 1000));
-            for how in [HandOut::RoundRobin, HandOut::RestLast] {
-                let batches = hand_out(size, count, how).unwrap();
+            for how in [Distribution::RoundRobin, Distribution::RestLast] {
+                let batches = distribute(size, count, how).unwrap();
                 assert_eq!(batches.iter().sum::<i64>(), size);
                 assert_eq!(i64::try_from(batches.len()).unwrap(), count);
                 assert!(batches.is_sorted(), "the first batch is the smallest: {batches:?}");
@@ -250,9 +256,9 @@ mod tests {
     fn completing_twice_changes_nothing() {
         let plan = json!({"targetSize": 5, "numBatches": 3});
         let mut once = plan.as_object().unwrap().clone();
-        complete(&mut once, Some(HandOut::RoundRobin)).unwrap();
+        complete(&mut once, Some(Distribution::RoundRobin)).unwrap();
         let mut twice = once.clone();
-        complete(&mut twice, Some(HandOut::RestLast)).unwrap();
+        complete(&mut twice, Some(Distribution::RestLast)).unwrap();
         assert_eq!(once, twice);
         assert_eq!(once["rolloutBatches"], json!([{"replicas": 1}, {"replicas": 2}, {"replicas": 2}]));
         let mut scale = plan.as_object().unwrap().clone();

@@ -1,4 +1,4 @@
-//! Pods, and conditions of what makes them → why they are not ready, in words somebody can act on.
+//! Explains why pods are not ready, from the pods and the conditions of what makes them, in words somebody can act on.
 
 use std::collections::BTreeMap;
 

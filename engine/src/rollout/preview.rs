@@ -1,4 +1,4 @@
-//! A plan and sizes → what each batch will do, and how many pods there are at least and at most on the way.
+//! Previews a plan: what each batch will do, and how many pods there are at least and at most on the way.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::size::{Mismatch, Sizes};
 
 /// In which way pods change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Strategy {
     /// From one Deployment to another.
     Replace,
     /// In one object, as far as its partition lets them.
@@ -58,19 +58,27 @@ pub struct Step {
 
 /// Goes through a plan before anything runs: from `source` pods to `target` pods in the end.
 ///
-/// For [`Way::Replace`] `target` is how many there are in the end, not fewer than `source`; [`Way::InPlace`] keeps its
+/// For [`Strategy::Replace`] `target` is how many there are in the end, not fewer than `source`; [`Strategy::InPlace`] keeps its
 /// size.
-pub fn preview(plan: &RolloutPlan, way: Way, source: i64, target: i64) -> Result<Preview, Mismatch> {
-    let sizes = match way {
-        Way::Replace => Sizes::rollout(plan, target),
-        Way::InPlace => Sizes::rollout(plan, source),
-        Way::Scale => Sizes::scale(plan, source, target),
+///
+/// # Errors
+/// The batches do not lead from one size to the other.
+pub fn preview(
+    plan: &RolloutPlan,
+    strategy: Strategy,
+    source: i64,
+    target: i64,
+) -> Result<Preview, Mismatch> {
+    let sizes = match strategy {
+        Strategy::Replace => Sizes::rollout(plan, target),
+        Strategy::InPlace => Sizes::rollout(plan, source),
+        Strategy::Scale => Sizes::scale(plan, source, target),
     };
-    match way {
-        Way::Scale => sizes.check_scale()?,
-        Way::Replace | Way::InPlace => sizes.check_rollout()?,
+    match strategy {
+        Strategy::Scale => sizes.check_scale()?,
+        Strategy::Replace | Strategy::InPlace => sizes.check_rollout()?,
     }
-    let mut course = Course::begin(way, source, target);
+    let mut course = Course::begin(strategy, source, target);
     let count = i64::try_from(sizes.count()).unwrap_or(i64::MAX);
     let batches = (0..count)
         .map(|index| {
@@ -94,7 +102,7 @@ pub fn preview(plan: &RolloutPlan, way: Way, source: i64, target: i64) -> Result
 
 /// Sizes on the way, and what is promised of them.
 struct Course {
-    way: Way,
+    strategy: Strategy,
     total: i64,
     now: Step,
     /// New pods that are ready for certain.
@@ -104,16 +112,16 @@ struct Course {
 }
 
 impl Course {
-    fn begin(way: Way, source: i64, target: i64) -> Self {
-        let total = if way == Way::InPlace { source } else { target };
-        let now = match way {
+    fn begin(strategy: Strategy, source: i64, target: i64) -> Self {
+        let total = if strategy == Strategy::InPlace { source } else { target };
+        let now = match strategy {
             // What the target is larger by comes at once.
-            Way::Replace => Step { source, target: (target - source).max(0) },
-            Way::InPlace => Step { source, target: 0 },
-            Way::Scale => Step { source: 0, target: source },
+            Strategy::Replace => Step { source, target: (target - source).max(0) },
+            Strategy::InPlace => Step { source, target: 0 },
+            Strategy::Scale => Step { source: 0, target: source },
         };
         let all = now.source + now.target;
-        Self { way, total, now, ready: 0, least: source, most: all }
+        Self { strategy, total, now, ready: 0, least: source, most: all }
     }
 
     fn to(&mut self, step: Step, steps: &mut Vec<Step>) {
@@ -122,7 +130,7 @@ impl Course {
             steps.push(step);
         }
         self.most = self.most.max(step.source + step.target);
-        let available = if self.way == Way::Scale { step.target } else { step.source + self.ready };
+        let available = if self.strategy == Strategy::Scale { step.target } else { step.source + self.ready };
         self.least = self.least.min(available);
     }
 
@@ -131,14 +139,14 @@ impl Course {
         let (now, rest) = (self.now, (self.total - goal).max(0));
         let ready = self.ready.max(goal - unavailable);
         let smaller = rest.min(now.source);
-        match self.way {
-            Way::Scale => self.to(Step { source: 0, target: goal }, &mut steps),
-            Way::InPlace => self.to(Step { source: rest, target: goal }, &mut steps),
-            Way::Replace if plan.rollout_strategy.as_deref() == Some(DECREASE_FIRST) => {
+        match self.strategy {
+            Strategy::Scale => self.to(Step { source: 0, target: goal }, &mut steps),
+            Strategy::InPlace => self.to(Step { source: rest, target: goal }, &mut steps),
+            Strategy::Replace if plan.rollout_strategy.as_deref() == Some(DECREASE_FIRST) => {
                 self.to(Step { source: smaller, ..now }, &mut steps);
                 self.to(Step { source: smaller, target: goal.max(now.target) }, &mut steps);
             }
-            Way::Replace => {
+            Strategy::Replace => {
                 self.to(Step { target: goal.max(now.target), ..now }, &mut steps);
                 self.ready = ready;
                 self.to(Step { source: smaller, ..self.now }, &mut steps);
@@ -182,16 +190,16 @@ mod tests {
 
     use super::*;
 
-    fn shown(plan: Json, way: Way, source: i64, target: i64) -> String {
+    fn shown(plan: Json, strategy: Strategy, source: i64, target: i64) -> String {
         let plan: RolloutPlan = serde_json::from_value(plan).unwrap();
-        preview(&plan, way, source, target).unwrap().to_string()
+        preview(&plan, strategy, source, target).unwrap().to_string()
     }
 
     #[test]
     fn new_pods_come_before_old_ones_go() {
         let plan = json!({"rolloutBatches": [{"replicas": 1}, {"replicas": 2, "maxUnavailable": 1}, {"replicas": 2}], "batchPartition": 1});
         assert_eq!(
-            shown(plan, Way::Replace, 5, 5),
+            shown(plan, Strategy::Replace, 5, 5),
             "batch 1 of 3: 1 pods → 5 old + 1 new → 4 old + 1 new\n\
              batch 2 of 3: 2 pods → 4 old + 3 new → 2 old + 3 new, 1 need not be ready, then waits for batchPartition\n\
              batch 3 of 3: 2 pods → 2 old + 5 new → 0 old + 5 new\n\
@@ -204,7 +212,7 @@ mod tests {
         let plan =
             json!({"rolloutStrategy": "DecreaseFirst", "rolloutBatches": [{"replicas": 2}, {"replicas": 3}]});
         assert_eq!(
-            shown(plan, Way::Replace, 5, 5),
+            shown(plan, Strategy::Replace, 5, 5),
             "batch 1 of 2: 2 pods → 3 old + 0 new → 3 old + 2 new\n\
              batch 2 of 2: 3 pods → 0 old + 2 new → 0 old + 5 new\n\
              at least 2 pods are available, and there are at most 5\n"
@@ -215,7 +223,7 @@ mod tests {
     fn a_larger_target_begins_with_what_it_is_larger_by() {
         let plan = json!({"rolloutBatches": [{"replicas": 2}, {"replicas": 4}, {"replicas": 2}]});
         let plan: RolloutPlan = serde_json::from_value(plan).unwrap();
-        let preview = preview(&plan, Way::Replace, 5, 8).unwrap();
+        let preview = preview(&plan, Strategy::Replace, 5, 8).unwrap();
         assert_eq!(preview.batches[0].steps, [], "three of the target run already");
         assert_eq!(preview.batches[1].steps[0], Step { source: 5, target: 6 });
         assert_eq!((preview.least_available, preview.most_pods), (5, 11));
@@ -225,18 +233,18 @@ mod tests {
     fn scales_and_changes_in_place_have_sizes_too() {
         let plan = json!({"rolloutBatches": [{"replicas": 1, "maxUnavailable": 1}, {"replicas": 3}]});
         assert!(
-            shown(plan.clone(), Way::Scale, 1, 5)
+            shown(plan.clone(), Strategy::Scale, 1, 5)
                 .ends_with("at least 1 pods are available, and there are at most 5\n")
         );
         assert!(
-            shown(plan.clone(), Way::Scale, 5, 1)
+            shown(plan.clone(), Strategy::Scale, 5, 1)
                 .ends_with("at least 1 pods are available, and there are at most 5\n")
         );
         assert!(
-            shown(plan.clone(), Way::InPlace, 4, 4)
+            shown(plan.clone(), Strategy::InPlace, 4, 4)
                 .ends_with("at least 0 pods are available, and there are at most 4\n")
         );
         let plan: RolloutPlan = serde_json::from_value(plan).unwrap();
-        assert!(preview(&plan, Way::Replace, 9, 9).is_err());
+        assert!(preview(&plan, Strategy::Replace, 9, 9).is_err());
     }
 }

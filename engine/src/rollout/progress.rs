@@ -1,4 +1,4 @@
-//! A plan and the status of its rollout → how far each batch is, for people.
+//! Describes how far each batch of a rollout is, for people.
 
 use vela_crds::rollout_plan::{BatchRollingState, RollingState};
 use vela_crds::{RolloutPlan, RolloutStatus};

@@ -1,4 +1,4 @@
-//! A rollout's status → whether it moves or rests, and what to tell people of it.
+//! Decides whether a rollout moves or rests, and what to tell people of it.
 
 use vela_crds::rollout_plan::{BatchRollingState, RollingState};
 use vela_crds::{AppRollout, AppRolloutStatus, Conditioned as _, condition};

@@ -1,4 +1,4 @@
-//! The plan of a rollout that goes back → the same batches, with nothing in it that holds it up.
+//! Derives the plan by which a rollout goes back: the same batches, with nothing in it that holds it up.
 //!
 //! A rollout that goes back goes by the same state machine and the same sizes, with target and source exchanged: it never
 //! has fewer pods than on the way there. What people or services are asked on the way there ("may it go on?") has no meaning

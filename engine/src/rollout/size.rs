@@ -1,4 +1,4 @@
-//! Batches, an original and a wanted number of pods → how many pods have the new revision after each batch.
+//! Computes how many pods have the new revision after each batch.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use vela_crds::{RolloutBatch, RolloutPlan};
@@ -136,6 +136,9 @@ impl<'a> Sizes<'a> {
     }
 
     /// Do the batches replace exactly all pods?
+    ///
+    /// # Errors
+    /// There are no batches, or how many pods they replace instead and what to write.
     pub fn check_rollout(&self) -> Result<(), Mismatch> {
         self.check_numbers()?;
         let Some((last, before)) = self.batches.split_last() else { return Err(Mismatch::NoBatches) };
@@ -162,6 +165,9 @@ impl<'a> Sizes<'a> {
     }
 
     /// Do the batches lead exactly to the target?
+    ///
+    /// # Errors
+    /// There are no batches, or where they lead instead and what to write.
     pub fn check_scale(&self) -> Result<(), Mismatch> {
         self.check_numbers()?;
         let Some((last, before)) = self.batches.split_last() else { return Err(Mismatch::NoBatches) };

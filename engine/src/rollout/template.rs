@@ -1,4 +1,5 @@
-//! A revision's graph → what a rollout of one of its components makes: the workload under its name, its traits, the rest.
+//! Splits a revision's graph into what a rollout of one component makes: the workload under its name, its traits, the
+//! rest.
 
 use serde_json::Value as Json;
 use vela_crds::annotations;
@@ -41,6 +42,9 @@ pub fn components(graph: &Graph) -> Vec<&str> {
 }
 
 /// The components to roll out: those named, or the only one that both revisions have.
+///
+/// # Errors
+/// A component that one of the revisions lacks, or that it is not clear which one is meant.
 pub fn rolled(listed: &[String], target: &Graph, source: Option<&Graph>) -> Result<Vec<String>, String> {
     let common: Vec<&str> = components(target)
         .into_iter()
@@ -76,6 +80,9 @@ pub fn rolled(listed: &[String], target: &Graph, source: Option<&Graph>) -> Resu
 }
 
 /// The objects of one component, in the names they have in a rollout.
+///
+/// # Errors
+/// There is no such component, it has no workload, or it waits for the output of another one.
 pub fn template(graph: &Graph, component: &str) -> Result<Template, String> {
     let revision = graph.identity().name();
     let index = (0..graph.len())

@@ -1,8 +1,8 @@
-//! An Autoscaler, its workload and the workload's children in; the KEDA ScaledObject out.
+//! Builds the KEDA ScaledObject of an Autoscaler.
 
 use serde_json::{Value, json};
-use vela_crds::standard::Autoscaler;
-use vela_crds::standard::autoscaler::AutoscalerTrigger;
+use vela_crds::standard_oam_dev::Autoscaler;
+use vela_crds::standard_oam_dev::autoscaler::AutoscalerTrigger;
 
 use super::{Error, Identity, cron};
 

@@ -1,4 +1,4 @@
-//! A cron condition (`startAt`, `duration`, `days`, `replicas`, `timezone`) in; one KEDA trigger a day out.
+//! Builds one KEDA trigger for each day of a cron condition (`startAt`, `duration`, `days`, `replicas`, `timezone`).
 
 use std::collections::BTreeMap;
 

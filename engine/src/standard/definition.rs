@@ -1,4 +1,4 @@
-//! A workload and the definition behind it in; the names of the definition to look for, its children's kinds, out.
+//! Finds the names under which a workload's definition is looked for, and the kinds of its children.
 
 use serde_json::Value;
 use vela_crds::{ChildResourceKind, labels};

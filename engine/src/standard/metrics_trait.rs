@@ -1,4 +1,4 @@
-//! A MetricsTrait, its workload and the workload's children in; the Service and the ServiceMonitor that scrape it out.
+//! Builds the Service and the ServiceMonitor by which a workload is scraped.
 //!
 //! The ServiceMonitor lives where Prometheus looks for it, in a namespace of its own. An owner reference does not reach
 //! across namespaces (the garbage collector would take the owner for deleted and remove the monitor), so the monitor
@@ -6,8 +6,8 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Map, Value, json};
-use vela_crds::standard::MetricsTrait;
-use vela_crds::standard::metrics_trait::ScrapeService;
+use vela_crds::standard_oam_dev::MetricsTrait;
+use vela_crds::standard_oam_dev::metrics_trait::ScrapeService;
 
 use super::{Error, Identity, labels, pods};
 

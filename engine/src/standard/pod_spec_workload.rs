@@ -1,9 +1,9 @@
-//! A PodSpecWorkload in; the Deployment that runs its pods and the Service that reaches them out.
+//! Builds the Deployment that runs the pods of a PodSpecWorkload and the Service that reaches them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-use vela_crds::standard::PodSpecWorkload;
+use serde_json::{Map, Value, json};
+use vela_crds::standard_oam_dev::PodSpecWorkload;
 
 use super::{Error, Identity, pods};
 
@@ -41,40 +41,30 @@ pub fn deployment(workload: &PodSpecWorkload, live: Option<&Value>) -> Result<Va
             }
         }
     }
-    let passed_labels = workload.metadata.labels.clone().unwrap_or_default();
-    let mut annotations = passed_annotations(workload);
-    let template_annotations = annotations.clone();
-    let mut pod_labels = passed_labels.clone();
-    pod_labels.insert(SELECTOR.to_owned(), identity.name.to_owned());
+    let selector = selector(&identity);
+    let mut annotations = identity.annotations();
     let mut spec = json!({
-        "selector": { "matchLabels": { SELECTOR: identity.name } },
-        "template": { "metadata": { "labels": pod_labels }, "spec": pod },
+        "selector": { "matchLabels": selector },
+        "template": { "metadata": { "labels": identity.pod_labels(&selector) }, "spec": pod },
     });
-    if !template_annotations.is_empty() {
-        spec["template"]["metadata"]["annotations"] = json!(template_annotations);
+    if !annotations.is_empty() {
+        spec["template"]["metadata"]["annotations"] = json!(annotations);
     }
     if let Some(replicas) = workload.spec.replicas {
         if replicas < 0 {
             let message = format!("is {replicas}; write 0 or more");
             return Err(Error::new(identity.place("spec.replicas"), message));
         }
-        annotations.insert(APPLIED_REPLICAS.to_owned(), replicas.to_string());
+        annotations.insert(APPLIED_REPLICAS.to_owned(), json!(replicas.to_string()));
         if !scaled_by_others(replicas, live) {
             spec["replicas"] = json!(replicas);
         }
     }
-    Ok(json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {
-            "name": identity.name,
-            "namespace": identity.namespace,
-            "labels": passed_labels,
-            "annotations": annotations,
-            "ownerReferences": identity.owner(),
-        },
-        "spec": spec,
-    }))
+    Ok(identity.deployment(annotations, spec))
+}
+
+fn selector(identity: &Identity<'_>) -> Map<String, Value> {
+    Map::from_iter([(SELECTOR.to_owned(), json!(identity.name))])
 }
 
 /// True when the live Deployment got these replicas from us before and has others now.
@@ -82,12 +72,6 @@ fn scaled_by_others(replicas: i32, live: Option<&Value>) -> bool {
     let Some(live) = live else { return false };
     let applied = live["metadata"]["annotations"][APPLIED_REPLICAS].as_str();
     applied == Some(replicas.to_string().as_str()) && live["spec"]["replicas"] != replicas
-}
-
-fn passed_annotations(workload: &PodSpecWorkload) -> BTreeMap<String, String> {
-    let annotations = workload.metadata.annotations.clone().unwrap_or_default();
-    // What another object was last applied as says nothing about its children.
-    annotations.into_iter().filter(|(key, _)| !key.ends_with("/last-applied-configuration")).collect()
 }
 
 /// The Service of a workload: its ports are numbered from 8080 on; `None` where no container has a port.
@@ -119,18 +103,7 @@ pub fn service(workload: &PodSpecWorkload) -> Result<Option<Value>, Error> {
         }
         service_ports.push(entry);
     }
-    let selector = json!({ SELECTOR: identity.name });
-    Ok(Some(json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": identity.name,
-            "namespace": identity.namespace,
-            "labels": selector,
-            "ownerReferences": identity.owner(),
-        },
-        "spec": { "type": "ClusterIP", "selector": selector, "ports": service_ports },
-    })))
+    Ok(Some(identity.service(&selector(&identity), service_ports)))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A workload, its children and its definition in; the labels and ports of its pods out.
+//! Finds the labels and ports of a workload's pods, from the workload, its children and its definition.
 
 use serde_json::{Map, Value};
 use vela_crds::labels as keys;

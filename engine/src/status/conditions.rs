@@ -1,4 +1,4 @@
-//! A phase and how it went → a condition as it is written.
+//! The conditions of an application, one for each phase.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! How the definitions of an application's revision differ from those that are there now → one more condition.
+//! The condition that tells how the definitions of an application's revision differ from those that are there now.
 
 use super::Condition;
 use crate::diagnostic::Diagnostics;

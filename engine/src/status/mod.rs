@@ -1,4 +1,5 @@
-//! (Graph, Observed) → the status an Application shows; may not read a clock: the caller says what time it is.
+//! The status of an Application from its graph and the observed objects; never reads a clock: the caller gives the
+//! time.
 
 mod conditions;
 mod definitions;
@@ -17,6 +18,7 @@ use crate::observed::{ObjectKey, Observed};
 use crate::render::Templates;
 use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
+use crate::workflow::{NodeSeen, Run};
 
 pub use conditions::{Condition, ConditionType};
 pub use definitions::Definitions;
@@ -69,13 +71,13 @@ pub struct Status {
     services: Vec<Service>,
     revision: Option<(String, u64, String)>,
     applied: Vec<ObjectKey>,
-    finished: bool,
+    run: Run,
     generation: Option<i64>,
     /// The rollout of the application's own plan, as it is written.
     rollout: Option<Json>,
     /// Beside the conditions of the phases.
     definitions: Option<Definitions>,
-    /// What earlier laps said of the components may not be so any more.
+    /// What earlier reconciles said of the components may not be so any more.
     unseen: bool,
 }
 
@@ -100,7 +102,7 @@ impl Status {
         self.phase == Phase::Running
     }
 
-    /// The status of a lap that failed in a phase before anything was applied. What earlier laps brought
+    /// The status of a reconcile that failed in a phase before anything was applied. What earlier reconciles brought
     /// (services, revision, applied resources) stays as it was.
     pub fn failed(application: &Document, phase: ConditionType, error: &Diagnostics) -> Self {
         let mut conditions: Vec<Condition> = ConditionType::ORDER
@@ -120,7 +122,7 @@ impl Status {
             services: Vec::new(),
             revision: None,
             applied: Vec::new(),
-            finished: false,
+            run: Run::default(),
             generation: generation(application),
             rollout: None,
             definitions: None,
@@ -179,13 +181,14 @@ impl Status {
             },
             applied: false,
         };
+        let services: Vec<Service> = (0..graph.len()).map(service).collect();
         Self {
             phase: Phase::Running,
             conditions: ConditionType::ORDER.into_iter().map(Condition::good).collect(),
-            services: (0..graph.len()).map(service).collect(),
+            run: run(graph, &services, true),
+            services,
             revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),
             applied: Vec::new(),
-            finished: true,
             generation: generation(graph.app_file().document()),
             rollout: None,
             definitions: None,
@@ -227,9 +230,9 @@ impl Status {
         Self {
             phase,
             conditions,
+            run: run(graph, &services, done),
             services,
             applied,
-            finished: done,
             rollout: serde_json::to_value(&status).ok(),
             ..Self::recorded(graph)
         }
@@ -243,7 +246,7 @@ impl Status {
             services: Vec::new(),
             revision: None,
             applied: Vec::new(),
-            finished: false,
+            run: Run::default(),
             generation: generation(application),
             rollout: None,
             definitions: None,
@@ -266,6 +269,7 @@ impl Status {
         };
         self.conditions.iter_mut().for_each(|condition| hide(&mut condition.message));
         self.definitions.iter_mut().for_each(|told| hide(&mut told.message));
+        self.run.messages().for_each(hide);
         for health in self.services.iter_mut().map(|service| &mut service.health) {
             hide(&mut health.workload.message);
             health.details.values_mut().for_each(hide);
@@ -298,7 +302,7 @@ impl Status {
             conditions = before.chain(conditions).collect();
         }
         let mut status = match self.revision {
-            // A lap that failed early or a deletion tells only about itself.
+            // A reconcile that failed early or a deletion tells only about itself.
             None => old.clone(),
             Some(_) => json!({}),
         };
@@ -327,41 +331,17 @@ impl Status {
             status["latestRevision"] = json!({"name": name, "revision": number, "revisionHash": hash});
             status["services"] = Json::Array(self.services.iter().map(Service::to_json).collect());
             status["appliedResources"] = Json::Array(self.applied.iter().map(reference).collect());
-            status["workflow"] = self.workflow(name, old.get("workflow"), now);
+            status["workflow"] = self.run.to_json(name, old.get("workflow"), now);
         }
         status
     }
+}
 
-    fn workflow(&self, revision: &str, previous: Option<&Json>, now: &str) -> Json {
-        let old = previous.filter(|old| old.get("appRevision").and_then(Json::as_str) == Some(revision));
-        let time = |field: &str| old.and_then(|old| old.get(field)).cloned().unwrap_or_else(|| json!(now));
-        let steps: Vec<Json> = self
-            .services
-            .iter()
-            .map(|service| {
-                let phase = match (service.health.healthy || self.finished, service.applied) {
-                    (true, _) => "succeeded",
-                    (false, true) => "running",
-                    (false, false) => "pending",
-                };
-                json!({"id": service.name, "name": service.name, "type": "apply-component", "phase": phase})
-            })
-            .collect();
-        let mut workflow = json!({
-            "appRevision": revision,
-            "mode": "DAG",
-            "status": if self.finished { "succeeded" } else { "executing" },
-            "finished": self.finished,
-            "suspend": false,
-            "terminated": false,
-            "startTime": time("startTime"),
-            "steps": steps,
-        });
-        if self.finished {
-            workflow["endTime"] = time("endTime");
-        }
-        workflow
-    }
+/// How far the workflow is by what was seen of its nodes.
+fn run(graph: &Graph, services: &[Service], finished: bool) -> Run {
+    let seen =
+        services.iter().map(|service| NodeSeen { healthy: service.health.healthy, applied: service.applied });
+    Run::of(graph.rendered().plan(), &seen.collect::<Vec<_>>(), finished)
 }
 
 fn reference(key: &ObjectKey) -> Json {
@@ -369,6 +349,9 @@ fn reference(key: &ObjectKey) -> Json {
         json!({"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "creator": "workflow"});
     if !key.namespace.is_empty() {
         reference["namespace"] = json!(key.namespace);
+    }
+    if !key.cluster.is_empty() {
+        reference["cluster"] = json!(key.cluster);
     }
     reference
 }
@@ -427,10 +410,10 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
     Status {
         phase,
         conditions,
+        run: run(graph, &services, finished),
         services,
         revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),
         applied,
-        finished,
         generation: generation(application),
         rollout: None,
         definitions: None,

@@ -1,4 +1,4 @@
-//! The objects of a component as they were seen → how it is, in `status.services`.
+//! The entry of each component in `status.services`, from its observed objects.
 
 use serde_json::{Value as Json, json};
 use vela_crds::AppRolloutStatus;
@@ -39,6 +39,9 @@ impl Service {
                 json!({"apiVersion": workload.api_version, "kind": workload.kind});
             if !workload.namespace.is_empty() {
                 service["namespace"] = json!(workload.namespace);
+            }
+            if !workload.cluster.is_empty() {
+                service["cluster"] = json!(workload.cluster);
             }
         }
         if !self.health.traits.is_empty() {
@@ -118,5 +121,27 @@ impl ComponentHealth {
         }
         let trait_ = self.traits.iter().find(|trait_| !trait_.health.healthy);
         trait_.map_or_else(String::new, |trait_| format!("trait {}: {}", trait_.type_, trait_.health.message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_cluster_is_named() {
+        let service = |workload: ObjectKey| Service {
+            name: "web".to_owned(),
+            workload: Some(workload),
+            health: ComponentHealth::default(),
+            applied: true,
+        };
+        let local = ObjectKey::local("apps/v1", "Deployment", "prod", "web");
+        assert_eq!(service(local.clone()).to_json().get("cluster"), None);
+        let far = ObjectKey { cluster: "far".to_owned(), ..local.clone() };
+        assert_eq!(service(far.clone()).to_json()["cluster"], "far");
+        assert_eq!(local.to_string(), "Deployment prod/web");
+        assert_eq!(far.to_string(), "Deployment prod/web in cluster far");
+        assert_ne!(local, far, "one name in two clusters is two objects");
     }
 }

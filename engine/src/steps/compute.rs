@@ -1,8 +1,8 @@
-//! A call that needs nothing but what it asks → its answer: text to base64 and back, dates, bytes as text, patches.
+//! Answers the calls of a step that need nothing but their arguments: base64, dates, bytes as text, patches.
 
 use serde_json::{Map, Value as Json, json};
+use vela_cue::calls::{Answer, Call};
 use vela_cue::packages::{self, Data, Failure, Run};
-use vela_cue::{Answer, Call};
 
 use super::patching;
 

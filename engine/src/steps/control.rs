@@ -1,7 +1,7 @@
-//! A call of `vela/builtin` (or `vela/op`) → what it means for the step and its workflow.
+//! Reads what a call of `vela/builtin` (or `vela/op`) means for the step and its workflow.
 
 use serde_json::Value as Json;
-use vela_cue::Call;
+use vela_cue::calls::Call;
 
 use super::stop::Stop;
 

@@ -1,4 +1,4 @@
-//! Small CUE expressions of a workflow → their values: a step's `if`, and `valueFrom` of its outputs.
+//! Evaluates the small CUE expressions of a workflow: a step's `if`, and `valueFrom` of its outputs.
 
 use serde_json::Value as Json;
 use vela_cue::{Input, Source, Template, Value};
@@ -9,6 +9,9 @@ use crate::render::findings;
 
 /// Whether a step's `if` holds. `always` does; anything else is an expression over the names given:
 /// `context`, `parameter`, `status` of the steps before, `inputs`.
+///
+/// # Errors
+/// The mistakes of the text, or that it is neither true nor false.
 pub fn condition(text: &str, names: &[(&str, &Json)]) -> Result<bool, Diagnostics> {
     let script = "if";
     if text.trim() == "always" {
@@ -26,6 +29,9 @@ pub fn condition(text: &str, names: &[(&str, &Json)]) -> Result<bool, Diagnostic
 /// What a step gives under `valueFrom`: a path (`output.status`) or a script over the fields of the step's value.
 ///
 /// Steps were written before answers stood under `$returns`: a path that leads nowhere is also tried behind it.
+///
+/// # Errors
+/// There is nothing at the path, or what is wrong with the script.
 pub fn output(value: &Value, from: &str) -> Result<Json, Diagnostics> {
     let script = "valueFrom";
     let read = |text: &str| value.evaluate(script, text).and_then(|found| found.to_json());

@@ -1,4 +1,5 @@
-//! A step's template with its properties → what it asks of the world, one question after the other, and how it ends.
+//! Runs the template of a workflow step: gives one question to the world after the other, and how the step ends; asks
+//! nobody itself.
 //!
 //! A step is a CUE template that imports packages (`vela/kube`, `vela/builtin`, …). [`StepRun`] tells its calls in order;
 //! whoever runs the workflow answers them. What needs nothing but the question (base64, dates, patches) is answered here,
@@ -36,12 +37,14 @@ mod stop;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Call, Era, Progress, Provider, Run, Source};
+use vela_cue::calls::{Call, Progress, Run};
+use vela_cue::{Era, Provider, Source};
 
 pub use expression::{condition, output};
+pub(crate) use packages::CALLS;
 pub use packages::{policy, workflow, workload};
 pub use stop::{Question, Stop};
-pub use vela_cue::Answer;
+pub use vela_cue::calls::Answer;
 
 use crate::diagnostic::{Code, Diagnostics};
 use crate::render::findings;
@@ -69,11 +72,17 @@ pub struct StepRun {
 
 impl Step {
     /// Compiles the template of a workflow step as its era reads it; `title` is what diagnostics call it.
+    ///
+    /// # Errors
+    /// All mistakes of the text, and imports of what is not offered.
     pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
         Self::with_providers(title, text, era, workflow())
     }
 
     /// Compiles a component or trait template that asks its own, smaller set of packages.
+    ///
+    /// # Errors
+    /// All mistakes of the text, and imports of what is not offered.
     pub fn workload(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
         Self::with_providers(title, text, era, workload())
     }
@@ -97,7 +106,7 @@ impl Step {
             vec![("parameter".to_owned(), parameter.clone()), ("context".to_owned(), context.clone())];
         StepRun {
             title: self.title.clone(),
-            run: Run::new(self.template.clone(), inputs),
+            run: Run::new(self.template.clone(), CALLS, inputs),
             providers: self.providers,
             message: String::new(),
             logs: Vec::new(),
@@ -107,6 +116,9 @@ impl Step {
 
 impl StepRun {
     /// Goes on until the step needs an answer or ends.
+    ///
+    /// # Errors
+    /// What is wrong with the step, its parameters or an answer.
     pub fn advance(&mut self) -> Result<Stop, Diagnostics> {
         loop {
             let progress = self.run.advance(self.providers);
@@ -129,6 +141,9 @@ impl StepRun {
     }
 
     /// Takes the answer to the question, or the end of the suspension, that stopped the step last.
+    ///
+    /// # Errors
+    /// All answers together are too large.
     pub fn answer(&mut self, answer: Answer) -> Result<(), Diagnostics> {
         self.run.answer(answer).map_err(|found| findings(&self.title, &found))
     }
@@ -144,6 +159,9 @@ impl StepRun {
     }
 
     /// All calls of the step as they stand now; the error of a question says what is not known yet.
+    ///
+    /// # Errors
+    /// What is wrong with the step, its parameters or an answer.
     pub fn questions(&self) -> Result<Vec<(Question, Option<Diagnostics>)>, Diagnostics> {
         let calls = self.run.calls().map_err(|found| findings(&self.title, &found))?;
         Ok(calls.iter().map(|call| self.asked(call)).collect())

@@ -1,10 +1,20 @@
 //! The packages that templates import: their texts, and what of them is computed here.
 
-use vela_cue::{Answer, Call, Provider, Source};
+use vela_cue::calls::{Answer, Call, CallFields};
+use vela_cue::{Provider, Source};
 
 use super::compute;
 
 type Compute = fn(&Call) -> Option<Result<Answer, String>>;
+
+/// How calls are written in the packages of KubeVela, and so in the templates of everybody.
+pub(crate) const CALLS: CallFields = CallFields {
+    function: "#do",
+    provider: "#provider",
+    params: "$params",
+    returns: "$returns",
+    order: "step",
+};
 
 /// A package of ours.
 struct Package {

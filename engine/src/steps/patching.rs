@@ -1,4 +1,4 @@
-//! (value, patch) as CUE values → the patched object as JSON: what `StrategyUnify` and `PatchK8sObject` do.
+//! Patches CUE values as `StrategyUnify` and `PatchK8sObject` do.
 
 use serde_json::Value as Json;
 use vela_cue::Value;

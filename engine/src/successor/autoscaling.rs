@@ -1,4 +1,4 @@
-//! HorizontalPodAutoscaler of v2beta1 → v2: what is measured and what it should be stand in structures of their own.
+//! HorizontalPodAutoscaler from v2beta1 to v2: what is measured and what it should be stand in structures of their own.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! CustomResourceDefinition of v1beta1 → v1: everything stands below its version, and there must be a schema.
+//! CustomResourceDefinition from v1beta1 to v1: everything stands below its version, and there must be a schema.
 
 use serde_json::{Value as Json, json};
 

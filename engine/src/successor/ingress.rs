@@ -1,4 +1,4 @@
-//! Ingress of v1beta1 → v1: backends name their service in a structure, paths say how they match.
+//! Ingress from v1beta1 to v1: backends name their service in a structure, and paths say how they match.
 
 use serde_json::{Value as Json, json};
 

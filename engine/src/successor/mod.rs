@@ -1,4 +1,4 @@
-//! An object of a version that Kubernetes has withdrawn → the same object in the version that followed it.
+//! Converts objects of versions that Kubernetes has withdrawn to the versions that followed them.
 //!
 //! Manifests and templates outlive API versions: what was written for Kubernetes 1.16 names versions that no cluster
 //! serves since 1.22 or 1.25. Nothing here asks a cluster: the caller finds out that a kind is not served in the version

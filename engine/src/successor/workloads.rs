@@ -1,4 +1,4 @@
-//! Deployments, StatefulSets, DaemonSets and ReplicaSets of the first versions → apps/v1: a selector must be said.
+//! Deployments, StatefulSets, DaemonSets and ReplicaSets of the first versions to apps/v1: a selector must be given.
 
 use serde_json::{Value as Json, json};
 

@@ -58,12 +58,7 @@ fn the_containerized_example_gives_the_objects_of_the_real_controller() {
     for document in read("objects.yaml") {
         store(&mut snapshot, document.into_value(), "containerized");
     }
-    let key = ObjectKey {
-        api_version: ac::API_VERSION.to_owned(),
-        kind: ac::KIND.to_owned(),
-        namespace: "containerized".to_owned(),
-        name: "example-appconfig".to_owned(),
-    };
+    let key = ObjectKey::local(ac::API_VERSION, ac::KIND, "containerized", "example-appconfig");
     let configuration = Document::from_object(snapshot.object(&key).unwrap().clone());
     let asked = ac::references(&configuration, &snapshot);
     assert_eq!(asked.kinds, BTreeSet::new());
@@ -89,9 +84,9 @@ fn the_containerized_example_gives_the_objects_of_the_real_controller() {
     assert_eq!(status, expected("ApplicationConfiguration")["status"]);
 }
 
-/// A lap that left nothing behind.
+/// A reconcile that left nothing behind.
 fn complete<'a>(graph: &'a ac::Graph, previous: Option<&'a Json>) -> ac::status::Complete<'a> {
-    ac::status::Complete { graph, left: &[], trouble: None, history: Vec::new(), previous }
+    ac::status::Complete { graph, left: &[], refused: None, history: Vec::new(), previous }
 }
 
 fn component(name: &str, workload: Json, parameters: Json) -> Json {

@@ -6,13 +6,13 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
-use vela_engine::application_configuration::data::{self, StorePlan, World};
+use vela_engine::application_configuration::data::{self, Objects, StorePlan};
 use vela_engine::application_configuration::{self as ac, Rendered, graph};
 use vela_engine::{Diagnostics, Document, ObjectKey, Snapshot};
 
 pub(crate) const FOO: &str = "example.com/v1";
 
-/// Components with what flows between them, and what becomes of it with each world.
+/// Components with what flows between them, and what becomes of it with each state of the objects.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Flow {
@@ -87,8 +87,7 @@ fn or_empty(value: &Json) -> Json {
 }
 
 fn key(api_version: &str, kind: &str, name: &str) -> ObjectKey {
-    let [api_version, kind, name] = [api_version, kind, name].map(str::to_owned);
-    ObjectKey { api_version, kind, namespace: "ns".to_owned(), name }
+    ObjectKey::local(api_version, kind, "ns", name)
 }
 
 pub(crate) fn foo(name: &str, rest: Json) -> Json {
@@ -97,7 +96,7 @@ pub(crate) fn foo(name: &str, rest: Json) -> Json {
     object
 }
 
-pub(crate) fn world(objects: &[Json]) -> World {
+pub(crate) fn observed(objects: &[Json]) -> Objects {
     objects.iter().map(|object| (ObjectKey::of(object), object.clone())).collect()
 }
 
@@ -138,7 +137,7 @@ impl Case {
 
     pub(crate) fn fill(&self, objects: &[Json]) -> Result<(Rendered, Vec<StorePlan>), Diagnostics> {
         let mut rendered = self.rendered()?;
-        let plans = data::fill(&mut rendered, &world(objects))?;
+        let plans = data::fill(&mut rendered, &observed(objects))?;
         Ok((rendered, plans))
     }
 
@@ -360,7 +359,7 @@ pub(crate) fn stored(operations: &[Json], live: Option<Json>, spec: Json) -> Res
         plans[0].content(rendered.document(), live.as_ref(), applied).map_err(|error| error.to_string())?;
     if let Some(made) = &made {
         let again = plans[0].content(rendered.document(), Some(made), applied).unwrap();
-        assert_eq!(again, None, "a second lap writes nothing");
+        assert_eq!(again, None, "a second reconcile writes nothing");
     }
     Ok(made)
 }

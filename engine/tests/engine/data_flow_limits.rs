@@ -2,10 +2,10 @@
 
 use serde_json::{Value as Json, json};
 use vela_engine::application_configuration as ac;
-use vela_engine::application_configuration::data::{self, World};
+use vela_engine::application_configuration::data::{self, Objects};
 use vela_engine::{Document, Snapshot, manifest};
 
-use super::data_flow::{Case, foo, from, operation, pair, store, stored, world};
+use super::data_flow::{Case, foo, from, observed, operation, pair, store, stored};
 
 #[test]
 fn deep_filters_are_refused_and_long_chains_are_no_circle() {
@@ -52,16 +52,16 @@ fn two_outputs_into_one_store_are_one_write_and_may_share_it_by_field() {
     let (rendered, plans) = case.fill(&all).unwrap();
     assert_eq!(rendered.components()[2].workload.object["spec"], json!({"in": "2"}));
     assert_eq!(plans.len(), 1);
-    let applied = world(&objects);
+    let applied = observed(&objects);
     let made = plans[0].content(rendered.document(), Some(&live), |key| applied.get(key)).unwrap().unwrap();
     assert_eq!(made["data"], json!({"a": "a", "b": "b", "c": "c"}));
-    let none: World = World::new();
+    let none: Objects = Objects::new();
     assert_eq!(plans[0].content(rendered.document(), Some(&live), |key| none.get(key)).unwrap(), None);
 }
 
 #[test]
 fn filling_again_gives_the_same() {
-    // Seeded: values, lists, keys and stores at random; what a lap makes from a world that has its result is the same.
+    // Seeded: values, lists, keys and stores at random; what a reconcile makes of objects that have its result is the same.
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = move |below: u64| {
         seed ^= seed << 13;
@@ -191,14 +191,14 @@ fn the_recorded_configurations_give_what_the_real_controller_said() {
         let document = Document::from_object(configuration);
         let mut rendered = ac::render(&ac::parse(&document, &snapshot).unwrap(), &snapshot).unwrap();
         let mut source = find("Foo");
-        data::fill(&mut rendered, &world(std::slice::from_ref(&source))).unwrap();
+        data::fill(&mut rendered, &observed(std::slice::from_ref(&source))).unwrap();
         assert_eq!(
             serde_json::to_value(rendered.unsatisfied()).unwrap(),
             find("ApplicationConfiguration")["status"]["dependency"]["unsatisfied"]
         );
         source["status"]["state"] = json!("running");
         let mut rendered = ac::render(&ac::parse(&document, &snapshot).unwrap(), &snapshot).unwrap();
-        data::fill(&mut rendered, &world(&[source])).unwrap();
+        data::fill(&mut rendered, &observed(&[source])).unwrap();
         assert_eq!(rendered.components()[1].workload.object["spec"], json!({"key": "test-value"}), "{run}");
     }
 }

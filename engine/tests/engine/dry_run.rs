@@ -1,10 +1,13 @@
-//! Each archive in `tests/data/dry_run`: `app.yaml` and `definitions.yaml` → `output` (objects or diagnostics).
+//! The dry run of each archive in `tests/data/dry_run`: `app.yaml` and `definitions.yaml` give `output`, objects or
+//! diagnostics.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use vela_engine::{Snapshot, Templates, dry_run, manifest};
+use vela_engine::{Templates, dry_run, manifest};
 use vela_testkit::{Archive, golden};
+
+use crate::snapshots;
 
 fn archives() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dry_run");
@@ -20,10 +23,7 @@ pub(crate) fn output(app: &str, definitions: &str) -> String {
         Ok(documents) => documents,
         Err(errors) => return format!("{errors}\n"),
     };
-    let mut snapshot = Snapshot::default();
-    for definition in manifest::read("definitions.yaml", definitions).unwrap() {
-        snapshot.insert_definition_object(definition.into_value()).unwrap();
-    }
+    let snapshot = snapshots::of(definitions);
     let templates = Templates::new();
     let mut text = String::new();
     for application in applications.iter() {

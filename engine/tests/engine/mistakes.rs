@@ -6,6 +6,8 @@ use std::sync::Arc;
 use vela_engine::definition::cue_file;
 use vela_engine::{Definition, Document, Snapshot, Templates, check, dry_run, manifest};
 
+use crate::snapshots;
+
 const APP: &str =
     "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: shop}\nspec:\n  components:\n";
 
@@ -14,10 +16,7 @@ fn application(components: &str) -> Document {
 }
 
 fn snapshot(definitions: Vec<Document>) -> Snapshot {
-    let mut snapshot = Snapshot::default();
-    for definition in vela_definitions::builtin() {
-        snapshot.insert_definition_object(definition.manifest("vela-system")).unwrap();
-    }
+    let mut snapshot = snapshots::built_in();
     for definition in definitions {
         snapshot.insert_definition(Arc::new(Definition::from_document(&definition).unwrap()));
     }
@@ -102,7 +101,7 @@ fn built_in_definitions_raise_no_doubts() {
     let (snapshot, templates) = (snapshot(Vec::new()), Templates::new());
     for definition in snapshot.definitions() {
         if let vela_engine::render::Compiled::Cue(template) = &*templates.get(definition).unwrap() {
-            assert!(template.doubts().is_empty(), "{definition}: {}", template.doubts());
+            assert!(template.warnings().is_empty(), "{definition}: {}", template.warnings());
         }
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::json;
 use vela_engine::render::processing::Request;
 use vela_engine::render::{self, Inputs, State};
-use vela_engine::{Code, Diagnostics, Rendered, Snapshot, Templates, manifest, parse, plan, revision};
+use vela_engine::{Code, Diagnostics, Rendered, Templates, manifest, parse, plan, revision};
+
+use crate::snapshots;
 
 const DEFINITIONS: &str = r#"
 apiVersion: core.oam.dev/v1beta1
@@ -35,10 +37,7 @@ spec:
 "#;
 
 fn rendered(properties: &str, inputs: &Inputs) -> Result<Rendered, Diagnostics> {
-    let mut snapshot = Snapshot::default();
-    for definition in manifest::read("definitions.yaml", DEFINITIONS).unwrap() {
-        snapshot.insert_definition_object(definition.into_value()).unwrap();
-    }
+    let snapshot = snapshots::of(DEFINITIONS);
     let text = format!(
         "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {{name: a}}\nspec:\n  components:\n  \
          - {{name: main, type: note, traits: [{{type: account, properties: {properties}}}]}}\n"

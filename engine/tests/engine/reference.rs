@@ -1,4 +1,4 @@
-//! The built-in definitions → `docs/reference/`: what people may write, as pages that are proven current.
+//! Writes `docs/reference/` from the built-in definitions, and proves that its pages are current.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,10 +1,12 @@
-//! The lap from manifest to status on plain data: waves, what is due, health, phases, quietness.
+//! The reconcile from manifest to status on plain data: waves, what is due, health, phases, quietness.
 
 use serde_json::{Value as Json, json};
 use vela_engine::{
     Diagnostics, Document, Graph, Observed, Snapshot, Templates, graph, manifest, parse, plan, render,
-    revision, status,
+    revision, status, workflow,
 };
+
+use crate::snapshots;
 
 pub(crate) const DEFINITIONS: &str = r#"
 apiVersion: core.oam.dev/v1beta1
@@ -32,16 +34,8 @@ spec:
   - {name: back, type: web, properties: {image: b:1}}
 "#;
 
-fn snapshot() -> Snapshot {
-    let mut snapshot = Snapshot::default();
-    for definition in manifest::read("definitions.yaml", DEFINITIONS).unwrap() {
-        snapshot.insert_definition_object(definition.into_value()).unwrap();
-    }
-    snapshot
-}
-
-fn lap(application: &Document, templates: &Templates) -> Result<Graph, Diagnostics> {
-    let app_file = parse::parse(application, &snapshot())?;
+fn reconcile(application: &Document, templates: &Templates) -> Result<Graph, Diagnostics> {
+    let app_file = parse::parse(application, &snapshots::of(DEFINITIONS))?;
     let revision = revision::revision(app_file, revision::Previous::of(application).as_ref());
     let rendered = render::render(&plan::plan(revision)?, templates, &render::Inputs::default())?;
     graph::graph(rendered)
@@ -65,21 +59,21 @@ fn live(object: &Json) -> Json {
 #[test]
 fn components_become_due_when_those_they_wait_for_are_healthy() {
     let templates = Templates::new();
-    let graph = lap(&app(), &templates).unwrap();
+    let graph = reconcile(&app(), &templates).unwrap();
     assert_eq!(graph.waves(), [vec![1], vec![0]]);
     let mut observed = Observed::new();
-    assert_eq!(graph.due(&observed, &templates), [1]);
+    assert_eq!(workflow::due(&graph, &observed, &templates), [1]);
     observed.insert(graph.objects_of(1)[0].object.clone());
-    assert_eq!(graph.due(&observed, &templates), [1], "applied is not yet healthy");
+    assert_eq!(workflow::due(&graph, &observed, &templates), [1], "applied is not yet healthy");
     observed.insert(live(&graph.objects_of(1)[0].object));
-    assert_eq!(graph.due(&observed, &templates), [1, 0]);
+    assert_eq!(workflow::due(&graph, &observed, &templates), [1, 0]);
 }
 
 #[test]
 fn phases_follow_what_is_seen_and_nothing_changes_when_nothing_changed() {
     let templates = Templates::new();
     let mut application = app();
-    let graph = lap(&application, &templates).unwrap();
+    let graph = reconcile(&application, &templates).unwrap();
     let first = status::status(&graph, &Observed::new(), &templates);
     assert_eq!(first.phase(), status::Phase::RunningWorkflow);
     let first = first.to_json(None, "2026-01-01T00:00:00Z");
@@ -107,14 +101,14 @@ fn phases_follow_what_is_seen_and_nothing_changes_when_nothing_changed() {
     let mut value = application.value().clone();
     value["status"] = second;
     application = Document::from_object(value);
-    let graph = lap(&application, &templates).unwrap();
+    let graph = reconcile(&application, &templates).unwrap();
     assert_eq!(graph.identity().name(), "shop-v1");
     assert!(!graph.revision().is_new());
     assert_eq!(status::status(&graph, &Observed::new(), &templates).phase(), status::Phase::Unhealthy);
 
     let mut value = application.value().clone();
     value["spec"]["components"][1]["properties"]["image"] = json!("b:2");
-    let graph = lap(&Document::from_object(value), &templates).unwrap();
+    let graph = reconcile(&Document::from_object(value), &templates).unwrap();
     assert_eq!(graph.identity().name(), "shop-v2");
     assert_eq!(graph.objects_of(1)[0].object["metadata"]["labels"]["app.oam.dev/appRevision"], "shop-v2");
 }
@@ -129,7 +123,7 @@ fn a_step_for_a_missing_component_fails_the_workflow_there() {
     let text = APP.replace(", dependsOn: [back]", "") + steps;
     let application = manifest::read("app.yaml", &text).unwrap().as_slice()[0].clone();
     // It enters with a warning, as upstream lets it enter.
-    let graph = lap(&application, &templates).unwrap();
+    let graph = reconcile(&application, &templates).unwrap();
     let warnings: Vec<String> = graph.warnings().iter().map(ToString::to_string).collect();
     assert_eq!(warnings.iter().filter(|warning| warning.contains("step")).count(), 1, "{warnings:?}");
     assert!(
@@ -139,7 +133,7 @@ fn a_step_for_a_missing_component_fails_the_workflow_there() {
     // What comes before the step is applied, what comes after it is not.
     let mut observed = Observed::new();
     observed.insert(live(&graph.objects_of(1)[0].object));
-    assert_eq!(graph.due(&observed, &templates), [1]);
+    assert_eq!(workflow::due(&graph, &observed, &templates), [1]);
     let failed = status::status(&graph, &observed, &templates);
     let told = failed.to_json(None, "2026-01-01T00:00:00Z");
     assert_eq!(
@@ -180,7 +174,7 @@ fn details_are_shown_and_serve_policy_and_message() {
 #[test]
 fn a_failed_apply_is_told_by_name() {
     let templates = Templates::new();
-    let graph = lap(&app(), &templates).unwrap();
+    let graph = reconcile(&app(), &templates).unwrap();
     let mut observed = Observed::new();
     observed.insert_error(graph.objects_of(1)[0].key(), "the disk is full");
     let status = status::status(&graph, &observed, &templates).to_json(None, "now");
@@ -196,11 +190,11 @@ fn a_failed_apply_is_told_by_name() {
 }
 
 #[test]
-fn a_failed_parse_keeps_what_earlier_laps_brought() {
+fn a_failed_parse_keeps_what_earlier_reconciles_brought() {
     let mut value = app().value().clone();
     value["spec"]["components"][0]["type"] = json!("wbe");
     let application = Document::from_object(value);
-    let errors = lap(&application, &Templates::new()).unwrap_err();
+    let errors = reconcile(&application, &Templates::new()).unwrap_err();
     assert!(errors.to_string().contains("did you mean \"web\"?"), "{errors}");
     let status = status::Status::failed(&application, status::ConditionType::Parsed, &errors);
     let status = status.to_json(Some(&json!({"services": [{"name": "old"}]})), "now");
@@ -245,13 +239,13 @@ fn health_policies_decide_and_broken_ones_say_so() {
 
 #[test]
 fn a_content_keeps_the_name_that_the_status_gives_it() {
-    let snapshot = snapshot();
+    let snapshot = snapshots::of(DEFINITIONS);
     let parsed = || parse::parse(&app(), &snapshot).unwrap();
     let hash = revision::revision(parsed(), None).identity().hash().to_owned();
     let known = |number: u64, hash: &str| revision::Previous { number, hash: hash.to_owned() };
     let named =
         |all: &[revision::Previous]| revision::revision_among(parsed(), all).identity().name().to_owned();
-    // A lap that was cut off recorded another content meanwhile.
+    // A reconcile that was cut off recorded another content meanwhile.
     assert_eq!(named(&[known(1, &hash), known(2, "other")]), "shop-v1");
     // The status missed the revision of this content.
     assert_eq!(named(&[known(1, "other"), known(2, &hash)]), "shop-v2");

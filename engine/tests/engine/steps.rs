@@ -4,7 +4,8 @@
 #![allow(clippy::panic)]
 
 use serde_json::{Map, Value as Json, json};
-use vela_cue::{FieldOptions, Source, Template};
+use vela_cue::value::FieldOptions;
+use vela_cue::{Source, Template};
 use vela_engine::Code;
 use vela_engine::definition::DEFAULT_ERA;
 use vela_engine::steps::{self, Answer, Step, StepRun, Stop};

@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value as Json, json};
 use vela_engine::definition::record;
-use vela_engine::{Code, Definition, DefinitionKind, Diagnostic, Snapshot, Templates, check, manifest};
+use vela_engine::{Code, Definition, DefinitionKind, Diagnostic, Templates, check, manifest};
+
+use crate::snapshots;
 
 /// What stands behind a name to misspell it.
 const SLIP: &str = "Qq";
@@ -91,14 +93,6 @@ fn misspelt(value: &Json, pointer: &str) -> Json {
     value
 }
 
-fn snapshot() -> Snapshot {
-    let mut snapshot = Snapshot::default();
-    for definition in vela_definitions::builtin() {
-        snapshot.insert_definition_object(definition.manifest("vela-system")).unwrap();
-    }
-    snapshot
-}
-
 /// An application that gives these parameters to the definition, written over many lines.
 fn application(definition: &Definition, parameters: &Json) -> String {
     let component = match definition.kind() {
@@ -132,7 +126,7 @@ fn tells(finding: &Diagnostic, text: &str, name: &str) -> bool {
 
 #[test]
 fn every_misspelt_parameter_of_every_built_in_is_told() {
-    let (snapshot, templates) = (snapshot(), Templates::new());
+    let (snapshot, templates) = (snapshots::built_in(), Templates::new());
     let (mut count, mut silent) = (0, Vec::new());
     for definition in snapshot.definitions() {
         let Some(schema) = record::schema(definition) else { continue };
@@ -156,7 +150,7 @@ fn every_misspelt_parameter_of_every_built_in_is_told() {
 
 #[test]
 fn what_is_spelt_right_is_not_told() {
-    let (snapshot, templates) = (snapshot(), Templates::new());
+    let (snapshot, templates) = (snapshots::built_in(), Templates::new());
     for definition in snapshot.definitions() {
         let Some(schema) = record::schema(definition) else { continue };
         for sample in samples(&schema) {
@@ -221,7 +215,7 @@ fn fixed_names(value: &Json, at: &str, into: &mut Vec<String>) {
 
 #[test]
 fn every_misspelt_field_of_the_application_itself_is_told() {
-    let (snapshot, templates) = (snapshot(), Templates::new());
+    let (snapshot, templates) = (snapshots::built_in(), Templates::new());
     let application: Json = serde_json::from_str(APPLICATION).unwrap();
     let (mut names, mut silent) = (Vec::new(), Vec::new());
     fixed_names(&application, "", &mut names);
@@ -261,7 +255,8 @@ spec:
     properties: {image: nginx, env: [{name: A, valeu: b}]}
 "#;
     let document = manifest::read("app.yaml", text).unwrap().as_slice()[0].clone();
-    let rendered = vela_engine::dry_run::render(&document, &snapshot(), &Templates::new()).unwrap();
+    let rendered =
+        vela_engine::dry_run::render(&document, &snapshots::built_in(), &Templates::new()).unwrap();
     let warned = rendered.warnings().to_string();
     assert!(warned.starts_with("app.yaml:9:48: warning[unknown_parameter]: "), "{warned}");
     let refused = rendered.strictly().unwrap_err().to_string();

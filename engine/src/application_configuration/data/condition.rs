@@ -1,4 +1,4 @@
-//! Conditions on an object → nothing, or the reason why one does not hold.
+//! Evaluates the conditions of a data flow on an object, and says which one does not hold.
 
 use serde_json::Value as Json;
 

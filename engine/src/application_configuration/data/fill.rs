@@ -1,4 +1,4 @@
-//! (an object, paths, a value) → the value written there: lists are appended or merged by keys, the rest is set.
+//! Writes a value at paths of an object: lists are appended or merged by keys, everything else is set.
 
 use serde_json::Value as Json;
 

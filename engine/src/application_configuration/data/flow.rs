@@ -1,4 +1,5 @@
-//! (Rendered, World) → inputs written into the objects, what waits for what, and the stores to write afterwards.
+//! Writes the inputs of a configuration into its rendered objects, and gives what waits for what and the stores to
+//! write afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use super::fill::fill as write;
 use super::limits::size;
 use super::operation::{run, same_identity};
 use super::readiness::{Readiness, readiness};
-use super::{FILLED_LIMIT, Input, Operation, Output, Path, Store, StorePlan, VALUE_LIMIT, World};
+use super::{FILLED_LIMIT, Input, Objects, Operation, Output, Path, Store, StorePlan, VALUE_LIMIT};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::observed::ObjectKey;
@@ -48,12 +49,15 @@ fn sources(rendered: &Rendered) -> BTreeMap<String, (ObjectKey, Output)> {
 
 /// Writes the inputs that are there into their objects, marks the objects that must wait, and says which stores the
 /// objects fill once they are applied. Every object is looked at before any is applied.
-pub fn fill(rendered: &mut Rendered, world: &World) -> Result<Vec<StorePlan>, Diagnostics> {
+///
+/// # Errors
+/// Every input or output that cannot be what it says, with its field.
+pub fn fill(rendered: &mut Rendered, objects: &Objects) -> Result<Vec<StorePlan>, Diagnostics> {
     let sources = sources(rendered);
     let document = rendered.document().clone();
     let mut filling = Filling {
         sources: &sources,
-        world,
+        objects,
         document: &document,
         unsatisfied: Vec::new(),
         plans: Vec::new(),
@@ -72,7 +76,7 @@ pub fn fill(rendered: &mut Rendered, world: &World) -> Result<Vec<StorePlan>, Di
 
 struct Filling<'a> {
     sources: &'a BTreeMap<String, (ObjectKey, Output)>,
-    world: &'a World,
+    objects: &'a Objects,
     document: &'a Document,
     unsatisfied: Vec<UnsatisfiedDependency>,
     plans: Vec<StorePlan>,
@@ -124,7 +128,7 @@ impl Filling<'_> {
         if let Some((source, output)) = source {
             let configuration = self.document.value();
             let looked =
-                readiness(source, output.field.as_ref(), &output.conditions, self.world, configuration);
+                readiness(source, output.field.as_ref(), &output.conditions, self.objects, configuration);
             match looked.map_err(wrong)? {
                 Readiness::Waits(reason) => {
                     let entry = entry(reason, source, output.field.as_ref(), &target, to_paths());
@@ -149,7 +153,7 @@ impl Filling<'_> {
             self.store_is_ready(store, &target)?;
         }
         // An object that does not exist yet may be made: there is nothing that the conditions could protect.
-        let Some(live) = self.world.get(&target).filter(|_| !input.conditions.is_empty()) else {
+        let Some(live) = self.objects.get(&target).filter(|_| !input.conditions.is_empty()) else {
             return Ok(());
         };
         match unmet(&input.conditions, live, None, self.document.value()) {
@@ -179,7 +183,7 @@ impl Filling<'_> {
     }
 
     fn read_store(&self, object: &mut RenderedObject, input: &Input, store: &Store) -> Result<(), Stopped> {
-        let Some(live) = self.world.get(&store.key) else {
+        let Some(live) = self.objects.get(&store.key) else {
             // Nothing is read from it, and still it must be there: waiting for it would be silent.
             let message = format!("the input store {} does not exist", store.key);
             return Err(Stopped::Wrong { at: format!("{}.inputStore", input.at), message });
@@ -216,7 +220,7 @@ impl Filling<'_> {
         field: Option<&Path>,
         conditions: &[super::Condition],
     ) -> Result<Readiness<'_>, String> {
-        readiness(source, field, conditions, self.world, self.document.value())
+        readiness(source, field, conditions, self.objects, self.document.value())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The flows of all workloads and traits → names that are unique and known, and no circle of values.
+//! Checks the flows of all workloads and traits: names are unique and known, and values never flow in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,17 +2,17 @@
 
 use serde_json::Value as Json;
 
-/// Inputs and outputs of one configuration, together; more are refused, since each is looked at in every lap.
+/// Inputs and outputs of one configuration, together; more are refused, since each is looked at in every reconcile.
 pub const FLOW_LIMIT: usize = 10_000;
 /// Operations of one store, conditions of one list, paths of one input: far beyond what anybody writes by hand.
 pub const LIST_LIMIT: usize = 256;
 /// Longer paths, in bytes, are refused.
 pub const PATH_LIMIT: usize = 1024;
-/// Larger values, as JSON text, are not passed on: the API server stores no object of twice that size.
+/// Values of more bytes, as JSON text, are not passed on: the API server stores no object of twice that size.
 pub const VALUE_LIMIT: usize = 1 << 20;
-/// Larger JSON texts in a store are not patched, for the same reason.
+/// JSON texts of more bytes in a store are not patched, for the same reason.
 pub const DOCUMENT_LIMIT: usize = 1 << 20;
-/// What one lap writes into all objects of a configuration: a value may go to many places.
+/// What one reconcile writes into all objects of a configuration: a value may go to many places.
 pub const FILLED_LIMIT: usize = 64 << 20;
 /// Comparisons of elements of two lists that are merged by keys.
 pub const MERGE_LIMIT: usize = 1_000_000;

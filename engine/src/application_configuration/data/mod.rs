@@ -1,8 +1,8 @@
-//! Values that flow between the workloads and traits of a configuration: dataOutputs and dataInputs → filled objects.
+//! Data flow between the workloads and traits of a configuration: dataOutputs and dataInputs.
 //!
 //! ```text
 //! entry of the configuration ─read─▶ Flow ─graph─▶ names and cycles checked          (parse)
-//! Rendered, World ─wanted─▶ objects to look at ─fill─▶ filled objects, what waits, StorePlan  (after render)
+//! Rendered, Objects ─wanted─▶ objects to look at ─fill─▶ filled objects, what waits, StorePlan  (after render)
 //! StorePlan, what was applied ─content─▶ the store as it must be                     (after apply)
 //! ```
 //!
@@ -12,9 +12,9 @@
 //! writes to every match. `toDataPath` names a place in the JSON text that stands at `toFieldPath`: dots separate
 //! (`\.` is a dot), a path that begins with `/` is a JSON pointer, one that begins with `$` a JSONPath.
 //!
-//! **Same twice.** Inputs are written into freshly rendered objects, so a lap that is run again appends nothing a second
+//! **Same twice.** Inputs are written into freshly rendered objects, so a reconcile that is run again appends nothing a second
 //! time. Stores live on, so appending to a list in an output store adds only what the list does not have yet, and
-//! operations that would change the store at every lap are refused ([`StorePlan::content`]).
+//! operations that would change the store at every reconcile are refused ([`StorePlan::content`]).
 
 mod condition;
 mod fill;
@@ -41,7 +41,7 @@ pub use limits::{
 };
 pub use path::{Path, Place, Verb};
 pub use store::StorePlan;
-pub use written::{Condition, Flow, Input, Operation, Operator, Output, Store, World};
+pub use written::{Condition, Flow, Input, Objects, Operation, Operator, Output, Store};
 
 /// The data flow of every workload and trait by the path of its entry, and what is wrong with it.
 pub(super) fn flows(document: &Document, namespace: &str) -> (BTreeMap<String, Flow>, Diagnostics) {

@@ -1,4 +1,4 @@
-//! (an object, operations, their source) → the object changed: values encoded as the v1alpha2 JSON patch texts are.
+//! Applies operations to an object, with values encoded as the JSON patch texts of v1alpha2 are.
 
 use std::borrow::Cow;
 

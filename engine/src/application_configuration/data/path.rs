@@ -1,4 +1,4 @@
-//! Paths of data flow: field paths, JSONPaths and places in a JSON text → values found, values written.
+//! Paths of data flow (field paths, JSONPaths and places inside a JSON text), by which values are found and written.
 
 use std::borrow::Cow;
 
@@ -57,6 +57,9 @@ impl std::fmt::Display for Path {
 
 impl Path {
     /// Reads a field path or, when it begins with `$`, a JSONPath.
+    ///
+    /// # Errors
+    /// What is wrong with the path.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > PATH_LIMIT {
             return Err(format!("the path is longer than {PATH_LIMIT} bytes"));
@@ -219,6 +222,9 @@ impl std::fmt::Display for Place {
 
 impl Place {
     /// A place in an object: a field path (with brackets), or names with dots between them (`\.` is a dot).
+    ///
+    /// # Errors
+    /// What is wrong with the path.
     pub fn in_object(text: &str) -> Result<Self, String> {
         match text.contains('[') && !text.starts_with(['$', '/']) {
             true => {
@@ -230,6 +236,9 @@ impl Place {
     }
 
     /// A place in a JSON text: names with dots or slashes between them (`\.` is a dot), or a JSON pointer.
+    ///
+    /// # Errors
+    /// What is wrong with the path.
     pub fn in_text(text: &str) -> Result<Self, String> {
         Self::parse(text, true)
     }

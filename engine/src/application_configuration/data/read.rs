@@ -1,4 +1,4 @@
-//! dataInputs and dataOutputs as written → [`Flow`], with a place and advice for every mistake.
+//! Reads dataInputs and dataOutputs into a [`Flow`], with a place and advice for every mistake.
 //!
 //! Writers in other languages store empty structures where nothing was said: absent, `{}` and all fields empty mean
 //! the same everywhere.
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
             self.error(Code::MissingField, &at, format!("a store needs {field}"), None);
         }
         let namespace = self.namespace.to_owned();
-        Some(Store { key: ObjectKey { api_version, kind, namespace, name }, operations })
+        Some(Store { key: ObjectKey::local(api_version, kind, namespace, name), operations })
     }
 
     fn operation(&mut self, at: String, value: &Json) -> Option<Operation> {

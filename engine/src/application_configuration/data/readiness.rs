@@ -1,11 +1,11 @@
-//! (a source, its field, conditions) → the value, or why it is not there yet.
+//! Reads the value of a source, or says why it is not there yet.
 
 use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
 use super::condition::{EMPTY, unmet};
-use super::{Condition, Path, World};
+use super::{Condition, Objects, Path};
 use crate::observed::ObjectKey;
 
 /// What a look at a source gave.
@@ -22,13 +22,13 @@ pub(super) fn readiness<'a>(
     source: &ObjectKey,
     field: Option<&Path>,
     conditions: &[Condition],
-    world: &'a World,
+    objects: &'a Objects,
     configuration: &Json,
 ) -> Result<Readiness<'a>, String> {
     if field.is_none() && conditions.is_empty() {
         return Ok(Readiness::Ready(None));
     }
-    let Some(object) = world.get(source) else {
+    let Some(object) = objects.get(source) else {
         return Ok(Readiness::Waits(format!("failed to get object ({}/{})", source.namespace, source.name)));
     };
     let value = match field {

@@ -1,4 +1,4 @@
-//! (a plan for a store, what was applied) → the store as it must be, or nothing where it is so already.
+//! Computes what a store must hold after an apply; nothing is written where it holds that already.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::manifest::Document;
 use crate::observed::ObjectKey;
 
-/// A store and everything that ready outputs put into it in one lap. It is written once, so that two outputs that
+/// A store and everything that ready outputs put into it in one reconcile. It is written once, so that two outputs that
 /// disagree about a field cannot take turns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StorePlan {
@@ -38,6 +38,9 @@ impl StorePlan {
 
     /// The store as it must be; nothing where `live` is so already, or where none of its sources was applied.
     /// A store that does not exist yet is made with the owners of its first source.
+    ///
+    /// # Errors
+    /// An operation that cannot be done on the store, or that changes it again each time it runs.
     pub fn content<'a>(
         &self,
         document: &Document,
@@ -55,7 +58,7 @@ impl StorePlan {
         if live == Some(&new) {
             return Ok(None);
         }
-        // Whatever changes what it has just made would write at every lap, for ever.
+        // Whatever changes what it has just made would write at every reconcile, for ever.
         if pass(document, &new, &parts)? != new {
             let at = parts.iter().flat_map(|(_, operations)| operations.iter()).next_back();
             let message = format!("the operations change {} again each time they run", self.key);
@@ -68,7 +71,7 @@ impl StorePlan {
     }
 
     fn empty(&self, source: &Json) -> Json {
-        let ObjectKey { api_version, kind, namespace, name } = &self.key;
+        let ObjectKey { api_version, kind, namespace, name, .. } = &self.key;
         let mut metadata = json!({"name": name, "namespace": namespace});
         let owners = source.get("metadata").and_then(|metadata| metadata.get("ownerReferences"));
         if let Some(owners) = owners {

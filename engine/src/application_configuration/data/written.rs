@@ -8,7 +8,7 @@ use super::path::{Path, Place, Verb};
 use crate::observed::ObjectKey;
 
 /// Live objects by identity: those that [`wanted`] named and that exist.
-pub type World = BTreeMap<ObjectKey, Json>;
+pub type Objects = BTreeMap<ObjectKey, Json>;
 
 /// What one workload or trait takes from others and gives to others.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,4 +1,4 @@
-//! An object on its way through the traits → the object, with its name and labels.
+//! An object that traits still change; finished, it has its name and labels.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use crate::definition::Definition;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::field_path;
+use crate::placement::remote;
 use crate::render::patch::{self, Tree};
 use crate::render::{RenderedObject, Role, cue, labels, validity};
 
@@ -100,7 +101,8 @@ pub(super) fn finish(
     }
     let (_, path) = site_of(&draft, owner);
     let Draft { tree: _, role, definition, patched_by, origins, sized_by: _ } = draft;
-    let mut rendered = RenderedObject { object, role, definition, patched_by };
+    let cluster = remote(&owner.placement.cluster).to_owned();
+    let mut rendered = RenderedObject { object, cluster, role, definition, patched_by };
     labels::assign(&mut rendered, owner);
     validity::object(&rendered, &origins, (owner.app.document(), path), found);
     Some(rendered)

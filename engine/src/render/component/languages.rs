@@ -1,4 +1,4 @@
-//! Definitions that are not written in CUE → what they make.
+//! Renders definitions that are not written in CUE.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! One component of the plan → its objects: template, then traits in order, then names and labels.
+//! Renders one component of the plan: its template, then its traits in order, then names and labels.
 
 mod draft;
 mod languages;
@@ -16,14 +16,15 @@ use super::patch::Tree;
 use super::processing::Request;
 use super::templates::Compiled;
 use super::{
-    Inputs, RenderedComponent, Role, State, Templates, context, cue, env, helm, joined, labels, workload_ref,
+    Inputs, RenderedComponent, Role, State, Templates, context, cue, env, helm, labels, merged_services,
+    workload_ref,
 };
 use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::manifest::Document;
 use crate::parse::{AppFile, Component, Trait};
-use crate::plan::Plan;
+use crate::plan::{Node, Plan};
 
 /// More objects from one component are refused.
 const OBJECT_LIMIT: usize = 1000;
@@ -76,17 +77,21 @@ impl Site<'_> {
     }
 }
 
-/// Renders a component; what goes wrong is added to `found`.
+/// Renders a component at one of its places; what goes wrong is added to `found`.
 pub(super) fn render(
     plan: &Plan,
-    index: usize,
+    node: &Node,
     templates: &Templates,
     inputs: &Inputs,
     found: &mut Diagnostics,
 ) -> RenderedComponent {
-    let app = plan.app_file();
+    let (app, index) = (plan.app_file(), node.component);
     let component = &app.components()[index];
-    let context = context::of(app, component, plan.identity(), inputs.unnamed_revision);
+    let context = context::of(app, component, &node.placement, plan.identity(), inputs.unnamed_revision);
+    let placed = |state, context, requests| {
+        let placement = node.placement.clone();
+        RenderedComponent { index, placement, state, context, requests }
+    };
     let missing: Vec<String> = component
         .inputs
         .iter()
@@ -94,22 +99,22 @@ pub(super) fn render(
         .map(|input| format!("output {:?} is not there yet", input.from))
         .collect();
     if !missing.is_empty() && !inputs.unnamed_revision {
-        return RenderedComponent { index, state: State::Pending(missing), context, requests: Vec::new() };
+        return placed(State::Pending(missing), context, Vec::new());
     }
-    let mut outside = Outside { templates, inputs, requests: Vec::new() };
+    let mut environment = Environment { templates, inputs, requests: Vec::new() };
     let mut findings = Diagnostics::new();
-    let outcome = drafts(app, component, &context, &mut outside, &mut findings);
+    let outcome = drafts(app, component, &context, &mut environment, &mut findings);
     // A preview shows what can be said without the values of others; what they leave unsaid is no mistake.
     if !missing.is_empty() && !matches!(outcome, Outcome::Drafts(_)) {
-        return RenderedComponent { index, state: State::Pending(missing), context, requests: Vec::new() };
+        return placed(State::Pending(missing), context, Vec::new());
     }
     found.extend(findings);
     let state = match outcome {
         Outcome::Drafts(drafts) => {
             let revision = if inputs.unnamed_revision { "" } else { plan.identity().name() };
-            let owner = labels::Owner { app, component, revision };
+            let owner = labels::Owner { app, component, placement: &node.placement, revision };
             let finished = drafts.into_iter().filter_map(|draft| finish(draft, &owner, found));
-            let mut objects = joined::join(finished.collect());
+            let mut objects = merged_services::merge(finished.collect());
             env::settle(&mut objects, &owner, found);
             workload_ref::write(app, index, &mut objects, found);
             State::Ready(objects)
@@ -117,11 +122,11 @@ pub(super) fn render(
         Outcome::Pending(missing) => State::Pending(missing),
         Outcome::Failed => State::Ready(Vec::new()),
     };
-    RenderedComponent { index, state, context, requests: outside.requests }
+    placed(state, context, environment.requests)
 }
 
 /// What a component may use of the world, and what it asks of it.
-struct Outside<'a> {
+struct Environment<'a> {
     templates: &'a Templates,
     inputs: &'a Inputs,
     requests: Vec<Request>,
@@ -138,10 +143,10 @@ fn drafts(
     app: &AppFile,
     component: &Component,
     context: &Json,
-    outside: &mut Outside<'_>,
+    environment: &mut Environment<'_>,
     found: &mut Diagnostics,
 ) -> Outcome {
-    let Outside { templates, inputs, .. } = *outside;
+    let Environment { templates, inputs, .. } = *environment;
     let site = Site {
         document: app.document(),
         definition: &component.definition,
@@ -162,7 +167,7 @@ fn drafts(
         }
         Err(errors) => {
             let outcome = failed(site.place(errors), found);
-            parameters_of_traits(app, component, context, outside, found);
+            parameters_of_traits(app, component, context, environment, found);
             return outcome;
         }
     };
@@ -185,7 +190,7 @@ fn drafts(
             _ => true,
         };
         see(&mut context, &drafts, asks);
-        match apply(&site, trait_, index, &context, outside, &mut drafts) {
+        match apply(&site, trait_, index, &context, environment, &mut drafts) {
             Ok(warnings) => found.extend(site.place(warnings)),
             Err(errors) => {
                 let placed = site.place(errors);
@@ -215,16 +220,16 @@ fn parameters_of_traits(
     app: &AppFile,
     component: &Component,
     context: &Json,
-    outside: &Outside<'_>,
+    environment: &Environment<'_>,
     found: &mut Diagnostics,
 ) {
     for trait_ in &component.traits {
         let (definition, path) = (&trait_.definition, &trait_.path);
         let site = Site { document: app.document(), definition, path, field: "properties" };
-        let findings = match outside.templates.get(definition) {
+        let findings = match environment.templates.get(definition) {
             Ok(compiled) => match &*compiled {
                 Compiled::Cue(template) => {
-                    let answers = outside.inputs.answers.as_ref();
+                    let answers = environment.inputs.answers.as_ref();
                     let made = template.trait_(&site.parameters(&trait_.properties), context, answers);
                     made.map_or_else(|errors| errors, |(_, warnings)| warnings)
                 }
@@ -343,18 +348,18 @@ fn apply(
     trait_: &Trait,
     index: usize,
     context: &Json,
-    outside: &mut Outside<'_>,
+    environment: &mut Environment<'_>,
     drafts: &mut Vec<Draft>,
 ) -> Result<Diagnostics, Diagnostics> {
     let mut warnings = Diagnostics::new();
-    let made = match &*outside.templates.get(site.definition)? {
+    let made = match &*environment.templates.get(site.definition)? {
         Compiled::Cue(template) => {
-            let answers = outside.inputs.answers.as_ref();
+            let answers = environment.inputs.answers.as_ref();
             let (made, found) = template.trait_(&site.parameters(&trait_.properties), context, answers)?;
             warnings = found;
             if let Some(request) = made.request {
                 let message = format!("the answer to {request} is not there yet");
-                outside.requests.push(request);
+                environment.requests.push(request);
                 return Err(Diagnostic::error(Code::Incomplete, message).into());
             }
             made

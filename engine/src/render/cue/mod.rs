@@ -1,12 +1,14 @@
-//! A CUE template with `parameter` and `context` → workload, objects, patch.
+//! Renders a CUE template with `parameter` and `context` to a workload, objects or a patch.
 
-mod made;
+mod products;
 mod template;
 
 use serde_json::Value as Json;
-use vela_cue::{FieldKind, FieldOptions, Input, Instance, Kind, Progress, Run, Value};
+use vela_cue::calls::{Progress, Run};
+use vela_cue::value::{FieldKind, FieldOptions};
+use vela_cue::{Input, Instance, Kind, Value};
 
-use super::asked::Asked;
+use super::context_fields::ContextFields;
 use super::declared;
 use super::findings::findings;
 use super::parameters::Parameters;
@@ -16,7 +18,7 @@ use super::tree::{DEPTH_LIMIT, Shape, kind_name, shape};
 pub(crate) use super::tree::{UNKNOWN, Use, markers, tree};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::steps;
-pub use made::{Component, Origin, Patch, Trait};
+pub use products::{Component, Origin, Patch, Trait};
 pub use template::Template;
 
 /// What is declared deeper than this is not looked at for parameters that are missing.
@@ -24,6 +26,9 @@ const MISSING_DEPTH: usize = 16;
 
 impl Template {
     /// Evaluates a component template; the findings are warnings.
+    ///
+    /// # Errors
+    /// What is wrong with the template or its parameters, or is not known.
     pub fn component(
         &self,
         parameter: &Parameters<'_>,
@@ -48,6 +53,9 @@ impl Template {
     }
 
     /// Evaluates a trait template; the findings are warnings.
+    ///
+    /// # Errors
+    /// What is wrong with the template or its parameters, or is not known.
     pub fn trait_(
         &self,
         parameter: &Parameters<'_>,
@@ -132,7 +140,7 @@ impl Template {
         let declared = finished.map(|root| root.lookup("parameter"));
         let mut undeclared =
             declared::undeclared(&self.title, declared.as_ref(), parameter.value(), self.ignores_parameters);
-        undeclared.extend((*self.doubts).clone());
+        undeclared.extend((*self.warnings).clone());
         match made {
             Ok(made) => Ok((made, undeclared)),
             Err(mut errors) => {
@@ -143,6 +151,9 @@ impl Template {
     }
 
     /// Evaluates a status text and gives one field of it.
+    ///
+    /// # Errors
+    /// What is wrong with the text, or that the field has no value.
     pub fn field(&self, parameter: &Json, context: &Json, field: &str) -> Result<Json, Diagnostics> {
         self.once(&[parameter, context], || {
             let root = self.instance(Input::new("parameter", parameter), context, None).root();
@@ -156,8 +167,8 @@ impl Template {
         inputs.extend(answer.map(|answer| Input::new("processing.output", answer)));
         let nothing = Json::Object(serde_json::Map::new());
         match &*self.asked {
-            Asked::Everything => inputs.push(Input::new("context", context)),
-            Asked::Fields(fields) => {
+            ContextFields::Everything => inputs.push(Input::new("context", context)),
+            ContextFields::Fields(fields) => {
                 inputs.push(Input::new("context", &nothing));
                 let given = fields.iter().filter_map(|(name, path)| Some((path, context.get(name)?)));
                 inputs.extend(given.map(|(path, value)| Input::new(path, value)));
@@ -210,7 +221,7 @@ impl Template {
         let inputs = [("parameter", parameter.value()), ("context", context)];
         let given = inputs.into_iter().chain(answer.map(|answer| ("processing.output", answer)));
         let owned = given.map(|(path, value)| (path.to_owned(), value.clone())).collect();
-        let mut run = Run::new(self.template.clone(), owned);
+        let mut run = Run::new(self.template.clone(), steps::CALLS, owned);
         let plain = || self.instance(parameter.input(), context, answer).root();
         match run.advance(steps::workload()) {
             Ok(Progress::Done(value)) => Ok(value),
@@ -276,7 +287,7 @@ impl Template {
             return Err(found);
         }
         let closable = errors.iter().all(|error| {
-            error.code.class() == vela_cue::Class::Incomplete
+            error.code.class() == vela_cue::diagnostic::Class::Incomplete
                 && matches!(shape(&root.lookup(&error.path)), Shape::Open)
         });
         if closable { made() } else { Err(findings(&self.title, &errors)) }

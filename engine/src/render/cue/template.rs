@@ -1,4 +1,4 @@
-//! The text of a CUE template → the template compiled, with what is known of it before it is evaluated.
+//! Compiles the text of a CUE template, with what is known of it before it is evaluated.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use vela_cue::{Budget, Era, Guard, Provider, Source, Value};
 
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::kube_packages::KubePackage;
-use crate::render::asked::{self, Asked};
+use crate::render::context_fields::{self, ContextFields};
 use crate::render::exhausted::Exhausted;
 use crate::render::findings::findings;
 use crate::render::limits::Limits;
-use crate::render::{declared, doubts};
+use crate::render::{declared, lint};
 use crate::steps;
 
 /// What every template may name without declaring it.
@@ -25,8 +25,8 @@ pub struct Template {
     /// Whether it neither declares nor reads any parameter.
     pub(super) ignores_parameters: bool,
     /// What looks like a slip in the text itself.
-    pub(super) doubts: Arc<Diagnostics>,
-    pub(super) asked: Arc<Asked>,
+    pub(super) warnings: Arc<Diagnostics>,
+    pub(super) asked: Arc<ContextFields>,
     /// Whether it may import a package with calls.
     pub(super) asks: bool,
     bounds: Option<Bounds>,
@@ -47,11 +47,17 @@ const DECLARED_BUDGET: Budget =
 
 impl Template {
     /// Compiles the text as its era reads it; `title` is what diagnostics call it.
+    ///
+    /// # Errors
+    /// All mistakes of the text.
     pub fn compile(title: &str, text: &str, era: Era) -> Result<Self, Diagnostics> {
         Self::compile_with(title, text, era, steps::workload(), &[])
     }
 
     /// The same for a text that may import these packages, and kinds of the cluster.
+    ///
+    /// # Errors
+    /// All mistakes of the text, and imports of what is not offered.
     pub fn compile_with(
         title: &str,
         text: &str,
@@ -70,11 +76,19 @@ impl Template {
         })?;
         let look = template.clone().with_budget(DECLARED_BUDGET);
         let parameter = look.instantiate(&[]).root().lookup("parameter");
-        let ignores_parameters = !asked::reads(text, "parameter") && declared::nothing(&parameter);
-        let doubts = Arc::new(doubts::of(title, text, declared::names(&parameter).as_deref(), packages));
-        let asked = Arc::new(Asked::of(text));
+        let ignores_parameters = !context_fields::reads(text, "parameter") && declared::nothing(&parameter);
+        let warnings = Arc::new(lint::of(title, text, declared::names(&parameter).as_deref(), packages));
+        let asked = Arc::new(ContextFields::of(text));
         let asks = text.contains("\"vela/");
-        Ok(Self { title: Arc::from(title), template, ignores_parameters, doubts, asked, asks, bounds: None })
+        Ok(Self {
+            title: Arc::from(title),
+            template,
+            ignores_parameters,
+            warnings,
+            asked,
+            asks,
+            bounds: None,
+        })
     }
 
     /// The same template; what runs out is kept by the content `hash` of the template.
@@ -124,8 +138,8 @@ impl Template {
     }
 
     /// What looks like a slip in the text itself, as warnings.
-    pub fn doubts(&self) -> &Diagnostics {
-        &self.doubts
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
     }
 
     /// Whether the template can ask for that field of the context.

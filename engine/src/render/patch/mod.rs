@@ -1,4 +1,4 @@
-//! (workload, patch) → workload: unification with the list and field strategies that comments ask for.
+//! Patches a workload: unification with the list and field strategies that comments ask for.
 //!
 //! Without a comment a patch is unified into the base: equal scalars agree, different ones conflict, lists
 //! match by position. `+patchKey=name` matches list elements by a field's value and appends the others;
@@ -24,6 +24,9 @@ pub struct Conflict {
 }
 
 /// Patches `base`; `markers` are those of the `patch` field itself.
+///
+/// # Errors
+/// The first place where the two conflict.
 pub fn patch(base: &Tree, patch: &Tree, markers: &Markers) -> Result<Tree, Conflict> {
     match markers.strategy.as_deref() {
         Some("jsonPatch") => json_patch(base, patch),

@@ -1,4 +1,4 @@
-//! An object that is still being made: values whose constraints are known, and what is left out.
+//! An object that is still being patched: values with their constraints, and the fields that are left out.
 
 use std::fmt;
 use std::rc::Rc;
@@ -12,6 +12,9 @@ pub trait Constraint: fmt::Debug {
     /// The value it stands for when nobody says more; nothing while it is incomplete.
     fn default_value(&self) -> Option<Json>;
     /// It and a concrete value at once, or why they conflict.
+    ///
+    /// # Errors
+    /// Why they conflict.
     fn meet(&self, value: &Json) -> Result<Json, String>;
     /// How it reads, for messages.
     fn text(&self) -> String;
@@ -89,6 +92,9 @@ impl Tree {
     }
 
     /// The value as JSON, if it is complete; else what is not.
+    ///
+    /// # Errors
+    /// Each part that is incomplete.
     pub fn finish(&self) -> Result<Json, Vec<Incomplete>> {
         let mut left_out = Vec::new();
         let value = self.json(&mut String::new(), &mut left_out);

@@ -1,4 +1,4 @@
-//! The metrics of a plan as written → what is wrong with them, each with its place.
+//! Checks the metrics of a plan, and reports each mistake with its place.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value as Json;
 
 use super::query::{is_template, known};
-use super::words::{DEFAULT_INTERVAL, PAUSE, REVERT, WORDS, bound};
+use super::syntax::{DEFAULT_INTERVAL, PAUSE, REVERT, WORDS, bound};
 use super::{render, url};
 use crate::rollout::finding::Finding;
 

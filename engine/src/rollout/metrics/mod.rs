@@ -1,4 +1,4 @@
-//! The metrics of a batch, what was measured of them and the time → which measurements are due, and whether the batch may end.
+//! Decides which measurements of a batch are due, and whether the batch may end, from what was measured and the time.
 //!
 //! A batch whose pods are there is measured once an interval, for the first time after one interval, so that a query over that
 //! time sees the new pods only. Each metric needs `count` measurements in its range; one failure more than `failureLimit`
@@ -8,7 +8,7 @@
 mod check;
 mod prometheus;
 mod query;
-mod words;
+mod syntax;
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use vela_crds::{CanaryMetric, RolloutPlan, RolloutStatus};
 pub use check::{METRICS_AT_MOST, check};
 pub use prometheus::{ANSWER_BYTES_AT_MOST, reading, url};
 pub use query::{Origin, Question, render, template};
-pub use words::{DEFAULT_INTERVAL, PAUSE, REVERT, bound};
+pub use syntax::{DEFAULT_INTERVAL, PAUSE, REVERT, bound};
 
 /// So many digits of a hash tell definitions of one metric apart.
 const HASH_BYTES: usize = 6;
@@ -199,7 +199,7 @@ fn entry(known: Option<&CanaryAnalysis>, path: &str, metric: &CanaryMetric) -> M
 
 fn definition(metric: &CanaryMetric) -> String {
     let text = serde_json::to_string(metric).unwrap_or_default();
-    Sha256::digest(text.as_bytes()).iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(text.as_bytes())[..HASH_BYTES])
 }
 
 fn measurement(path: &str, metric: &CanaryMetric, words: &BTreeMap<&'static str, String>) -> Measurement {

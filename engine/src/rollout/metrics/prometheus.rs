@@ -1,4 +1,4 @@
-//! A Prometheus server's address and a query → the URL to ask; its answer → one number, or why there is none.
+//! Builds the URL of a Prometheus query, and reads one number from the answer, or why there is none.
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -27,6 +27,9 @@ struct Data {
 }
 
 /// The URL of an instant query.
+///
+/// # Errors
+/// The address is no http or https URL.
 pub fn url(address: &str, query: &str) -> Result<String, String> {
     let address = address.trim().trim_end_matches('/');
     if !(address.starts_with("http://") || address.starts_with("https://")) {
@@ -43,6 +46,9 @@ pub fn url(address: &str, query: &str) -> Result<String, String> {
 }
 
 /// The number in an answer.
+///
+/// # Errors
+/// The query was refused, or found no number or several.
 pub fn reading(status: u16, body: &[u8]) -> Result<f64, String> {
     let answer: Answer = match serde_json::from_slice(body) {
         Ok(answer) => answer,

@@ -1,4 +1,4 @@
-//! A metric, or the template it names → the server to ask and the query, with placeholders filled in.
+//! Resolves a metric, or the template it names, to a server and a query with its placeholders filled in.
 
 use std::collections::BTreeMap;
 
@@ -78,6 +78,9 @@ pub(super) fn is_template(api_version: &str, kind: &str) -> bool {
 }
 
 /// What a template asks: a MetricTemplate of Flagger, or a ConfigMap with `address` and `query`.
+///
+/// # Errors
+/// It is no template of a metric, lacks a field, or asks for what is not done, such as sending credentials.
 pub fn template(object: &Json) -> Result<Question, String> {
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     let kind = text(&object["kind"]);
@@ -123,6 +126,9 @@ pub fn template(object: &Json) -> Result<Question, String> {
 }
 
 /// The query with its placeholders filled in.
+///
+/// # Errors
+/// A placeholder that is not closed or not known, or a query that is too long.
 pub fn render(query: &str, words: &BTreeMap<&'static str, String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = query;

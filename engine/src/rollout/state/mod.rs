@@ -1,4 +1,4 @@
-//! A rollout's status and what happened → the status after it and the condition that tells it; nothing crashes.
+//! The state machine of a rollout: the status and the condition that follow from a status and an event; never panics.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

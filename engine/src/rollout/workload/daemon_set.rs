@@ -1,4 +1,4 @@
-//! A DaemonSet that waits for its pods to be deleted, its pods and a plan → old pods are deleted batch by batch.
+//! Rolls a DaemonSet with the strategy OnDelete: old pods are deleted batch by batch.
 //!
 //! Kubernetes' DaemonSet knows no partition, so nobody but the one who deletes its pods can hold it back. OpenKruise's does,
 //! and changes in place.
@@ -109,7 +109,7 @@ impl OnDelete {
 
 impl Workload for OnDelete {
     fn verify(&self, view: &View<'_>) -> WorkloadStep {
-        Self::verified(view).unwrap_or_else(|turn| turn)
+        Self::verified(view).unwrap_or_else(|step| step)
     }
 
     fn initialize(&self, view: &View<'_>) -> WorkloadStep {
@@ -128,21 +128,21 @@ impl Workload for OnDelete {
         if surplus == 0 {
             return WorkloadStep::done().record(record);
         }
-        let turn = if surplus > DELETES_AT_ONCE {
+        let step = if surplus > DELETES_AT_ONCE {
             WorkloadStep::wait(format!("{surplus} pods are deleted, {DELETES_AT_ONCE} at a time"))
         } else {
             WorkloadStep::done()
         };
         let deletes = old.into_iter().take(surplus.min(DELETES_AT_ONCE)).map(delete);
         let message = format!("{goal} of {total} pods of {} shall be new", named(object));
-        turn.write(deletes).note("Batch Rollout", message).record(record)
+        step.write(deletes).note("Batch Rollout", message).record(record)
     }
 
     fn check_batch(&self, view: &View<'_>) -> WorkloadStep {
         let Some(object) = view.target else { return WorkloadStep::wait("the workload is not there") };
         let total = match view.target_size() {
             Ok(total) => total,
-            Err(turn) => return turn,
+            Err(step) => return step,
         };
         let sizes = Sizes::rollout(view.plan, total);
         let (goal, unavailable) = (sizes.goal(view.batch()), sizes.max_unavailable(view.batch()));
@@ -169,7 +169,7 @@ impl Workload for OnDelete {
             view.check_partition()?;
             check_upgraded(view, &Sizes::rollout(view.plan, view.target_size()?))
         };
-        check().map_or_else(|turn| turn, |()| WorkloadStep::done())
+        check().map_or_else(|step| step, |()| WorkloadStep::done())
     }
 
     fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep {

@@ -1,4 +1,4 @@
-//! Two Deployments and a plan → pods of the source are replaced by pods of the target, batch by batch.
+//! Rolls from one Deployment to another: pods of the source are replaced by pods of the target, batch by batch.
 //!
 //! A batch ends with at least its goal on the target and at most the rest on the source. IncreaseFirst shrinks the source
 //! only when the target's pods are ready; DecreaseFirst grows the target only when the source's pods are gone.
@@ -183,15 +183,15 @@ impl Replace {
         // What runs on the target already stays: a rollout that is turned round must not cost pods.
         let replicas = (total - there - left).max(running(target)).max(0);
         writes.extend(claim(target, view.owner, started(json!({"replicas": replicas})))?);
-        let turn =
+        let step =
             WorkloadStep::done().note("Rollout Initialized", "source and target belong to the rollout");
-        Ok(turn.write(writes))
+        Ok(step.write(writes))
     }
 
     fn rolled(view: &View<'_>) -> Result<WorkloadStep, WorkloadStep> {
         let sides = Sides::of(view)?;
         let strategy = view.plan.rollout_strategy.as_deref().unwrap_or_default();
-        let turn = match strategy {
+        let step = match strategy {
             "" | INCREASE_FIRST => increase_first(view, &sides),
             DECREASE_FIRST => decrease_first(view, &sides),
             other => {
@@ -200,7 +200,7 @@ impl Replace {
                 return Err(WorkloadStep::fail(message));
             }
         };
-        Ok(turn)
+        Ok(step)
     }
 }
 
@@ -244,8 +244,8 @@ fn decrease_first(view: &View<'_>, sides: &Sides<'_>) -> WorkloadStep {
     if sides.source_size() > rest {
         let source = sides.source.map_or_else(|| "what an earlier target left".to_owned(), named);
         let message = format!("{source} goes from {} to {rest} pods", sides.source_size());
-        let turn = WorkloadStep::wait("the source shrinks first").write(sides.shrink_to(rest));
-        return turn.note("Batch Rollout", message);
+        let step = WorkloadStep::wait("the source shrinks first").write(sides.shrink_to(rest));
+        return step.note("Batch Rollout", message);
     }
     if size(target) < goal {
         if sides.source_pods() > rest {
@@ -278,21 +278,21 @@ fn rolled_out(sides: &Sides<'_>) -> WorkloadStep {
 
 impl Workload for Replace {
     fn verify(&self, view: &View<'_>) -> WorkloadStep {
-        Self::verified(view).unwrap_or_else(|turn| turn)
+        Self::verified(view).unwrap_or_else(|step| step)
     }
 
     fn initialize(&self, view: &View<'_>) -> WorkloadStep {
-        Self::initialized(view).unwrap_or_else(|turn| turn)
+        Self::initialized(view).unwrap_or_else(|step| step)
     }
 
     fn roll_batch(&self, view: &View<'_>) -> WorkloadStep {
-        Self::rolled(view).unwrap_or_else(|turn| turn)
+        Self::rolled(view).unwrap_or_else(|step| step)
     }
 
     fn check_batch(&self, view: &View<'_>) -> WorkloadStep {
         let sides = match Sides::of(view) {
             Ok(sides) => sides,
-            Err(turn) => return turn,
+            Err(step) => return step,
         };
         let record = Record { upgraded_ready: Some(sides.target_ready()), ..Record::default() };
         let Sides { goal, rest, .. } = sides;
@@ -321,7 +321,7 @@ impl Workload for Replace {
     fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep {
         let sides = match Sides::of(view) {
             Ok(sides) => sides,
-            Err(turn) => return turn,
+            Err(step) => return step,
         };
         let (from, to) = (sides.source_size(), size(sides.target));
         let total = sides.goal + sides.rest;

@@ -1,4 +1,4 @@
-//! A rendered workload → its name in a rollout, and the same made to wait for it: applied, it starts and stops nothing.
+//! Names a rendered workload for a rollout and makes it wait for it: applied, it starts and stops nothing.
 
 use serde_json::{Value as Json, json};
 
@@ -15,6 +15,9 @@ pub fn name(api_version: &str, kind: &str, component: &str, revision: u64) -> St
 }
 
 /// Makes it wait. A live one keeps its number of pods, whatever the template says.
+///
+/// # Errors
+/// Its kind cannot wait.
 pub fn hold(workload: &mut Json, live: Option<&Json>) -> Result<(), String> {
     let text = |field: &str| workload[field].as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text("apiVersion"), text("kind"));

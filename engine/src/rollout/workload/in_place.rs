@@ -1,4 +1,4 @@
-//! One object whose pods change in place, and a plan → its partition lets so many pods change as the batches say.
+//! Rolls one object whose pods change in place: its partition lets as many pods change as the batches say.
 //!
 //! The partition says how far the object's own controller may go; how many pods it takes at a time is the object's own
 //! `maxUnavailable` and `maxSurge`, which nobody here touches.
@@ -176,7 +176,7 @@ impl InPlace {
 
 impl Workload for InPlace {
     fn verify(&self, view: &View<'_>) -> WorkloadStep {
-        self.verified(view).unwrap_or_else(|turn| turn)
+        self.verified(view).unwrap_or_else(|step| step)
     }
 
     fn initialize(&self, view: &View<'_>) -> WorkloadStep {
@@ -194,17 +194,17 @@ impl Workload for InPlace {
         let total = self.size(object);
         let goal = Sizes::rollout(view.plan, total).goal(view.batch());
         let record = Record { upgraded: Some(goal), target_size: Some(total), ..Record::default() };
-        let turn = WorkloadStep::done().record(record);
+        let step = WorkloadStep::done().record(record);
         let keep = self.keep(object, total - goal);
         if object.pointer(self.0.partition()).and_then(Json::as_i64) == Some(keep) {
-            return turn;
+            return step;
         }
         let message = format!("{goal} of {total} pods of {} may be new", named(object));
-        turn.write([patch(object, self.partition(object, total - goal))]).note("Batch Rollout", message)
+        step.write([patch(object, self.partition(object, total - goal))]).note("Batch Rollout", message)
     }
 
     fn check_batch(&self, view: &View<'_>) -> WorkloadStep {
-        self.checked(view).unwrap_or_else(|turn| turn)
+        self.checked(view).unwrap_or_else(|step| step)
     }
 
     fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep {
@@ -212,7 +212,7 @@ impl Workload for InPlace {
             view.check_partition()?;
             check_upgraded(view, &Sizes::rollout(view.plan, view.target_size()?))
         };
-        check().map_or_else(|turn| turn, |()| WorkloadStep::done())
+        check().map_or_else(|step| step, |()| WorkloadStep::done())
     }
 
     fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep {

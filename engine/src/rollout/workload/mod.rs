@@ -1,4 +1,4 @@
-//! The workloads of a rollout as they are, plan and status in; writes and *done*, *wait* or *fail* out, per kind.
+//! Rolls the workloads of each kind: gives the writes of a step, and whether it is done, waits or failed.
 
 mod daemon_set;
 mod deployment;
@@ -13,6 +13,9 @@ pub use object::{InPlaceKind, is_controlled_by};
 pub use step::{Note, Outcome, Owner, Record, View, Workload, WorkloadStep, Write};
 
 /// How a workload is rolled out: by its group and kind, and whether there is a source.
+///
+/// # Errors
+/// Workloads of this kind cannot be rolled out so.
 pub fn strategy(api_version: &str, kind: &str, has_source: bool) -> Result<Box<dyn Workload>, String> {
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     Ok(match (group, kind, has_source) {

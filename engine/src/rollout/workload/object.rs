@@ -1,4 +1,4 @@
-//! A live workload → its sizes, who controls it, and the patches that claim it and let it go.
+//! Reads sizes and controller of a live workload, and builds the patches that claim and release it.
 
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -74,8 +74,7 @@ pub(super) fn named(object: &Json) -> String {
 /// Identifies the pod template of a workload.
 pub(super) fn template_hash(object: &Json) -> String {
     let text = object["spec"]["template"].to_string();
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(text.as_bytes())[..HASH_BYTES])
 }
 
 fn owners(object: &Json) -> &[Json] {
@@ -161,7 +160,7 @@ pub(super) fn claim(object: &Json, owner: &Owner, fields: Json) -> Result<Option
 /// The step that claims a workload and changes `fields`; one that is ours already needs none.
 pub(super) fn begin(object: &Json, owner: &Owner, fields: Json, reason: &'static str) -> WorkloadStep {
     match claim(object, owner, fields) {
-        Err(turn) => turn,
+        Err(step) => step,
         Ok(None) => WorkloadStep::done(),
         Ok(write) => {
             let message = format!("{} belongs to the rollout", named(object));

@@ -1,4 +1,4 @@
-//! One workload, a size and a plan → the workload is scaled batch by batch.
+//! Scales one workload batch by batch.
 
 use serde_json::{Value as Json, json};
 use vela_kinds::readiness::is_observed;
@@ -109,7 +109,7 @@ pub(super) fn check_upgraded(view: &View<'_>, sizes: &Sizes<'_>) -> Result<(), W
 
 impl Workload for Scale {
     fn verify(&self, view: &View<'_>) -> WorkloadStep {
-        self.verified(view).unwrap_or_else(|turn| turn)
+        self.verified(view).unwrap_or_else(|step| step)
     }
 
     fn initialize(&self, view: &View<'_>) -> WorkloadStep {
@@ -123,18 +123,18 @@ impl Workload for Scale {
     fn roll_batch(&self, view: &View<'_>) -> WorkloadStep {
         let (object, _, goal) = match Self::sizes(view) {
             Ok(sizes) => sizes,
-            Err(turn) => return turn,
+            Err(step) => return step,
         };
-        let turn = WorkloadStep::done().record(Record { upgraded: Some(goal), ..Record::default() });
+        let step = WorkloadStep::done().record(Record { upgraded: Some(goal), ..Record::default() });
         if size(object) == goal {
-            return turn;
+            return step;
         }
         let message = format!("{} goes from {} to {goal} pods", named(object), size(object));
-        turn.write([patch(object, json!({"spec": {"replicas": goal}}))]).note("Batch Rollout", message)
+        step.write([patch(object, json!({"spec": {"replicas": goal}}))]).note("Batch Rollout", message)
     }
 
     fn check_batch(&self, view: &View<'_>) -> WorkloadStep {
-        Self::checked(view).unwrap_or_else(|turn| turn)
+        Self::checked(view).unwrap_or_else(|step| step)
     }
 
     fn finalize_batch(&self, view: &View<'_>) -> WorkloadStep {
@@ -143,7 +143,7 @@ impl Workload for Scale {
             let (_, sizes, _) = Self::sizes(view)?;
             check_upgraded(view, &sizes)
         };
-        check().map_or_else(|turn| turn, |()| WorkloadStep::done())
+        check().map_or_else(|step| step, |()| WorkloadStep::done())
     }
 
     fn finalize(&self, view: &View<'_>, succeeded: bool) -> WorkloadStep {

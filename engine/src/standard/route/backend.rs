@@ -1,11 +1,11 @@
-//! The rules of a Route and the Services of its workload in; rules that know their Service, or the Service to make, out.
+//! Fills the backend of a Route's rules from the Services of its workload, or gives the Service to make.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Map, Value, json};
-use vela_crds::standard::Route;
-use vela_crds::standard::route::{BackendService, RouteRule};
+use vela_crds::standard_oam_dev::Route;
+use vela_crds::standard_oam_dev::route::{BackendService, RouteRule};
 
 use super::super::definition::Definition;
 use super::super::{API_VERSION, Error, Identity, pods};

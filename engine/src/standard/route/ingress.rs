@@ -1,12 +1,12 @@
-//! The filled rules of a Route in; one Ingress a rule out, in the version that the cluster serves.
+//! Builds one Ingress for each rule of a Route, in the version that the cluster serves.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Map, Value, json};
-use vela_crds::standard::Route;
-use vela_crds::standard::route::{BackendService, RouteRule};
+use vela_crds::standard_oam_dev::Route;
+use vela_crds::standard_oam_dev::route::{BackendService, RouteRule};
 
 use super::super::{Error, Identity};
 use super::{KIND, Provider, is_cluster_issuer, provider};

@@ -1,4 +1,4 @@
-//! A Route and what was read beside it in; its Service, its Ingresses and what they still wait for out.
+//! Builds the Service and the Ingresses of a Route, and says what it still waits for.
 //!
 //! [`backend`] finds or makes the Service of each rule, [`ingress`] turns rules into Ingresses, [`readiness`] tells
 //! whether certificates and addresses are there.
@@ -7,8 +7,8 @@ pub mod backend;
 pub mod ingress;
 pub mod readiness;
 
-use vela_crds::standard::Route;
-use vela_crds::standard::route::RouteTls;
+use vela_crds::standard_oam_dev::Route;
+use vela_crds::standard_oam_dev::route::RouteTls;
 
 /// The trait kind.
 pub const KIND: &str = "Route";

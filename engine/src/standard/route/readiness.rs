@@ -1,4 +1,4 @@
-//! The live issuer, certificates and Ingresses of a Route in; ready, or the first thing it waits for, out.
+//! Decides whether a Route is ready, from its live issuer, certificates and Ingresses, or what it waits for first.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A small cluster for tests: workloads whose pods come, get ready and go in any order, under the reconciles of a rollout.
+//! A small cluster for tests: workloads whose pods come, get ready and go in any order while a rollout is reconciled.
 
 mod properties;
 
@@ -316,7 +316,7 @@ impl Cluster {
         }
     }
 
-    /// One event, by chance. Pods fail by themselves only in a world where they do.
+    /// One event, by chance. Pods fail by themselves only in a cluster where they do.
     fn happen(&mut self, random: &mut Random, pods_fail: bool) {
         let name = *random.pick(&NAMES).unwrap();
         match random.below(12) {

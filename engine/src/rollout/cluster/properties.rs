@@ -1,7 +1,7 @@
 //! What holds for every plan and every order of events: the sizes' bounds, and that a rollout ends or says what it waits for.
 
 use super::*;
-use crate::rollout::preview::{Preview, Way, preview};
+use crate::rollout::preview::{Preview, Strategy, preview};
 use crate::rollout::revert::is_half_way;
 
 /// So many plans are tried for each kind.
@@ -36,7 +36,7 @@ fn deployments(random: &mut Random) -> (Cluster, Preview) {
     let total = source + if random.chance(30) { random.between(0, 5) } else { 0 };
     let mut plan = random_plan(random, total, true);
     plan.target_size = Some(i32::try_from(total).unwrap());
-    let known = preview(&plan, Way::Replace, source, total).unwrap();
+    let known = preview(&plan, Strategy::Replace, source, total).unwrap();
     let old = json!({"replicas": source, "template": "old"});
     let new = json!({"replicas": random.between(0, 9), "paused": true, "template": "new"});
     let sets = [(SOURCE, Set::new(kind, SOURCE, source, old)), (TARGET, Set::new(kind, TARGET, 0, new))];
@@ -46,7 +46,7 @@ fn deployments(random: &mut Random) -> (Cluster, Preview) {
 fn in_place(random: &mut Random, kind: (&'static str, &'static str)) -> (Cluster, Preview) {
     let size = random.between(1, 12);
     let plan = random_plan(random, size, false);
-    let known = preview(&plan, Way::InPlace, size, size).unwrap();
+    let known = preview(&plan, Strategy::InPlace, size, size).unwrap();
     let own = if kind.1 == "StatefulSet" { 1 } else { random.between(1, 12) };
     let strategy = match kind.1 {
         "CloneSet" => json!({"paused": true}),
@@ -64,7 +64,7 @@ fn scale(random: &mut Random) -> (Cluster, Preview) {
     let (original, target) = (random.between(1, 12), random.between(0, 12));
     let mut plan = random_plan(random, (target - original).abs(), false);
     plan.target_size = Some(i32::try_from(target).unwrap());
-    let known = preview(&plan, Way::Scale, original, target).unwrap();
+    let known = preview(&plan, Strategy::Scale, original, target).unwrap();
     let spec = json!({"replicas": original, "template": "new"});
     let sets = [(TARGET, Set::new(kind, TARGET, original, spec))];
     (Cluster::new(kind, plan, sets.into_iter().collect()), known)
@@ -168,7 +168,7 @@ fn a_rollout_that_cannot_go_on_says_why_and_then_ends() {
         );
         let before = cluster.writes;
         cluster.reconcile(None);
-        assert_eq!(cluster.writes, before, "an unchanged world is not written to");
+        assert_eq!(cluster.writes, before, "an unchanged cluster is not written to");
         assert!(cluster.decide().seconds_left.is_some());
         cluster.now += jiff::SignedDuration::from_secs(601);
         cluster.reconcile(None);

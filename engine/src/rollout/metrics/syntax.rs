@@ -1,4 +1,4 @@
-//! What a metric may say: intervals, actions, placeholders and bounds.
+//! The syntax of a metric: intervals, actions, placeholders and bounds.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -12,6 +12,9 @@ pub const REVERT: &str = "Revert";
 pub(super) const WORDS: [&str; 6] = ["batch", "interval", "name", "namespace", "source", "target"];
 
 /// A bound as a number: `3`, `"0.05"`, or `"5%"`, which is 0.05.
+///
+/// # Errors
+/// It is no number.
 pub fn bound(written: &IntOrString) -> Result<f64, String> {
     let text = match written {
         IntOrString::Int(number) => return Ok(f64::from(*number)),

@@ -1,4 +1,4 @@
-//! Objects of one component → the same, with the Services that are one object made one.
+//! Merges the Services of one component that are one object.
 //!
 //! A component that exposes its ports and a trait that leads to them (`gateway`, `expose`) each make the Service of the
 //! component's name. Applied one after the other, the later would take away what the earlier says, and the earlier would
@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 use super::{RenderedObject, Role};
 
 /// Joins every Service with an earlier one of the same name.
-pub(super) fn join(objects: Vec<RenderedObject>) -> Vec<RenderedObject> {
+pub(super) fn merge(objects: Vec<RenderedObject>) -> Vec<RenderedObject> {
     let mut kept: Vec<RenderedObject> = Vec::with_capacity(objects.len());
     for later in objects {
         let is_service = later.object["kind"] == "Service" && later.object["apiVersion"] == "v1";

@@ -1,4 +1,5 @@
-//! A configuration with everything it was rendered from ⇄ the `spec` of the ApplicationRevision that keeps it.
+//! Writes and reads the `spec` of the ApplicationRevision that keeps a configuration with everything it was rendered
+//! from.
 
 use std::sync::Arc;
 
@@ -11,7 +12,6 @@ use super::revision::latest;
 use super::{API_VERSION, KIND, Parsed, items, text};
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::hex::hex;
 use crate::manifest::Document;
 use crate::revision::{field, frozen};
 use crate::snapshot::Snapshot;
@@ -50,7 +50,7 @@ pub fn spec(document: &Document, snapshot: &Snapshot) -> Json {
 /// Which content it is: 16 hexadecimal digits.
 pub fn hash(spec: &Json) -> String {
     // Keys of JSON objects are sorted, so equal content has equal text.
-    hex(&Sha256::digest(spec.to_string())[..8])
+    hex::encode(&Sha256::digest(spec.to_string())[..8])
 }
 
 /// A component as far as anything is made of it: neither its labels nor its annotations are.
@@ -71,15 +71,15 @@ fn component(found: &Json, name: &str) -> Json {
 }
 
 /// The configuration as it is now, but for what it asks for; nothing where none is recorded.
-pub fn asked_then(document: &Document, spec: &Json) -> Option<Document> {
+pub fn as_applied(document: &Document, spec: &Json) -> Option<Document> {
     let asked = spec.pointer("/applicationConfiguration/spec").filter(|asked| asked.is_object())?;
     let mut value = document.value().clone();
     value["spec"] = asked.clone();
     Some(Document::from_object(value))
 }
 
-/// Tell the snapshot the components as they were. `then` is what [`asked_then`] gives.
-pub fn tell(then: &Document, spec: &Json, snapshot: &mut Snapshot) {
+/// Put the components as they were into the snapshot. `then` is what [`as_applied`] gives.
+pub fn insert_into(then: &Document, spec: &Json, snapshot: &mut Snapshot) {
     let entries = items(then.value(), &["spec", "components"]);
     for (entry, kept) in entries.iter().zip(items(spec, &["components"])) {
         let (Some(key), Some(raw)) = (component_key(entry, then.namespace()), kept.get("raw")) else {
@@ -174,9 +174,9 @@ mod tests {
         let kept = spec(&document, &live);
         let mut changed = document.value().clone();
         changed["spec"] = json!({"components": [{"componentName": "gone"}]});
-        let then = asked_then(&Document::from_object(changed), &kept).unwrap();
+        let then = as_applied(&Document::from_object(changed), &kept).unwrap();
         let mut broken = snapshot(&[web("front", "nginx:broken")]);
-        tell(&then, &kept, &mut broken);
+        insert_into(&then, &kept, &mut broken);
         assert_eq!(rendered(&then, &broken), rendered(&document, &live));
         // What others keep on a component is no other content.
         let mut touched = web("front", "nginx:1");

@@ -1,13 +1,14 @@
-//! The text of a template → what looks like a slip in it, found without evaluating: parameters that it reads and nobody
-//! declares, misspelt fields of the context, markers of patches that mean nothing, list elements without their key, kinds
-//! that Kubernetes has withdrawn.
+//! Finds likely slips in a template without evaluating it: parameters that it reads and nobody declares, misspelt
+//! fields of the context, markers of patches that mean nothing, list elements without their key, kinds that Kubernetes
+//! has withdrawn.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use vela_cue::ast::visit::{self, Visitor};
 use vela_cue::ast::{Comments, Decl, DeclKind, Expr, ExprKind, Field, LabelKind};
-use vela_cue::{Provider, Source, Sources, Span, parser};
+use vela_cue::source::{Sources, Span};
+use vela_cue::{Provider, Source, parser};
 
 use super::context;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
@@ -23,7 +24,7 @@ const MARKERS: [&str; 2] = ["patchKey", "patchStrategy"];
 /// The fields of a template that are objects or changes of them: what they declare is no parameter.
 const MADE: [&str; 4] = ["output", "outputs", "patch", "patchOutputs"];
 
-/// More doubts about one template help nobody.
+/// More findings about one template help nobody.
 const LIMIT: usize = 50;
 
 /// Warnings; `parameters` are the names that are declared, nothing where any may be given, `packages` what it may import.
@@ -46,7 +47,7 @@ pub(super) fn of(
         labels.decl(decl);
     }
     let mut look =
-        Look { title, sources, parameters, labels: labels.0, in_patch: false, found: Diagnostics::new() };
+        Linter { title, sources, parameters, labels: labels.0, in_patch: false, found: Diagnostics::new() };
     for decl in &mut file.decls {
         if let DeclKind::Import(import) = &decl.kind {
             import.specs.iter().for_each(|spec| look.imported(&spec.path, spec.span, packages));
@@ -79,7 +80,7 @@ impl Visitor for Labels {
     }
 }
 
-struct Look<'a> {
+struct Linter<'a> {
     title: &'a str,
     sources: Sources,
     parameters: Option<&'a [String]>,
@@ -88,7 +89,7 @@ struct Look<'a> {
     found: Diagnostics,
 }
 
-impl Look<'_> {
+impl Linter<'_> {
     fn tell(&mut self, span: Span, message: String, hint: Option<String>) {
         let number = |number: usize| u32::try_from(number).unwrap_or(0);
         let (line, column) =
@@ -173,7 +174,7 @@ impl Look<'_> {
     }
 }
 
-impl Visitor for Look<'_> {
+impl Visitor for Linter<'_> {
     fn decl(&mut self, decl: &mut Decl) {
         if self.in_patch {
             let keys = self.markers(&decl.comments);

@@ -125,7 +125,10 @@ impl Patch {
         self.tree.to_json().pointer("/spec/replicas").is_some_and(Json::is_number)
     }
 
-    /// The object changed; a conflict names the place in the template.
+    /// The object changed.
+    ///
+    /// # Errors
+    /// Where the two conflict.
     pub fn apply(&self, object: &Tree) -> Result<Tree, Diagnostic> {
         patch::patch(object, &self.tree, &self.markers).map_err(|conflict| {
             let mut error = Diagnostic::error(Code::Template, conflict.to_string());

@@ -1,15 +1,15 @@
-//! The text of a template → the fields of `context` it can ask for: what it cannot ask for need not be made.
+//! Finds the fields of `context` that a template can read; what it cannot read need not be computed.
 
 /// What a template can ask of its context.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum ContextFields {
     /// Any field: the text uses `context` in some other way than `context.name`.
     Everything,
     /// These fields, each with its path (`context.name`).
     Fields(Vec<(String, String)>),
 }
 
-impl Asked {
+impl ContextFields {
     /// Looks at every `context` in the text. Comments and strings are looked at too: at worst too much is made.
     pub(super) fn of(text: &str) -> Self {
         const WORD: &str = "context";
@@ -60,7 +60,7 @@ pub(super) fn reads(text: &str, field: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, reads};
+    use super::{ContextFields, reads};
 
     #[test]
     fn a_declaration_alone_reads_nothing() {
@@ -73,9 +73,9 @@ mod tests {
     }
 
     fn fields(text: &str) -> Option<Vec<String>> {
-        match Asked::of(text) {
-            Asked::Everything => None,
-            Asked::Fields(fields) => Some(fields.into_iter().map(|(name, _)| name).collect()),
+        match ContextFields::of(text) {
+            ContextFields::Everything => None,
+            ContextFields::Fields(fields) => Some(fields.into_iter().map(|(name, _)| name).collect()),
         }
     }
 
@@ -96,7 +96,7 @@ mod tests {
         ] {
             assert_eq!(fields(text), None, "{text}");
         }
-        assert!(Asked::of("context.output").includes("output"));
-        assert!(!Asked::of("context.outputs").includes("output"));
+        assert!(ContextFields::of("context.output").includes("output"));
+        assert!(!ContextFields::of("context.outputs").includes("output"));
     }
 }

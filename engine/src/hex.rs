@@ -1,6 +1,0 @@
-//! Bytes → text: the digits that hashes are shown with.
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

@@ -1,0 +1,25 @@
+//! Where the objects of a component go: a namespace of a cluster.
+
+/// The cluster that the application itself is in, as policies and people name it.
+pub const LOCAL: &str = "local";
+
+/// A cluster and a namespace in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Placement {
+    /// As it was named; "" where nobody named one, which means [`LOCAL`].
+    pub cluster: String,
+    /// Every object with a namespace goes there; "" leaves each where its template puts it, or in the application's.
+    pub namespace: String,
+}
+
+impl Placement {
+    /// Is it the same place, however its cluster was named?
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        remote(&self.cluster) == remote(&other.cluster) && self.namespace == other.namespace
+    }
+}
+
+/// The cluster as keys and records carry it: "" for the local one, which needs no name.
+pub(crate) fn remote(cluster: &str) -> &str {
+    if cluster == LOCAL { "" } else { cluster }
+}

@@ -1,0 +1,183 @@
+//! Revision → Plan: where each component goes and which waits for which; what is understood but not built yet is refused.
+
+mod circle;
+mod node;
+mod workflow;
+
+use std::sync::Arc;
+
+use crate::definition::Language;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
+use crate::parse::{AppFile, Component, Era};
+use crate::placement::Placement;
+use crate::policy::{self, Topology};
+use crate::revision::{Identity, Revision};
+
+use circle::circle;
+pub use node::{Failing, Node};
+pub use workflow::{APPLY_COMPONENT, DEPLOY, SUPPORTED_STEPS, Step};
+
+/// The mark before a parameter that names a Secret.
+const INSERT_SECRET: &str = "+insertSecretTo=";
+
+/// Components in the order written, at each place they go to, each with those it waits for; free of circles.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    revision: Revision,
+    nodes: Vec<Node>,
+    steps: Vec<Step>,
+    mode: &'static str,
+    warnings: Diagnostics,
+    left_out: Diagnostics,
+    failing: Option<Failing>,
+}
+
+impl Plan {
+    /// The revision planned.
+    pub fn revision(&self) -> &Revision {
+        &self.revision
+    }
+
+    /// The application.
+    pub fn app_file(&self) -> &Arc<AppFile> {
+        self.revision.app_file()
+    }
+
+    /// Hash and name.
+    pub fn identity(&self) -> &Arc<Identity> {
+        self.revision.identity()
+    }
+
+    /// The nodes, one a component and place, by place and in the order written.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The steps of its workflow: those written, or those that its components and policies stand for.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The orders of its steps and of steps in groups, as the status shows them: `DAG-DAG` or `StepByStep-DAG`.
+    pub fn mode(&self) -> &'static str {
+        self.mode
+    }
+
+    /// What is doubtful, the earlier phases' findings included.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// The first step that cannot succeed.
+    pub fn failing(&self) -> Option<&Failing> {
+        self.failing.as_ref()
+    }
+
+    /// Those of the warnings that tell what a preview leaves out: [`plan`] refuses each, so the application would not run.
+    pub fn left_out(&self) -> &Diagnostics {
+        &self.left_out
+    }
+}
+
+/// Plans the workflow: every component, at each of its places, as soon as those it waits for are healthy.
+///
+/// # Errors
+/// What does not run yet (policies, steps, outputs for other components), and components that wait for each other.
+pub fn plan(revision: Revision) -> Result<Plan, Diagnostics> {
+    make(revision, Diagnostic::error)
+}
+
+/// The same for a preview: what is not supported yet is only warned about and left out ([`Plan::left_out`]).
+///
+/// # Errors
+/// Components that wait for each other.
+pub fn preview(revision: Revision) -> Result<Plan, Diagnostics> {
+    let parsed = revision.app_file().warnings().len();
+    let mut plan = make(revision, Diagnostic::warning)?;
+    // What planning adds to the warnings would be an error of a plan, but for a step that only fails when it is reached.
+    let planned = plan.warnings.iter().skip(parsed);
+    let left_out =
+        planned.filter(|finding| matches!(finding.code, Code::NotSupported | Code::UnknownDefinition));
+    plan.left_out = left_out.cloned().collect();
+    Ok(plan)
+}
+
+/// Every component by itself: for [`crate::check`], when the order could not be planned.
+pub(crate) fn without_order(revision: Revision) -> Plan {
+    let count = revision.app_file().components().len();
+    let nodes = (0..count).map(|component| Node::new(component, Placement::default())).collect();
+    let (warnings, left_out) = (Diagnostics::new(), Diagnostics::new());
+    Plan { revision, nodes, steps: Vec::new(), mode: workflow::DAG, warnings, left_out, failing: None }
+}
+
+fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnostics> {
+    let app = Arc::clone(revision.app_file());
+    let mut found = app.warnings().clone();
+    let policies = policy::read(&app, not_supported, &mut found);
+    for component in app.components() {
+        secrets(&app, component, not_supported, &mut found);
+        for (is_there, field, what) in [
+            (!component.inputs.is_empty(), "inputs", "inputs from other components"),
+            (!component.outputs.is_empty(), "outputs", "outputs for other components"),
+        ] {
+            if is_there {
+                let finding = not_supported(Code::NotSupported, format!("{what} are not supported yet"));
+                found.push(finding.at(app.document(), format!("{}.{field}", component.path)));
+            }
+        }
+    }
+    stays(&app, &policies.topologies, not_supported, &mut found);
+    let workflow::Planned { nodes, steps, mode, failing } =
+        workflow::plan(&app, &policies, not_supported, &mut found);
+    if let Some(circle) = circle(&nodes) {
+        let component = |index: &usize| &app.components()[nodes[*index].component];
+        let names: Vec<&str> = circle.iter().map(|index| component(index).name.as_str()).collect();
+        let message = format!("components wait for each other in a circle: {}", names.join(" → "));
+        let path = format!("{}.dependsOn", component(&circle[0]).path);
+        found.push(Diagnostic::error(Code::Cycle, message).at(app.document(), path));
+    }
+    let ((), warnings) = found.or(())?;
+    Ok(Plan { revision, nodes, steps, mode, warnings, left_out: Diagnostics::new(), failing })
+}
+
+/// A rollout and a stored configuration look for the objects in the application's namespace, and once.
+fn stays(app: &AppFile, topologies: &[Topology], not_supported: NotSupported, found: &mut Diagnostics) {
+    let why = if app.era() == Era::V1alpha2 {
+        "an application in the v1alpha2 form"
+    } else if app.only_records() || app.rollout_plan().is_some() {
+        "an application that is rolled out"
+    } else {
+        return;
+    };
+    let mut places: Vec<&Placement> = Vec::new();
+    for topology in topologies {
+        for placement in &topology.placements {
+            let is_elsewhere = !placement.namespace.is_empty() && placement.namespace != app.namespace();
+            if is_elsewhere || places.iter().any(|known| !known.is_same_place(placement)) {
+                let message =
+                    format!("{why} stays in its own namespace: placing it elsewhere is not supported yet");
+                let finding = not_supported(Code::NotSupported, message);
+                found.push(finding.at(app.document(), format!("{}.properties", topology.path)));
+            }
+            places.push(placement);
+        }
+    }
+}
+
+/// Templates that want the content of a Secret beside the parameters cannot have it yet.
+fn secrets(app: &AppFile, component: &Component, not_supported: NotSupported, found: &mut Diagnostics) {
+    let traits = component.traits.iter().map(|trait_| (&trait_.definition, &trait_.path));
+    for (definition, path) in traits.chain([(&component.definition, &component.path)]) {
+        if let Language::Cue(template) = definition.language()
+            && template.contains(INSERT_SECRET)
+        {
+            let message = format!(
+                "{} takes the content of a Secret by `{INSERT_SECRET}`, which is not supported yet",
+                definition.title()
+            );
+            let hint = "refer to the Secret by name in the template, for example with secretKeyRef";
+            let finding = not_supported(Code::NotSupported, message).hint(hint.to_owned());
+            found.push(finding.at(app.document(), path));
+        }
+    }
+}

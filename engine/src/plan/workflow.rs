@@ -1,0 +1,261 @@
+//! The workflow of an application, written or not → nodes and steps: what each step applies, and after what.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::node::{Failing, Node};
+use crate::definition::version;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
+use crate::nearest;
+use crate::parse::{self, AppFile, Workflow};
+use crate::placement::{LOCAL, Placement, remote};
+use crate::policy::Policies;
+
+/// The step that applies one component.
+pub const APPLY_COMPONENT: &str = "apply-component";
+/// The step that applies every component at the places of a topology policy; it stands for the policy, nobody writes it yet.
+pub const DEPLOY: &str = "deploy";
+/// Steps begin as soon as those they wait for are done.
+pub(super) const DAG: &str = "DAG-DAG";
+/// Each step waits for all before it.
+const STEP_BY_STEP: &str = "StepByStep-DAG";
+/// Workflow steps that are run where they are written.
+pub const SUPPORTED_STEPS: &[&str] = &[APPLY_COMPONENT];
+
+/// One step: the nodes that it applies, and waits for until they are healthy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its name, as the status shows it.
+    pub name: String,
+    /// Its type.
+    pub type_: &'static str,
+    /// Names of the policies that it goes by.
+    pub policies: Vec<String>,
+    /// Indexes of its nodes; none where it cannot succeed.
+    pub nodes: Vec<usize>,
+}
+
+impl Step {
+    fn applying(name: String, nodes: Vec<usize>) -> Self {
+        Self { name, type_: APPLY_COMPONENT, policies: Vec::new(), nodes }
+    }
+}
+
+/// What a workflow comes to.
+pub(super) struct Planned {
+    pub(super) nodes: Vec<Node>,
+    pub(super) steps: Vec<Step>,
+    pub(super) mode: &'static str,
+    pub(super) failing: Option<Failing>,
+}
+
+/// Steps that are written, or else one for each topology policy, or else one for each component.
+pub(super) fn plan(
+    app: &AppFile,
+    policies: &Policies,
+    not_supported: NotSupported,
+    found: &mut Diagnostics,
+) -> Planned {
+    match app.workflow().filter(|workflow| !workflow.steps.is_empty()) {
+        Some(workflow) => {
+            // Where another step is written, that is told, and it may be the one that goes by them.
+            let all_apply = workflow.steps.iter().all(|step| type_of(step) == APPLY_COMPONENT);
+            for topology in policies.topologies.iter().filter(|_| all_apply) {
+                let message = format!(
+                    "no step goes by the topology policy {:?}: the components go where the steps apply them",
+                    topology.name
+                );
+                let hint = "leave out the workflow, or write `namespace` in the properties of its steps";
+                let warning = Diagnostic::warning(Code::UnknownReference, message).hint(hint);
+                found.push(warning.at(app.document(), topology.path.clone()));
+            }
+            written(app, workflow, not_supported, found)
+        }
+        None if !policies.topologies.is_empty() => placed(app, policies),
+        None => {
+            let mut nodes = Vec::new();
+            let nodes_at = add(app, &Placement::default(), &mut nodes);
+            let name = |node: &usize| app.components()[nodes[*node].component].name.clone();
+            let steps = nodes_at.iter().map(|node| Step::applying(name(node), vec![*node])).collect();
+            Planned { nodes, steps, mode: DAG, failing: None }
+        }
+    }
+}
+
+/// Every component at one place; those it depends on are at the same.
+fn add(app: &AppFile, placement: &Placement, nodes: &mut Vec<Node>) -> Vec<usize> {
+    let first = nodes.len();
+    for component in 0..app.components().len() {
+        let waits_for = edges(app, component).into_iter().map(|other| first + other).collect();
+        nodes.push(Node { component, placement: placement.clone(), waits_for });
+    }
+    (first..nodes.len()).collect()
+}
+
+/// `dependsOn`, and the givers of `inputs`: indexes of components.
+fn edges(app: &AppFile, index: usize) -> BTreeSet<usize> {
+    let components = app.components();
+    let component = &components[index];
+    let named =
+        component.depends_on.iter().filter_map(|name| components.iter().position(|c| c.name == *name));
+    let given = component.inputs.iter().filter_map(|input| {
+        components.iter().position(|c| c.outputs.iter().any(|output| output.name == input.from))
+    });
+    named.chain(given).collect()
+}
+
+/// Topology policies without a workflow: a step for each, which do not wait for each other. A place that two policies name
+/// is one.
+fn placed(app: &AppFile, policies: &Policies) -> Planned {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut places: Vec<(Placement, Vec<usize>)> = Vec::new();
+    let mut steps = Vec::new();
+    for topology in &policies.topologies {
+        let policies = vec![topology.name.clone()];
+        let name = format!("deploy-{}", topology.name);
+        let mut step = Step { name, type_: DEPLOY, policies, nodes: Vec::new() };
+        for placement in &topology.placements {
+            let known = places.iter().position(|(known, _)| known.is_same_place(placement));
+            let at = known.unwrap_or_else(|| {
+                let nodes_at = add(app, placement, &mut nodes);
+                places.push((placement.clone(), nodes_at));
+                places.len() - 1
+            });
+            step.nodes.extend(&places[at].1);
+        }
+        steps.push(step);
+    }
+    Planned { nodes, steps, mode: DAG, failing: None }
+}
+
+/// Steps that only apply components become edges; any other step is not supported yet.
+fn written(
+    app: &AppFile,
+    workflow: &Workflow,
+    not_supported: NotSupported,
+    found: &mut Diagnostics,
+) -> Planned {
+    let mut nodes = Vec::new();
+    add(app, &Placement::default(), &mut nodes);
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    let mut steps = Vec::new();
+    let mut wrong: Option<(usize, String)> = None;
+    for step in &workflow.steps {
+        if type_of(step) != APPLY_COMPONENT {
+            let message = format!("workflow step type {:?} is not supported yet", step.type_);
+            let finding = not_supported(Code::NotSupported, message);
+            found.push(finding.at(app.document(), format!("{}.type", step.path)));
+            continue;
+        }
+        let placement = placement(app, step, not_supported, found);
+        let name = step.properties.get("component").and_then(Json::as_str).unwrap_or("");
+        let component = app.components().iter().position(|component| component.name == name);
+        let node = component.map(|component| node(component, placement, &mut nodes, &mut taken));
+        if node.is_none() {
+            let message = unknown(app, step, name, found);
+            wrong.get_or_insert((steps.len(), message));
+        }
+        steps.push((Step::applying(step.name.clone(), node.into_iter().collect()), step));
+    }
+    let is_dag = workflow.mode == "DAG";
+    order(&steps, is_dag, &mut nodes);
+    let failing =
+        wrong.map(|(step, message)| Failing { step, message, blocked: blocked(&steps, step, is_dag) });
+    for (index, node) in nodes.iter().enumerate().filter(|(index, _)| !taken.contains(index)) {
+        debug_assert_eq!(index, node.component);
+        let component = &app.components()[node.component];
+        let message = format!("no workflow step applies component {:?}", component.name);
+        found.push(not_supported(Code::NotSupported, message).at(app.document(), &component.path));
+    }
+    let mode = if is_dag { DAG } else { STEP_BY_STEP };
+    Planned { nodes, steps: steps.into_iter().map(|(step, _)| step).collect(), mode, failing }
+}
+
+/// The type of a step without the version that is asked for.
+fn type_of(step: &parse::Step) -> &str {
+    version::parse_reference(&step.type_).map_or(step.type_.as_str(), |asked| asked.name)
+}
+
+/// The node of a component at a place: the first step that applies the component says where that is, and a step that says
+/// another place makes a node of its own.
+fn node(component: usize, placement: Placement, nodes: &mut Vec<Node>, taken: &mut BTreeSet<usize>) -> usize {
+    if taken.insert(component) {
+        nodes[component].placement = placement;
+        return component;
+    }
+    let is_it = |node: &Node| node.component == component && node.placement.is_same_place(&placement);
+    nodes.iter().position(is_it).unwrap_or_else(|| {
+        let waits_for = nodes[component].waits_for.clone();
+        nodes.push(Node { component, placement, waits_for });
+        taken.insert(nodes.len() - 1);
+        nodes.len() - 1
+    })
+}
+
+/// `cluster` and `namespace` of a step.
+fn placement(
+    app: &AppFile,
+    step: &parse::Step,
+    not_supported: NotSupported,
+    found: &mut Diagnostics,
+) -> Placement {
+    let text = |field: &str| step.properties.get(field).and_then(Json::as_str).unwrap_or("").to_owned();
+    let path = |field: &str| format!("{}.properties.{field}", step.path);
+    let mut placement = Placement { cluster: text("cluster"), namespace: text("namespace") };
+    if !remote(&placement.cluster).is_empty() {
+        let message = format!("cluster {:?}: other clusters are not supported yet", placement.cluster);
+        let finding =
+            not_supported(Code::NotSupported, message).hint(format!("write {LOCAL:?}, or leave it out"));
+        found.push(finding.at(app.document(), path("cluster")));
+        placement.cluster = String::new();
+    }
+    if let Some((message, hint)) = app.bounds().refusal_of_namespace(&placement.namespace, app.namespace()) {
+        found
+            .push(Diagnostic::error(Code::Refused, message).at(app.document(), path("namespace")).hint(hint));
+    }
+    placement
+}
+
+/// A step whose component is not there: why it fails, which is told now as well.
+fn unknown(app: &AppFile, step: &parse::Step, name: &str, found: &mut Diagnostics) -> String {
+    let message = format!("step {:?} applies component {name:?}, which does not exist", step.name);
+    let path = format!("{}.properties.component", step.path);
+    let names = app.components().iter().map(|component| component.name.as_str());
+    let warning = Diagnostic::warning(Code::UnknownReference, format!("{message}: the workflow fails there"));
+    let hint = nearest::advice(name, "components", names);
+    found.push(warning.at(app.document(), path).hint_opt(hint));
+    message
+}
+
+/// The order of the steps as edges between what they apply.
+fn order(steps: &[(Step, &parse::Step)], is_dag: bool, nodes: &mut [Node]) {
+    for (index, (step, written)) in steps.iter().enumerate() {
+        let before: Vec<usize> = match is_dag {
+            true => {
+                let is_named = |other: &&(Step, &parse::Step)| written.depends_on.contains(&other.0.name);
+                steps.iter().filter(is_named).flat_map(|(other, _)| other.nodes.clone()).collect()
+            }
+            false => steps[..index].iter().flat_map(|(other, _)| other.nodes.clone()).collect(),
+        };
+        for node in &step.nodes {
+            nodes[*node].waits_for.extend(before.iter().filter(|earlier| is_dag || *earlier != node));
+        }
+    }
+}
+
+/// Nodes that only steps after the failing one apply.
+fn blocked(steps: &[(Step, &parse::Step)], failing: usize, is_dag: bool) -> BTreeSet<usize> {
+    let applied: BTreeSet<usize> =
+        steps[..failing].iter().flat_map(|(step, _)| step.nodes.iter().copied()).collect();
+    let mut names: BTreeSet<&str> = BTreeSet::from([steps[failing].0.name.as_str()]);
+    let mut blocked = BTreeSet::new();
+    for (step, written) in &steps[failing + 1..] {
+        let is_later = !is_dag || written.depends_on.iter().any(|name| names.contains(name.as_str()));
+        if is_later && step.nodes.iter().all(|node| !applied.contains(node)) {
+            blocked.extend(&step.nodes);
+            names.insert(&step.name);
+        }
+    }
+    blocked
+}

@@ -1,0 +1,145 @@
+//! Policy `topology`: which clusters and which namespace components go to. Only the local cluster can be meant yet.
+
+use serde_json::{Map, Value as Json};
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
+use crate::field_path::type_name;
+use crate::parse::{AppFile, Policy};
+use crate::placement::{LOCAL, Placement};
+use crate::{names, nearest};
+
+/// Its type, as applications name it.
+pub(super) const TYPE: &str = "topology";
+
+const FIELDS: &[&str] = &["clusters", "clusterLabelSelector", "allowEmpty", "namespace", "clusterSelector"];
+/// The label by which a selector finds the local cluster.
+const CONTROL_PLANE: &str = "cluster.core.oam.dev/control-plane";
+/// What to do where another cluster is asked for.
+const ONLY_LOCAL: &str =
+    "applications run in the cluster that they are in: write `clusters: [local]`, or leave it out";
+
+/// The places that the policy names. What cannot be meant is found with its place; a preview shows it in the local cluster.
+pub(super) fn read(
+    app: &AppFile,
+    policy: &Policy,
+    not_supported: NotSupported,
+    found: &mut Diagnostics,
+) -> Vec<Placement> {
+    let mut reader = Reader { app, policy, not_supported, found };
+    let no_fields = Map::new();
+    let fields = policy.properties.as_object().unwrap_or(&no_fields);
+    reader.known(fields);
+    let namespace = reader.namespace(fields.get("namespace"));
+    if let Some(value) = fields.get("allowEmpty").filter(|value| !value.is_boolean() && !value.is_null()) {
+        reader.wrong_type("allowEmpty", "true or false", value);
+    }
+    if fields.get("clusterSelector").is_some_and(|value| !value.is_null()) {
+        let message = "clusterSelector is an older name of clusterLabelSelector and is not read";
+        reader.unsupported("clusterSelector", message, "write clusterLabelSelector");
+    }
+    let selector = fields.get("clusterLabelSelector").filter(|value| !value.is_null());
+    match (fields.get("clusters").filter(|value| !value.is_null()), selector) {
+        (Some(clusters), _) => reader.clusters(clusters),
+        (None, Some(selector)) => reader.selector(selector),
+        (None, None) => {}
+    }
+    vec![Placement { cluster: LOCAL.to_owned(), namespace }]
+}
+
+struct Reader<'a> {
+    app: &'a AppFile,
+    policy: &'a Policy,
+    not_supported: NotSupported,
+    found: &'a mut Diagnostics,
+}
+
+impl Reader<'_> {
+    fn path(&self, field: &str) -> String {
+        format!("{}.properties.{field}", self.policy.path)
+    }
+
+    fn error(&mut self, code: Code, field: &str, message: String, hint: Option<String>) {
+        let error = Diagnostic::error(code, message).hint_opt(hint);
+        self.found.push(error.at(self.app.document(), self.path(field)));
+    }
+
+    fn wrong_type(&mut self, field: &str, expected: &str, value: &Json) {
+        let message = format!("expected {expected}, found {}", type_name(value));
+        self.error(Code::WrongType, field, message, None);
+    }
+
+    fn unsupported(&mut self, field: &str, message: impl Into<String>, hint: &str) {
+        let finding = (self.not_supported)(Code::NotSupported, message.into()).hint(hint.to_owned());
+        self.found.push(finding.at(self.app.document(), self.path(field)));
+    }
+
+    /// A field that nobody reads would be a place that nobody goes to.
+    fn known(&mut self, fields: &Map<String, Json>) {
+        for name in fields.keys().filter(|name| !FIELDS.contains(&name.as_str())) {
+            let mut path = format!("{}.properties", self.policy.path);
+            crate::field_path::push_field(&mut path, name);
+            let message = format!("unknown field {name:?} of a topology policy");
+            let advice = nearest::advice(name, "fields", FIELDS[..4].iter().copied());
+            let error = Diagnostic::error(Code::UnknownField, message).hint_opt(advice);
+            self.found.push(error.at_key(self.app.document(), path));
+        }
+    }
+
+    fn namespace(&mut self, value: Option<&Json>) -> String {
+        match value {
+            None | Some(Json::Null) => String::new(),
+            Some(Json::String(name)) if name.is_empty() => String::new(),
+            Some(Json::String(name)) => {
+                if !names::is_label(name) {
+                    let message = format!("{name:?} cannot be the name of a namespace");
+                    let hint = "lower-case letters, digits and inner hyphens, at most 63".to_owned();
+                    self.error(Code::WrongType, "namespace", message, Some(hint));
+                } else if let Some((message, hint)) =
+                    self.app.bounds().refusal_of_namespace(name, self.app.namespace())
+                {
+                    self.error(Code::Refused, "namespace", message, Some(hint));
+                }
+                name.clone()
+            }
+            Some(other) => {
+                self.wrong_type("namespace", "the name of a namespace", other);
+                String::new()
+            }
+        }
+    }
+
+    /// Only the local cluster may be named.
+    fn clusters(&mut self, value: &Json) {
+        let Some(names) = value.as_array() else {
+            return self.wrong_type("clusters", "a list of names of clusters", value);
+        };
+        if names.is_empty() {
+            let message =
+                "an empty list of clusters places the components nowhere, which is not supported yet";
+            self.unsupported("clusters", message, ONLY_LOCAL);
+        }
+        for (index, name) in names.iter().enumerate() {
+            let field = format!("clusters[{index}]");
+            match name.as_str() {
+                Some(LOCAL) => {}
+                Some(name) => {
+                    let message = format!("cluster {name:?}: other clusters are not supported yet");
+                    self.unsupported(&field, message, ONLY_LOCAL);
+                }
+                None => self.wrong_type(&field, "the name of a cluster", name),
+            }
+        }
+    }
+
+    /// Only the local cluster may be selected, by its label or by no label at all, which selects every cluster.
+    fn selector(&mut self, value: &Json) {
+        let Some(labels) = value.as_object() else {
+            return self.wrong_type("clusterLabelSelector", "labels", value);
+        };
+        let is_local = labels.iter().all(|(label, value)| label == CONTROL_PLANE && value == "true");
+        if !is_local {
+            let message = "clusterLabelSelector selects other clusters, which are not supported yet";
+            self.unsupported("clusterLabelSelector", message, ONLY_LOCAL);
+        }
+    }
+}
