@@ -1,4 +1,4 @@
-//! Documents before another source → the world as it would be with them.
+//! A source that puts given documents before another source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl<S: Source> Files<S> {
 
 fn keep(revisions: &mut ByName<Vec<Version>>, document: &Document) -> Result<(), Diagnostic> {
     let spec = document.value().get("spec").unwrap_or(&Value::Null);
-    let Some(kept) = version::kept(document.name(), spec) else { return Ok(()) };
+    let Some(kept) = version::of_revision(document.name(), spec) else { return Ok(()) };
     let (kind, name) = (kept.kind, kept.name.to_owned());
     let Some(version) = Version::of(document.value(), kind, &name, document.namespace()) else {
         return Ok(());

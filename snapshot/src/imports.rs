@@ -1,4 +1,4 @@
-//! A definition → the same with the kinds of the cluster that its template imports.
+//! Adds to a definition the kinds of the cluster that its template imports.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A cluster, watches or files → the `Snapshot` that the pure phases know the world by.
+//! Reads the `Snapshot` by which the pure phases know the world, from a cluster, watches or files.
 //!
 //! ```text
 //! References ─Reader over a Source─▶ Snapshot
@@ -10,10 +10,10 @@
 //! namespaces definitions are looked for and in which order, which version `name@v1` is, and what advice needs. Nothing
 //! here writes.
 
+mod definition_cache;
 mod files;
 mod imports;
 mod live;
-mod memory;
 mod reader;
 mod registered;
 mod source;

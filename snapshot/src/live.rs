@@ -1,4 +1,4 @@
-//! An API server → the world as it is at this moment.
+//! A source that asks the API server.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! References and a source → the snapshot of what they name.
+//! Reads what references name from a source into a snapshot; decides namespaces, versions and advice alike for every
+//! caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +14,8 @@ use vela_engine::{
     Bounds, Definition, DefinitionKind, Diagnostic, Document, ObjectKey, Snapshot, application_configuration,
 };
 
+use crate::definition_cache::DefinitionCache;
 use crate::imports::{is_complete, with_imports};
-use crate::memory::Memory;
 use crate::registered::ApiKind;
 use crate::source::{Error, Source, Version};
 
@@ -69,15 +70,15 @@ pub struct Reader<S> {
     source: S,
     namespaces: Namespaces,
     bounds: Bounds,
-    memory: Arc<Memory>,
+    cache: Arc<DefinitionCache>,
     registered: Arc<Mutex<Registered>>,
 }
 
 impl<S: Source> Reader<S> {
     /// A reader that has read nothing yet, where applications reach as far as they like.
     pub fn new(source: S, namespaces: Namespaces) -> Self {
-        let (memory, registered) = Default::default();
-        Self { source, namespaces, bounds: Bounds::NONE, memory, registered }
+        let (cache, registered) = Default::default();
+        Self { source, namespaces, bounds: Bounds::NONE, cache, registered }
     }
 
     /// The same where applications reach so far and no further.
@@ -192,7 +193,7 @@ impl<S: Source> Reader<S> {
             references.definitions.iter().map(|(kind, name)| self.find(namespace, *kind, name)).collect();
         let found: Vec<Found> = stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await?;
         for ((kind, name), found) in references.definitions.iter().zip(found) {
-            let asked = version::asked(name);
+            let asked = version::parse_reference(name);
             if let Some(asked) = asked {
                 found.versions.iter().for_each(|each| snapshot.insert_known_version(*kind, asked.name, each));
             }
@@ -272,7 +273,7 @@ impl<S: Source> Reader<S> {
         if let Some(stored) = self.stored(kind, namespace, name).await? {
             return Ok(Found { definition: Some(self.read(kind, name, &stored).await?), ..Found::default() });
         }
-        let Some(asked) = version::asked(name) else { return Ok(Found::default()) };
+        let Some(asked) = version::parse_reference(name) else { return Ok(Found::default()) };
         let mut known = Vec::new();
         for place in self.namespaces.around(namespace) {
             let found = self.source.versions(kind, place, asked.name, Some(asked.version)).await?;
@@ -294,7 +295,7 @@ impl<S: Source> Reader<S> {
         asked: &str,
         document: &Document,
     ) -> Result<Arc<Definition>, Error> {
-        if let Some(known) = self.memory.get(kind, document) {
+        if let Some(known) = self.cache.get(kind, document) {
             return Ok(known);
         }
         let broken = |found: Diagnostic| Error::Definition {
@@ -306,7 +307,7 @@ impl<S: Source> Reader<S> {
         let definition = Definition::from_document(document).map_err(broken)?;
         let definition = Arc::new(with_imports(&self.source, definition).await?);
         if is_complete(&definition) {
-            self.memory.keep(kind, document, &definition);
+            self.cache.keep(kind, document, &definition);
         }
         Ok(definition)
     }

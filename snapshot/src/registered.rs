@@ -1,4 +1,4 @@
-//! A resource name, as definitions register it (`deployments.apps`) → the kind behind it, asked of the cluster.
+//! Resolves a resource name, as definitions register it (`deployments.apps`), to its kind by asking the cluster.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;

@@ -76,7 +76,7 @@ impl Version {
         namespace: &str,
     ) -> Option<Self> {
         let (metadata, spec) = (revision.get("metadata")?, revision.get("spec")?);
-        let kept = version::kept(metadata.get("name")?.as_str()?, spec)?;
+        let kept = version::of_revision(metadata.get("name")?.as_str()?, spec)?;
         if kept.kind != kind || kept.name != definition {
             return None;
         }

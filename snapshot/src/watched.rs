@@ -1,4 +1,4 @@
-//! The watches of a process → the world as they last heard of it; what they do not hold is asked of the API server.
+//! A source that reads the watched stores of a process first, and asks the API server for what they do not hold.
 //!
 //! A watch may be behind. Whoever deletes or refuses because of what it reads here asks [`Live`] first.
 

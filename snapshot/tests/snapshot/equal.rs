@@ -110,12 +110,7 @@ async fn what_is_missing_is_missing_alike_and_what_is_broken_is_told_alike() {
 async fn kinds_resources_and_objects_are_read_alike() {
     let readers = readers().await;
     let kind = |api_version: &str, kind: &str| (api_version.to_owned(), kind.to_owned());
-    let front = ObjectKey {
-        api_version: "core.oam.dev/v1alpha2".to_owned(),
-        kind: "Component".to_owned(),
-        namespace: TEAM.to_owned(),
-        name: "front".to_owned(),
-    };
+    let front = ObjectKey::local("core.oam.dev/v1alpha2", "Component", TEAM, "front");
     let references = References {
         kinds: [
             kind("apps/v1", "Deployment"),

@@ -1,4 +1,4 @@
-//! Definitions read before → not parsed again while the object is at the same version.
+//! Caches parsed definitions while their objects stay at the same version.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,13 +14,13 @@ const READ_AT_MOST: usize = 4000;
 type Identity = (DefinitionKind, Key, String);
 
 /// Each with the version of the object it was read from.
-type Read = BTreeMap<Identity, (String, Arc<Definition>)>;
+type Entries = BTreeMap<Identity, (String, Arc<Definition>)>;
 
 /// What was read of definitions.
 #[derive(Debug, Default)]
-pub(crate) struct Memory(Mutex<Read>);
+pub(crate) struct DefinitionCache(Mutex<Entries>);
 
-impl Memory {
+impl DefinitionCache {
     /// What was read of the document at this version of it. One without a version, of a file, is always read.
     pub(crate) fn get(&self, kind: DefinitionKind, document: &Document) -> Option<Arc<Definition>> {
         let (key, version) = identity(kind, document)?;
