@@ -1,4 +1,4 @@
-//! Any bytes in; nothing out: each target hands them to one part of the room, which may refuse them and nothing else.
+//! Fuzz targets: each hands any bytes to one part of the room, which may refuse them and do nothing else.
 //!
 //! A panic, an endless loop, memory without bound and a stack that overflows are the mistakes to be found, and patches
 //! that do not apply or change something a second time. Shared by the runner (`cargo xtask fuzz`) and the tests that

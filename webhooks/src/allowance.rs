@@ -1,4 +1,4 @@
-//! An allowance of the process → the limits that evaluations of templates keep to.
+//! Limits that evaluations of templates keep to, drawn from an allowance of the process.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! An Application to be made or changed, and a snapshot → may it enter? It may if it renders.
+//! Validates an Application that is created or changed: it may enter if it renders.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +92,8 @@ fn rollout_template(review: &Review, release: Release) -> Vec<Cause> {
 /// Two objects of one component under one name of `outputs`: templates find only one of them.
 fn same_outputs(rendered: &Rendered) -> Vec<Cause> {
     let mut causes = Vec::new();
-    for component in rendered.components() {
+    // Further places of a component repeat it.
+    for component in rendered.components().iter().take(rendered.app_file().components().len()) {
         let State::Ready(objects) = &component.state else { continue };
         let mut names: BTreeMap<&str, String> = BTreeMap::new();
         for object in objects {

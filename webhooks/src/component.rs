@@ -1,4 +1,4 @@
-//! A Component and a snapshot → its workload with its kind, and whether it may enter.
+//! Mutates a Component, whose workload gets its kind, and validates it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! An ApplicationConfiguration and a snapshot → its traits with their kinds and its author's stamp, and whether it may enter.
+//! Mutates an ApplicationConfiguration, which gets the kinds of its traits and its author's stamp, and validates it.
 
 use std::collections::BTreeSet;
 

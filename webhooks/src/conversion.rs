@@ -1,4 +1,4 @@
-//! The bytes of a ConversionReview → the bytes of its answer: Applications in another version, all of them or none.
+//! Answers ConversionReviews: converts Applications to another version, all of them or none.
 
 use serde_json::{Value, json};
 use vela_crds::application::convert;

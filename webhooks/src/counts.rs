@@ -1,4 +1,4 @@
-//! The bytes of a review → how much it holds, counted before anything is built of it.
+//! Counts how much a review holds before anything is built of it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A definition to be made or changed → may it enter? It may if its template compiles and it says what it makes.
+//! Validates a definition that is created or changed: it may enter if its template compiles and it says what it makes.
 
 use serde_json::{Value, json};
 use vela_crds::annotations::DEFINITION_REVISION_NAME;
@@ -6,7 +6,7 @@ use vela_engine::definition::record;
 use vela_engine::definition::version::is_complete;
 use vela_engine::render::Compiled;
 use vela_engine::{
-    Code, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, ObjectKey, Templates, plan,
+    Code, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, ObjectKey, Templates, plan, policy,
 };
 
 use crate::review::{Operation, Review};
@@ -26,12 +26,12 @@ pub fn read(review: &Review) -> Result<Definition, Diagnostic> {
 /// The DefinitionRevision that keeps the version which the definition names, if it names one.
 pub fn revision(definition: &Definition, namespace: &str) -> Option<ObjectKey> {
     record::named_version(definition)?;
-    Some(ObjectKey {
-        api_version: "core.oam.dev/v1beta1".to_owned(),
-        kind: "DefinitionRevision".to_owned(),
-        namespace: namespace.to_owned(),
-        name: record::revision(definition, None).name,
-    })
+    Some(ObjectKey::local(
+        "core.oam.dev/v1beta1",
+        "DefinitionRevision",
+        namespace,
+        record::revision(definition, None).name,
+    ))
 }
 
 /// What the cluster says of what a definition names.
@@ -132,7 +132,7 @@ pub fn faults(definition: &Definition, templates: &Templates) -> Verdict {
 pub fn findings(definition: &Definition, templates: &Templates) -> Diagnostics {
     let mut found = match templates.get(definition) {
         Ok(compiled) => match &*compiled {
-            Compiled::Cue(template) => template.doubts().clone(),
+            Compiled::Cue(template) => template.warnings().clone(),
             _ => Diagnostics::new(),
         },
         Err(broken) => broken,
@@ -241,7 +241,7 @@ fn undescribed(definition: &Definition) -> Option<String> {
 fn not_run(definition: &Definition) -> Option<String> {
     let named = match definition.kind() {
         DefinitionKind::WorkflowStep => !plan::SUPPORTED_STEPS.contains(&definition.name()),
-        DefinitionKind::Policy => !plan::SUPPORTED_POLICIES.contains(&definition.name()),
+        DefinitionKind::Policy => !policy::SUPPORTED.contains(&definition.name()),
         _ => false,
     };
     named.then(|| format!("{} is kept, but applications that use it are not run yet", definition.title()))

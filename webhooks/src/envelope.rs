@@ -1,4 +1,4 @@
-//! The bytes of a review of either kind → its version and its request, or why they are no review.
+//! Opens a review of either kind: its version and its request, or why it is no review.
 
 use serde_json::Value;
 

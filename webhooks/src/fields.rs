@@ -1,4 +1,4 @@
-//! Parts of an object that every kind has → what is wrong with them.
+//! Validates the parts of an object that every kind has.
 
 use serde_json::Value;
 use vela_engine::names::{NAME_AT_MOST, is_subdomain};

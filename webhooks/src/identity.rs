@@ -1,4 +1,4 @@
-//! An object and who writes it → the annotations that say whose it is; and those annotations → on whose behalf it is acted for.
+//! Stamps objects with the author who writes them, and reads on whose behalf an object is acted for.
 //!
 //! Applications and ApplicationConfigurations are stamped, and where authors are acted for every other kind that makes the
 //! controllers act, and their own records, which nobody else writes. Whatever people write there is replaced, so where admission is
@@ -112,7 +112,7 @@ pub fn mutate(review: &Review) -> Verdict {
 }
 
 /// Lets nobody but the account of this name write what the controllers believe.
-pub fn judge_record(review: &Review, own: &str) -> Verdict {
+pub fn validate_record(review: &Review, own: &str) -> Verdict {
     if review.user.username == own && !own.is_empty() {
         return Verdict::allowed();
     }

@@ -1,4 +1,4 @@
-//! Where the webhook server is reached → the webhook configurations that send it every path of [`PATHS`].
+//! Builds the webhook configurations that send every path of [`PATHS`] to the server.
 
 use std::collections::BTreeMap;
 

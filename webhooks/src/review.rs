@@ -1,4 +1,4 @@
-//! The bytes of an AdmissionReview → a `Review`, or what is wrong with them.
+//! Reads the bytes of an AdmissionReview.
 
 use serde_json::Value;
 

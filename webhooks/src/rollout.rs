@@ -1,10 +1,10 @@
-//! An AppRollout → its plan with what is left out filled in, and whether it may enter.
+//! Mutates an AppRollout, whose plan is completed, and validates it.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use vela_crds::RolloutPlan;
-use vela_engine::rollout::plan::{self, Finding, HandOut};
+use vela_engine::rollout::plan::{self, Distribution, Finding};
 use vela_engine::{ObjectKey, Snapshot};
 
 use crate::application::Release;
@@ -28,8 +28,8 @@ pub fn mutate(review: &Review, release: Release) -> Verdict {
         return Verdict::bad_request("spec.rolloutPlan", "expected an object");
     };
     let how = match release {
-        Release::Seed => HandOut::RestLast,
-        Release::V1 => HandOut::RoundRobin,
+        Release::Seed => Distribution::RestLast,
+        Release::V1 => Distribution::RoundRobin,
     };
     if let Err(finding) = plan::complete(plan, is_rollout.then_some(how)) {
         return Verdict::refused(Refusal::Invalid, vec![cause(finding)]);
@@ -48,12 +48,7 @@ pub fn references(review: &Review) -> BTreeSet<ObjectKey> {
 }
 
 fn revision_key(review: &Review, name: &str) -> ObjectKey {
-    ObjectKey {
-        api_version: "core.oam.dev/v1beta1".to_owned(),
-        kind: "ApplicationRevision".to_owned(),
-        namespace: review.object_namespace().to_owned(),
-        name: name.to_owned(),
-    }
+    ObjectKey::local("core.oam.dev/v1beta1", "ApplicationRevision", review.object_namespace(), name)
 }
 
 /// Judges a rollout with the revisions it goes from and to.

@@ -1,4 +1,4 @@
-//! A path and the bytes of a review → the bytes of the reply: what an admission server calls.
+//! Answers every review by its path; the handler of the webhook server.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -147,7 +147,7 @@ impl Webhooks {
             _ if !review.object.is_object() => Verdict::allowed(),
             paths::STAMP => identity::mutate(&review),
             _ => match self.own.of(&self.client).await {
-                Ok(own) => identity::judge_record(&review, own),
+                Ok(own) => identity::validate_record(&review, own),
                 Err(error) => {
                     return Reply::failure(
                         500,
@@ -210,7 +210,7 @@ impl Webhooks {
     ) -> Result<Verdict, ReviewFailure> {
         let allowance = self.computations.begin(until).await;
         let templates = self.templates.within(limits(&self.computations, &allowance));
-        let verdict = allowance.apart(|| validate(&templates)).map_err(ReviewFailure::Interrupted)?;
+        let verdict = allowance.run(|| validate(&templates)).map_err(ReviewFailure::Interrupted)?;
         match allowance.refusal() {
             Some(reason) => Err(ReviewFailure::Interrupted(reason.to_owned())),
             None => Ok(verdict),

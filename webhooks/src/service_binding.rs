@@ -1,4 +1,4 @@
-//! A workload and the ServiceBindings of its namespace → Secrets and volumes put into its containers.
+//! Puts the Secrets and volumes of a namespace's ServiceBindings into the containers of a workload.
 //!
 //! What is there already is left alone, so that a second call, and an update of what was injected before, change nothing.
 
@@ -52,12 +52,12 @@ pub fn injection(review: &Review, bindings: &[Value]) -> Option<Injection> {
         let source = match (from.secret, from.volume) {
             (Some(secret), _) => match secret.name_from_field {
                 Some(field) => {
-                    let key = ObjectKey {
-                        api_version: field.api_version,
-                        kind: field.kind,
-                        namespace: review.object_namespace().to_owned(),
-                        name: field.name,
-                    };
+                    let key = ObjectKey::local(
+                        field.api_version,
+                        field.kind,
+                        review.object_namespace(),
+                        field.name,
+                    );
                     Source::SecretOf(key, field.field_path)
                 }
                 None => Source::Secret(secret.name.unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! MetricsTraits and PodSpecWorkloads → what is left out filled in, and whether they may enter.
+//! Mutates and validates MetricsTraits and PodSpecWorkloads.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Reviews in, verdicts out: what is refused, with which fields, and what always passes.
+//! Tests of reviews: what is refused, with which fields, and what always passes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "webhooks/applications.rs"]
@@ -7,6 +7,8 @@ mod applications;
 mod bindings;
 #[path = "webhooks/bombs.rs"]
 mod bombs;
+#[path = "webhooks/cached.rs"]
+mod cached;
 #[path = "webhooks/cluster.rs"]
 mod cluster;
 #[path = "webhooks/components.rs"]
@@ -15,8 +17,6 @@ mod components;
 mod configurations;
 #[path = "webhooks/conversions.rs"]
 mod conversions;
-#[path = "webhooks/copies.rs"]
-mod copies;
 #[path = "webhooks/definitions.rs"]
 mod definitions;
 #[path = "webhooks/examples.rs"]

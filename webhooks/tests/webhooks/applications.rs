@@ -1,6 +1,7 @@
 //! Applications: they enter if they render; every mistake is told at once, with its field.
 
 use serde_json::{Value, json};
+use vela_engine::bounds::Bounds;
 use vela_engine::{Snapshot, Templates};
 use vela_webhooks::application::Release;
 use vela_webhooks::{Verdict, application};
@@ -55,6 +56,24 @@ fn a_dependency_on_nobody_is_told() {
         json!({"name": "one", "type": "note", "properties": {"text": "x"}, "dependsOn": ["nobody"]});
     let verdict = judge("CREATE", app(json!([component])), Value::Null);
     assert_eq!(verdict.causes[0].field, "spec.components[0].dependsOn[0]");
+}
+
+#[test]
+fn a_placement_enters_where_the_operator_allows_it() {
+    let mut placed = app(json!([{"name": "one", "type": "note", "properties": {"text": "hello"}}]));
+    placed["spec"]["policies"] =
+        json!([{"name": "where", "type": "topology", "properties": {"namespace": "prod"}}]);
+    let judge = |bounds: Bounds| {
+        let mut snapshot = Snapshot::default();
+        snapshot.insert_definition_object(definition("note", TEMPLATE)).unwrap();
+        let review = review("CREATE", placed.clone(), Value::Null);
+        application::validate(&review, Release::V1, &snapshot.within(bounds), &Templates::new())
+    };
+    let verdict = judge(Bounds::NONE);
+    assert!(verdict.is_allowed(), "{verdict:?}");
+    let verdict = judge(Bounds::SAFE);
+    assert_eq!(verdict.causes[0].field, "spec.policies[0].properties.namespace", "{verdict:?}");
+    assert!(verdict.causes[0].message.contains("its own namespace"), "{verdict:?}");
 }
 
 #[test]

@@ -20,10 +20,10 @@ const REVIEWS: usize = 3000;
 /// Reviews before it: definitions are compiled once.
 const WARM: usize = 200;
 
-/// A server, with copies of the definitions or without, and a client that trusts it.
-async fn serve(copies: bool) -> (vela_apiserver::ApiServer, vela_runtime::webhook::Running, TlsConnector) {
+/// A server, with cached definitions or without, and a client that trusts it.
+async fn serve(cached: bool) -> (vela_apiserver::ApiServer, vela_runtime::webhook::Running, TlsConnector) {
     let (api, mut webhooks) = cluster().await;
-    if copies {
+    if cached {
         let cache = vela_runtime::Cache::new(kube::Client::new(api.service(), "default"));
         webhooks = webhooks.with_watches(&cache);
         cache.synced().await.unwrap();
@@ -102,13 +102,13 @@ async fn latency_of_reviews() {
     println!(
         "| definitions | components of an Application | at once | p50 | p99 | reviews a second |\n|---|---|---|---|---|---|"
     );
-    for copies in [false, true] {
-        latency(copies).await;
+    for cached in [false, true] {
+        latency(cached).await;
     }
 }
 
-async fn latency(copies: bool) {
-    let (_api, running, client) = serve(copies).await;
+async fn latency(cached: bool) {
+    let (_api, running, client) = serve(cached).await;
     let component = |number: usize| {
         json!({"name": format!("cart-{number}"), "type": "webservice",
             "properties": {"image": "nginx", "ports": [{"port": 80, "expose": true}], "cpu": "500m",
@@ -141,7 +141,7 @@ async fn latency(copies: bool) {
             let part = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1e3;
             println!(
                 "| {} | {components} | {at_once} | {:.2} ms | {:.2} ms | {:.0} |",
-                if copies { "from copies" } else { "read for each review" },
+                if cached { "from caches" } else { "read for each review" },
                 part(50),
                 part(99),
                 REVIEWS as f64 / took.as_secs_f64()

@@ -1,4 +1,4 @@
-//! Definitions from copies: they let in without a read, and refuse nobody who is right.
+//! Cached definitions: they let in without a read, and refuse nobody who is right.
 
 use serde_json::{Value, json};
 use vela_runtime::Cache;
@@ -52,10 +52,10 @@ async fn a_copy_that_is_behind_refuses_nobody() {
     let client = kube::Client::new(server.service(), "default");
     let cache = Cache::new(client.clone());
     let webhooks = webhooks.with_watches(&cache);
-    // Before the first list there is no copy.
+    // Before the first list nothing is cached.
     assert_eq!(refusal(&webhooks, "webservice", json!({"image": "nginx"})).await, None);
     cache.synced().await.unwrap();
-    // From here on the copies stay as they are.
+    // From here on the cached ones stay as they are.
     cache.stop().await;
     assert_eq!(refusal(&webhooks, "webservice", json!({"image": "nginx"})).await, None);
     let refused = refusal(&webhooks, "webservice", json!({"image": 5})).await.unwrap();
@@ -75,7 +75,11 @@ async fn a_copy_that_is_there_is_used_and_a_newer_definition_decides_against_it(
     cache.stop().await;
     apply(&client, note("words")).await;
     assert_eq!(refusal(&webhooks, "note", json!({"words": "hello"})).await, None, "as it is now");
-    // What the copy lets in enters without another look: the controller tells the rest.
-    assert_eq!(refusal(&webhooks, "note", json!({"text": "hello"})).await, None, "as the copy is");
+    // What the cached definition lets in enters without another look: the controller tells the rest.
+    assert_eq!(
+        refusal(&webhooks, "note", json!({"text": "hello"})).await,
+        None,
+        "as the cached definition is"
+    );
     assert!(refusal(&webhooks, "note", json!({"neither": "hello"})).await.is_some());
 }
