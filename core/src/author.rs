@@ -1,7 +1,7 @@
-//! An object's stamp → a client and an applier that act on behalf of its author, with the author's rights and no others.
+//! Clients that act on behalf of the author stamped on an object, with the author's rights and no others.
 //!
 //! Only where the operator asks for it (`--authenticate-application`), because only then is a stamp a fact: admission
-//! writes it. What is made, changed, deleted or read *for* an application goes through [`Acting`]; bookkeeping (status,
+//! writes it. What is made, changed, deleted or read *for* an application goes through [`Actor`]; bookkeeping (status,
 //! revisions, records, finalizers, events, watches) stays with the account of the controllers. Where nobody is known to
 //! act for, nothing is executed and nothing deleted.
 
@@ -17,21 +17,21 @@ use crate::context::Context;
 
 /// On whose behalf one reconcile acts, and with which client.
 #[derive(Clone, Debug)]
-pub(crate) struct Acting {
+pub(crate) struct Actor {
     client: Client,
     applier: Applier,
-    who: Who,
+    rights: Rights,
 }
 
 /// Whose rights are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Who {
+enum Rights {
     /// The controllers' own account.
     Own,
     /// The author of this name.
     Author(String),
-    /// Nobody's.
-    Nobody,
+    /// No rights.
+    None,
 }
 
 /// `kube::Client` says nothing of itself.
@@ -47,20 +47,20 @@ impl std::fmt::Debug for Client {
 /// Nobody is known on whose behalf an object could be acted for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Nobody(String);
+pub(crate) struct UnknownAuthor(String);
 
-impl Acting {
+impl Actor {
     /// With the account of the controllers.
     pub(crate) fn own(context: &Context) -> Self {
-        Self::through(context, context.client.clone(), Who::Own)
+        Self::through(context, context.client.clone(), Rights::Own)
     }
 
     /// On behalf of the author that is stamped on the object; of the controllers themselves where authors are not asked for.
-    pub(crate) fn for_author(context: &Context, object: &DynamicObject) -> Result<Self, Nobody> {
+    pub(crate) fn for_author(context: &Context, object: &DynamicObject) -> Result<Self, UnknownAuthor> {
         let Some(authors) = &context.authors else { return Ok(Self::own(context)) };
         let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
         let author = Author::stamped(object.metadata.annotations.as_ref(), namespace);
-        let author = author.map_err(|unknown| Nobody::of(object, &unknown))?;
+        let author = author.map_err(|unknown| UnknownAuthor::of(object, &unknown))?;
         Self::of(context, authors, object, author)
     }
 
@@ -70,25 +70,25 @@ impl Acting {
         context: &Context,
         configuration: &DynamicObject,
         application: impl FnOnce() -> Option<std::sync::Arc<DynamicObject>>,
-    ) -> Result<Result<Self, Nobody>, kube::Error> {
+    ) -> Result<Result<Self, UnknownAuthor>, kube::Error> {
         let Some(authors) = &context.authors else { return Ok(Ok(Self::own(context))) };
         let namespace = configuration.metadata.namespace.as_deref().unwrap_or_default();
         let author = match Author::stamped(configuration.metadata.annotations.as_ref(), namespace) {
             Ok(author) => author,
-            Err(unknown) => return Ok(Err(Nobody::of(configuration, &unknown))),
+            Err(unknown) => return Ok(Err(UnknownAuthor::of(configuration, &unknown))),
         };
         if author.user != *authors.own.of(&context.client).await? {
             return Ok(Self::of(context, authors, configuration, author));
         }
         Ok(match application() {
             Some(application) => Self::for_author(context, &application),
-            None => Err(Nobody::without_application(configuration)),
+            None => Err(UnknownAuthor::without_application(configuration)),
         })
     }
 
     /// Whoever the API server is said to have refused everything: what is there stays, what is gone is seen to be.
-    pub(crate) fn for_nobody(context: &Context, nobody: &Nobody) -> Self {
-        Self::through(context, refusing_client(&nobody.0), Who::Nobody)
+    pub(crate) fn without_author(context: &Context, unknown: &UnknownAuthor) -> Self {
+        Self::through(context, refusing_client(&unknown.0), Rights::None)
     }
 
     fn of(
@@ -96,15 +96,15 @@ impl Acting {
         authors: &Authors,
         object: &DynamicObject,
         author: Author,
-    ) -> Result<Self, Nobody> {
+    ) -> Result<Self, UnknownAuthor> {
         let identity = Identity::new(author.user, author.groups)
-            .map_err(|error| Nobody::of(object, &AuthorError::Refused(error.to_string())))?;
-        let who = Who::Author(identity.user().to_owned());
-        Ok(Self::through(context, authors.clients.of(&identity), who))
+            .map_err(|error| UnknownAuthor::of(object, &AuthorError::Refused(error.to_string())))?;
+        let rights = Rights::Author(identity.user().to_owned());
+        Ok(Self::through(context, authors.clients.of(&identity), rights))
     }
 
-    fn through(context: &Context, client: kube::Client, who: Who) -> Self {
-        Self { applier: context.applier.through(client.clone()), client: Client(client), who }
+    fn through(context: &Context, client: kube::Client, rights: Rights) -> Self {
+        Self { applier: context.applier.through(client.clone()), client: Client(client), rights }
     }
 
     /// For reads and writes of what the application asks for.
@@ -117,15 +117,15 @@ impl Acting {
         &self.applier
     }
 
-    /// The same for what belongs to the bookkeeping of an application: no author needs rights on it. Where there is
-    /// nobody to act for it stays as well, for with it goes what runs.
-    pub(crate) fn for_books(&self, context: &Context) -> Self {
-        if self.who == Who::Nobody { self.clone() } else { Self::own(context) }
+    /// The same for the record of an application, and what is stored beside it: no author needs rights on that. Where there
+    /// is nobody to act for, it stays as well, for with it goes what runs.
+    pub(crate) fn for_record(&self, context: &Context) -> Self {
+        if self.rights == Rights::None { self.clone() } else { Self::own(context) }
     }
 
     /// The author, if one is acted for.
     pub(crate) fn user(&self) -> Option<&str> {
-        if let Who::Author(user) = &self.who { Some(user) } else { None }
+        if let Rights::Author(user) = &self.rights { Some(user) } else { None }
     }
 
     /// Why something could not be done, and whom to ask for what where a right is missing.
@@ -137,13 +137,13 @@ impl Acting {
     }
 
     /// The same for an error of the client; what was tried stands before it.
-    pub(crate) fn told_of(&self, error: &kube::Error) -> String {
+    pub(crate) fn explain(&self, error: &kube::Error) -> String {
         format!("{}{}", runtime_apply::explain(error), self.hint(error))
     }
 
     fn hint(&self, error: &kube::Error) -> String {
-        match (error, &self.who) {
-            (kube::Error::Api(status), Who::Own | Who::Author(_)) if status.code == 403 => {
+        match (error, &self.rights) {
+            (kube::Error::Api(status), Rights::Own | Rights::Author(_)) if status.code == 403 => {
                 access::hint(&status.message, self.user())
             }
             _ => String::new(),
@@ -162,7 +162,7 @@ pub(crate) async fn is_own_record(context: &Context, record: &DynamicObject) -> 
     Ok(author.user == *authors.own.of(&context.client).await?)
 }
 
-impl Nobody {
+impl UnknownAuthor {
     fn of(object: &DynamicObject, unknown: &AuthorError) -> Self {
         let (key, kind) = (Key::of(object), kind_of(object));
         Self(format!(

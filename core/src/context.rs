@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use vela_runtime::events::Events;
+use vela_runtime::events::EventRecorder;
 use vela_runtime::{Applier, Cache, Computations, Discovery};
 
 use crate::authors::Authors;
+use crate::egress::{Egress, EgressOverride};
 use crate::hooks::Hooks;
+use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::outbound::{EgressOverride, Outbound};
 
 /// Field manager of everything this controller owns on objects.
 pub(crate) const FIELD_MANAGER: &str = "vela-core";
@@ -25,7 +26,7 @@ pub struct Context {
     /// Server-side apply with [`FIELD_MANAGER`].
     pub applier: Applier,
     /// Events signed `vela-core`.
-    pub events: Events,
+    pub events: EventRecorder,
     /// What the operator chose.
     pub options: Arc<Options>,
     /// Who takes part in the reconciles of ApplicationConfigurations.
@@ -35,7 +36,9 @@ pub struct Context {
     /// Where templates are evaluated, by controllers and webhooks together.
     pub(crate) computations: Computations,
     /// Asks what objects name by a URL.
-    pub(crate) outbound: Outbound,
+    pub(crate) egress: Egress,
+    /// Figures about applications.
+    pub(crate) metrics: Metrics,
 }
 
 impl std::fmt::Debug for Context {
@@ -52,12 +55,13 @@ impl Context {
         Self {
             authors,
             computations: Computations::new(options.rendering),
-            outbound: Outbound::new(options.reach),
+            egress: Egress::new(options.egress_policy),
             cache: Cache::new(client.clone()),
             applier: Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER),
-            events: Events::new(client.clone(), FIELD_MANAGER),
+            events: EventRecorder::new(client.clone(), FIELD_MANAGER),
             options: Arc::new(options),
             hooks: Arc::default(),
+            metrics: Metrics::default(),
             discovery,
             client,
         }
@@ -66,7 +70,7 @@ impl Context {
     /// The same, asking nobody elsewhere but this one.
     #[must_use]
     pub fn with_egress_override(mut self, egress_override: Arc<dyn EgressOverride>) -> Self {
-        self.outbound = Outbound::answered_by(egress_override);
+        self.egress = Egress::answered_by(egress_override);
         self
     }
 

@@ -1,4 +1,5 @@
-//! How to run in → every controller of this room running until stopped; the one door of `vela-core` and the sandbox.
+//! Runs all controllers of this room until they are stopped; `vela-core` and the sandbox start them here and nowhere
+//! else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +83,7 @@ impl Controllers {
             context = context.with_egress_override(egress_override);
         }
         end_with(&stop, &context);
+        counts.register(|registry| context.metrics.register(registry));
         let webhooks = webhooks.map(|webhooks| crate::webhooks::server(&context, webhooks));
         let injector = trait_injector.map(|injector| crate::webhooks::injector(&context, injector));
         let mut manager = Manager::new(context.client.clone(), context.cache.clone())

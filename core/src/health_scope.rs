@@ -1,4 +1,4 @@
-//! A HealthScope in; the health of the workloads it names, read from watched copies, in its status out.
+//! Reconciles a HealthScope: writes the health of the workloads it names, read from watched stores, into its status.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::{Condition, Conditioned as _, HealthScope, TypedReference, condition, labels};
 use vela_engine::health_scope as health;
-use vela_runtime::interest::{Error, Look};
+use vela_runtime::dynamic_watch::{Error, TrackedReads};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, events};
 
 use crate::context::Context;
@@ -51,7 +51,7 @@ impl Reconciler for HealthScopeReconciler {
             }
         };
         let timeout = seconds(scope.spec.probe_timeout).unwrap_or(TIMEOUT);
-        let look = self.base.interests.look(&key);
+        let look = self.base.interests.track(&key);
         let checks = scope.spec.workload_refs.iter().map(|reference| async {
             let looked = tokio::time::timeout(timeout, async {
                 match base.may_read(reference, &key.namespace).await {
@@ -114,29 +114,29 @@ impl HealthScopeReconciler {
 }
 
 /// What was read for one reference.
-struct Looked {
+struct CheckedWorkload {
     found: health::Checked,
     /// Something gave no answer, which no watch will announce.
     unanswered: bool,
 }
 
-fn unread(reference: &TypedReference, error: String) -> Looked {
+fn unread(reference: &TypedReference, error: String) -> CheckedWorkload {
     let found = health::Checked {
         reference: reference.clone(),
         workload: Err(error),
         children: Vec::new(),
         peers: Ok(Vec::new()),
     };
-    Looked { found, unanswered: true }
+    CheckedWorkload { found, unanswered: true }
 }
 
 /// Reads a workload, the parts its status names and, once, its other revisions.
 fn check<'a>(
-    look: &'a Look,
+    look: &'a TrackedReads,
     reference: &'a TypedReference,
     namespace: &'a str,
     with_peers: bool,
-) -> BoxFuture<'a, Looked> {
+) -> BoxFuture<'a, CheckedWorkload> {
     async move {
         let mut unanswered = false;
         let workload = read(look, reference, namespace, &mut unanswered).await;
@@ -161,14 +161,14 @@ fn check<'a>(
             }
         }
         let reference = reference.clone();
-        Looked { found: health::Checked { reference, workload, children, peers }, unanswered }
+        CheckedWorkload { found: health::Checked { reference, workload, children, peers }, unanswered }
     }
     .boxed()
 }
 
 /// The other revisions of a workload: objects of its kind with the same application and component.
 async fn revisions(
-    look: &Look,
+    look: &TrackedReads,
     reference: &TypedReference,
     namespace: &str,
     application: &str,
@@ -192,7 +192,7 @@ async fn revisions(
 }
 
 async fn read(
-    look: &Look,
+    look: &TrackedReads,
     reference: &TypedReference,
     namespace: &str,
     unanswered: &mut bool,

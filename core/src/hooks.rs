@@ -24,7 +24,7 @@ impl HookError {
 }
 
 /// Takes part in a reconcile. It may be called at any time and for the same content again.
-pub trait LapHook: Send + Sync {
+pub trait ReconcileHook: Send + Sync {
     /// The name by which failures are told.
     fn name(&self) -> &str;
 
@@ -36,14 +36,14 @@ pub trait LapHook: Send + Sync {
 #[derive(Clone, Default)]
 pub struct Hooks {
     /// Called before anything is rendered; a failure ends the reconcile.
-    pub before: Vec<Arc<dyn LapHook>>,
+    pub before: Vec<Arc<dyn ReconcileHook>>,
     /// Called at the end of each reconcile, even of one that failed; a failure replaces the reconcile's result.
-    pub after: Vec<Arc<dyn LapHook>>,
+    pub after: Vec<Arc<dyn ReconcileHook>>,
 }
 
 impl std::fmt::Debug for Hooks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = |hooks: &[Arc<dyn LapHook>]| -> Vec<String> {
+        let names = |hooks: &[Arc<dyn ReconcileHook>]| -> Vec<String> {
             hooks.iter().map(|hook| hook.name().to_owned()).collect()
         };
         f.debug_struct("Hooks")
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Hooks {
 }
 
 /// Call each hook; the first failure is told with the hook's name.
-pub(crate) async fn run(hooks: &[Arc<dyn LapHook>], configuration: &Value) -> Result<(), HookError> {
+pub(crate) async fn run(hooks: &[Arc<dyn ReconcileHook>], configuration: &Value) -> Result<(), HookError> {
     for hook in hooks {
         hook.run(configuration).await.map_err(|error| HookError {
             message: format!("{}: {}", hook.name(), error.message),

@@ -4,38 +4,40 @@
 //! observe → (engine: status) → report`, and `finalize` when an object goes. [`Controllers::run`] runs them all.
 
 pub mod access;
-mod apart;
 mod application;
 mod application_configuration;
 mod author;
 mod authors;
+mod blocking;
+mod bounds;
 mod component;
 mod containerized_workload;
 mod context;
 mod controllers;
 mod definition;
-mod fixed;
+mod egress;
 mod health_scope;
 pub mod hooks;
+mod immutable;
 pub mod log_filter;
 mod manual_scaler_trait;
+mod metrics;
 pub mod options;
 mod order;
-mod outbound;
 mod prune;
-mod reach;
-mod remake;
+mod recreate;
 mod rollout;
 mod standard;
 mod status;
 mod successors;
 pub mod webhooks;
+mod workflow;
 
 pub use context::Context;
 pub use controllers::{Controllers, Error, Process};
+pub use egress::EgressOverride;
 pub use hooks::Hooks;
 pub use options::Options;
-pub use outbound::EgressOverride;
 pub use tokio_util::sync::CancellationToken as Stop;
 pub use vela_runtime::lease::Config as LeaseConfig;
 pub use vela_runtime::manager::Endpoint;

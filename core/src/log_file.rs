@@ -1,4 +1,7 @@
-//! Log lines in → one file that is rotated by size; older ones compressed, and deleted after some days.
+//! Writes log lines to one file that is rotated by size; older files are compressed and deleted after some days.
+//!
+//! Not by a crate: file-rotate compresses while the line that filled the file waits, logroller deletes by number only, and
+//! both bring chrono.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Write};

@@ -1,4 +1,5 @@
-//! What an operator wants to see → the filter of log lines, which holds back what quotes objects.
+//! Builds the filter of log lines from the operator's choice; lines that quote objects are held back unless they are
+//! named.
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;

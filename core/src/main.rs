@@ -1,4 +1,4 @@
-//! `vela-core`: flags in → the controllers running against a cluster until SIGTERM.
+//! The program `vela-core`: reads the flags and runs the controllers against a cluster until SIGTERM.
 
 mod args;
 mod log_file;

@@ -1,11 +1,11 @@
-//! A ManualScalerTrait in; the replicas of the objects that run its workload set out.
+//! Reconciles a ManualScalerTrait: sets the replicas of the objects that run its workload.
 
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 use vela_crds::ManualScalerTrait;
 use vela_engine::manual_scaler as scaling;
 use vela_runtime::apply::explain;
-use vela_runtime::interest::Look;
+use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use crate::context::Context;
@@ -30,7 +30,7 @@ impl Reconciler for ManualScalerTraitReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         let Some(live) = self.base.live(&key) else { return Ok(Action::Done) };
         let scaler: ManualScalerTrait = typed(&live)?;
-        let look = self.base.interests.look(&key);
+        let look = self.base.interests.track(&key);
         let outcome = match self.base.for_author(&live).await {
             Ok(base) => Self { base }.scale(&look, &scaler, &key.namespace).await,
             Err(error) => Err(error),
@@ -42,7 +42,7 @@ impl Reconciler for ManualScalerTraitReconciler {
 impl ManualScalerTraitReconciler {
     async fn scale(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         scaler: &ManualScalerTrait,
         namespace: &str,
     ) -> Result<Vec<Note>, ReconcileError> {
@@ -69,7 +69,7 @@ impl ManualScalerTraitReconciler {
 
     async fn patch(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         target: &Value,
         patch: &Value,
         namespace: &str,
@@ -84,7 +84,7 @@ impl ManualScalerTraitReconciler {
             // Another writer was faster, or it is gone: what wakes us then shows it.
             kube::Error::Api(status) if matches!(status.code, 404 | 409) => ReconcileError::changed(SCALE),
             kube::Error::Api(status) if status.code == 422 => ReconcileError::wrong(SCALE, explain(&error)),
-            _ => ReconcileError::retry(SCALE, acting.told_of(&error)),
+            _ => ReconcileError::retry(SCALE, acting.explain(&error)),
         })?;
         look.observe(&written);
         Ok(())

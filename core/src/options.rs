@@ -9,7 +9,7 @@ use vela_crds::finalizers::SYSTEM_NAMESPACE;
 pub use vela_engine::Bounds;
 pub use vela_engine::application_configuration::ApplyOnce;
 pub use vela_runtime::computations::Limits as RenderLimits;
-pub use vela_runtime::egress::Reach;
+pub use vela_runtime::egress::EgressPolicy;
 use vela_snapshot::Namespaces;
 
 /// Objects of one kind reconciled at the same time unless told otherwise.
@@ -69,7 +69,7 @@ pub struct Options {
     /// Whether an application can do only what its author could.
     pub authenticate_application: bool,
     /// Which addresses may be asked because a URL in an object of a user says so.
-    pub reach: Reach,
+    pub egress_policy: EgressPolicy,
     /// How far applications reach that act for nobody.
     pub bounds: Bounds,
     /// What evaluations of templates may use, one and all together.
@@ -95,7 +95,7 @@ impl Default for Options {
             first_namespace: None,
             generations: Generations::default(),
             authenticate_application: false,
-            reach: Reach::Services,
+            egress_policy: EgressPolicy::Services,
             bounds: Bounds::SAFE,
             rendering: RenderLimits::default(),
         }

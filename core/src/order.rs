@@ -1,4 +1,4 @@
-//! Components' objects in → which components are written after which others, although nobody asked for it; pure.
+//! Derives which components are written after which others from what their objects need of each other; pure.
 //!
 //! What waits for nothing is written at the same time, yet some objects only find a place after others: an object its
 //! namespace, an object of a new kind the kind's definition, a bare pod its service account. Where such a thing was
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// What of an object bears on the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Thing<'a> {
+pub(crate) struct OrderedObject<'a> {
     group: &'a str,
     kind: &'a str,
     namespace: &'a str,
@@ -46,7 +46,7 @@ fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-impl<'a> Thing<'a> {
+impl<'a> OrderedObject<'a> {
     pub(crate) fn of(object: &'a DynamicObject) -> Self {
         let types = object.types.as_ref();
         Self {
@@ -109,14 +109,14 @@ impl<'a> Thing<'a> {
 }
 
 /// For each component the earlier ones that it is written after.
-pub(crate) fn earlier(components: &[Vec<Thing<'_>>]) -> Vec<BTreeSet<usize>> {
+pub(crate) fn earlier(components: &[Vec<OrderedObject<'_>>]) -> Vec<BTreeSet<usize>> {
     let mut givers: BTreeMap<Place<'_>, usize> = BTreeMap::new();
     let mut earlier = Vec::with_capacity(components.len());
     for (at, things) in components.iter().enumerate() {
-        let needs = things.iter().flat_map(Thing::needs);
+        let needs = things.iter().flat_map(OrderedObject::needs);
         earlier.push(needs.filter_map(|need| givers.get(&need).copied()).collect());
         // The last giver comes after the ones before it, since each needs itself.
-        givers.extend(things.iter().flat_map(Thing::gives).map(|place| (place, at)));
+        givers.extend(things.iter().flat_map(OrderedObject::gives).map(|place| (place, at)));
     }
     earlier
 }
@@ -128,8 +128,8 @@ mod tests {
     use super::*;
 
     fn order(components: &[Vec<Value>]) -> Vec<Vec<usize>> {
-        let things: Vec<Vec<Thing<'_>>> =
-            components.iter().map(|objects| objects.iter().map(Thing::of_json).collect()).collect();
+        let things: Vec<Vec<OrderedObject<'_>>> =
+            components.iter().map(|objects| objects.iter().map(OrderedObject::of_json).collect()).collect();
         earlier(&things).into_iter().map(|all| all.into_iter().collect()).collect()
     }
 
@@ -182,6 +182,6 @@ mod tests {
         let json = object("example.com/v1", "Web", "shop", "w");
         let dynamic: DynamicObject =
             serde_json::from_value(json.clone()).unwrap_or_else(|error| unreachable!("{error}"));
-        assert_eq!(Thing::of(&dynamic).itself(), Thing::of_json(&json).itself());
+        assert_eq!(OrderedObject::of(&dynamic).itself(), OrderedObject::of_json(&json).itself());
     }
 }

@@ -1,4 +1,5 @@
-//! What an owner no longer names → deleted, after a quiet time and a fresh look at the owner; the only door for it.
+//! Deletes what an owner no longer names, after a quiet time and a fresh read of the owner; nothing else deletes for an
+//! owner.
 //!
 //! A delete cannot be undone, and what decides it may be out of date: a cache lags, a user goes back to the former
 //! content, another process has become the leader. Therefore, in this order:
@@ -22,7 +23,7 @@ use vela_runtime::Key;
 use vela_runtime::apply::{self as runtime_apply, Deletion, Guard};
 use vela_runtime::confirm::{Seen, confirm};
 
-use crate::author::Acting;
+use crate::author::Actor;
 use crate::context::Context;
 use crate::successors;
 
@@ -37,11 +38,11 @@ const OWNERS_AT_MOST: usize = 50_000;
 /// Since when each owner with something unwanted has had its present content, as this process saw it. The time is
 /// not stored: a restart waits anew, and no two clocks need to agree. What is unwanted is in the record.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Quiet {
+pub(crate) struct QuietTimes {
     since: Arc<Mutex<BTreeMap<Key, (String, Instant)>>>,
 }
 
-impl Quiet {
+impl QuietTimes {
     /// What is left of the quiet time of this content; nothing when it is over.
     pub(crate) fn left(&self, owner: &Key, content: &str) -> Option<Duration> {
         let now = Instant::now();
@@ -67,7 +68,7 @@ impl Quiet {
 pub(crate) struct Decision<'a> {
     pub(crate) context: &'a Context,
     /// On whose behalf it is deleted.
-    pub(crate) acting: &'a Acting,
+    pub(crate) acting: &'a Actor,
     pub(crate) seen: Vec<Seen<'a>>,
 }
 
@@ -145,7 +146,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn only_a_content_that_stays_is_quiet() {
-        let (quiet, key) = (Quiet::default(), Key::new("ns", "shop"));
+        let (quiet, key) = (QuietTimes::default(), Key::new("ns", "shop"));
         assert_eq!(quiet.left(&key, "b"), Some(QUIET));
         tokio::time::advance(QUIET / 2).await;
         assert_eq!(quiet.left(&key, "b"), Some(QUIET / 2));

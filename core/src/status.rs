@@ -1,4 +1,4 @@
-//! An object and its new status in; one status write out, or none where nothing changed.
+//! Writes the status of an object with one request, or with none where nothing changed.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -9,7 +9,7 @@ use vela_runtime::{Failure, Informer, Key};
 
 use crate::context::{Context, FIELD_MANAGER};
 
-/// [`write`] for a status with a type, in the kind and the copies of `informer`.
+/// [`write`] for a status with a type, in the kind and the store of `informer`.
 pub(crate) async fn write_typed(
     context: &Context,
     informer: &Informer,

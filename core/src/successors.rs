@@ -1,4 +1,4 @@
-//! Kinds of withdrawn Kubernetes versions → the versions that followed, where the cluster serves only those.
+//! Moves kinds of withdrawn Kubernetes versions to the versions that followed, where the cluster serves only those.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ pub(crate) async fn not_served(
 
 /// Why a graph could not be written in the versions that the cluster serves.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unsucceeded {
+pub(crate) enum SuccessorError {
     /// The cluster does not tell what it serves.
     #[error(transparent)]
     Discovery(#[from] Error),
@@ -54,13 +54,13 @@ pub(crate) enum Unsucceeded {
 }
 
 /// The graph with its objects of versions that the cluster does not serve any more in the versions that followed.
-pub(crate) async fn succeeded(discovery: &Discovery, graph: Graph) -> Result<Graph, Unsucceeded> {
+pub(crate) async fn succeeded(discovery: &Discovery, graph: Graph) -> Result<Graph, SuccessorError> {
     let withdrawn = graph.rendered().withdrawn();
     if withdrawn.is_empty() {
         return Ok(graph);
     }
     let not_served = not_served(discovery, withdrawn).await?;
-    graph.with_successors(&not_served).map_err(Unsucceeded::Object)
+    graph.with_successors(&not_served).map_err(SuccessorError::Object)
 }
 
 /// The version in which a recorded object is found today. What the cluster cannot tell is told by the next request.

@@ -1,4 +1,5 @@
-//! Where and with which certificate to serve → the webhook server of this process, with the judges of `webhooks`.
+//! Builds the webhook server of this process from its addresses and the source of its certificate; `webhooks` decides
+//! the verdicts.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Scenarios of the hands, in process: controllers, API server and simulated workloads talk without a socket.
+//! Scenarios of the controllers, in process: controllers, API server and simulated workloads talk without a socket.
 //!
 //! `CORE_TEST_KUBECONFIG=FILE` runs the same scenarios on a real control plane where the CRDs are installed.
 
@@ -13,6 +13,7 @@ mod scenarios {
     pub(crate) mod broken;
     mod confidential;
     mod configuration;
+    mod configuration_rules;
     pub(crate) mod core_kinds;
     pub(crate) mod counts;
     mod data_flow;
@@ -27,9 +28,11 @@ mod scenarios {
     mod kept;
     mod kept_configurations;
     mod kept_unserved;
-    mod lap;
     pub(crate) mod lifecycle;
+    mod metrics;
     mod old_applications;
+    mod placements;
+    mod pod_bounds;
     mod process;
     pub(crate) mod processing;
     pub(crate) mod pruning;

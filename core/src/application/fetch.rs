@@ -1,4 +1,4 @@
-//! Application → Snapshot: what the pure phases may know of the world, read from watches; may not change anything.
+//! Application → Snapshot: what the pure phases may know of the cluster, read from watches; may not change anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::context::Context;
 
 /// Definitions and objects in reach of applications.
 #[derive(Clone)]
-pub(crate) struct World {
+pub(crate) struct ClusterReader {
     context: Context,
     reader: Reader<Watched>,
 }
 
-impl World {
+impl ClusterReader {
     /// Start the watches of all definition kinds.
     pub(crate) fn new(context: &Context) -> Self {
         let live = Live::new(context.client.clone(), context.discovery.clone());

@@ -9,7 +9,8 @@ use vela_runtime::cache::{Informer, NotSynced, Watch};
 use vela_runtime::queue::{Priority, Queue};
 use vela_runtime::{Key, Kind};
 
-use crate::author::Acting;
+use super::record::{self, Owned};
+use crate::author::Actor;
 use crate::context::Context;
 
 /// The watches of owned objects; they start when a kind is first applied.
@@ -70,17 +71,25 @@ pub(crate) fn application_of(object: &DynamicObject) -> Option<Key> {
 #[derive(Clone, Debug)]
 pub(crate) struct Application<'a> {
     pub(crate) key: Key,
-    /// As the lap read it.
+    /// As the reconcile read it.
     pub(crate) object: &'a DynamicObject,
     /// Configurations that were stored for it and have left their objects to it.
     pub(crate) successor_of: Vec<String>,
     /// On whose behalf its objects are written and deleted.
-    pub(crate) acting: Acting,
+    pub(crate) acting: Actor,
 }
 
 impl<'a> Application<'a> {
-    pub(crate) fn of(object: &'a DynamicObject, acting: Acting) -> Self {
+    pub(crate) fn of(object: &'a DynamicObject, acting: Actor) -> Self {
         Self { key: Key::of(object), object, successor_of: Vec::new(), acting }
+    }
+
+    /// On whose behalf an object of the record is deleted.
+    pub(crate) fn acting_on(&self, context: &Context, owned: &Owned) -> Actor {
+        match owned.is_stored_form() {
+            true => self.acting.for_record(context),
+            false => self.acting.clone(),
+        }
     }
 
     /// The controller that an object names, if it is neither this application nor its record.
@@ -103,7 +112,7 @@ impl<'a> Application<'a> {
     /// The names that release 1.0 and we give to the record of this application.
     fn may_be_recorded_in(&self, tracker: &str) -> bool {
         let Key { namespace, name } = &self.key;
-        tracker == format!("{namespace}-{name}") || tracker == super::record::name(&self.key)
+        tracker == format!("{namespace}-{name}") || tracker == record::name(&self.key)
     }
 }
 

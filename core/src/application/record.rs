@@ -10,6 +10,7 @@ use kube::ResourceExt as _;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams, Preconditions};
 use vela_crds::{ManagedResource, ResourceTracker, ResourceTrackerSpec, labels};
 use vela_engine::application_configuration::{API_VERSION, KIND};
+use vela_engine::{LOCAL, ObjectKey};
 use vela_runtime::Api;
 use vela_runtime::Key;
 use vela_runtime::cache::{Change, Informer, Watch};
@@ -25,16 +26,37 @@ const REMEMBERED_AT_MOST: usize = 50_000;
 /// Identity of an owned object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Owned {
+    /// "" for the cluster that the application is in.
+    pub(crate) cluster: String,
     pub(crate) api_version: String,
     pub(crate) kind: String,
     pub(crate) key: Key,
 }
 
 impl Owned {
-    /// The identity written in an object.
+    /// The identity written in an object, which does not say in which cluster it is: the local one.
     pub(crate) fn of(object: &DynamicObject) -> Self {
         let types = object.types.clone().unwrap_or_default();
-        Self { api_version: types.api_version, kind: types.kind, key: Key::of(object) }
+        let key = Key::of(object);
+        Self { cluster: String::new(), api_version: types.api_version, kind: types.kind, key }
+    }
+
+    /// The identity as the engine names it.
+    pub(crate) fn object_key(&self) -> ObjectKey {
+        let Key { namespace, name } = self.key.clone();
+        let local = ObjectKey::local(self.api_version.clone(), self.kind.clone(), namespace, name);
+        ObjectKey { cluster: self.cluster.clone(), ..local }
+    }
+
+    /// Why nothing can be done to it from here; an object of that name in the local cluster is another one.
+    pub(crate) fn out_of_reach(&self) -> Option<String> {
+        (!self.cluster.is_empty()).then(|| {
+            format!(
+                "{} is out of reach: this vela-core knows the local cluster only; delete it there, then take it out of the \
+                 application's ResourceTracker",
+                self.object_key()
+            )
+        })
     }
 
     /// Is it of the kinds that an application in the v1alpha2 form is stored as?
@@ -64,17 +86,22 @@ pub(crate) struct Record {
     pub(crate) entries: BTreeMap<Owned, Entry>,
 }
 
-/// The record of one application while a set is applied.
-pub(crate) struct Books {
-    /// As the lap is going to leave it.
+/// Writes the record of one application while a set is applied.
+pub(crate) struct RecordWriter {
+    /// As this reconcile is going to leave it.
     pub(crate) record: Record,
-    /// What is stored of it.
+    /// The version on the server.
     pub(crate) stored: ResourceTracker,
-    /// What this lap meant to make first, and may not.
+    /// What this reconcile meant to create, and may not.
     pub(crate) refused: Vec<Owned>,
 }
 
-impl Books {
+impl RecordWriter {
+    /// Starts with this record; `stored` is the version on the server.
+    pub(crate) fn new(record: Record, stored: ResourceTracker) -> Self {
+        Self { record, stored, refused: Vec::new() }
+    }
+
     /// Forget what was refused: it was never made, and nobody might be allowed to see that when the application goes.
     pub(crate) async fn forget_refused(
         &mut self,
@@ -95,7 +122,7 @@ impl Books {
     }
 
     /// Forget which object had this name, before another one is made in its place: the former uid would make the new
-    /// object somebody else's if the lap ended before the new uid is written.
+    /// object somebody else's if the reconcile ended before the new uid is written.
     pub(crate) async fn forget_former(
         &mut self,
         records: &Records,
@@ -151,7 +178,7 @@ impl Records {
         let Some(version) = tracker.metadata.resource_version.clone() else { return };
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if written.len() >= REMEMBERED_AT_MOST {
-            // The price is a lap that finds nothing to do.
+            // The price is a reconcile that finds nothing to do.
             written.clear();
         }
         written.insert(Key::new("", tracker.name_any()), version);
@@ -253,6 +280,7 @@ pub(crate) fn name(application: &Key) -> String {
 fn entry(managed: &ManagedResource) -> (Owned, Entry) {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let owned = Owned {
+        cluster: text(&managed.cluster.clone().filter(|cluster| cluster != LOCAL)),
         api_version: text(&managed.api_version),
         kind: text(&managed.kind),
         key: Key::new(text(&managed.namespace), text(&managed.name)),
@@ -270,6 +298,7 @@ fn entry(managed: &ManagedResource) -> (Owned, Entry) {
 
 fn managed((owned, entry): (&Owned, &Entry)) -> ManagedResource {
     ManagedResource {
+        cluster: Some(owned.cluster.clone()).filter(|cluster| !cluster.is_empty()),
         api_version: Some(owned.api_version.clone()),
         kind: Some(owned.kind.clone()),
         namespace: Some(owned.key.namespace.clone()).filter(|namespace| !namespace.is_empty()),
@@ -288,6 +317,26 @@ fn managed((owned, entry): (&Owned, &Entry)) -> ManagedResource {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_names_other_clusters_only() {
+        let recorded = |cluster: Option<&str>| ManagedResource {
+            cluster: cluster.map(str::to_owned),
+            api_version: Some("v1".to_owned()),
+            kind: Some("ConfigMap".to_owned()),
+            namespace: Some("ns".to_owned()),
+            name: Some("a".to_owned()),
+            ..ManagedResource::default()
+        };
+        let read = |cluster| entry(&recorded(cluster)).0;
+        assert_eq!(read(None), read(Some("local")), "one place, however it was written");
+        let (local, far) = (read(None), read(Some("far")));
+        assert_ne!(local, far, "one name in two clusters is two objects");
+        let written = |owned: &Owned| managed((owned, &Entry::default())).cluster;
+        assert_eq!((written(&local), written(&far)), (None, Some("far".to_owned())));
+        assert_eq!(local.out_of_reach(), None);
+        assert!(far.out_of_reach().is_some_and(|why| why.contains("ConfigMap ns/a in cluster far")));
+    }
 
     #[test]
     fn no_two_applications_share_a_record() {

@@ -1,12 +1,23 @@
-//! A written status → events for what is new in it.
+//! What a reconcile reports beside its status: warnings, and events for what is new in the status.
 
 use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_engine::status::REFUSED;
-use vela_runtime::events::{Events, reference};
+use vela_engine::{Diagnostics, Secrets};
+use vela_runtime::events::{EventRecorder, reference};
+
+/// What a reconcile found, for events and messages.
+#[derive(Default)]
+pub(super) struct Report {
+    pub(super) warnings: Diagnostics,
+    /// What is confidential in the application, in what it reads and in what it makes.
+    pub(super) secrets: Secrets,
+    /// It waits for a slot to take up changed definitions.
+    pub(super) waits: bool,
+}
 
 /// Condition, reason and message of its event when it turns true, and the reason when it turns false.
-const TOLD: [(&str, &str, &str, &str); 5] = [
+const EVENTS: [(&str, &str, &str, &str); 5] = [
     ("Parsed", "Parsed", "the application and the definitions that it names were read", "FailedParse"),
     ("Revision", "", "", "FailedRevision"),
     ("Policy", "", "", "FailedParse"),
@@ -14,15 +25,21 @@ const TOLD: [(&str, &str, &str, &str); 5] = [
     ("Workflow", "Applied", "the objects of all components were applied", "FailedApply"),
 ];
 
-/// Tell what is new in the status, compared with the one before.
-pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value, warnings: &str) {
+/// Publish events for what is new in the status, compared with the one before.
+pub(super) async fn publish_events(
+    events: &EventRecorder,
+    object: &DynamicObject,
+    status: &Value,
+    report: &Report,
+) {
+    let warnings = report.secrets.hide(&report.warnings.to_string()).into_owned();
     let regarding = reference(object);
     let old = object.data.get("status").cloned().unwrap_or(Value::Null);
     let new_revision = old["latestRevision"]["name"] != status["latestRevision"]["name"];
     if !warnings.is_empty() && old["observedGeneration"] != status["observedGeneration"] {
-        events.warning(&regarding, "Doubtful", warnings).await;
+        events.warning(&regarding, "Doubtful", &warnings).await;
     }
-    for (type_, good, message, bad) in TOLD {
+    for (type_, good, message, bad) in EVENTS {
         let (before, now) = (condition(&old, type_), condition(status, type_));
         match now["status"].as_str() {
             Some("True") if !good.is_empty() && (new_revision || before["status"] != now["status"]) => {
@@ -47,7 +64,7 @@ pub(crate) async fn tell(events: &Events, object: &DynamicObject, status: &Value
 }
 
 /// What a status says against its application, for a log: the first condition that is not met.
-pub(crate) fn reason(status: &Value) -> &str {
+pub(super) fn reason(status: &Value) -> &str {
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let mut bad = conditions.filter(|condition| condition["status"] == "False");
     bad.find_map(|condition| condition["message"].as_str()).unwrap_or("nothing says why")

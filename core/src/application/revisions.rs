@@ -73,8 +73,8 @@ impl Revisions {
         Self { context: context.clone(), resource, known }
     }
 
-    /// The revision that the status names, and the newest that is stored: the status may have missed one when a lap was
-    /// cut off.
+    /// The revision that the status names, and the newest that is stored: the status may have missed one when a
+    /// reconcile was cut off.
     pub(crate) fn previous(&self, application: &Document, key: &Key) -> Vec<Previous> {
         let stored = self.newest(key).and_then(|(number, object)| {
             let hash = object.metadata.labels.as_ref()?.get(labels::APP_REVISION_HASH)?.clone();

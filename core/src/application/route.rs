@@ -2,11 +2,12 @@
 
 use kube::api::DynamicObject;
 use vela_engine::Graph;
-use vela_engine::parse::Era;
 use vela_engine::status::Status;
 
+use super::desired::Form;
+use super::inline;
+use super::reconciler::ApplicationReconciler;
 use super::stopped::Stopped;
-use super::{Hands, inline};
 
 /// How an application reaches the cluster.
 pub(super) enum Route {
@@ -23,24 +24,19 @@ pub(super) enum Route {
 impl Route {
     /// Chooses, and where a rollout is chosen or was, brings the AppRollout to what is asked.
     pub(super) async fn choose(
-        hands: &Hands,
+        reconciler: &ApplicationReconciler,
         application: &DynamicObject,
         graph: &Graph,
     ) -> Result<Self, Stopped> {
         if graph.app_file().only_records() {
             return Ok(Self::Recorded);
         }
-        match inline::roll_out(hands, application, graph).await? {
+        match inline::roll_out(reconciler, application, graph).await? {
             Some(status) => Ok(Self::Rollout(Box::new(status))),
-            None => Ok(Self::of_form(graph)),
-        }
-    }
-
-    /// Where neither is asked for: the form it is written in decides.
-    pub(super) fn of_form(graph: &Graph) -> Self {
-        match graph.app_file().era() {
-            Era::V1alpha2 => Self::Stored,
-            Era::V1beta1 => Self::Direct,
+            None => Ok(match Form::of(graph) {
+                Form::Stored { .. } => Self::Stored,
+                Form::Applied => Self::Direct,
+            }),
         }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::DynamicObject;
-use serde_json::Value;
 use vela_crds::annotations::LAST_APPLIED_CONFIGURATION;
 use vela_engine::Definition;
 use vela_engine::application_configuration::garbage::{deletable, mark};
@@ -18,62 +17,58 @@ use vela_runtime::apply::{self as runtime_apply, Conflicts, Error, describe};
 use vela_runtime::graph::{Cause, Graph as Writes, Outcome, Run};
 use vela_runtime::owner::controller_of;
 
-use super::asked::{Asked, ask};
-use super::lap::Look;
-use super::phase::{Phase, Wrong};
+use super::basis::Basis;
+use super::error::{Failed, NextTry};
+use super::inventory::Inventory;
+use super::reconciler::{ApplicationConfigurationReconciler, Work};
+use super::scopes;
 use super::siblings::{self, Holder};
-use super::{Hands, collect, scopes};
 use crate::application::fetch::json;
 use crate::application::record::Owned;
-use crate::author::Acting;
-use crate::fixed;
-use crate::order::{Thing, earlier};
-use crate::remake::{self, Because, Remake, Room};
+use crate::author::Actor;
+use crate::immutable;
+use crate::order::{OrderedObject, earlier};
+use crate::recreate::{self, RecreateReason, Recreation, Removal};
 
 /// The end of a former object wakes the configuration; this is for a watch that is late.
 const ROOM_WAIT: Duration = Duration::from_secs(1);
 
-/// What a lap that applied everything knows.
-#[derive(Debug, Default)]
+/// Proof that everything wanted was applied by this reconcile; made nowhere else.
+#[derive(Debug)]
 pub(super) struct Applied {
+    written: usize,
+    uids: BTreeSet<String>,
+}
+
+impl Applied {
     /// Objects that were created or changed, and scopes that were edited.
-    pub(super) written: usize,
+    pub(super) fn written(&self) -> usize {
+        self.written
+    }
+
     /// Identities of the wanted objects that are there.
-    pub(super) uids: BTreeSet<String>,
+    pub(super) fn uids(&self) -> &BTreeSet<String> {
+        &self.uids
+    }
 }
 
 /// How to apply.
 pub(super) struct Order<'a> {
+    pub(super) work: &'a Work<'a>,
     /// On whose behalf.
-    pub(super) acting: &'a Acting,
+    pub(super) acting: &'a Actor,
     pub(super) graph: &'a Graph,
-    /// The uid of the configuration.
-    pub(super) uid: &'a str,
     pub(super) mode: ApplyOnce,
-    /// The configuration's status before this lap.
-    pub(super) status: Option<&'a Value>,
+    /// Names everything in the graph.
+    pub(super) inventory: &'a Inventory,
     /// Why objects may be made again; nothing where none may.
-    pub(super) remaking: Option<Remaking>,
-    pub(super) look: &'a Look<'a>,
+    pub(super) remaking: Option<Remaking<'a>>,
 }
 
 /// Because of what an object with a field that cannot change may be made again.
-pub(super) struct Remaking {
-    /// Components that are named without a revision: with them the wish changes.
-    components: Vec<Arc<DynamicObject>>,
-    content: String,
-    definitions: Vec<Arc<Definition>>,
-}
-
-impl Remaking {
-    pub(super) fn new(
-        hands: &Hands,
-        configuration: &DynamicObject,
-        definitions: Vec<Arc<Definition>>,
-    ) -> Self {
-        let components = collect::components(hands, configuration);
-        Self { content: collect::content(configuration, &components), components, definitions }
-    }
+pub(super) struct Remaking<'a> {
+    pub(super) basis: Basis<'a>,
+    pub(super) definitions: &'a [Arc<Definition>],
 }
 
 /// What became of one component's objects.
@@ -81,42 +76,6 @@ impl Remaking {
 struct Part {
     written: usize,
     uids: BTreeSet<String>,
-}
-
-/// Why the configuration is not applied.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub(super) struct Failed {
-    pub(super) message: String,
-    then: Then,
-}
-
-/// What to do about a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Then {
-    /// Only a change of the wish or the object can help, and it wakes us.
-    Wait,
-    /// Another try ends alike until somebody changes something, which need not wake us.
-    Lasts,
-    /// Try again.
-    Retry,
-    /// An object is about to be made again: come then.
-    Again(Duration),
-}
-
-impl Failed {
-    fn of(message: String, then: Then) -> Self {
-        Self { message, then }
-    }
-
-    /// As the user hears it.
-    pub(super) fn told(self) -> Wrong {
-        let again = if let Then::Again(again) = self.then { Some(again) } else { None };
-        Wrong::new(Phase::Apply, self.message)
-            .again(again)
-            .refused(matches!(self.then, Then::Wait | Then::Lasts))
-            .once(self.then == Then::Wait)
-    }
 }
 
 /// Why an object is not applied.
@@ -135,40 +94,43 @@ impl From<Error> for Unapplied {
 }
 
 impl Unapplied {
-    fn told(self, acting: &Acting) -> Failed {
+    fn failed(self, acting: &Actor) -> Failed {
         match self {
             Self::Object(error) => {
-                let then = if error.is_transient() { Then::Retry } else { Then::Lasts };
-                Failed::of(acting.told(&error), then)
+                let next = if error.is_transient() { NextTry::BackOff } else { NextTry::Persistent };
+                Failed::new(acting.told(&error), next)
             }
-            Self::Later(again) => Failed::of(
-                "a field of it that cannot change is to change: it is made again once the change has stayed for a moment"
-                    .to_owned(),
-                Then::Again(again.unwrap_or(ROOM_WAIT)),
+            Self::Later(again) => Failed::new(
+                "a field of it that cannot change is to change: it is made again once the change has stayed for a moment",
+                NextTry::After(again.unwrap_or(ROOM_WAIT)),
             ),
-            Self::Refused(told) => Failed::of(told, Then::Wait),
+            Self::Refused(why) => Failed::new(why, NextTry::OnChange),
         }
     }
 }
 
 /// Apply the components, several at the same time. What fails holds up only what waits for it; the failure that is told is
 /// that of the component written first, and how soon another try is worth it says the one that can hope most.
-pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, Failed> {
+pub(super) async fn apply(
+    reconciler: &ApplicationConfigurationReconciler,
+    order: &Order<'_>,
+) -> Result<Applied, Failed> {
     let components = order.graph.components();
-    let objects: Vec<Vec<Thing<'_>>> = components
+    let objects: Vec<Vec<OrderedObject<'_>>> = components
         .iter()
-        .map(|component| component.objects().map(|object| Thing::of_json(&object.object)).collect())
+        .map(|component| component.objects().map(|object| OrderedObject::of_json(&object.object)).collect())
         .collect();
     let mut writes = Writes::new();
     for (at, (component, earlier)) in components.iter().zip(earlier(&objects)).enumerate() {
         let added = writes.add(at, component, earlier);
-        added.map_err(|error| Failed::of(error.to_string(), Then::Retry))?;
+        added.map_err(|error| Failed::passing(error.to_string()))?;
     }
-    let run = Run::new(hands.context.options.concurrent_writes);
-    let report = writes
-        .run(&run, async |_, component| apply_component(hands, order, component).await.map_err(Cause::later));
+    let run = Run::new(reconciler.context.options.concurrent_writes);
+    let report = writes.run(&run, async |_, component| {
+        apply_component(reconciler, order, component).await.map_err(Cause::later)
+    });
     let outcomes = report.await.into_outcomes();
-    let mut applied = Applied::default();
+    let mut applied = Applied { written: 0, uids: BTreeSet::new() };
     let mut failed: Option<Failed> = None;
     for (component, (_, outcome)) in components.iter().zip(outcomes) {
         let failure = match outcome {
@@ -176,20 +138,17 @@ pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, F
                 applied.written += part.written;
                 applied.uids.extend(part.uids);
                 // Components may share a scope, whose list is edited by one after the other.
-                match scopes::join(hands, order.acting, component).await {
+                match scopes::join(reconciler, order.acting, component).await {
                     Ok(edited) => {
                         applied.written += edited;
                         continue;
                     }
-                    Err(error) => Failed::of(format!("cannot apply scope: {error}"), Then::Retry),
+                    Err(error) => Failed::passing(format!("cannot apply scope: {error}")),
                 }
             }
             Outcome::Failed(Cause::Panicked(said)) => {
                 let name = &component.name;
-                Failed::of(
-                    format!("cannot apply component {name:?}: vela-core panicked: {said}"),
-                    Then::Retry,
-                )
+                Failed::passing(format!("cannot apply component {name:?}: vela-core panicked: {said}"))
             }
             Outcome::Failed(
                 Cause::Later { error, .. } | Cause::Unrecoverable(error) | Cause::NotReady(error),
@@ -199,27 +158,26 @@ pub(super) async fn apply(hands: &Hands, order: &Order<'_>) -> Result<Applied, F
         };
         failed = Some(match failed {
             None => failure,
-            Some(first) => Failed { then: first.then.max(failure.then), ..first },
+            Some(first) => first.or(&failure),
         });
     }
     failed.map_or(Ok(applied), Err)
 }
 
 async fn apply_component(
-    hands: &Hands,
+    reconciler: &ApplicationConfigurationReconciler,
     order: &Order<'_>,
     component: &RenderedComponent,
 ) -> Result<Part, Failed> {
     let mut part = Part::default();
     for (index, object) in component.objects().enumerate() {
-        let done = apply_one(hands, order, object).await.map_err(|error| {
-            let Failed { message, then } = error.told(order.acting);
+        let done = apply_one(reconciler, order, object).await.map_err(|error| {
             let key = object.key();
             let what = match index {
                 0 => format!("cannot apply workload {:?}", key.name),
                 _ => format!("cannot apply trait {:?} {:?} {:?}", key.api_version, key.kind, key.name),
             };
-            Failed::of(format!("{what}: {message}"), then)
+            error.failed(order.acting).within(&what)
         });
         let Some((live, outcome)) = done? else { continue };
         part.written += usize::from(outcome != runtime_apply::Outcome::Unchanged);
@@ -230,7 +188,7 @@ async fn apply_component(
 
 /// The live object afterwards, or nothing when it is not there and stays so.
 async fn apply_one(
-    hands: &Hands,
+    reconciler: &ApplicationConfigurationReconciler,
     order: &Order<'_>,
     rendered: &RenderedObject,
 ) -> Result<Option<(Arc<DynamicObject>, runtime_apply::Outcome)>, Unapplied> {
@@ -242,9 +200,9 @@ async fn apply_one(
         reason: error.to_string(),
     };
     let desired: DynamicObject = serde_json::from_value(object.clone()).map_err(malformed)?;
-    let kind = hands.context.discovery.resolve_object(&desired).await;
+    let kind = reconciler.context.discovery.resolve_object(&desired).await;
     let kind = kind.map_err(|source| Error::Kind { object: describe(&desired), source })?;
-    let informer = hands.owned.informer(&kind).await.ok();
+    let informer = reconciler.owned.informer(&kind).await.ok();
     let key = Key::of(&desired);
     let mut live = informer.as_ref().and_then(|informer| informer.get(&key));
     if rendered.unsatisfied || rendered.left {
@@ -258,7 +216,7 @@ async fn apply_one(
         live = read.map_err(failed)?.map(Arc::new);
     }
     let seen = live.as_ref().map(|live| json(live));
-    if !order.mode.applies(&object, seen.as_ref(), order.status) {
+    if !order.mode.applies(&object, seen.as_ref(), order.inventory.status()) {
         return Ok(live.map(|live| (live, runtime_apply::Outcome::Unchanged)));
     }
     let base = |object: &DynamicObject| {
@@ -268,23 +226,24 @@ async fn apply_one(
     let recorded = live.as_ref().is_some_and(|live| base(live) == base(&desired));
     let configuration = order.graph.rendered().document();
     let own = Key::new(order.graph.rendered().namespace(), configuration.name());
-    if let Some(live) = live.as_ref().filter(|live| siblings::holder(hands, &own, live) == Holder::Later) {
+    if let Some(live) = live.as_ref().filter(|live| siblings::holder(reconciler, &own, live) == Holder::Later)
+    {
         return Ok(Some((live.clone(), runtime_apply::Outcome::Unchanged)));
     }
-    let told = live.as_ref().and_then(|live| hands.refusals.of(&Owned::of(&desired), &desired, live));
-    if let Some(told) = told {
-        return Err(Unapplied::Refused(told));
+    let refused = live.as_ref().and_then(|live| reconciler.refusals.of(&Owned::of(&desired), &desired, live));
+    if let Some(why) = refused {
+        return Err(Unapplied::Refused(why));
     }
-    let guard = |live: &DynamicObject| match siblings::holder(hands, &own, live) {
+    let guard = |live: &DynamicObject| match siblings::holder(reconciler, &own, live) {
         Holder::Former => Ok(()),
-        Holder::Other | Holder::Later => may_apply(live, order.uid),
+        Holder::Other | Holder::Later => may_apply(live, order.work.uid()),
     };
     let applier = order.acting.applier();
     let done = match applier.apply(&desired, live, recorded, Conflicts::Force, &guard).await {
         Ok(done) => done,
         Err(error) => {
-            let Some(fields) = fixed::fields(&error) else { return Err(error.into()) };
-            make_room(hands, order, &desired, &fields, &error).await?;
+            let Some(fields) = immutable::fields(&error) else { return Err(error.into()) };
+            remove_former(reconciler, order, &desired, &fields, &error).await?;
             applier.apply(&desired, None, false, Conflicts::Force, &guard).await?
         }
     };
@@ -295,43 +254,49 @@ async fn apply_one(
 }
 
 /// Delete the former object of one with a field that cannot change, where nothing is lost with it.
-async fn make_room(
-    hands: &Hands,
+async fn remove_former(
+    reconciler: &ApplicationConfigurationReconciler,
     order: &Order<'_>,
     desired: &DynamicObject,
     fields: &[String],
     refusal: &Error,
 ) -> Result<(), Unapplied> {
-    let configuration = order.look.configuration;
-    let asked;
+    let latest;
     let because = match &order.remaking {
-        Some(Remaking { content, components, definitions }) => {
-            let wait = hands.quiet.left(&Key::of(configuration), content);
-            // Before that time is over nothing goes, whatever the Application says.
-            asked = if wait.is_some() { Asked::Itself } else { ask(hands, configuration).await? };
-            let seen = collect::seen(hands, configuration, components, &asked);
-            let seen = seen.ok_or(Unapplied::Later(None))?;
-            Some(Because { wait, world: &hands.world, definitions, seen })
+        Some(Remaking { basis, definitions }) => {
+            let wait = basis.quiet_left(reconciler);
+            latest = match wait {
+                // Before that time is over nothing goes, whatever the Application says.
+                Some(_) => basis.unasked(),
+                None => basis.latest(reconciler).await?.ok_or(Unapplied::Later(None))?,
+            };
+            Some(RecreateReason {
+                wait,
+                cluster: &reconciler.world,
+                definitions,
+                seen: latest.seen(reconciler),
+            })
         }
         None => None,
     };
-    // What was applied once is not taken away while it runs, so no uid of this lap and no mode lets it go.
+    // What was applied once is not taken away while it runs, so no uid of this reconcile and no mode lets it go.
     let may_delete = |live: &DynamicObject| {
-        deletable(&json(live), order.uid, &BTreeSet::new(), order.mode).map_err(|kept| kept.to_string())
+        deletable(&json(live), order.work.uid(), &BTreeSet::new(), order.mode)
+            .map_err(|kept| kept.to_string())
     };
-    let remake = Remake {
-        context: &hands.context,
+    let remake = Recreation {
+        context: &reconciler.context,
         acting: order.acting,
-        owner: configuration,
-        kinds: &hands.owned,
-        refusals: &hands.refusals,
+        owner: order.work.configuration,
+        kinds: &reconciler.owned,
+        refusals: &reconciler.refusals,
         may_delete: &may_delete,
         because: because.ok_or("it is not made again while the configuration cannot be rendered"),
     };
-    match remake::make_room(remake, desired, fields, refusal).await? {
-        Room::Made => Ok(()),
-        Room::Later(again) => Err(Unapplied::Later(again)),
-        Room::Refused(told) => Err(Unapplied::Refused(told)),
+    match recreate::remove_former(remake, desired, fields, refusal).await? {
+        Removal::Done => Ok(()),
+        Removal::Later(again) => Err(Unapplied::Later(again)),
+        Removal::Refused(why) => Err(Unapplied::Refused(why)),
     }
 }
 

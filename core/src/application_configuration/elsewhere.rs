@@ -16,10 +16,10 @@ use vela_runtime::controller::controller_owner;
 use vela_runtime::owner::controlled_by;
 use vela_runtime::{Action, Failure, Key, Kind, discovery};
 
-use super::Hands;
-use super::phase::Stopped;
+use super::error::Error;
+use super::reconciler::ApplicationConfigurationReconciler;
 use crate::application::fetch::json;
-use crate::author::Acting;
+use crate::author::Actor;
 use crate::prune::{self, Decision, Pruned};
 
 /// The configuration that an object belongs to, for its watch to wake.
@@ -36,26 +36,25 @@ pub(super) fn holds(configuration: &DynamicObject) -> bool {
 
 /// Put the finalizer on before the first object elsewhere is made: nobody else would delete it.
 pub(super) async fn hold(
-    hands: &Hands,
-    key: &Key,
+    reconciler: &ApplicationConfigurationReconciler,
     configuration: &DynamicObject,
     graph: &Graph,
-) -> Result<(), Stopped> {
+) -> Result<(), Error> {
     if graph.elsewhere().next().is_none() || holds(configuration) {
         return Ok(());
     }
     let mut held = configuration.metadata.finalizers.clone().unwrap_or_default();
     held.push(finalizers::ELSEWHERE.to_owned());
-    match hands.set_finalizers(key, configuration, &held).await? {
+    match reconciler.set_finalizers(configuration, &held).await? {
         // The write wakes us again.
-        Action::Done => Err(Stopped::NotYet),
+        Action::Done => Err(Error::Pending),
         Action::RequeueAfter(_) => Err(Failure::retry("the copy of the configuration is behind").into()),
     }
 }
 
 /// What is left elsewhere of what the status records, and is not wanted there.
 pub(super) async fn garbage(
-    hands: &Hands,
+    reconciler: &ApplicationConfigurationReconciler,
     configuration: &DynamicObject,
     graph: &Graph,
 ) -> Result<Vec<Garbage>, runtime_apply::Error> {
@@ -66,12 +65,12 @@ pub(super) async fn garbage(
     let uid = configuration.metadata.uid.clone().unwrap_or_default();
     for (api_version, kind) in recorded(configuration).into_iter().map(|(version, kind, _)| (version, kind)) {
         let object = format!("{kind} of {api_version}");
-        let kind = match hands.context.discovery.resolve(&api_version, &kind).await {
+        let kind = match reconciler.context.discovery.resolve(&api_version, &kind).await {
             Ok(kind) => kind,
             Err(discovery::Error::Unknown { .. }) => continue,
             Err(source) => return Err(runtime_apply::Error::Kind { object, source }),
         };
-        let Ok(informer) = hands.owned.informer(&kind).await else { continue };
+        let Ok(informer) = reconciler.owned.informer(&kind).await else { continue };
         let ours = informer.list_where(|object| is_marked(&json(object), &uid));
         for live in ours.iter().filter_map(|live| graph.left_elsewhere(&json(live))) {
             if !found.contains(&live) {
@@ -79,7 +78,7 @@ pub(super) async fn garbage(
             }
         }
     }
-    found.extend(moved(hands, graph, &uid).await);
+    found.extend(moved(reconciler, graph, &uid).await);
     found.sort();
     found.dedup();
     Ok(found)
@@ -87,12 +86,14 @@ pub(super) async fn garbage(
 
 /// What the configuration controls in its own namespace under the name and the kind of something that is wanted
 /// elsewhere now.
-async fn moved(hands: &Hands, graph: &Graph, uid: &str) -> Vec<Garbage> {
+async fn moved(reconciler: &ApplicationConfigurationReconciler, graph: &Graph, uid: &str) -> Vec<Garbage> {
     let mut found = Vec::new();
     for key in graph.elsewhere().map(RenderedObject::key).filter(|key| !key.namespace.is_empty()) {
-        // A kind that cannot be asked for now was not applied in this lap, so nothing is collected.
-        let Ok(kind) = hands.context.discovery.resolve(&key.api_version, &key.kind).await else { continue };
-        let Ok(informer) = hands.owned.informer(&kind).await else { continue };
+        // A kind that cannot be asked for now was not applied by this reconcile, so nothing is collected.
+        let Ok(kind) = reconciler.context.discovery.resolve(&key.api_version, &key.kind).await else {
+            continue;
+        };
+        let Ok(informer) = reconciler.owned.informer(&kind).await else { continue };
         let live = informer.get(&Key::new(graph.rendered().namespace(), key.name));
         let live = live.filter(|live| controlled_by(live, uid).is_ok());
         found.extend(live.and_then(|live| graph.left_elsewhere(&json(&live))));
@@ -120,24 +121,24 @@ fn recorded(configuration: &DynamicObject) -> BTreeSet<(String, String, String)>
 /// Delete everything elsewhere that carries the mark of a configuration which is being deleted; true when all of it is
 /// gone. What is still going away wakes the configuration again.
 pub(super) async fn delete_all(
-    hands: &Hands,
-    acting: &Acting,
+    reconciler: &ApplicationConfigurationReconciler,
+    acting: &Actor,
     configuration: &DynamicObject,
 ) -> Result<bool, Failure> {
     let uid = configuration.metadata.uid.clone().unwrap_or_default();
-    let resource = &hands.configurations.watch().resource;
+    let resource = &reconciler.configurations.watch().resource;
     let seen = vec![Seen { resource, object: configuration }];
-    let decision = Decision { context: &hands.context, acting, seen };
+    let decision = Decision { context: &reconciler.context, acting, seen };
     let mut all_gone = true;
     for (api_version, kind, name) in recorded(configuration) {
-        let resolved = match hands.context.discovery.resolve(&api_version, &kind).await {
+        let resolved = match reconciler.context.discovery.resolve(&api_version, &kind).await {
             Ok(kind) => kind,
             Err(discovery::Error::Unknown { .. }) => continue,
             Err(error) => return Err(Failure::retry(error)),
         };
         // From now on its end wakes us.
-        let informer = hands.owned.informer(&resolved).await.map_err(Failure::retry)?;
-        for object in named(hands, &resolved, &name).await? {
+        let informer = reconciler.owned.informer(&resolved).await.map_err(Failure::retry)?;
+        for object in named(reconciler, &resolved, &name).await? {
             if !is_marked(&json(&object), &uid) {
                 continue;
             }
@@ -162,8 +163,12 @@ pub(super) async fn delete_all(
 }
 
 /// The objects of that name in all namespaces, past every cache.
-async fn named(hands: &Hands, kind: &Kind, name: &str) -> Result<Vec<DynamicObject>, Failure> {
-    let api: Api<DynamicObject> = Api::all_with(hands.context.client.clone(), &kind.resource);
+async fn named(
+    reconciler: &ApplicationConfigurationReconciler,
+    kind: &Kind,
+    name: &str,
+) -> Result<Vec<DynamicObject>, Failure> {
+    let api: Api<DynamicObject> = Api::all_with(reconciler.context.client.clone(), &kind.resource);
     let params = ListParams::default().fields(&format!("metadata.name={name}"));
     let found = api.list(&params).await.map_err(|error| Failure::retry(explain(&error)))?;
     Ok(found.items)

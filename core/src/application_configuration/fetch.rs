@@ -8,29 +8,30 @@ use vela_engine::{Document, ObjectKey, Snapshot};
 use vela_runtime::Api;
 use vela_runtime::{Key, Watch, discovery};
 
-use super::Hands;
-use super::keep::Record;
-use super::phase::Stopped;
+use super::error::Error;
+use super::reconciler::ApplicationConfigurationReconciler;
+use super::revision_store::StoredRevision;
 use crate::context::Context;
 
-/// The snapshot that has everything the configuration asks for and the cluster has; with a record, what that says instead of
+/// The snapshot that has everything the configuration asks for and the cluster has; with a revision, what that recorded instead of
 /// definitions and components.
 pub(super) async fn fetch(
-    hands: &Hands,
+    reconciler: &ApplicationConfigurationReconciler,
     key: &Key,
     document: &Document,
-    record: Option<&Record>,
-) -> Result<Snapshot, Stopped> {
-    let tell =
-        |snapshot: &mut Snapshot| record.into_iter().for_each(|record| record.tell(document, snapshot));
-    let recorded = record.is_some().then_some(&tell as &(dyn Fn(&mut Snapshot) + Send + Sync));
-    let mut snapshot = hands.world.reader().configuration_by(&key.namespace, document, recorded).await?;
-    if record.is_none() {
-        confirm_missing(hands, key, document, &snapshot).await?;
+    revision: Option<&StoredRevision>,
+) -> Result<Snapshot, Error> {
+    let tell = |snapshot: &mut Snapshot| {
+        revision.into_iter().for_each(|recorded| recorded.insert_into(document, snapshot))
+    };
+    let recorded = revision.is_some().then_some(&tell as &(dyn Fn(&mut Snapshot) + Send + Sync));
+    let mut snapshot = reconciler.world.reader().configuration_by(&key.namespace, document, recorded).await?;
+    if revision.is_none() {
+        confirm_missing(reconciler, key, document, &snapshot).await?;
     }
     for scope in scopes(document, &key.namespace) {
         if snapshot.object(&scope).is_none()
-            && let Some(found) = self::scope(&hands.context, &scope).await?
+            && let Some(found) = self::scope(&reconciler.context, &scope).await?
         {
             snapshot.insert_object(crate::application::fetch::json(&found));
         }
@@ -41,22 +42,22 @@ pub(super) async fn fetch(
 /// That a component is missing is told for good, so a copy that is behind does not decide it: what the server has is on its
 /// way to us and wakes us.
 async fn confirm_missing(
-    hands: &Hands,
+    reconciler: &ApplicationConfigurationReconciler,
     key: &Key,
     document: &Document,
     snapshot: &Snapshot,
-) -> Result<(), Stopped> {
+) -> Result<(), Error> {
     let entries = document.value()["spec"]["components"].as_array();
     for entry in entries.into_iter().flatten() {
         let Some(component) = component_key(entry, document.namespace()) else { continue };
         if component.kind != "Component" || snapshot.object(&component).is_some() {
             continue;
         }
-        let resource = &hands.components.watch().resource;
+        let resource = &reconciler.components.watch().resource;
         let api: Api<DynamicObject> =
-            Api::namespaced_with(hands.context.client.clone(), &key.namespace, resource);
+            Api::namespaced_with(reconciler.context.client.clone(), &key.namespace, resource);
         if api.get_opt(&component.name).await?.is_some() {
-            return Err(Stopped::NotYet);
+            return Err(Error::Pending);
         }
     }
     Ok(())
@@ -69,11 +70,13 @@ fn scopes(document: &Document, namespace: &str) -> Vec<ObjectKey> {
         |reference: &serde_json::Value, field: &str| reference[field].as_str().unwrap_or_default().to_owned();
     entries
         .flatten()
-        .map(|entry| ObjectKey {
-            api_version: part(&entry["scopeRef"], "apiVersion"),
-            kind: part(&entry["scopeRef"], "kind"),
-            namespace: namespace.to_owned(),
-            name: part(&entry["scopeRef"], "name"),
+        .map(|entry| {
+            ObjectKey::local(
+                part(&entry["scopeRef"], "apiVersion"),
+                part(&entry["scopeRef"], "kind"),
+                namespace,
+                part(&entry["scopeRef"], "name"),
+            )
         })
         .collect()
 }

@@ -8,15 +8,16 @@ use vela_engine::ObjectKey;
 use vela_engine::application_configuration::status;
 use vela_runtime::{Action, Failure, Key};
 
-use super::{Hands, elsewhere, scopes};
-use crate::author::Acting;
+use super::reconciler::ApplicationConfigurationReconciler;
+use super::{elsewhere, scopes};
+use crate::author::Actor;
 
 /// Leave all scopes that the status names.
 pub(super) async fn finalize(
-    hands: &Hands,
-    key: &Key,
+    reconciler: &ApplicationConfigurationReconciler,
     configuration: &DynamicObject,
 ) -> Result<Action, Failure> {
+    let key = Key::of(configuration);
     let held = configuration.metadata.finalizers.clone().unwrap_or_default();
     let ours = [finalizers::SCOPE, finalizers::ELSEWHERE];
     let others: Vec<String> = held.iter().filter(|held| !ours.contains(&held.as_str())).cloned().collect();
@@ -35,26 +36,25 @@ pub(super) async fn finalize(
             dropped.push((scope_key(&scope["scopeRef"], &key.namespace), workload.clone()));
         }
     }
-    let acting = hands.acting(configuration).await?;
-    let acting = acting.unwrap_or_else(|nobody| Acting::for_nobody(&hands.context, &nobody));
-    if let Err(error) = scopes::leave(hands, &acting, &key.namespace, &dropped).await {
-        return tell(hands, key, configuration, error).await;
+    let acting = reconciler.acting(configuration).await?;
+    let acting = acting.unwrap_or_else(|nobody| Actor::without_author(&reconciler.context, &nobody));
+    if let Err(error) = scopes::leave(reconciler, &acting, &key.namespace, &dropped).await {
+        return report(reconciler, configuration, error).await;
     }
     if elsewhere::holds(configuration) {
-        match elsewhere::delete_all(hands, &acting, configuration).await {
+        match elsewhere::delete_all(reconciler, &acting, configuration).await {
             Ok(true) => {}
             // What is still there wakes us when it is gone.
             Ok(false) => return Ok(Action::Done),
-            Err(error) => return tell(hands, key, configuration, error).await,
+            Err(error) => return report(reconciler, configuration, error).await,
         }
     }
-    hands.set_finalizers(key, configuration, &others).await
+    reconciler.set_finalizers(configuration, &others).await
 }
 
 /// The failure is told once and tried again.
-async fn tell(
-    hands: &Hands,
-    key: &Key,
+async fn report(
+    reconciler: &ApplicationConfigurationReconciler,
     configuration: &DynamicObject,
     error: Failure,
 ) -> Result<Action, Failure> {
@@ -64,19 +64,14 @@ async fn tell(
     let document = crate::application::fetch::json(configuration);
     let why = status::Failed { message: &message, refused: false };
     let status = status::failed(&document, why, old, false, &now);
-    if crate::status::write(&hands.api(key), &hands.configurations, configuration, &status).await? {
+    if reconciler.write_status(configuration, &status).await? {
         let regarding = vela_runtime::events::reference(configuration);
-        hands.context.events.warning(&regarding, "CannotFinalizeWorkloads", &message).await;
+        reconciler.context.events.warning(&regarding, "CannotFinalizeWorkloads", &message).await;
     }
     Err(error)
 }
 
 fn scope_key(reference: &Value, namespace: &str) -> ObjectKey {
     let part = |field: &str| reference[field].as_str().unwrap_or_default().to_owned();
-    ObjectKey {
-        api_version: part("apiVersion"),
-        kind: part("kind"),
-        namespace: namespace.to_owned(),
-        name: part("name"),
-    }
+    ObjectKey::local(part("apiVersion"), part("kind"), namespace, part("name"))
 }

@@ -8,7 +8,7 @@ use vela_engine::application_configuration::revision::number_of;
 use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
 
-use super::Hands;
+use super::reconciler::ApplicationConfigurationReconciler;
 
 /// Who has an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +22,22 @@ pub(super) enum Holder {
 }
 
 /// Who has the live object, as seen by the configuration of this key.
-pub(super) fn holder(hands: &Hands, configuration: &Key, live: &DynamicObject) -> Holder {
-    compare(hands, configuration, live).unwrap_or(Holder::Other)
+pub(super) fn holder(
+    reconciler: &ApplicationConfigurationReconciler,
+    configuration: &Key,
+    live: &DynamicObject,
+) -> Holder {
+    compare(reconciler, configuration, live).unwrap_or(Holder::Other)
 }
 
-fn compare(hands: &Hands, key: &Key, live: &DynamicObject) -> Option<Holder> {
+fn compare(
+    reconciler: &ApplicationConfigurationReconciler,
+    key: &Key,
+    live: &DynamicObject,
+) -> Option<Holder> {
     let owner = controller_of(live).filter(|owner| owner.kind == "ApplicationConfiguration")?;
-    let other = hands.configurations.get(&Key::new(key.namespace.clone(), owner.name.clone()))?;
-    let own = hands.configurations.get(key)?;
+    let other = reconciler.configurations.get(&Key::new(key.namespace.clone(), owner.name.clone()))?;
+    let own = reconciler.configurations.get(key)?;
     let application = controller_of(&own).filter(|owner| owner.kind == "Application")?;
     let same = controller_of(&other).is_some_and(|owner| owner.uid == application.uid)
         && other.metadata.uid.as_deref() == Some(&owner.uid)

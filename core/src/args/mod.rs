@@ -12,8 +12,8 @@ use std::time::Duration;
 use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use vela_core::options::{
-    ApplyOnce, Bounds, Capability, DEFINITION_UPDATES_AT_ONCE, DefinitionUpdates, Generations, Hook, Reach,
-    RenderLimits,
+    ApplyOnce, Bounds, Capability, DEFINITION_UPDATES_AT_ONCE, DefinitionUpdates, EgressPolicy, Generations,
+    Hook, RenderLimits,
 };
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
 use vela_runtime::kubeconfig::told;
@@ -300,7 +300,11 @@ impl BehaviourArgs {
                 total: self.render_memory_total,
                 time: self.render_time,
             },
-            reach: if self.allow_loopback_requests { Reach::ServicesAndLoopback } else { Reach::Services },
+            egress_policy: if self.allow_loopback_requests {
+                EgressPolicy::ServicesAndLoopback
+            } else {
+                EgressPolicy::Services
+            },
         })
     }
 }

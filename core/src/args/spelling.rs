@@ -1,4 +1,4 @@
-//! Arguments as Go programs spell them in → arguments as this parser reads them.
+//! Normalizes arguments as Go programs spell them to the form that our parser reads.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! Every flag in the spelling of operators' manifests → the choice it makes.
+//! Tests of every flag, in the spelling of operators' manifests, and the option it sets.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Texts as Go's flags have them → addresses, durations and switches.
+//! Parses the values of Go's flags: addresses, durations and switches.
 
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;

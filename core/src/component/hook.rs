@@ -1,4 +1,4 @@
-//! A Component → the custom revision hook's answer, asked in a task of its own: a slow hook holds up nobody else.
+//! Calls the custom revision hook for a Component in a task of its own, so that a slow hook delays nobody else.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use vela_runtime::Key;
-use vela_runtime::egress::{self, EgressClient, Limits, Reach};
+use vela_runtime::egress::{self, EgressClient, EgressPolicy, Limits};
 use vela_runtime::queue::{Queue, backoff};
 
 use crate::options;
@@ -40,16 +40,16 @@ pub(super) enum Answer {
 pub(super) type Content = (String, i64);
 
 #[derive(Default)]
-struct Asked {
+struct PendingCall {
     content: Content,
     failures: u32,
     outcome: Option<Result<Vec<u8>, String>>,
     running: bool,
 }
 
-type State = Arc<Mutex<BTreeMap<Key, Asked>>>;
+type State = Arc<Mutex<BTreeMap<Key, PendingCall>>>;
 
-fn lock(state: &State) -> MutexGuard<'_, BTreeMap<Key, Asked>> {
+fn lock(state: &State) -> MutexGuard<'_, BTreeMap<Key, PendingCall>> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -70,7 +70,7 @@ impl RevisionHook {
         let limits =
             Limits { connect: CONNECT_TIMEOUT, total: TOTAL_TIMEOUT, answer_bytes: ANSWER_BYTES_AT_MOST };
         Ok(Self {
-            egress: EgressClient::new(Reach::Anywhere, limits)?,
+            egress: EgressClient::new(EgressPolicy::Anywhere, limits)?,
             uri: hook.uri().clone(),
             state: State::default(),
             turns: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
@@ -94,7 +94,7 @@ impl RevisionHook {
         let mut state = lock(&self.state);
         let asked = state.entry(key.clone()).or_default();
         if asked.content != *content {
-            *asked = Asked { content: content.clone(), ..Asked::default() };
+            *asked = PendingCall { content: content.clone(), ..PendingCall::default() };
         }
         match asked.outcome.take() {
             Some(Ok(bytes)) => Answer::Bytes(bytes),

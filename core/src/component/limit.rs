@@ -1,4 +1,5 @@
-//! Too many revisions of a Component → the oldest deleted; those that a configuration pins, and the latest, kept.
+//! Deletes the oldest revisions of a Component beyond the limit; never the latest, and never one that a configuration
+//! pins.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +40,7 @@ pub(super) async fn limit(
     if names.is_empty() {
         return;
     }
-    // The copy may lack a configuration that pins one of them since a moment.
+    // The cache may lack a configuration that pins one of them since a moment.
     let resource = &configurations.watch().resource;
     let api: Api<DynamicObject> =
         Api::namespaced_with(context.client.clone(), &component.namespace, resource);

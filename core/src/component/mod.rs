@@ -1,4 +1,4 @@
-//! A changed Component → a ControllerRevision that keeps its content, and the name of it in the Component's status.
+//! Reconciles a Component: keeps its content in a ControllerRevision and writes the revision's name into the status.
 
 mod hook;
 mod limit;

@@ -63,7 +63,7 @@ fn used(
     for application in definitions.applications.list() {
         let references = parse::references(&Document::from_object(json(&application)));
         let named = references.definitions.iter().filter(|(kind, _)| *kind == definition.kind());
-        let asked = named.filter_map(|(_, type_)| version::asked(type_));
+        let asked = named.filter_map(|(_, type_)| version::parse_reference(type_));
         let meant = asked
             .filter(|asked| asked.name == definition.name())
             .filter_map(|asked| version::choose(asked.version, known.iter().copied()));

@@ -1,4 +1,4 @@
-//! Finished spans → the body of one request, as OTLP writes JSON: numbers of 64 bits as texts, ids in hexadecimal.
+//! Encodes finished spans as the body of one OTLP request in JSON: 64-bit numbers are strings, ids are hexadecimal.
 
 use serde_json::{Value as Json, json};
 

@@ -1,4 +1,4 @@
-//! Spans and what is said in them → a queue of finished spans, without ever waiting.
+//! A layer of `tracing` that puts finished spans with their events into a queue; it never waits.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Where a collector listens → the spans of this process sent there, as OTLP over HTTP with JSON bodies.
+//! Exports the spans of this process to a collector as OTLP over HTTP with JSON bodies.
 //!
 //! ```text
 //! span closes ─layer─▶ Finished ─bounded queue─▶ send ─batch─▶ encode ─JSON─▶ POST …/v1/traces

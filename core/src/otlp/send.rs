@@ -1,4 +1,4 @@
-//! A queue of finished spans → requests to a collector, some at a time; what it does not take is dropped and counted.
+//! Sends queued spans to a collector in batches; what the collector does not take is dropped and counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,7 +10,7 @@ use vela_engine::ObjectKey;
 use vela_engine::rollout::template;
 use vela_engine::rollout::workload;
 use vela_runtime::Key;
-use vela_runtime::interest::Look;
+use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::owner::controller_of;
 
 use super::missing::Missing;
@@ -31,7 +31,7 @@ pub(super) struct Located {
 /// Find all of it.
 pub(super) async fn locate(
     reconciler: &RolloutReconciler,
-    look: &Look,
+    look: &TrackedReads,
     work: &Work<'_>,
     given_up: &[String],
 ) -> Result<Located, Missing> {
@@ -92,7 +92,7 @@ async fn revision(
 
 async fn side(
     reconciler: &RolloutReconciler,
-    look: &Look,
+    look: &TrackedReads,
     rendered: &Rendered,
     component: &str,
 ) -> Result<Side, Missing> {
@@ -128,7 +128,7 @@ fn stands_for(reconciler: &RolloutReconciler, rendered: &Rendered, made: &Dynami
 
 /// Deployments of the component that this rollout gave pods, and that are neither its source nor its target now.
 async fn leftovers(
-    look: &Look,
+    look: &TrackedReads,
     work: &Work<'_>,
     application: &Key,
     sides: [Option<&Side>; 2],
@@ -176,7 +176,7 @@ pub(super) fn application(reconciler: &RolloutReconciler, key: &Key) -> Result<A
 }
 
 /// What makes pods of a workload, and the pods.
-pub(super) async fn pods(look: &Look, workload: &Value) -> Result<(Vec<Value>, Vec<Value>), String> {
+pub(super) async fn pods(look: &TrackedReads, workload: &Value) -> Result<(Vec<Value>, Vec<Value>), String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (namespace, uid) = (text(&workload["metadata"]["namespace"]), text(&workload["metadata"]["uid"]));
     let owned = async |api_version: &str, kind: &str, uid: &str| {

@@ -9,23 +9,23 @@ use vela_runtime::Api;
 use vela_runtime::apply::explain;
 
 use crate::application::fetch::json;
-use crate::author::Acting;
+use crate::author::Actor;
 use crate::context::Context;
-use crate::outbound::shown;
+use crate::egress::shown;
 
-/// One reading for each measurement, in their order. Each takes at most the time of one outbound request.
+/// One reading for each measurement, in their order. Each takes at most the time of one outgoing request.
 pub(super) async fn measure(
     context: &Context,
-    acting: &Acting,
+    acting: &Actor,
     namespace: &str,
     due: &[Measurement],
 ) -> Vec<Reading> {
     join_all(due.iter().map(|measurement| one(context, acting, namespace, measurement))).await
 }
 
-async fn one(context: &Context, acting: &Acting, namespace: &str, measurement: &Measurement) -> Reading {
+async fn one(context: &Context, acting: &Actor, namespace: &str, measurement: &Measurement) -> Reading {
     let failed = |why: String| Reading { query: None, value: Err(why) };
-    if let Some(value) = context.outbound.measured(&measurement.path) {
+    if let Some(value) = context.egress.measured(&measurement.path) {
         return Reading { query: None, value };
     }
     let question = match &measurement.origin {
@@ -51,8 +51,7 @@ async fn one(context: &Context, acting: &Acting, namespace: &str, measurement: &
 
 async fn ask(context: &Context, question: &Question, query: &str) -> Result<f64, String> {
     let url = url(&question.address, query)?;
-    let answer =
-        context.outbound.send("GET", &url, &question.headers, Vec::new(), ANSWER_BYTES_AT_MOST).await;
+    let answer = context.egress.send("GET", &url, &question.headers, Vec::new(), ANSWER_BYTES_AT_MOST).await;
     let told = |why: String| format!("{}: {why}", shown(&question.address));
     let (status, body) = answer.map_err(told)?;
     reading(status, &body).map_err(told)
@@ -61,7 +60,7 @@ async fn ask(context: &Context, question: &Question, query: &str) -> Result<f64,
 /// Templates are read each time: nobody waits for a change of one, and there may be many ConfigMaps.
 async fn of_template(
     context: &Context,
-    acting: &Acting,
+    acting: &Actor,
     (api_version, kind): (&str, &str),
     namespace: &str,
     name: &str,
@@ -69,7 +68,7 @@ async fn of_template(
     let kind = context.discovery.resolve(api_version, kind).await.map_err(|error| error.to_string())?;
     let api: Api<DynamicObject> = kind.api(acting.client(), namespace);
     let found = api.get_opt(name).await.map_err(|error| match error {
-        kube::Error::Api(_) => acting.told_of(&error),
+        kube::Error::Api(_) => acting.explain(&error),
         _ => explain(&error),
     })?;
     let mut found = found.ok_or_else(|| format!("there is none in namespace {namespace}"))?;

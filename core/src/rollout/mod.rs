@@ -1,9 +1,10 @@
 //! The controller of AppRollouts: who wakes it, and each reconcile from the revisions to the status. [`named`] is that of
 //! RolloutTraits, which have no revisions.
 //!
-//! The decisions are [`vela_engine::rollout`]'s; here are its hands. A reconcile makes at most one step of the state machine and
+//! The decisions are [`vela_engine::rollout`]'s; here they are carried out. A reconcile makes at most one step of the state machine and
 //! stores it, and the next reconcile follows at once as long as there is a step to make.
 
+mod attempt;
 mod back;
 mod hooks;
 mod locate;
@@ -25,7 +26,7 @@ use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus, Application};
 use vela_engine::rollout::{Event, Note, State};
 use vela_runtime::cache::{Change, Informer, Watch};
-use vela_runtime::interest::Interests;
+use vela_runtime::dynamic_watch::DynamicWatches;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use self::reconciler::RolloutReconciler;
@@ -34,7 +35,7 @@ use self::step_loop::{Start, StepReconciler};
 use self::stored::Stored;
 use self::work::{Direction, StatusReport, Step, Work, apply_event};
 use crate::application::record::Records;
-use crate::author::Acting;
+use crate::author::Actor;
 use crate::context::Context;
 use crate::standard::reconciler_base::typed;
 
@@ -57,7 +58,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         applications: watch(ApiResource::erase::<Application>(&())),
         records: Records::new(context),
         revisions: Revisions::new(context),
-        interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[]),
+        interests: DynamicWatches::new(context.client.clone(), &context.cache, &context.discovery, &[]),
     };
     let (rollouts, applications) = (reconciler.stored.informer.clone(), reconciler.applications.clone());
     let (revisions, interests) = (reconciler.revisions.stored().clone(), reconciler.interests.clone());
@@ -102,7 +103,7 @@ impl StepReconciler for RolloutReconciler {
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
         // One that an Application asked for has its name.
-        let acting = Acting::for_object(&self.context, live, || self.applications.get(key)).await?;
+        let acting = Actor::for_object(&self.context, live, || self.applications.get(key)).await?;
         match step_loop::begin(&self.stored, key, live, &status.rollout, &acting).await? {
             Start::Over(step) => return Ok(step),
             Start::First(first) => {

@@ -7,18 +7,19 @@ use serde_json::Value;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{RolloutPlan, RolloutTrait, RolloutTraitStatus, TypedReference};
 use vela_engine::rollout::next_step::{Situation, next_step};
-use vela_engine::rollout::{Event, Input, Part, PlannedStep, State, named};
+use vela_engine::rollout::{Event, Part, PlannedStep, State, named};
 use vela_runtime::cache::Watch;
-use vela_runtime::interest::{self, Interests, Look};
+use vela_runtime::dynamic_watch::{self, DynamicWatches, TrackedReads};
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, clock};
 
+use super::attempt::{Attempt, Error, Made};
 use super::step_loop::{Start, StepReconciler};
 use super::stored::Stored;
-use super::work::{LOOK_AGAIN, StatusReport, Step, apply_event, take};
-use super::{back, deleted, locate, release, restarted, step, step_loop};
+use super::work::{StatusReport, Step, apply_event};
+use super::{deleted, locate, restarted, step, step_loop};
 use crate::application::fetch::json;
-use crate::author::{Acting, Nobody};
+use crate::author::{Actor, UnknownAuthor};
 use crate::context::Context;
 use crate::standard::reconciler_base::typed;
 
@@ -29,7 +30,7 @@ const FINALIZER: &str = "finalizers.rollouttrait.oam.dev";
 pub(crate) struct RolloutTraitReconciler {
     context: Context,
     stored: Stored,
-    interests: Interests,
+    interests: DynamicWatches,
 }
 
 /// Between which workloads a reconcile works.
@@ -58,7 +59,7 @@ struct Work<'a> {
     plan: Result<RolloutPlan, String>,
     is_leaving: bool,
     /// On whose behalf.
-    acting: &'a Result<Acting, Nobody>,
+    acting: &'a Result<Actor, UnknownAuthor>,
 }
 
 /// The controller of RolloutTraits; what they name wakes them.
@@ -67,7 +68,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let reconciler = RolloutTraitReconciler {
         context: context.clone(),
         stored: Stored { context: context.clone(), informer: traits.clone(), finalizer: FINALIZER },
-        interests: Interests::new(context.client.clone(), &context.cache, &context.discovery, &[]),
+        interests: DynamicWatches::new(context.client.clone(), &context.cache, &context.discovery, &[]),
     };
     let interests = reconciler.interests.clone();
     let controller = Controller::new("rollouttrait", reconciler).for_kind(&traits).workers(workers);
@@ -86,7 +87,7 @@ impl StepReconciler for RolloutTraitReconciler {
         let rollout: RolloutTrait = typed(live)?;
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
-        let acting = Acting::for_object(&self.context, live, || None).await?;
+        let acting = Actor::for_object(&self.context, live, || None).await?;
         match step_loop::begin(&self.stored, key, live, &status.rollout, &acting).await? {
             Start::Over(step) => return Ok(step),
             Start::First(first) => {
@@ -118,81 +119,49 @@ impl RolloutTraitReconciler {
         mut status: RolloutTraitStatus,
         mut report: StatusReport,
     ) -> Result<Step, Failure> {
-        let acting = match work.acting {
-            Ok(acting) => acting,
-            Err(nobody) => return self.wait(work, status, report, nobody.to_string()).await,
+        let attempt = Attempt {
+            stored: &self.stored,
+            key: work.key,
+            live: work.live,
+            is_back: work.direction.is_back,
+            is_leaving: work.is_leaving,
         };
-        let look = self.interests.look(work.key);
-        let is_releasing = State::of(&status.rollout).is_releasing();
+        let made = self.advance(work, &attempt, &mut status, &mut report).await;
+        attempt.end(status, report, made).await
+    }
+
+    async fn advance(
+        &self,
+        work: &Work<'_>,
+        attempt: &Attempt<'_>,
+        status: &mut RolloutTraitStatus,
+        report: &mut StatusReport,
+    ) -> Result<Made, Error> {
+        let acting = work.acting.as_ref().map_err(|nobody| Error::Waiting(nobody.to_string()))?;
+        let look = self.interests.track(work.key);
+        let state = State::of(&status.rollout);
         let plan = match &work.plan {
             Ok(plan) => plan.clone(),
             // The plan does not matter to what is let go.
-            Err(_) if is_releasing => RolloutPlan::default(),
-            Err(why) => return self.wait(work, status, report, why.clone()).await,
+            Err(_) if state.is_releasing() => RolloutPlan::default(),
+            Err(why) => return Err(Error::Waiting(why.clone())),
         };
         let found = match locate(&look, &work.key.namespace, work.direction).await {
             Ok(found) => found,
-            Err(_) if is_releasing => {
-                // What it holds is found by the hold itself.
-                release::sweep(&self.context, acting, work.key, work.live).await.map_err(Failure::retry)?;
-                apply_event(&mut status.rollout, Event::Finalized, &mut report);
-                return self.stored.store(work.live, status, report).await;
+            Err(_) if state.is_releasing() => {
+                return attempt.release(acting, &mut status.rollout, report).await;
             }
-            Err(why) => return self.wait(work, status, report, why).await,
+            Err(why) => return Err(Error::Waiting(why)),
         };
-        if State::of(&status.rollout).rolling == RollingState::LocatingTargetApp {
-            apply_event(&mut status.rollout, Event::AppLocated, &mut report);
+        if state.rolling == RollingState::LocatingTargetApp {
+            apply_event(&mut status.rollout, Event::AppLocated, report);
             if !work.direction.is_back {
-                remember(&mut status, work.direction, plan.target_size);
+                remember(status, work.direction, plan.target_size);
             }
-            return self.stored.store(work.live, status, report).await;
+            return Ok(Made::transition(state, &status.rollout));
         }
-        let decided = decide(work, &plan, &status, &look, &found).await.map_err(Failure::retry)?;
-        if decided.is_still() && report.effects.is_empty() {
-            return Ok(Step::Rest(None));
-        }
-        let (context, namespace) = (&self.context, &work.key.namespace);
-        let decided = step::measured(context, acting, namespace, &report.secrets, decided).await;
-        let (seconds_left, waits_for) = (decided.seconds_left, decided.waits_for.clone());
-        let Some(ended) = step::run(context, &look, acting, namespace, decided).await else {
-            return Ok(Step::LookAgain);
-        };
-        let before = (State::of(&status.rollout), status.rollout.current_batch);
-        let conditions = std::mem::take(&mut status.rollout.conditions);
-        status.rollout = ended.status;
-        status.rollout.conditions = conditions;
-        report.effects.extend(ended.effects);
-        report.notes.extend(ended.notes);
-        let goes_on = before != (State::of(&status.rollout), status.rollout.current_batch);
-        if !goes_on && work.direction.is_back && back::is_stuck(&status.rollout) {
-            back::give_up(&mut status.rollout, work.is_leaving, &waits_for.unwrap_or_default(), &mut report);
-            return self.stored.store(work.live, status, report).await;
-        }
-        match self.stored.store(work.live, status, report).await? {
-            Step::Next(written) if goes_on => return Ok(Step::Next(written)),
-            Step::Next(_) => {}
-            ended => return Ok(ended),
-        }
-        let left = seconds_left.map(std::time::Duration::from_secs);
-        Ok(Step::Rest(Some(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN)))))
-    }
-
-    /// Not yet, and why; the state stays. A way back does not wait for ever.
-    async fn wait(
-        &self,
-        work: &Work<'_>,
-        mut status: RolloutTraitStatus,
-        mut report: StatusReport,
-        why: String,
-    ) -> Result<Step, Failure> {
-        match work.direction.is_back && back::is_late(&status.rollout) {
-            true => back::give_up(&mut status.rollout, work.is_leaving, &why, &mut report),
-            false => take(&mut status.rollout, &Input::Retry(why), &mut report),
-        }
-        match self.stored.store(work.live, status, report).await? {
-            Step::Next(_) => Ok(Step::Rest(Some(LOOK_AGAIN))),
-            ended => Ok(ended),
-        }
+        let planned = decide(work, &plan, status, &look, &found).await.map_err(Error::retry)?;
+        attempt.make(acting, &look, &mut status.rollout, report, planned).await
     }
 }
 
@@ -265,7 +234,7 @@ fn reversed(direction: &Direction) -> Direction {
     }
 }
 
-async fn locate(look: &Look, namespace: &str, direction: &Direction) -> Result<Found, String> {
+async fn locate(look: &TrackedReads, namespace: &str, direction: &Direction) -> Result<Found, String> {
     named::check(&direction.target, &direction.sources)?;
     let target = read(look, namespace, &direction.target).await?;
     let mut sources = Vec::new();
@@ -277,13 +246,17 @@ async fn locate(look: &Look, namespace: &str, direction: &Direction) -> Result<F
     Ok(Found { target, source, others: sources.flatten().collect() })
 }
 
-async fn read(look: &Look, namespace: &str, reference: &TypedReference) -> Result<Option<Value>, String> {
+async fn read(
+    look: &TrackedReads,
+    namespace: &str,
+    reference: &TypedReference,
+) -> Result<Option<Value>, String> {
     let TypedReference { api_version, kind, name, uid } = reference;
     let found = look.get(api_version, kind, &Key::new(namespace, name)).await;
     let found = match found {
         Ok(found) => found,
         // Its CRD wakes whoever missed it.
-        Err(error @ interest::Error::Missing { .. }) => return Err(error.to_string()),
+        Err(error @ dynamic_watch::Error::Missing { .. }) => return Err(error.to_string()),
         Err(error) => return Err(format!("{kind} {name}: {error}")),
     };
     let is_other = |found: &DynamicObject| uid.is_some() && found.metadata.uid != *uid;
@@ -302,7 +275,7 @@ async fn decide(
     work: &Work<'_>,
     plan: &RolloutPlan,
     status: &RolloutTraitStatus,
-    look: &Look,
+    look: &TrackedReads,
     found: &Found,
 ) -> Result<PlannedStep, String> {
     let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;

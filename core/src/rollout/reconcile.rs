@@ -3,17 +3,17 @@
 use vela_crds::AppRolloutStatus;
 use vela_crds::rollout_plan::RollingState;
 use vela_engine::rollout::next_step::{Situation, next_step};
-use vela_engine::rollout::state::{self};
-use vela_engine::rollout::{Event, Input, Part, PlannedStep, State};
-use vela_runtime::interest::Look;
+use vela_engine::rollout::{Event, Part, PlannedStep, State};
+use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Failure, clock};
 
+use super::attempt::{Attempt, Error, Made};
 use super::locate::{self, Located};
 use super::missing::Missing;
 use super::reconciler::RolloutReconciler;
 use super::stage::{self, Stage, Unready};
-use super::work::{Direction, LOOK_AGAIN, StatusReport, Step, Work, apply_event};
-use super::{back, release, step};
+use super::step;
+use super::work::{Direction, StatusReport, Step, Work, apply_event};
 use crate::application::owned::Application;
 
 /// Make at most one step.
@@ -23,31 +23,37 @@ pub(super) async fn reconcile(
     mut status: AppRolloutStatus,
     mut report: StatusReport,
 ) -> Result<Step, Failure> {
-    let acting = match work.acting {
-        Ok(acting) => acting,
-        Err(nobody) => return wait(reconciler, work, status, report, nobody.to_string()).await,
+    let attempt = Attempt {
+        stored: &reconciler.stored,
+        key: work.key,
+        live: work.live,
+        is_back: work.direction.is_back,
+        is_leaving: work.wanted.is_none(),
     };
-    let look = reconciler.interests.look(work.key);
-    let located = locate::locate(reconciler, &look, work, &status.given_up_revisions).await;
+    let made = advance(reconciler, work, &attempt, &mut status, &mut report).await;
+    attempt.end(status, report, made).await
+}
+
+async fn advance(
+    reconciler: &RolloutReconciler,
+    work: &Work<'_>,
+    attempt: &Attempt<'_>,
+    status: &mut AppRolloutStatus,
+    report: &mut StatusReport,
+) -> Result<Made, Error> {
+    let acting = work.acting.as_ref().map_err(|nobody| Error::Waiting(nobody.to_string()))?;
+    let look = reconciler.interests.track(work.key);
     let is_releasing = State::of(&status.rollout).is_releasing();
-    let located = match located {
+    let located = match locate::locate(reconciler, &look, work, &status.given_up_revisions).await {
         Ok(located) => located,
         Err(Missing::Revision(_)) if is_releasing => {
-            // What it holds is found by the hold itself.
-            release::sweep(&reconciler.context, acting, work.key, work.live).await.map_err(Failure::retry)?;
-            apply_event(&mut status.rollout, Event::Finalized, &mut report);
-            if let Some(wanted) = work.wanted {
-                remember(&mut status, wanted);
-            }
-            return reconciler.store(work.live, &status, report).await;
+            let made = attempt.release(acting, &mut status.rollout, report).await?;
+            work.wanted.into_iter().for_each(|wanted| remember(status, wanted));
+            return Ok(made);
         }
-        Err(Missing::Revision(why)) if work.direction.is_back => {
-            return give_up(reconciler, work, status, report, &why).await;
-        }
-        Err(Missing::Ends) => return Ok(Step::Rest(None)),
-        Err(Missing::Revision(why) | Missing::Failed(why)) => {
-            return wait(reconciler, work, status, report, why).await;
-        }
+        Err(Missing::Revision(why)) => return Err(Error::Missing(why)),
+        Err(Missing::Failed(why)) => return Err(Error::Waiting(why)),
+        Err(Missing::Ends) => return Err(Error::Idle),
     };
     for side in [Some(&located.target), located.source.as_ref()].into_iter().flatten() {
         report.secrets.extend(&side.secrets);
@@ -55,8 +61,7 @@ pub(super) async fn reconcile(
     let application = match locate::application(reconciler, &located.target.application) {
         Ok(application) => Some(application),
         Err(_) if is_releasing => None,
-        Err(why) if work.direction.is_back => return give_up(reconciler, work, status, report, &why).await,
-        Err(why) => return wait(reconciler, work, status, report, why).await,
+        Err(why) => return Err(Error::Missing(why)),
     };
     let owner = application.as_ref().map(|application| Application::of(application, acting.clone()));
     let stage = owner.as_ref().map(|owner| Stage {
@@ -66,68 +71,50 @@ pub(super) async fn reconcile(
         graph: &located.target.graph,
         parts: &located.parts,
     });
-    if let (RollingState::LocatingTargetApp, Some(stage)) = (State::of(&status.rollout).rolling, &stage) {
-        if let Err(why) = locate::differ(work.direction) {
-            return wait(reconciler, work, status, report, why).await;
-        }
-        match stage::prepare(reconciler, &look, stage).await {
-            Ok(()) => {}
-            Err(Unready::Behind) => return Ok(Step::LookAgain),
-            Err(Unready::Wrong(why)) => return wait(reconciler, work, status, report, why).await,
-        }
-        apply_event(&mut status.rollout, Event::AppLocated, &mut report);
+    let state = State::of(&status.rollout);
+    if let (RollingState::LocatingTargetApp, Some(stage)) = (state.rolling, &stage) {
+        prepare(reconciler, work, &look, stage).await?;
+        apply_event(&mut status.rollout, Event::AppLocated, report);
         if !work.direction.is_back {
-            remember(&mut status, work.direction);
+            remember(status, work.direction);
         }
-        return reconciler.store(work.live, &status, report).await;
+        return Ok(Made::transition(state, &status.rollout));
     }
-    let decided = decide(work, &status, &look, &located).await.map_err(Failure::retry)?;
-    if decided.is_still() && report.effects.is_empty() {
-        return Ok(Step::Rest(None));
-    }
-    let decided =
-        step::measured(&reconciler.context, acting, &work.key.namespace, &report.secrets, decided).await;
-    let seconds_left = decided.seconds_left;
-    let ended_waiting = decided.waits_for.clone();
-    let Some(ended) = step::run(&reconciler.context, &look, acting, &work.key.namespace, decided).await
-    else {
-        return Ok(Step::LookAgain);
-    };
-    let before = (State::of(&status.rollout), status.rollout.current_batch);
-    let conditions = std::mem::take(&mut status.rollout.conditions);
-    status.rollout = ended.status;
-    status.rollout.conditions = conditions;
-    report.effects.extend(ended.effects);
-    report.notes.extend(ended.notes);
-    let after = State::of(&status.rollout);
-    if before.0.rolling == RollingState::Finalising
-        && after.is_terminal()
+    let planned = decide(work, status, &look, &located).await.map_err(Error::retry)?;
+    let made = attempt.make(acting, &look, &mut status.rollout, report, planned).await?;
+    if made.before.rolling == RollingState::Finalising
+        && made.after.is_terminal()
         && let Some(stage) = &stage
     {
-        match stage::finish(reconciler, &look, stage).await {
-            Ok(()) => {}
-            Err(Unready::Behind) => return Ok(Step::LookAgain),
-            Err(Unready::Wrong(why)) => return Err(Failure::retry(why)),
-        }
+        finish(reconciler, &look, stage).await?;
         status.given_up_revisions.clear();
     }
-    if after.rolling != RollingState::RolloutAbandoning
-        && let Some(wanted) = work.wanted
-    {
-        remember(&mut status, wanted);
+    if made.after.rolling != RollingState::RolloutAbandoning {
+        work.wanted.into_iter().for_each(|wanted| remember(status, wanted));
     }
-    let goes_on = before != (after, status.rollout.current_batch);
-    if !goes_on && work.direction.is_back && back::is_stuck(&status.rollout) {
-        let why = ended_waiting.unwrap_or_default();
-        return give_up(reconciler, work, status, report, &why).await;
-    }
-    match reconciler.store(work.live, &status, report).await? {
-        Step::Next(written) if goes_on => return Ok(Step::Next(written)),
-        Step::Next(_) => {}
-        ended => return Ok(ended),
-    }
-    let left = seconds_left.map(std::time::Duration::from_secs);
-    Ok(Step::Rest(Some(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN)))))
+    Ok(made)
+}
+
+/// Before the rollout.
+async fn prepare(
+    reconciler: &RolloutReconciler,
+    work: &Work<'_>,
+    look: &TrackedReads,
+    stage: &Stage<'_>,
+) -> Result<(), Error> {
+    locate::differ(work.direction).map_err(Error::Waiting)?;
+    stage::prepare(reconciler, look, stage).await.map_err(|unready| match unready {
+        Unready::Behind => Error::Behind,
+        Unready::Wrong(why) => Error::Waiting(why),
+    })
+}
+
+/// After the rollout: its last step is made again where this fails.
+async fn finish(reconciler: &RolloutReconciler, look: &TrackedReads, stage: &Stage<'_>) -> Result<(), Error> {
+    stage::finish(reconciler, look, stage).await.map_err(|unready| match unready {
+        Unready::Behind => Error::Behind,
+        Unready::Wrong(why) => Error::retry(why),
+    })
 }
 
 fn remember(status: &mut AppRolloutStatus, direction: &Direction) {
@@ -135,43 +122,11 @@ fn remember(status: &mut AppRolloutStatus, direction: &Direction) {
     status.last_source_app_revision.clone_from(&direction.source);
 }
 
-/// The way back ends here; what follows lets go.
-async fn give_up(
-    reconciler: &RolloutReconciler,
-    work: &Work<'_>,
-    mut status: AppRolloutStatus,
-    mut report: StatusReport,
-    why: &str,
-) -> Result<Step, Failure> {
-    back::give_up(&mut status.rollout, work.wanted.is_none(), why, &mut report);
-    reconciler.store(work.live, &status, report).await
-}
-
-/// Not yet, and why; the state stays. A way back does not wait for ever.
-async fn wait(
-    reconciler: &RolloutReconciler,
-    work: &Work<'_>,
-    mut status: AppRolloutStatus,
-    mut report: StatusReport,
-    why: String,
-) -> Result<Step, Failure> {
-    if work.direction.is_back && back::is_late(&status.rollout) {
-        return give_up(reconciler, work, status, report, &why).await;
-    }
-    let (next, effects) = state::next(&status.rollout, &Input::Retry(why));
-    status.rollout = next;
-    report.effects.extend(effects);
-    match reconciler.store(work.live, &status, report).await? {
-        Step::Next(_) => Ok(Step::Rest(Some(LOOK_AGAIN))),
-        ended => Ok(ended),
-    }
-}
-
 /// What the engine makes of what is there.
 async fn decide(
     work: &Work<'_>,
     status: &AppRolloutStatus,
-    look: &Look,
+    look: &TrackedReads,
     located: &Located,
 ) -> Result<PlannedStep, String> {
     let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;

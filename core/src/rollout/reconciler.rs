@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use vela_runtime::cache::Informer;
-use vela_runtime::interest::Interests;
+use vela_runtime::dynamic_watch::DynamicWatches;
 
 use super::revision::Revisions;
 use super::stored::Stored;
@@ -17,5 +17,5 @@ pub(crate) struct RolloutReconciler {
     pub(super) applications: Arc<Informer>,
     pub(super) records: Records,
     pub(super) revisions: Revisions,
-    pub(super) interests: Interests,
+    pub(super) interests: DynamicWatches,
 }

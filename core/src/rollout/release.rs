@@ -8,7 +8,7 @@ use vela_runtime::Api;
 use vela_runtime::apply::explain;
 use vela_runtime::{Key, discovery};
 
-use crate::author::Acting;
+use crate::author::Actor;
 use crate::context::{Context, FIELD_MANAGER};
 
 /// Kinds that a rollout may hold.
@@ -24,7 +24,7 @@ const KINDS: [(&str, &str); 6] = [
 /// Let go of whatever names this rollout. The server is asked, for a copy may be behind.
 pub(super) async fn sweep(
     context: &Context,
-    acting: &Acting,
+    acting: &Actor,
     key: &Key,
     rollout: &DynamicObject,
 ) -> Result<(), String> {

@@ -10,11 +10,11 @@ use vela_runtime::apply::explain;
 use vela_runtime::cache::{Informer, Watch};
 
 use super::missing::Missing;
-use crate::apart::{NotComputed, apart};
-use crate::application::fetch::World;
-use crate::application::kept;
-use crate::application::reader::{Reader, Trouble};
+use crate::application::fetch::ClusterReader;
+use crate::application::recorded;
+use crate::application::revision_reader::{ReadError, RevisionReader};
 use crate::author;
+use crate::blocking::{NotComputed, run_blocking};
 use crate::context::Context;
 use crate::successors;
 
@@ -37,9 +37,9 @@ pub(super) struct Revisions {
     context: Context,
     /// Metadata only: a revision holds whole definitions.
     stored: Arc<Informer>,
-    world: World,
+    world: ClusterReader,
     templates: Arc<Templates>,
-    revisions: Reader<Rendered>,
+    revisions: RevisionReader<Rendered>,
 }
 
 impl Revisions {
@@ -48,8 +48,8 @@ impl Revisions {
         Self {
             context: context.clone(),
             stored: context.cache.informer(Watch::metadata(resource.clone())),
-            revisions: Reader::new(context, resource, REMEMBERED_AT_MOST),
-            world: World::new(context),
+            revisions: RevisionReader::new(context, resource, REMEMBERED_AT_MOST),
+            world: ClusterReader::new(context),
             templates: Arc::new(Templates::default()),
         }
     }
@@ -94,7 +94,7 @@ impl Revisions {
             .and_then(|all| all.get(labels::APP_NAME))
             .map_or(name, String::as_str);
         let application = Key::new(key.namespace.clone(), name);
-        let document = kept::application_of(object, &application)
+        let document = recorded::application_of(object, &application)
             .ok_or_else(|| format!("ApplicationRevision {key}: spec.application.spec is missing"))?;
         let mut secrets = Secrets::default();
         secrets.add(document.value());
@@ -110,13 +110,13 @@ impl Revisions {
     }
 
     /// What the world says, with the definitions as they were recorded.
-    async fn snapshot(&self, object: &DynamicObject, document: &Document) -> Result<Snapshot, Trouble> {
+    async fn snapshot(&self, object: &DynamicObject, document: &Document) -> Result<Snapshot, ReadError> {
         let trouble = |error: &dyn std::fmt::Display| error.to_string();
         let references = parse::references(document);
         let snapshot = self.world.snapshot(document.namespace(), &references).await;
         let mut snapshot = snapshot.map_err(|error| trouble(&error))?;
-        let definitions = kept::definitions(&self.world, object, document.namespace()).await?;
-        kept::insert(&definitions, document, &mut snapshot);
+        let definitions = recorded::definitions(&self.world, object, document.namespace()).await?;
+        recorded::insert(&definitions, document, &mut snapshot);
         let registered = parse::registered(document, &snapshot);
         self.world.tell_registered(&registered, &mut snapshot).await.map_err(|error| trouble(&error))?;
         Ok(snapshot)
@@ -129,7 +129,7 @@ impl Revisions {
             let plan = plan::plan(revision::recorded(app_file, number))?;
             graph::graph(render::render(&plan, templates, &render::Inputs::default())?)
         };
-        let meant = apart(&self.context.computations, &self.templates, mean).await;
+        let meant = run_blocking(&self.context.computations, &self.templates, mean).await;
         let meant = meant.map_err(|error| match error {
             NotComputed::Ends => Missing::Ends,
             error => Missing::Failed(error.to_string()),

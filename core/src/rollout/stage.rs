@@ -11,7 +11,7 @@ use vela_engine::rollout::workload;
 use vela_engine::{Graph, ObjectKey};
 use vela_runtime::Key;
 use vela_runtime::apply::{self as runtime_apply, Conflicts};
-use vela_runtime::interest::Look;
+use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::owner::controller_of;
 
 use super::reconciler::RolloutReconciler;
@@ -19,14 +19,14 @@ use super::work::{Part, Side};
 use crate::application::fetch::json;
 use crate::application::owned::{Application, may_change};
 use crate::application::record::{Entry, Owned};
-use crate::author::Acting;
+use crate::author::Actor;
 
 /// What is to be made of one revision.
 pub(super) struct Stage<'a> {
     /// The uid of the rollout.
     pub(super) rollout: &'a str,
     pub(super) application: &'a Application<'a>,
-    pub(super) acting: &'a Acting,
+    pub(super) acting: &'a Actor,
     pub(super) graph: &'a Graph,
     /// The components that are rolled out.
     pub(super) parts: &'a [Part],
@@ -47,17 +47,17 @@ impl From<String> for Unready {
 }
 
 /// What is written, and under which condition.
-enum Wish {
+enum Desired {
     /// It is as the revision says.
-    Whole(Value),
+    Always(Value),
     /// The same, unless it is there: until the rollout has succeeded, what is there belongs to the source.
     IfMissing(Value),
 }
 
-impl Wish {
+impl Desired {
     fn object(&self) -> &Value {
         match self {
-            Self::Whole(object) | Self::IfMissing(object) => object,
+            Self::Always(object) | Self::IfMissing(object) => object,
         }
     }
 }
@@ -66,10 +66,10 @@ impl Wish {
 /// stands beside the workloads only what is missing is made.
 pub(super) async fn prepare(
     reconciler: &RolloutReconciler,
-    look: &Look,
+    look: &TrackedReads,
     stage: &Stage<'_>,
 ) -> Result<(), Unready> {
-    let mut wishes = Vec::new();
+    let mut desired = Vec::new();
     for Part { component, target: Side { template, .. }, .. } in stage.parts {
         let live = read(look, &template.key()).await?;
         let holder = live.as_ref().and_then(|live| controller_of(live));
@@ -83,23 +83,23 @@ pub(super) async fn prepare(
         }
         let mut waiting = template.workload.clone();
         workload::hold(&mut waiting, live.map(|live| json(&live)).as_ref())?;
-        wishes.push((component.as_str(), Wish::Whole(waiting)));
+        desired.push((component.as_str(), Desired::Always(waiting)));
     }
     let is_rolled = |name: &str| stage.parts.iter().any(|part| part.component == name);
     let others = template::others(stage.graph, is_rolled);
-    wishes.extend(others.map(|(component, object)| (component, Wish::Whole(object.clone()))));
-    wishes.extend(traits(stage).map(|(component, each)| (component, Wish::IfMissing(each.clone()))));
-    write(reconciler, look, stage, wishes).await
+    desired.extend(others.map(|(component, object)| (component, Desired::Always(object.clone()))));
+    desired.extend(traits(stage).map(|(component, each)| (component, Desired::IfMissing(each.clone()))));
+    write(reconciler, look, stage, desired).await
 }
 
 /// After the rollout: what stands beside the workloads belongs to the target now.
 pub(super) async fn finish(
     reconciler: &RolloutReconciler,
-    look: &Look,
+    look: &TrackedReads,
     stage: &Stage<'_>,
 ) -> Result<(), Unready> {
-    let wishes = traits(stage).map(|(component, each)| (component, Wish::Whole(each.clone()))).collect();
-    write(reconciler, look, stage, wishes).await
+    let desired = traits(stage).map(|(component, each)| (component, Desired::Always(each.clone()))).collect();
+    write(reconciler, look, stage, desired).await
 }
 
 /// What stands beside the workloads of the target, each with its component.
@@ -109,35 +109,35 @@ fn traits<'a>(stage: &Stage<'a>) -> impl Iterator<Item = (&'a str, &'a Value)> +
 }
 
 /// The live object; nothing when it is not there.
-pub(super) async fn read(look: &Look, key: &ObjectKey) -> Result<Option<Arc<DynamicObject>>, String> {
+pub(super) async fn read(look: &TrackedReads, key: &ObjectKey) -> Result<Option<Arc<DynamicObject>>, String> {
     let name = Key::new(key.namespace.clone(), key.name.clone());
     look.get(&key.api_version, &key.kind, &name).await.map_err(|error| error.to_string())
 }
 
-/// Write what is wished for, each with the component it belongs to.
+/// Write what is desired, each with the component it belongs to.
 async fn write(
     reconciler: &RolloutReconciler,
-    look: &Look,
+    look: &TrackedReads,
     stage: &Stage<'_>,
-    wishes: Vec<(&str, Wish)>,
+    desired: Vec<(&str, Desired)>,
 ) -> Result<(), Unready> {
-    let mut objects = Vec::with_capacity(wishes.len());
-    for (component, wish) in wishes {
-        let mut object: DynamicObject = serde_json::from_value(wish.object().clone())
+    let mut objects = Vec::with_capacity(desired.len());
+    for (component, each) in desired {
+        let mut object: DynamicObject = serde_json::from_value(each.object().clone())
             .map_err(|error| Unready::Wrong(error.to_string()))?;
         // An unknown kind is told of when its object is applied.
         if reconciler.context.discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
             object.metadata.namespace = None;
         }
-        objects.push((component, wish, object));
+        objects.push((component, each, object));
     }
     let wanted = objects.iter().map(|(component, _, object)| (*component, Owned::of(object)));
     let known = record(reconciler, stage, wanted).await?;
     let mut made = Vec::new();
-    for (_, wish, object) in objects {
+    for (_, each, object) in objects {
         let owned = Owned::of(&object);
         let live = read(look, &ObjectKey::of(&json(&object))).await?;
-        if matches!(wish, Wish::IfMissing(_)) && live.is_some() {
+        if matches!(each, Desired::IfMissing(_)) && live.is_some() {
             continue;
         }
         let uid = known.iter().find(|(known, _)| *known == owned).and_then(|(_, uid)| uid.clone());

@@ -6,16 +6,16 @@ use vela_engine::rollout::next_step::Ended;
 use vela_engine::rollout::{Owner, PlannedStep, Write};
 use vela_runtime::Api;
 use vela_runtime::apply::explain;
-use vela_runtime::interest::Look;
+use vela_runtime::dynamic_watch::TrackedReads;
 
 use super::{hooks, metrics};
-use crate::author::Acting;
+use crate::author::Actor;
 use crate::context::{Context, FIELD_MANAGER};
 
 /// The reconcile with the metrics that it wants to know.
 pub(super) async fn measured(
     context: &Context,
-    acting: &Acting,
+    acting: &Actor,
     namespace: &str,
     secrets: &Secrets,
     planned: PlannedStep,
@@ -50,12 +50,12 @@ pub(super) fn owner(live: &DynamicObject) -> Owner {
 /// Hooks before, writes, hooks after; nothing when another writer was faster, and all of it is decided anew.
 pub(super) async fn run(
     context: &Context,
-    look: &Look,
-    acting: &Acting,
+    look: &TrackedReads,
+    acting: &Actor,
     namespace: &str,
     planned: PlannedStep,
 ) -> Option<Ended> {
-    if let Err(why) = hooks::call(&context.outbound, &planned.before).await {
+    if let Err(why) = hooks::call(&context.egress, &planned.before).await {
         return Some(planned.hook_failed(&why));
     }
     for write in planned.writes.clone() {
@@ -64,11 +64,11 @@ pub(super) async fn run(
             Err(kube::Error::Api(status)) if status.code == 409 => return None,
             Err(error) => {
                 let (Write::Patch { object, .. } | Write::Delete { object, .. }) = &write;
-                return Some(planned.write_failed(object, &acting.told_of(&error)));
+                return Some(planned.write_failed(object, &acting.explain(&error)));
             }
         }
     }
-    if let Err(why) = hooks::call(&context.outbound, &planned.after).await {
+    if let Err(why) = hooks::call(&context.egress, &planned.after).await {
         return Some(planned.hook_failed(&why));
     }
     Some(planned.succeeded())
@@ -77,8 +77,8 @@ pub(super) async fn run(
 /// One write; an object that is not there any more needs none.
 async fn write_one(
     context: &Context,
-    look: &Look,
-    acting: &Acting,
+    look: &TrackedReads,
+    acting: &Actor,
     namespace: &str,
     write: &Write,
 ) -> Result<(), kube::Error> {

@@ -1,22 +1,18 @@
 //! An object that asks for rollouts → reconcile after reconcile, from the moment it is held to the moment it may go.
 
-use std::time::Duration;
-
 use kube::api::DynamicObject;
 use vela_crds::RolloutStatus;
 use vela_engine::rollout::{State, state};
-use vela_runtime::interest::Interests;
-use vela_runtime::{Action, Failure, Key};
+use vela_runtime::dynamic_watch::DynamicWatches;
+use vela_runtime::{Action, CONFLICT_WAIT, Failure, Key};
 
 use super::release;
 use super::stored::Stored;
 use super::work::Step;
-use crate::author::{Acting, Nobody};
+use crate::author::{Actor, UnknownAuthor};
 
 /// Steps of one reconcile: a rollout that waits for nothing has fewer in a row.
 const STEPS_AT_MOST: usize = 16;
-/// After a write that lost against another writer the cache needs a moment to catch up.
-const CONFLICT_WAIT: Duration = Duration::from_millis(50);
 
 /// A controller of such objects.
 pub(super) trait StepReconciler: Sync {
@@ -28,7 +24,7 @@ pub(super) trait StepReconciler: Sync {
 pub(super) async fn run(
     reconciler: &impl StepReconciler,
     stored: &Stored,
-    interests: &Interests,
+    interests: &DynamicWatches,
     key: &Key,
 ) -> Result<Action, Failure> {
     let Some(mut live) = stored.read(key).await? else {
@@ -61,7 +57,7 @@ pub(super) async fn begin(
     key: &Key,
     live: &DynamicObject,
     status: &RolloutStatus,
-    acting: &Result<Acting, Nobody>,
+    acting: &Result<Actor, UnknownAuthor>,
 ) -> Result<Start, Failure> {
     let held = stored.is_held(live);
     let began = !status.rolling_state.is_empty();

@@ -10,7 +10,7 @@ use vela_engine::rollout::template::Template;
 use vela_engine::rollout::{Effect, Event, Input, Note, state};
 use vela_runtime::Key;
 
-use crate::author::{Acting, Nobody};
+use crate::author::{Actor, UnknownAuthor};
 
 /// Time until a rollout that waits looks again although nothing woke it.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ pub(super) struct Work<'a> {
     /// What the next reconciles work between, once this one has let go; nothing where the rollout itself goes.
     pub(super) wanted: Option<&'a Direction>,
     /// On whose behalf: of whoever wrote the rollout, or the application that it is part of.
-    pub(super) acting: &'a Result<Acting, Nobody>,
+    pub(super) acting: &'a Result<Actor, UnknownAuthor>,
 }
 
 /// Between which revisions a reconcile works.

@@ -1,9 +1,9 @@
 //! An Autoscaler in; the ScaledObject that KEDA acts on, and the Autoscaler's status, out.
 
 use kube::api::DynamicObject;
-use vela_crds::standard::Autoscaler;
+use vela_crds::standard_oam_dev::Autoscaler;
 use vela_engine::standard::autoscaler as rendering;
-use vela_runtime::interest::Look;
+use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use super::error::ReconcileError;
@@ -15,7 +15,7 @@ const FIELD_MANAGER: &str = "vela-autoscaler";
 
 /// The controller of Autoscalers.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let base = ReconcilerBase::new::<Autoscaler>(context, FIELD_MANAGER, &[]).whole();
+    let base = ReconcilerBase::new::<Autoscaler>(context, FIELD_MANAGER, &[]).without_status_subresource();
     base.controller("autoscaler", AutoscalerReconciler { base: base.clone() }, workers)
 }
 
@@ -27,9 +27,9 @@ impl Reconciler for AutoscalerReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
         let Some(live) = self.base.live(&key) else { return Ok(Action::Done) };
         let autoscaler: Autoscaler = typed(&live)?;
-        let look = self.base.interests.look(&key);
+        let look = self.base.interests.track(&key);
         let outcome = match self.base.for_author(&live).await {
-            Ok(base) => Self { base }.bring_about(&look, &live, &autoscaler).await,
+            Ok(base) => Self { base }.reconcile_children(&look, &live, &autoscaler).await,
             Err(error) => Err(error),
         };
         self.base.report(&live, autoscaler.status.unwrap_or_default(), outcome).await
@@ -37,9 +37,9 @@ impl Reconciler for AutoscalerReconciler {
 }
 
 impl AutoscalerReconciler {
-    async fn bring_about(
+    async fn reconcile_children(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         live: &DynamicObject,
         autoscaler: &Autoscaler,
     ) -> Result<Vec<Note>, ReconcileError> {

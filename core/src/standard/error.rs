@@ -1,14 +1,11 @@
-//! An error of a reconcile in; what people are told and when the next reconcile comes out.
+//! Why a reconcile ended early → the message of its condition, and when the next reconcile comes.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-use vela_runtime::{Action, Failure, apply, interest};
+use vela_runtime::{Action, CONFLICT_WAIT, Failure, Retry, apply, dynamic_watch};
 
-use crate::author::Acting;
-
-/// After a write that lost against another writer the caches need a moment to catch up.
-const CONFLICT_WAIT: Duration = Duration::from_millis(50);
+use crate::author::Actor;
 
 /// Why a reconcile ended early.
 #[derive(Debug)]
@@ -28,7 +25,7 @@ enum NextReconcile {
     Again(Duration),
     /// After a back-off that grows.
     Retry,
-    /// At once, and nobody needs to know: another writer was faster.
+    /// At once, and nothing is reported: another writer was faster.
     Quietly,
 }
 
@@ -49,32 +46,26 @@ impl ReconcileError {
     }
 
     /// Something could not be looked at.
-    pub(crate) fn look(reason: &'static str, error: &interest::Error) -> Self {
+    pub(crate) fn look(reason: &'static str, error: &dynamic_watch::Error) -> Self {
         let next = match error {
-            interest::Error::Missing { again: Some(again), .. } => NextReconcile::Again(*again),
-            interest::Error::Missing { again: None, .. } => NextReconcile::Wait,
+            dynamic_watch::Error::Missing { again: Some(again), .. } => NextReconcile::Again(*again),
+            dynamic_watch::Error::Missing { again: None, .. } => NextReconcile::Wait,
             _ => NextReconcile::Retry,
         };
         Self { reason, message: error.to_string(), next }
     }
 
     /// Something could not be written.
-    pub(crate) fn apply(reason: &'static str, error: &apply::Error, acting: &Acting) -> Self {
-        let next = match error {
-            apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 409 => {
-                NextReconcile::Quietly
-            }
-            // A right may be given at any time, and nothing tells of it.
-            apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 403 => {
-                NextReconcile::Retry
-            }
-            error if error.is_transient() => NextReconcile::Retry,
-            _ => NextReconcile::Wait,
+    pub(crate) fn apply(reason: &'static str, error: &apply::Error, acting: &Actor) -> Self {
+        let next = match error.retry() {
+            Retry::Conflict => NextReconcile::Quietly,
+            Retry::BackOff(_) | Retry::Forbidden => NextReconcile::Retry,
+            Retry::Never => NextReconcile::Wait,
         };
         Self { reason, message: acting.told(error), next }
     }
 
-    /// True when nobody needs to be told.
+    /// Is nothing to be reported?
     pub(crate) fn is_quiet(&self) -> bool {
         self.next == NextReconcile::Quietly
     }
@@ -84,7 +75,7 @@ impl ReconcileError {
         format!("{}: {}", self.reason, self.message)
     }
 
-    /// What the queue is told.
+    /// When the queue hands out the object again.
     pub(crate) fn end(self) -> Result<Action, Failure> {
         match self.next {
             NextReconcile::Wait => Ok(Action::Done),
@@ -99,8 +90,8 @@ impl ReconcileError {
 mod tests {
     use super::*;
 
-    fn missing(again: Option<Duration>) -> interest::Error {
-        interest::Error::Missing { api_version: "a/v1".into(), kind: "A".into(), again }
+    fn missing(again: Option<Duration>) -> dynamic_watch::Error {
+        dynamic_watch::Error::Missing { api_version: "a/v1".into(), kind: "A".into(), again }
     }
 
     #[test]
@@ -115,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_race_is_told_to_nobody() {
+    fn a_lost_race_is_not_reported() {
         let error = ReconcileError::changed("cannot");
         assert!(error.is_quiet());
         assert!(matches!(error.end(), Ok(Action::RequeueAfter(CONFLICT_WAIT))));

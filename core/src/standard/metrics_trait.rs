@@ -2,9 +2,9 @@
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_crds::standard::MetricsTrait;
+use vela_crds::standard_oam_dev::MetricsTrait;
 use vela_engine::standard::metrics_trait as rendering;
-use vela_runtime::interest::Look;
+use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
 use super::error::ReconcileError;
@@ -41,7 +41,7 @@ impl Reconciler for MetricsTraitReconciler {
         }
         let trait_: MetricsTrait = typed(&live)?;
         let mut status = trait_.status.clone().unwrap_or_default();
-        let look = self.base.interests.look(&key);
+        let look = self.base.interests.track(&key);
         if !rendering::is_enabled(&trait_) {
             let outcome = match self.base.for_author(&live).await {
                 Ok(base) => Self { base }.switch_off(&look, &live, &trait_).await,
@@ -53,7 +53,7 @@ impl Reconciler for MetricsTraitReconciler {
             return self.base.report(&live, status, outcome).await;
         }
         let outcome = match self.base.for_author(&live).await {
-            Ok(base) => Self { base }.bring_about(&look, &live, &trait_).await,
+            Ok(base) => Self { base }.reconcile_children(&look, &live, &trait_).await,
             Err(error) => Err(error),
         };
         let outcome = outcome.map(|(monitor, target, notes)| {
@@ -68,9 +68,9 @@ impl Reconciler for MetricsTraitReconciler {
 }
 
 impl MetricsTraitReconciler {
-    async fn bring_about(
+    async fn reconcile_children(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         live: &DynamicObject,
         trait_: &MetricsTrait,
     ) -> Result<(String, rendering::Target, Vec<Note>), ReconcileError> {
@@ -92,7 +92,7 @@ impl MetricsTraitReconciler {
     /// A trait that is switched off leaves nothing behind.
     async fn switch_off(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         live: &DynamicObject,
         trait_: &MetricsTrait,
     ) -> Result<Vec<Note>, ReconcileError> {
@@ -105,7 +105,7 @@ impl MetricsTraitReconciler {
     /// Removes the Services this trait controls, but for the one that is wanted; true when there were any.
     async fn remove_services(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         live: &DynamicObject,
         kept: Option<&str>,
     ) -> Result<bool, ReconcileError> {

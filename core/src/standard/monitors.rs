@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::DynamicObject;
-use vela_crds::standard::MetricsTrait;
+use vela_crds::standard_oam_dev::MetricsTrait;
 use vela_engine::standard::metrics_trait::{
     self as rendering, MONITORING, NAMESPACE, SERVICE_MONITOR, Scrape,
 };
 use vela_runtime::Api;
-use vela_runtime::interest::{Error, Look};
+use vela_runtime::dynamic_watch::{Error, TrackedReads};
 use vela_runtime::{Action, Failure, Key};
 
 use super::error::ReconcileError;
@@ -39,7 +39,7 @@ fn belongs_to(monitor: &DynamicObject, key: &Key) -> Result<(), String> {
 /// Applies the monitor of a trait under the first name that nobody else has; its name, and what was done.
 pub(crate) async fn apply(
     base: &ReconcilerBase,
-    look: &Look,
+    look: &TrackedReads,
     live: &DynamicObject,
     trait_: &MetricsTrait,
     scrape: &Scrape,
@@ -79,7 +79,7 @@ pub(crate) async fn apply(
 /// Removes the trait's monitors, but for the one that is wanted; true when there were any.
 pub(crate) async fn remove(
     base: &ReconcilerBase,
-    look: &Look,
+    look: &TrackedReads,
     live: &DynamicObject,
     trait_: &MetricsTrait,
     kept: Option<&str>,
@@ -111,7 +111,7 @@ pub(crate) async fn leave(base: &ReconcilerBase, key: &Key) -> Result<Action, Fa
         },
         ..MetricsTrait::default()
     };
-    let look = base.interests.look(key);
+    let look = base.interests.track(key);
     let mut left = Vec::new();
     for name in rendering::monitor_names(&gone) {
         match look.known(MONITORING, SERVICE_MONITOR, &Key::new(NAMESPACE, name)).await {
@@ -128,7 +128,7 @@ pub(crate) async fn leave(base: &ReconcilerBase, key: &Key) -> Result<Action, Fa
 
 /// A start of the controller, or of the monitors' kind: whatever belongs to a trait that is gone goes too.
 pub(crate) async fn sweep(base: &ReconcilerBase, key: &Key) -> Result<Action, Failure> {
-    let look = base.interests.look(key);
+    let look = base.interests.track(key);
     let label = rendering::CONTROLLER_LABEL;
     let found = look.labelled(MONITORING, SERVICE_MONITOR, NAMESPACE, label, rendering::CONTROLLER).await;
     let outcome = match found {
@@ -148,7 +148,7 @@ pub(crate) async fn sweep(base: &ReconcilerBase, key: &Key) -> Result<Action, Fa
 /// Deletes the monitors whose trait is gone, which the server itself is asked about.
 async fn remove_orphans(
     base: &ReconcilerBase,
-    look: &Look,
+    look: &TrackedReads,
     monitors: &[Arc<DynamicObject>],
 ) -> Result<(), ReconcileError> {
     for monitor in monitors {

@@ -1,5 +1,5 @@
-//! What the reconcilers of workloads and traits share: objects of one kind in; what they control applied, removed and
-//! told about out.
+//! What the reconcilers of workloads and traits share: an object of one kind → what it controls applied and removed, its
+//! status, and events.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use vela_crds::{ApplicationConfiguration, Condition, Conditioned, TypedReference
 use vela_runtime::apply::{self, Applied, Conflicts, Deletion, Guard, Outcome};
 use vela_runtime::cache::Watch;
 use vela_runtime::confirm::{Seen, confirm};
-use vela_runtime::interest::{Interests, Look};
+use vela_runtime::dynamic_watch::{DynamicWatches, TrackedReads};
 use vela_runtime::owner::{controlled_by, controller_of};
 use vela_runtime::{Action, Applier, Controller, Failure, Informer, Key, Reconciler, events};
 
 use super::error::ReconcileError;
-use crate::author::Acting;
+use crate::author::Actor;
 use crate::context::Context;
 use crate::status;
 
@@ -27,13 +27,13 @@ pub(crate) struct ReconcilerBase {
     pub(crate) context: Context,
     /// The objects this controller reconciles.
     pub(crate) objects: Arc<Informer>,
-    pub(crate) interests: Interests,
+    pub(crate) interests: DynamicWatches,
     /// On whose behalf things are made, changed and deleted.
-    pub(crate) acting: Acting,
+    pub(crate) acting: Actor,
     applier: Applier,
     configurations: Arc<Informer>,
-    /// The kind's status is no subresource.
-    whole: bool,
+    /// Is the kind's status written by itself?
+    has_status_subresource: bool,
 }
 
 /// Something that went well and changed something; becomes an event.
@@ -66,12 +66,12 @@ impl ReconcilerBase {
         let (client, discovery) = (context.client.clone(), &context.discovery);
         Self {
             context: context.clone(),
-            acting: Acting::own(context),
+            acting: Actor::own(context),
             objects: watch(ApiResource::erase::<K>(&())),
-            interests: Interests::new(client.clone(), &context.cache, discovery, labels),
+            interests: DynamicWatches::new(client.clone(), &context.cache, discovery, labels),
             applier: Applier::new(client, discovery.clone(), manager),
             configurations: watch(ApiResource::erase::<ApplicationConfiguration>(&())),
-            whole: false,
+            has_status_subresource: true,
         }
     }
 
@@ -79,13 +79,13 @@ impl ReconcilerBase {
     pub(crate) async fn for_author(&self, live: &DynamicObject) -> Result<Self, ReconcileError> {
         let reason = "cannot act for its author";
         // Applications are written by people; what is made for one is made in its author's name, and stamped so.
-        let acting = Acting::for_object(&self.context, live, || None).await;
+        let acting = Actor::for_object(&self.context, live, || None).await;
         let acting = acting.map_err(|error| ReconcileError::retry(reason, apply::explain(&error)))?;
         let acting = acting.map_err(|nobody| ReconcileError::wrong(reason, nobody))?;
         Ok(Self { applier: self.applier.through(acting.client()), acting, ..self.clone() })
     }
 
-    /// Whether the author may read an object: what stands in it is told in the status, or decides what is made. Nobody needs
+    /// Whether the author may read an object: its content is reported in the status, or decides what is made. Nobody needs
     /// to be asked where the controllers act for themselves.
     pub(crate) async fn may_read(&self, reference: &TypedReference, namespace: &str) -> Result<(), String> {
         if self.acting.user().is_none() {
@@ -95,12 +95,12 @@ impl ReconcilerBase {
         let known = self.context.discovery.resolve(api_version, kind).await;
         let api = known.map_err(|error| error.to_string())?.api(self.acting.client(), namespace);
         let read = api.get_opt(name).await;
-        read.map(drop).map_err(|error| format!("{kind} {namespace}/{name}: {}", self.acting.told_of(&error)))
+        read.map(drop).map_err(|error| format!("{kind} {namespace}/{name}: {}", self.acting.explain(&error)))
     }
 
     /// The same for a kind whose status is no subresource.
-    pub(crate) fn whole(self) -> Self {
-        Self { whole: true, ..self }
+    pub(crate) fn without_status_subresource(self) -> Self {
+        Self { has_status_subresource: false, ..self }
     }
 
     /// The controller: wakes for its objects and for whatever they looked at.
@@ -122,7 +122,7 @@ impl ReconcilerBase {
     /// Brings an object that `owner` controls to the desired state; what somebody else controls is left alone.
     pub(crate) async fn apply(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         owner: &DynamicObject,
         desired: Value,
         reason: &'static str,
@@ -134,7 +134,7 @@ impl ReconcilerBase {
     /// The same with a guard of the caller's own.
     pub(crate) async fn apply_guarded(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         desired: Value,
         reason: &'static str,
         guard: Guard<'_>,
@@ -169,7 +169,7 @@ impl ReconcilerBase {
     /// owner is read anew before: what it wants now is not removed because of what it wanted a moment ago.
     pub(crate) async fn remove(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         owner: &DynamicObject,
         object: &Arc<DynamicObject>,
         reason: &'static str,
@@ -181,7 +181,7 @@ impl ReconcilerBase {
     /// The same with a guard of the caller's own.
     pub(crate) async fn remove_guarded(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         owner: &DynamicObject,
         object: &Arc<DynamicObject>,
         reason: &'static str,
@@ -201,7 +201,7 @@ impl ReconcilerBase {
     /// Deletes an object that the guard allows; true when it was there.
     pub(crate) async fn delete(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         object: &Arc<DynamicObject>,
         reason: &'static str,
         guard: Guard<'_>,
@@ -242,7 +242,7 @@ impl ReconcilerBase {
         }
     }
 
-    /// Ends a reconcile: `Synced` in the status, one event for each thing that changed, one warning for a new trouble.
+    /// Ends a reconcile: `Synced` in the status, one event for each thing that changed, one warning for a new error.
     pub(crate) async fn report<S>(
         &self,
         live: &DynamicObject,
@@ -256,7 +256,7 @@ impl ReconcilerBase {
             Ok(notes) => {
                 status.set_condition(Condition::reconcile_success(status::now()));
                 self.write(live, &status).await?;
-                self.tell(live, &notes).await;
+                self.publish_events(live, &notes).await;
                 Ok(Action::Done)
             }
             Err(error) => self.report_error(live, status, error).await,
@@ -286,7 +286,7 @@ impl ReconcilerBase {
     }
 
     /// One event for each thing that changed.
-    pub(crate) async fn tell(&self, live: &DynamicObject, notes: &[Note]) {
+    pub(crate) async fn publish_events(&self, live: &DynamicObject, notes: &[Note]) {
         let subject = self.subject(live);
         for note in notes {
             self.context.events.normal(&subject, note.reason, &note.text).await;
@@ -295,9 +295,9 @@ impl ReconcilerBase {
 
     /// Writes the status if it differs.
     pub(crate) async fn write(&self, live: &DynamicObject, status: &impl Serialize) -> Result<bool, Failure> {
-        match self.whole {
-            true => status::write_whole(&self.context, &self.objects, live, status).await,
-            false => status::write_typed(&self.context, &self.objects, live, status).await,
+        match self.has_status_subresource {
+            true => status::write_typed(&self.context, &self.objects, live, status).await,
+            false => status::write_whole(&self.context, &self.objects, live, status).await,
         }
     }
 }

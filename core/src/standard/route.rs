@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_crds::standard::Route;
+use vela_crds::standard_oam_dev::Route;
 use vela_crds::{Condition, Conditioned as _, TypedReference, condition};
 use vela_engine::standard::route::readiness::{self, Seen, SeenIngress};
 use vela_engine::standard::route::{self as routing, ingress};
 use vela_engine::standard::{self};
-use vela_runtime::interest::{Error, Look};
+use vela_runtime::dynamic_watch::{Error, TrackedReads};
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, discovery};
 
 use super::error::ReconcileError;
@@ -45,9 +45,9 @@ impl Reconciler for RouteReconciler {
         let Some(live) = self.base.live(&key) else { return Ok(Action::Done) };
         let route: Route = typed(&live)?;
         let mut status = route.status.clone().unwrap_or_default();
-        let look = self.base.interests.look(&key);
+        let look = self.base.interests.track(&key);
         let applied = match self.base.for_author(&live).await {
-            Ok(base) => Self { base }.bring_about(&look, &live, &route).await,
+            Ok(base) => Self { base }.reconcile_children(&look, &live, &route).await,
             Err(error) => Err(error),
         };
         let applied = match applied {
@@ -77,15 +77,15 @@ impl Reconciler for RouteReconciler {
         status.conditions.retain(|old| old.condition_type == condition.condition_type);
         status.set_condition(condition);
         self.base.write(&live, &status).await?;
-        self.base.tell(&live, &applied.notes).await;
+        self.base.publish_events(&live, &applied.notes).await;
         Ok(Action::Done)
     }
 }
 
 impl RouteReconciler {
-    async fn bring_about(
+    async fn reconcile_children(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         live: &DynamicObject,
         route: &Route,
     ) -> Result<Applied, ReconcileError> {
@@ -126,7 +126,7 @@ impl RouteReconciler {
     /// Removes the Ingresses of rules that are gone.
     async fn remove_unwanted(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         live: &DynamicObject,
         api_version: &str,
         wanted: &[Arc<DynamicObject>],
@@ -144,7 +144,7 @@ impl RouteReconciler {
     /// Looks at issuer and certificates; each of them, and each Ingress, wakes the route when it changes.
     async fn waiting_for(
         &self,
-        look: &Look,
+        look: &TrackedReads,
         route: &Route,
         ingresses: &[Arc<DynamicObject>],
     ) -> Result<Option<readiness::Waiting>, ReconcileError> {
@@ -171,9 +171,9 @@ impl RouteReconciler {
     }
 }
 
-/// An object of cert-manager, or why it is not there; only a cluster that cannot answer is a trouble.
+/// An object of cert-manager, or why it is not there; only a server that does not answer is an error.
 async fn see(
-    look: &Look,
+    look: &TrackedReads,
     kind: &str,
     namespace: &str,
     name: &str,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
-use vela_crds::standard::Route;
-use vela_crds::standard::route::RouteRule;
+use vela_crds::standard_oam_dev::Route;
+use vela_crds::standard_oam_dev::route::RouteRule;
 use vela_engine::standard::route::backend;
 use vela_runtime::Key;
-use vela_runtime::interest::Look;
+use vela_runtime::dynamic_watch::TrackedReads;
 
 use super::error::ReconcileError;
 use super::reconciler_base::{Note, ReconcilerBase, json_of};
@@ -27,7 +27,7 @@ pub(super) struct Backends {
 /// Fills in the Services of the rules: written ones stay, then the workload's own are tried, then one is made.
 pub(super) async fn backends(
     base: &ReconcilerBase,
-    look: &Look,
+    look: &TrackedReads,
     live: &DynamicObject,
     route: &Route,
     notes: &mut Vec<Note>,
@@ -52,7 +52,7 @@ pub(super) async fn backends(
 
 async fn make(
     base: &ReconcilerBase,
-    look: &Look,
+    look: &TrackedReads,
     live: &DynamicObject,
     route: &Route,
     workload: &Workload,
@@ -73,7 +73,7 @@ async fn make(
 /// Removes the Service that was made for the route before its rules found others.
 pub(super) async fn remove_unused(
     base: &ReconcilerBase,
-    look: &Look,
+    look: &TrackedReads,
     live: &DynamicObject,
     backends: &Backends,
 ) -> Result<(), ReconcileError> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use vela_crds::TypedReference;
 use vela_engine::standard::definition::{self, Definition};
 use vela_runtime::Key;
-use vela_runtime::interest::{Error, Look};
+use vela_runtime::dynamic_watch::{Error, TrackedReads};
 
 use super::error::ReconcileError;
 use super::reconciler_base::{ReconcilerBase, json_of};
@@ -33,7 +33,7 @@ pub(crate) struct Workload {
 /// The workload a trait names, which lives in the namespace of the trait; a change of it wakes the trait.
 pub(crate) async fn locate(
     base: &ReconcilerBase,
-    look: &Look,
+    look: &TrackedReads,
     namespace: &str,
     reference: Option<&TypedReference>,
     reason: &'static str,
@@ -63,7 +63,7 @@ pub(crate) async fn locate(
 
 async fn definition_of(
     context: &Context,
-    look: &Look,
+    look: &TrackedReads,
     workload: &DynamicObject,
     api_version: &str,
     kind: &str,
@@ -89,7 +89,7 @@ async fn definition_of(
 
 /// The objects of the definition's child kinds that the workload owns; a kind the cluster does not know has none.
 async fn children_of(
-    look: &Look,
+    look: &TrackedReads,
     definition: &Definition,
     workload: &DynamicObject,
 ) -> Result<Vec<Arc<DynamicObject>>, Error> {

@@ -1,4 +1,4 @@
-//! What the controllers ask of the API server is what their roles allow: not less, or laps fail; not more, or a stolen token does.
+//! What the controllers ask of the API server is what their roles allow: not less, or reconciles fail; not more, or a stolen token does.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -121,8 +121,10 @@ mod process {
     /// Little memory and ever more time.
     const LONG: &str = r##"
 import "list"
+import "strings"
 _n: list.Range(0, 10000, 1)
-_m: [for a in _n for b in _n for c in _n if a < 0 {a}]
+_s: strings.Repeat("ab", 50000)
+_m: [for a in _n for b in _n if strings.Count(_s, "ab") < a {a}]
 output: {apiVersion: "v1", kind: "ConfigMap", data: text: "\(len(_m))\(parameter.text)"}
 parameter: text: string
 "##;

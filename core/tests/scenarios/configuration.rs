@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use vela_core::hooks::{HookError, LapHook};
+use vela_core::hooks::{HookError, ReconcileHook};
 use vela_core::options::ApplyOnce;
 use vela_core::{Hooks, Options, Process};
 use vela_runtime::fault::Injection;
@@ -280,7 +280,7 @@ struct Counting {
     fails: bool,
 }
 
-impl LapHook for Counting {
+impl ReconcileHook for Counting {
     fn name(&self) -> &str {
         self.name
     }
@@ -294,7 +294,7 @@ impl LapHook for Counting {
 }
 
 #[tokio::test]
-async fn hooks_take_part_in_a_lap() {
+async fn hooks_take_part_in_a_reconcile() {
     let hook = |name, fails| Arc::new(Counting { name, calls: AtomicUsize::new(0), fails });
     for (before, after, words) in [
         (hook("first", true), hook("last", false), "failed to execute pre-hooks: first: not today"),
@@ -337,15 +337,14 @@ async fn cut_off_after_any_write_it_ends_the_same() {
         world.create(component("front", "nginx:1")).await;
         world.create(component("back", "nginx:1")).await;
         world.create(configuration("shop", named(&["front", "back"]))).await;
-        let cut = async {
-            while broken.load(Ordering::SeqCst) == 0 {
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            }
-        };
-        // Where nothing was cut, the lap came to its end.
+        let cut = until("a write is cut", || async { broken.load(Ordering::SeqCst) > 0 });
+        // Where nothing was cut, the reconcile came to its end.
         tokio::select! { () = cut => {}, _ = synced(&world, "shop") => {} }
         let cut = broken.load(Ordering::SeqCst) > 0;
-        assert!(cut || after >= 7, "a lap of two components has at least seven writes, cut after {after}");
+        assert!(
+            cut || after >= 7,
+            "a reconcile of two components has at least seven writes, cut after {after}"
+        );
         world.kill().await;
         world.faults.heal();
         // The user goes on while nobody is there.

@@ -9,15 +9,7 @@ use super::world::{World, application, web};
 
 /// What the controllers ask for until they ask for nothing any more.
 async fn all_requests(world: &World) -> Vec<Entry> {
-    let mut all = Vec::new();
-    loop {
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        let new = world.requests();
-        if new.is_empty() {
-            return all;
-        }
-        all.extend(new);
-    }
+    world.requests_until_quiet(Duration::from_millis(400), |_| true).await
 }
 
 const OAM: &str = "core.oam.dev/v1beta1";

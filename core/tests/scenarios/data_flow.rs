@@ -236,7 +236,7 @@ async fn stores_carry_values_and_are_written_only_when_they_differ() {
     })
     .await;
 
-    // A changed source reaches store and sink; a lap without a change writes nothing.
+    // A changed source reaches store and sink; a reconcile without a change writes nothing.
     let workload = json!({"spec": {"workload": {"spec": {"key1": "new"}}}});
     world.patch(OLD, "Component", "source", workload).await;
     let sink = || foo(&world, "sink");
@@ -246,9 +246,9 @@ async fn stores_carry_values_and_are_written_only_when_they_differ() {
     .await;
     settled(&world).await;
     world.quiet().await;
-    let laps = world.reconciles(CONTROLLER);
+    let reconciles = world.reconciles(CONTROLLER);
     world.patch(EXAMPLE, "Foo", "source", json!({"status": {"odd": 1}})).await;
-    world.rested_of(CONTROLLER, laps + 1).await;
+    world.rested_of(CONTROLLER, reconciles + 1).await;
     let writes = world.writes();
     assert!(writes.is_empty(), "{writes:#?}");
     world.stop().await;

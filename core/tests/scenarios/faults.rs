@@ -52,7 +52,7 @@ async fn killed_after_any_write_it_converges() {
             deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap().to_owned()
         };
         assert_eq!(image(world.deployment("front").await.unwrap()), "nginx:2", "cut after {after}, {lost:?}");
-        // What the second wish no longer names goes after its quiet time: no orphan, however the first lap was cut.
+        // What the second wish no longer names goes after its quiet time: no orphan, however the first reconcile was cut.
         let what = format!("the record is complete: cut after {after}, {lost:?}");
         let tracker = until_or(
             &what,

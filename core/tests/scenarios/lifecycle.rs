@@ -62,7 +62,7 @@ async fn going_back_and_forth_keeps_the_objects() {
     world.create(application("shop", &a)).await;
     world.phase("shop", "running").await;
     let before = uid(&world.deployment("front").await);
-    // As fast as the API takes them, so that laps meet any of the states in between.
+    // As fast as the API takes them, so that reconciles meet any of the states in between.
     for _ in 0..5 {
         for components in [&b[..], &a[..]] {
             world.patch(OAM, "Application", "shop", json!({"spec": {"components": components}})).await;

@@ -186,6 +186,7 @@ async fn forms_in_quick_turns_keep_the_deployment() {
     for round in 0..25_u64 {
         for components in [json!([web("front", "nginx:1")]), json!([old("front", "nginx:1")])] {
             world.patch(NEW, "Application", "shop", of(components)).await;
+            // Each round leaves the controllers another time with a form, from none to some writes long.
             tokio::time::sleep(std::time::Duration::from_millis(round % 7)).await;
         }
     }

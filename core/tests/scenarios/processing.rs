@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use vela_core::options::Reach;
+use vela_core::options::EgressPolicy;
 use vela_core::{Options, Process};
 
 use super::world::{World, application, until_or};
@@ -38,7 +38,7 @@ async fn server(body: &'static str) -> (String, Arc<AtomicUsize>) {
 async fn world(url: &str) -> World {
     let mut world = World::without_controllers().await;
     // The servers of these scenarios are on this machine.
-    let options = Options { reach: Reach::ServicesAndLoopback, ..Options::default() };
+    let options = Options { egress_policy: EgressPolicy::ServicesAndLoopback, ..Options::default() };
     world.start_as(Process { options, ..Process::default() });
     let template = r#"
 processing: {

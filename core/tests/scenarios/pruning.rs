@@ -53,11 +53,11 @@ async fn running(world: &World) -> [Value; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lap_that_decided_before_the_user_went_back_deletes_nothing() {
+async fn a_reconcile_that_decided_before_the_user_went_back_deletes_nothing() {
     let world = World::new().await;
     let both = running(&world).await;
     let before = uid(&world.deployment("back").await);
-    // The lap of the second wish reads the object it is about to delete; meanwhile the user goes back.
+    // The reconcile of the second wish reads the object it is about to delete; meanwhile the user goes back.
     let (there, go) = hold(&world, |entry| entry.method == "GET" && entry.path.contains("/deployments/back"));
     world.patch(OAM, "Application", "shop", shop(&[web("front", "nginx:2")])).await;
     told(there).await;
@@ -92,7 +92,7 @@ async fn a_stored_configuration_deletes_nothing_that_its_application_wants_again
     world.create(both.clone()).await;
     world.phase("shop", "running").await;
     let before = uid(&world.deployment("back").await);
-    // The configuration's lap is about to delete what the second wish left out; the user goes back, and the lap that
+    // The configuration's reconcile is about to delete what the second wish left out; the user goes back, and the reconcile that
     // stores this is late.
     let (there, go) = hold(&world, |entry| entry.method == "GET" && entry.path.contains("/deployments/back"));
     let spec = |application: &Value| json!({"spec": application["spec"]});
@@ -139,7 +139,7 @@ async fn a_delete_sent_late_misses_an_object_that_was_written_since() {
         Injection::Pass
     });
     go.send(()).unwrap();
-    until("the next lap decides anew", || async {
+    until("the next reconcile decides anew", || async {
         let seen = seen.lock().unwrap().clone();
         seen.iter().any(|path| path.contains("/deployments/back"))
     })

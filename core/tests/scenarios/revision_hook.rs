@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -70,10 +69,7 @@ async fn serve(mut stream: TcpStream, behaviour: Behaviour, requests: Arc<Atomic
         Reply::Status(status) => answer(status, "", "{}"),
         Reply::Redirect(to) => answer("307 Temporary Redirect", &format!("location: {to}\r\n"), ""),
         Reply::Huge => answer("200 OK", "", &"x".repeat(3 << 20)),
-        Reply::Never => {
-            tokio::time::sleep(Duration::from_secs(60)).await;
-            return;
-        }
+        Reply::Never => std::future::pending().await,
     };
     let _ = stream.write_all(text.as_bytes()).await;
 }

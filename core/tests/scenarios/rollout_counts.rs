@@ -28,18 +28,9 @@ fn writes<'a>(requests: &'a [Entry], part: &str) -> Vec<&'a Entry> {
     requests.iter().filter(|e| e.writes() && !e.is_event() && e.path.contains(part)).collect()
 }
 
-/// What the controllers ask for until they ask for nothing any more.
+/// What the controllers ask for until they write nothing any more.
 async fn all_requests(world: &World) -> Vec<Entry> {
-    let mut all = Vec::new();
-    loop {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let new = world.requests();
-        let is_quiet = !new.iter().any(Entry::writes);
-        all.extend(new);
-        if is_quiet {
-            return all;
-        }
-    }
+    world.requests_until_quiet(Duration::from_secs(1), Entry::writes).await
 }
 
 /// The controller looks once more, and writes nothing.

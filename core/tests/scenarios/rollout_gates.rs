@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use vela_core::options::Reach;
+use vela_core::options::EgressPolicy;
 use vela_core::{Options, Process};
 
 use super::foreign;
@@ -62,7 +62,7 @@ pub(super) async fn asking() -> World {
 }
 
 fn start(world: &mut World) {
-    let options = Options { reach: Reach::ServicesAndLoopback, ..Options::default() };
+    let options = Options { egress_policy: EgressPolicy::ServicesAndLoopback, ..Options::default() };
     world.start_as(Process { options, ..Process::default() });
 }
 

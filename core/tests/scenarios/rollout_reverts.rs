@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use vela_runtime::fault::Injection;
 
+use super::pod_bounds::PodBounds;
 use super::rollout_gates::{Prometheus, asking, metric};
-use super::rollouts::{
-    OAM, batch, batches, first, has, has_no_owner, pods, rollout, second, state, watch_pods,
-};
+use super::rollouts::{OAM, batch, batches, first, has, has_no_owner, pods, rollout, second, state};
 use super::world::{World, until, until_or};
 
 /// A rollout to the second revision whose first batch is done, and which goes back when it is deleted.
@@ -35,7 +34,7 @@ async fn a_metric_that_fails_brings_the_source_back() {
     let world = asking().await;
     first(&world).await;
     second(&world).await;
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     let prometheus = Prometheus::start("0.31").await;
     let mut plan = batches(&[1, 1, 2]);
     plan["rolloutBatches"][1]["canaryMetric"] = json!([metric(&prometheus, json!({"onFailure": "Revert"}))]);
@@ -43,12 +42,7 @@ async fn a_metric_that_fails_brings_the_source_back() {
     let failed = state(&world, "rolloutFailed").await;
     has(&world, "front-v1", 4).await;
     has(&world, "front-v2", 0).await;
-    watched.task.abort();
-    assert!(
-        watched.fewest.load(Ordering::SeqCst) >= 4,
-        "{} were ready",
-        watched.fewest.load(Ordering::SeqCst)
-    );
+    bounds.kept(4, i64::MAX);
     let conditions = failed["status"]["conditions"].as_array().unwrap();
     let told = conditions.iter().find(|each| each["type"] == "RolloutReverted").unwrap();
     assert_eq!(told["status"], "True", "{told:#}");
@@ -71,7 +65,7 @@ async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
     let world = World::new().await;
     first(&world).await;
     second(&world).await;
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     half_way(&world).await;
     // Nor does a plan that is paused keep it.
     world.patch(OAM, "AppRollout", "release", json!({"spec": {"rolloutPlan": {"paused": true}}})).await;
@@ -79,13 +73,7 @@ async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
     world.gone(OAM, "AppRollout", "release").await;
     has(&world, "front-v1", 4).await;
     has(&world, "front-v2", 0).await;
-    watched.task.abort();
-    assert!(
-        watched.fewest.load(Ordering::SeqCst) >= 4,
-        "{} were ready",
-        watched.fewest.load(Ordering::SeqCst)
-    );
-    assert!(watched.most.load(Ordering::SeqCst) <= 6, "{} were wanted", watched.most.load(Ordering::SeqCst));
+    bounds.kept(4, 6);
     nobody_holds(&world).await;
     let events = world.list("events.k8s.io/v1", "Event").await;
     assert!(events.iter().any(|event| event["reason"] == "Rollout Reverting"), "{events:#?}");
@@ -143,7 +131,7 @@ async fn cut_off_at_any_write_it_goes_back_and_no_pod_is_missing() {
     let mut world = World::new().await;
     first(&world).await;
     second(&world).await;
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     let mut cut = 0;
     for after in 0.. {
         half_way(&world).await;
@@ -190,16 +178,6 @@ async fn cut_off_at_any_write_it_goes_back_and_no_pod_is_missing() {
         }
         cut += 1;
     }
-    watched.task.abort();
     assert!(cut > 8, "a way back in two batches has more writes than {cut}");
-    assert!(
-        watched.fewest.load(Ordering::SeqCst) >= 4,
-        "{} were ready",
-        watched.fewest.load(Ordering::SeqCst)
-    );
-    assert!(
-        watched.most.load(Ordering::SeqCst) <= 4 + 2,
-        "{} were wanted",
-        watched.most.load(Ordering::SeqCst)
-    );
+    bounds.kept(4, 4 + 2);
 }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use vela_runtime::fault::Injection;
 
 use super::configuration::{component, configuration};
-use super::rollouts::{batches, has, pods, watch_pods};
+use super::pod_bounds::PodBounds;
+use super::rollouts::{batches, has, pods};
 use super::world::{World, until, until_or};
 
 const STANDARD: &str = "standard.oam.dev/v1alpha1";
@@ -59,7 +60,7 @@ pub(super) async fn pods_go_between_workloads_that_somebody_made() {
         world.create(deployment(name, pods)).await;
         has(&world, name, pods).await;
     }
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     let mut plan = json!({"targetSize": 4, "numBatches": 2, "batchPartition": 0});
     world.create(rollout(spec("new", &["one", "two"], plan.clone()))).await;
     has(&world, "new", 2).await;
@@ -80,12 +81,7 @@ pub(super) async fn pods_go_between_workloads_that_somebody_made() {
         has(&world, name, pods).await;
         assert_eq!(owners(&world, name).await, [], "{name} is let go");
     }
-    watched.task.abort();
-    assert!(
-        watched.fewest.load(Ordering::SeqCst) >= 4,
-        "{} were ready",
-        watched.fewest.load(Ordering::SeqCst)
-    );
+    bounds.kept(4, i64::MAX);
     // Without a source it is scaled, and again whenever the size that is wanted changes.
     for (size, batch) in [(6, 2), (2, 4)] {
         let plan = json!({"targetSize": size, "numBatches": null, "rolloutBatches": [{"replicas": batch}]});
@@ -192,7 +188,7 @@ async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
     world.create(rollout(spec("two", &["one"], batches(&[2, 2])))).await;
     state(&world, "rolloutSucceed").await;
     has(&world, "two", 4).await;
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     let mut cut = 0;
     for after in 0.. {
         let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
@@ -245,18 +241,8 @@ async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
         }
         cut += 1;
     }
-    watched.task.abort();
     assert!(cut > 8, "a rollout in two batches has more writes than {cut}");
-    assert!(
-        watched.fewest.load(Ordering::SeqCst) >= 4,
-        "{} were ready",
-        watched.fewest.load(Ordering::SeqCst)
-    );
-    assert!(
-        watched.most.load(Ordering::SeqCst) <= 4 + 2,
-        "{} were wanted",
-        watched.most.load(Ordering::SeqCst)
-    );
+    bounds.kept(4, 4 + 2);
     // Deleted half-way it lets go, and everything stays as it stands.
     let full = if pods(&world, "one").await.0 == 4 { "one" } else { "two" };
     let empty = if full == "one" { "two" } else { "one" };

@@ -1,15 +1,15 @@
 //! Rollouts: between revisions in batches, held back and let go, abandoned, asked of hooks, cut off, and told what is wrong.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use vela_core::options::Reach;
+use vela_core::options::EgressPolicy;
 use vela_core::{Options, Process};
 use vela_runtime::fault::Injection;
 
+use super::pod_bounds::PodBounds;
 use super::world::{World, application, until, until_or, web};
 
 pub(super) const OAM: &str = "core.oam.dev/v1beta1";
@@ -314,7 +314,7 @@ async fn hook(says_yes: Arc<AtomicBool>) -> (String, Arc<std::sync::Mutex<String
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_that_says_no_holds_a_batch_back_until_it_says_yes() {
     let mut world = World::without_controllers().await;
-    let options = Options { reach: Reach::ServicesAndLoopback, ..Options::default() };
+    let options = Options { egress_policy: EgressPolicy::ServicesAndLoopback, ..Options::default() };
     world.start_as(Process { options, ..Process::default() });
     first(&world).await;
     second(&world).await;
@@ -342,36 +342,6 @@ async fn a_hook_that_says_no_holds_a_batch_back_until_it_says_yes() {
     has(&world, "front-v2", 4).await;
 }
 
-/// The fewest ready and the most wanted pods that were seen since.
-pub(super) struct Watched {
-    pub(super) fewest: Arc<AtomicI64>,
-    pub(super) most: Arc<AtomicI64>,
-    pub(super) task: tokio::task::JoinHandle<()>,
-}
-
-pub(super) fn watch_pods(api: kube::Api<kube::api::DynamicObject>) -> Watched {
-    let (fewest, most) = (Arc::new(AtomicI64::new(i64::MAX)), Arc::new(AtomicI64::new(0)));
-    let (low, high) = (fewest.clone(), most.clone());
-    let task = tokio::spawn(async move {
-        loop {
-            if let Ok(all) = api.list(&Default::default()).await {
-                let number = |value: &Value| value.as_i64().unwrap_or(0);
-                let ready = all.iter().map(|each| number(&each.data["status"]["readyReplicas"])).sum();
-                // One that waits for its rollout makes no pods, whatever it wants.
-                let wanted = |spec: &Value, status: &Value| match spec["paused"] == true {
-                    true => number(&status["replicas"]),
-                    false => number(&spec["replicas"]),
-                };
-                let wanted = all.iter().map(|each| wanted(&each.data["spec"], &each.data["status"])).sum();
-                low.fetch_min(ready, Ordering::SeqCst);
-                high.fetch_max(wanted, Ordering::SeqCst);
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
-    Watched { fewest, most, task }
-}
-
 #[tokio::test]
 async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
     let mut world = World::new().await;
@@ -380,7 +350,7 @@ async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
     world.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 1, 2]))).await;
     state(&world, "rolloutSucceed").await;
     has(&world, "front-v2", 4).await;
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     let mut cut = 0;
     for after in 0.. {
         let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
@@ -435,17 +405,7 @@ async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
         }
         cut += 1;
     }
-    watched.task.abort();
     assert!(cut > 10, "a rollout in three batches has more writes than {cut}");
-    assert!(
-        watched.fewest.load(Ordering::SeqCst) >= 4,
-        "{} pods were ready",
-        watched.fewest.load(Ordering::SeqCst)
-    );
     // The largest batch comes on top of what is there.
-    assert!(
-        watched.most.load(Ordering::SeqCst) <= 4 + 2,
-        "{} pods were wanted",
-        watched.most.load(Ordering::SeqCst)
-    );
+    bounds.kept(4, 4 + 2);
 }

@@ -1,10 +1,9 @@
 //! Applications with a rollout plan of their own: the first revision at once, every later one in batches, and back.
 
-use std::sync::atomic::Ordering;
-
 use serde_json::{Value, json};
 
-use super::rollouts::{OAM, has, has_no_owner, watch_pods};
+use super::pod_bounds::PodBounds;
+use super::rollouts::{OAM, has, has_no_owner};
 use super::world::{World, application, until, until_or, web};
 
 fn sized(name: &str, image: &str) -> Value {
@@ -57,7 +56,7 @@ async fn an_application_with_a_plan_reaches_its_revisions_in_batches() {
     reached(&world, "shop-v1", "running", "Available").await;
     has(&world, "front", 4).await;
     assert!(world.get(OAM, "AppRollout", "shop").await.is_none(), "there is nothing to come from");
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     image(&world, "nginx:2").await;
     let held = reached(&world, "shop-v2", "rollingOut", "RolloutWaits").await;
     assert!(held["conditions"].to_string().contains("vela rollout promote shop"), "{held:#}");
@@ -82,9 +81,7 @@ async fn an_application_with_a_plan_reaches_its_revisions_in_batches() {
     has(&world, "front", 4).await;
     has(&world, "front-v2", 0).await;
     assert!(world.deployment("front-v3").await.is_none());
-    watched.task.abort();
-    let (fewest, most) = (watched.fewest.load(Ordering::SeqCst), watched.most.load(Ordering::SeqCst));
-    assert!(fewest >= 8 && most <= 8 + 4, "{fewest} pods were ready, {most} were wanted");
+    bounds.kept(8, 8 + 4);
     world.delete(OAM, "Application", "shop").await;
     until("everything is gone", || async {
         world.get(OAM, "AppRollout", "shop").await.is_none()
@@ -124,7 +121,7 @@ pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
         has(&world, name, 0).await;
     }
     // Without a plan it applies its workloads itself again, and loses no pod by that.
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     world.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": null}})).await;
     has(&world, "front", 4).await;
     until("the rollout is gone", || async { world.get(OAM, "AppRollout", "shop").await.is_none() }).await;
@@ -132,9 +129,7 @@ pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
         world.list("apps/v1", "Deployment").await.len() == 2
     })
     .await;
-    watched.task.abort();
-    let fewest = watched.fewest.load(Ordering::SeqCst);
-    assert!(fewest >= 8, "{fewest} pods were ready");
+    bounds.kept(8, i64::MAX);
 }
 
 #[tokio::test]

@@ -1,11 +1,10 @@
 //! Rollouts of several components together, turned to a third revision half-way, and of workloads that their application made.
 
-use std::sync::atomic::Ordering;
-
 use serde_json::{Value, json};
 
+use super::pod_bounds::PodBounds;
 use super::rollouts::{
-    OAM, batch, batches, change, first, has, has_no_owner, pods, recorded, rollout, second, state, watch_pods,
+    OAM, batch, batches, change, first, has, has_no_owner, pods, recorded, rollout, second, state,
 };
 use super::world::{World, application, until, web};
 
@@ -81,7 +80,7 @@ async fn what_an_application_made_itself_is_rolled_out_of_and_back_to() {
     let of = |image: &str| [sized("front", image, 3)];
     handed_over(&world, [&of("nginx:1"), &of("nginx:2")]).await;
     let made = world.deployment("front").await.unwrap();
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     world.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 2]))).await;
     state(&world, "rolloutSucceed").await;
     has(&world, "front-v2", 3).await;
@@ -92,8 +91,7 @@ async fn what_an_application_made_itself_is_rolled_out_of_and_back_to() {
     has(&world, "front", 3).await;
     assert_eq!(world.deployment("front").await.unwrap()["metadata"]["uid"], made["metadata"]["uid"]);
     assert!(world.deployment("front-v1").await.is_none(), "nothing is made beside it");
-    watched.task.abort();
-    assert!(watched.fewest.load(Ordering::SeqCst) >= 3);
+    bounds.kept(3, i64::MAX);
     world.delete(OAM, "Application", "shop").await;
     until("everything is gone", || async {
         world.deployment("front").await.is_none() && world.deployment("front-v2").await.is_none()
@@ -112,7 +110,7 @@ async fn a_third_revision_replaces_the_pods_of_both_that_stand_half_way() {
     batch(&world, 0, "batchReady").await;
     has(&world, "front-v1", 2).await;
     has(&world, "front-v2", 2).await;
-    let watched = watch_pods(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
     change(&world, "nginx:3").await;
     recorded(&world, "shop-v3").await;
     let to = json!({"spec": {"targetAppRevisionName": "shop-v3", "rolloutPlan": {"batchPartition": null}}});
@@ -124,7 +122,5 @@ async fn a_third_revision_replaces_the_pods_of_both_that_stand_half_way() {
         assert_eq!(pods(&world, name).await.0, 0);
         assert!(has_no_owner(&world.deployment(name).await.unwrap()));
     }
-    watched.task.abort();
-    let (fewest, most) = (watched.fewest.load(Ordering::SeqCst), watched.most.load(Ordering::SeqCst));
-    assert!(fewest >= 4 && most <= 4 + 2, "{fewest} pods were ready, {most} were wanted");
+    bounds.kept(4, 4 + 2);
 }

@@ -142,7 +142,7 @@ fn print(era: Era, count: usize, cost: &Cost) {
     );
 }
 
-/// One application of many components, on a cluster that has it once already: the whole lap with all its writes.
+/// One application of many components, on a cluster that has it once already: the whole reconcile with all its writes.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "prints figures: cargo xtask bench"]
 async fn the_price_of_a_component_does_not_depend_on_how_many_there_are() {
@@ -151,12 +151,14 @@ async fn the_price_of_a_component_does_not_depend_on_how_many_there_are() {
     for count in [1, 10, 100] {
         let components: Vec<Value> =
             (0..count).map(|number| web(&format!("c{count}-{number}"), "nginx:1")).collect();
-        let name = format!("lap-{count}");
+        let name = format!("reconcile-{count}");
         let (before, started) = (processor(), Instant::now());
         world.create(application(&name, &components)).await;
         world.phase(&name, "running").await;
         let (took, each) = (started.elapsed(), (processor() - before) * 1e3 / f64::from(count));
-        println!("lap: {count} components: running after {took:.0?}, processor {each:.1} ms per component");
+        println!(
+            "reconcile: {count} components: running after {took:.0?}, processor {each:.1} ms per component"
+        );
         prices.push(each);
     }
     let (ten, hundred) = (prices[1], prices[2]);

@@ -35,7 +35,7 @@ fn writes_an_object(entry: &Entry) -> bool {
     entry.method == http::Method::PATCH && entry.path.contains("/deployments/")
 }
 
-/// What was asked until the application rests; its first lap alone makes every object.
+/// What was asked until the application rests; its first reconcile alone makes every object.
 async fn requests(concurrent_writes: usize) -> (Vec<Entry>, usize) {
     let mut world = world(concurrent_writes).await;
     world.rested(1).await;

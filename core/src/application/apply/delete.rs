@@ -1,0 +1,48 @@
+//! One recorded object → deleted, where it is the application's.
+
+use kube::api::DynamicObject;
+use vela_runtime::apply::{self as runtime_apply, Deletion};
+
+use crate::application::owned::{Application, may_delete};
+use crate::application::reconciler::ApplicationReconciler;
+use crate::application::record::{Entry, Owned};
+use crate::successors;
+
+/// Delete one recorded object; one that turned out to be somebody else's counts as gone from our record.
+pub(in crate::application) async fn delete_recorded(
+    reconciler: &ApplicationReconciler,
+    application: &Application<'_>,
+    owned: &Owned,
+    entry: &Entry,
+) -> Result<Deletion, runtime_apply::Error> {
+    let guard = |live: &DynamicObject| may_delete(application, entry.uid.as_deref(), live);
+    let api_version =
+        successors::address(&reconciler.context.discovery, &owned.api_version, &owned.kind).await;
+    let kind = reconciler.context.discovery.resolve(api_version, &owned.kind).await.ok();
+    let informer = match &kind {
+        Some(kind) => reconciler.owned.informer(kind).await.ok(),
+        None => None,
+    };
+    let live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
+    let acting = application.acting_on(&reconciler.context, owned);
+    let delete = |live| acting.applier().delete(api_version, &owned.kind, &owned.key, live, &guard);
+    let cached = live.is_some();
+    let mut result = delete(live).await;
+    if cached && matches!(result, Err(runtime_apply::Error::Foreign { .. })) {
+        // The cache may have shown a former object of that name.
+        result = delete(None).await;
+    }
+    match result {
+        Ok(deletion) => {
+            if let Some(informer) = informer.filter(|_| deletion == Deletion::Gone) {
+                informer.forget(&owned.key);
+            }
+            Ok(deletion)
+        }
+        Err(runtime_apply::Error::Foreign { object, reason }) => {
+            tracing::info!(application = %application.key, object, reason, "an object of the record is not ours; it is left alone");
+            Ok(Deletion::Gone)
+        }
+        Err(error) => Err(error),
+    }
+}

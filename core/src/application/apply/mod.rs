@@ -1,0 +1,160 @@
+//! Graph → Applied: writes the record, then the objects wave by wave, then prunes; may not render or judge.
+//!
+//! Order, and why: the record is written first, so that a crash leaves no object nobody knows of; objects whose
+//! component waits for an unhealthy one are left for a later reconcile; only a reconcile that applied the whole set holds a
+//! [`Complete`], and only with it may anything be pruned. Components of one wave are written at the same time, the objects
+//! of one component one after the other; the record has one writer at a time.
+
+mod applied;
+mod complete;
+mod delete;
+mod error;
+mod prune;
+mod replace;
+mod write;
+
+use futures::future::BoxFuture;
+
+pub(super) use self::applied::Applied;
+use self::complete::{Complete, wanted};
+pub(super) use self::delete::delete_recorded;
+pub(super) use self::error::Error;
+use self::prune::prune_unwanted;
+use self::replace::Replacing;
+use self::write::ComponentWriter;
+use super::desired::{Desired, Form};
+use super::owned::Application;
+use super::reconciler::ApplicationReconciler;
+use super::record::{Entry, Record, RecordWriter};
+use crate::author::Actor;
+use crate::blocking::NotComputed;
+use crate::workflow::{self, Steps};
+
+/// The numbers of nodes that may be applied, once they are known.
+pub(super) type Due<'a> = BoxFuture<'a, Result<Vec<usize>, NotComputed>>;
+
+/// Apply the desired set. `due` names the nodes that may be applied, given what was applied so far; it is asked
+/// again until it names nothing new.
+pub(super) async fn apply<'a>(
+    reconciler: &ApplicationReconciler,
+    application: &Application<'_>,
+    desired: &Desired,
+    due: &(dyn Fn(&Applied) -> Due<'a> + Send + Sync),
+) -> Result<Applied, Error> {
+    let key = &application.key;
+    let (mut record, stored) = reconciler.records.read(key)?;
+    let before = record.clone();
+    begin(&mut record, desired);
+    let stored = reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
+    let acting = acting(reconciler, application, desired);
+    let record_writer = RecordWriter::new(record, stored);
+    let replacing = Replacing { identity: &desired.identity, definitions: &desired.definitions };
+    let writer =
+        ComponentWriter::new(reconciler, application, acting, before, record_writer).replacing(replacing);
+    let mut components = Components { writer, desired, due, applied: Applied::nothing() };
+    let begun = workflow::run(&mut components).await?;
+    let Components { writer, mut applied, .. } = components;
+    let mut record_writer = writer.into_record_writer();
+    record_writer.forget_refused(&reconciler.records, key).await.map_err(Error::Record)?;
+    let RecordWriter { mut record, stored, .. } = record_writer;
+    let Some(proof) = Complete::of(desired, begun.len(), &applied) else { return Ok(applied) };
+    proof.settle(&mut record);
+    let stored = reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
+    let pruned = prune_unwanted(reconciler, application, &proof, &mut record, &mut applied).await;
+    // What is gone is gone, also when a later one could not be deleted.
+    proof.settle(&mut record);
+    reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
+    pruned.map(|()| applied.completed())
+}
+
+/// The components of a desired set, as the steps of a workflow apply them.
+struct Components<'w, 'd> {
+    writer: ComponentWriter<'w>,
+    desired: &'w Desired,
+    due: &'w (dyn Fn(&Applied) -> Due<'d> + Send + Sync),
+    applied: Applied,
+}
+
+impl Steps for Components<'_, '_> {
+    type Error = Error;
+
+    async fn due(&mut self) -> Result<Vec<usize>, Error> {
+        Ok((self.due)(&self.applied).await?)
+    }
+
+    async fn apply(&mut self, nodes: &[usize]) -> Result<(), Error> {
+        let desired = self.desired;
+        let nodes = nodes.iter().filter_map(|index| desired.nodes.get(*index)).collect();
+        self.writer.write(nodes, &mut self.applied).await
+    }
+}
+
+/// Restore what of the desired set was made and is deleted or changed by now, and nothing else: nothing is recorded as wanted
+/// or unwanted, and nothing pruned. `made_only` leaves alone what no reconcile is known to have made: whoever is acted for
+/// now did not ask for it.
+pub(super) async fn restore(
+    reconciler: &ApplicationReconciler,
+    application: &Application<'_>,
+    desired: &Desired,
+    made_only: bool,
+) -> Result<Applied, Error> {
+    let key = &application.key;
+    let (record, stored) = reconciler.records.read(key)?;
+    let Some(stored) = stored else { return Ok(Applied::nothing()) };
+    let mut nodes = desired.nodes.clone();
+    for node in &mut nodes {
+        node.pieces.retain(|piece| {
+            let known = record.entries.get(&piece.owned());
+            known.is_some_and(|entry| !entry.unwanted && (entry.uid.is_some() || !made_only))
+        });
+    }
+    let acting = acting(reconciler, application, desired);
+    let before = record.clone();
+    let record_writer = RecordWriter::new(record, stored);
+    let writer = ComponentWriter::new(reconciler, application, acting, before, record_writer);
+    let mut applied = Applied::nothing();
+    let nodes = nodes.iter().filter(|node| !node.pieces.is_empty()).collect();
+    writer.write(nodes, &mut applied).await?;
+    let RecordWriter { record, stored, .. } = writer.into_record_writer();
+    reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
+    Ok(applied)
+}
+
+/// On whose behalf a set is written. What is stored for a configuration's reconcile is bookkeeping; that reconcile acts for
+/// the author.
+fn acting(reconciler: &ApplicationReconciler, application: &Application<'_>, desired: &Desired) -> Actor {
+    match desired.form {
+        Form::Applied => application.acting.clone(),
+        Form::Stored { .. } => application.acting.for_record(&reconciler.context),
+    }
+}
+
+/// The record before the first write: what was owned and what will be. A finished record of the same set stays as it is.
+fn begin(record: &mut Record, desired: &Desired) {
+    let wanted = wanted(desired);
+    let unchanged = record.complete
+        && record.identity.as_deref() == Some(&desired.identity)
+        && record.entries.keys().all(|owned| wanted.contains(owned) || desired.form.keeps(owned))
+        && desired.pieces().all(|(_, piece)| {
+            let known = record.entries.get(&piece.owned());
+            known.is_some_and(|entry| entry.hash.as_deref() == Some(&piece.content()))
+        });
+    if unchanged {
+        return;
+    }
+    record.identity = Some(desired.identity.clone());
+    record.generation = desired.generation;
+    record.complete = false;
+    for (node, piece) in desired.pieces() {
+        let entry = record.entries.entry(piece.owned()).or_default();
+        *entry = Entry {
+            hash: Some(piece.content()),
+            uid: entry.uid.take(),
+            wave: Some(node.wave),
+            component: Some(node.component.clone()),
+            trait_type: piece.trait_type.clone(),
+            // Taking the mark off is a write of the record; the object is written after it.
+            unwanted: false,
+        };
+    }
+}

@@ -1,0 +1,133 @@
+//! A graph → the desired set as plain data: its objects by component, in the order they are written; may not write.
+
+use std::sync::Arc;
+
+use kube::api::DynamicObject;
+use vela_crds::labels;
+use vela_engine::parse::Era;
+use vela_engine::{Definition, Graph, ObjectKey, render};
+use vela_runtime::Discovery;
+use vela_runtime::apply as runtime_apply;
+
+use super::record::Owned;
+
+/// The desired set, as plain data.
+#[derive(Clone, Debug)]
+pub(crate) struct Desired {
+    /// Content hash of the application.
+    pub(crate) identity: String,
+    /// Generation of the Application.
+    pub(crate) generation: Option<i64>,
+    /// What it was rendered from, beside the Application.
+    pub(crate) definitions: Vec<Arc<Definition>>,
+    /// Components in the order written.
+    pub(crate) nodes: Vec<Node>,
+    /// Who applies what the application means.
+    pub(super) form: Form,
+}
+
+/// The objects of one component.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) component: String,
+    /// Number of components that come before it; deletion goes the other way.
+    pub(crate) wave: i32,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// One desired object.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    /// As the graph names it: with a namespace even where its kind has none.
+    pub(crate) name: ObjectKey,
+    pub(crate) object: DynamicObject,
+    pub(crate) trait_type: Option<String>,
+}
+
+/// How an application reaches the cluster, which decides when something unwanted may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Its objects are applied by its own reconcile.
+    Applied,
+    /// Its objects are applied by the reconcile of a configuration that is stored for it. `keeps_former`: a rollout goes
+    /// from one revision to the next, so what was stored for former revisions stays.
+    Stored { keeps_former: bool },
+}
+
+impl Form {
+    /// The form an application is written in decides.
+    pub(super) fn of(graph: &Graph) -> Self {
+        match graph.app_file().era() {
+            Era::V1alpha2 => Self::Stored { keeps_former: graph.app_file().rolls_out() },
+            Era::V1beta1 => Self::Applied,
+        }
+    }
+
+    /// Does the record keep this entry although the present revision does not name it?
+    pub(super) fn keeps(self, owned: &Owned) -> bool {
+        self == Self::Stored { keeps_former: true } && owned.is_stored_form()
+    }
+}
+
+impl Desired {
+    /// The graph as it is applied: objects of kinds without namespaces lose theirs.
+    pub(super) async fn of(
+        discovery: &Discovery,
+        graph: &Graph,
+        generation: Option<i64>,
+    ) -> Result<Self, serde_json::Error> {
+        let mut nodes = Vec::with_capacity(graph.len());
+        for index in 0..graph.len() {
+            let wave = graph.waves().iter().position(|wave| wave.contains(&index)).unwrap_or(0);
+            let mut pieces = Vec::new();
+            for rendered in graph.objects_of(index) {
+                let trait_type = match &rendered.role {
+                    render::Role::Trait { type_, .. } => Some(type_.clone()),
+                    _ => None,
+                };
+                let mut object: DynamicObject = serde_json::from_value(rendered.object.clone())?;
+                // An unknown kind is told of when its object is applied.
+                if discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
+                    object.metadata.namespace = None;
+                }
+                pieces.push(Piece { name: rendered.key(), object, trait_type });
+            }
+            let component =
+                graph.component(index).map(|component| component.name.clone()).unwrap_or_default();
+            nodes.push(Node { component, wave: i32::try_from(wave).unwrap_or(i32::MAX), pieces });
+        }
+        Ok(Self {
+            identity: graph.identity().hash().to_owned(),
+            generation,
+            definitions: definitions(graph),
+            nodes,
+            form: Form::Applied,
+        })
+    }
+
+    /// Every object with its component.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = (&Node, &Piece)> {
+        self.nodes.iter().flat_map(|node| node.pieces.iter().map(move |piece| (node, piece)))
+    }
+}
+
+impl Piece {
+    /// Its identity in the record: in the cluster that the graph names, without a namespace where its kind has none.
+    pub(super) fn owned(&self) -> Owned {
+        Owned { cluster: self.name.cluster.clone(), ..Owned::of(&self.object) }
+    }
+
+    /// Hash of the object without the name of the revision it is made by: what it means does not depend on that.
+    pub(super) fn content(&self) -> String {
+        let mut object = self.object.clone();
+        if let Some(labels) = &mut object.metadata.labels {
+            labels.remove(labels::APP_REVISION);
+        }
+        runtime_apply::hash(&object)
+    }
+}
+
+/// Every definition that the application was rendered from.
+pub(super) fn definitions(graph: &Graph) -> Vec<Arc<Definition>> {
+    graph.app_file().definitions().into_iter().cloned().collect()
+}

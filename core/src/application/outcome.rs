@@ -1,0 +1,56 @@
+//! What a reconcile came to: the status, and when to begin anew.
+
+use std::time::Duration;
+
+use vela_engine::Document;
+use vela_engine::status::{Definitions, Status};
+
+use super::apply::Applied;
+use super::stopped::PhaseError;
+
+/// What a reconcile came to.
+pub(super) struct Outcome {
+    pub(super) status: Status,
+    /// Everything that is wanted was applied, and nothing else is left.
+    pub(super) complete: bool,
+    /// Something failed that another try may mend.
+    pub(super) retry: bool,
+    /// When to come again although nothing changes.
+    pub(super) again: Option<Duration>,
+}
+
+impl Outcome {
+    /// Of objects that were applied.
+    pub(super) fn applied(status: Status, applied: &Applied) -> Self {
+        let (complete, retry) = (applied.is_complete(), applied.may_be_retried());
+        Self { status, complete, retry, again: applied.again() }
+    }
+
+    /// Where somebody else applies them.
+    pub(super) fn left_to_others(status: Status, complete: bool) -> Self {
+        Self { status, complete, retry: false, again: None }
+    }
+
+    /// Where an AppRollout brings the revision.
+    pub(super) fn rolled(status: Status) -> Self {
+        let complete = status.is_running();
+        Self::left_to_others(status, complete)
+    }
+
+    /// Where a phase failed.
+    pub(super) fn failed(document: &Document, error: &PhaseError) -> Self {
+        let status = Status::failed(document, error.condition(), error.diagnostics());
+        Self { status, complete: false, retry: !error.is_lasting(), again: None }
+    }
+
+    /// The same, telling how the definitions differ from those that are there now, and coming again when a slot may be free.
+    pub(super) fn with_definitions(self, definitions: Option<Definitions>, waits: Option<Duration>) -> Self {
+        let status = self.status.with_definitions(definitions);
+        Self { status, again: self.again.or(waits), ..self }
+    }
+
+    /// Is everything applied, and does it run?
+    pub(super) fn is_settled(&self) -> bool {
+        self.complete && self.status.is_running()
+    }
+}

@@ -1,0 +1,77 @@
+//! What wakes Applications: they themselves, what they own, what they name, and what is stored for them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use vela_engine::definition::version;
+use vela_engine::{Document, parse};
+use vela_runtime::cache::{Change, Index};
+use vela_runtime::controller::controller_owner;
+use vela_runtime::{Controller, Key};
+
+use super::fetch::json;
+use super::reconciler::ApplicationReconciler;
+use crate::context::Context;
+
+/// The controller of Applications.
+pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
+    let reconciler = ApplicationReconciler::new(context);
+    let (applications, owned, cluster) =
+        (reconciler.applications.clone(), reconciler.owned.clone(), reconciler.cluster.clone());
+    let (interests, stored) =
+        (reconciler.interests.clone(), [&reconciler.configurations, &reconciler.rollouts].map(Arc::clone));
+    let (records, update_slots) = (reconciler.records.clone(), reconciler.update_slots.clone());
+    let mut controller = Controller::new("application", reconciler).for_kind(&applications).workers(workers);
+    owned.wake(controller.queue());
+    update_slots.wake(controller.queue());
+    interests.wake(controller.queue());
+    // What a configuration and a rollout say is read from these copies, so these copies wake.
+    for informer in &stored {
+        controller = controller.watches(informer, |change| match change.initial {
+            true => Vec::new(),
+            false => {
+                let owner = |object| controller_owner(object, vela_crds::GROUP, "Application");
+                change.object().and_then(|object| owner(object)).into_iter().collect()
+            }
+        });
+    }
+    context.metrics.count(&applications);
+    let trackers = records.stored().clone();
+    controller =
+        controller.watches(&trackers, move |change| records.overwritten(change).into_iter().collect());
+    let users = applications.index_of_spec(|application| {
+        let references = parse::references(&Document::from_object(json(application)));
+        references.definitions.into_iter().map(|(_, name)| name).collect()
+    });
+    for informer in cluster.definitions().values().chain([cluster.revisions()]) {
+        let users = users.clone();
+        controller = controller.watches(informer, move |change| users_of(change, &users));
+    }
+    controller
+}
+
+/// The applications that name a changed definition.
+fn users_of(change: &Change, applications: &Index) -> Vec<Key> {
+    // At the start every application is reconciled anyway.
+    let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
+    if let (Some(old), Some(new)) = (&change.old, &change.new)
+        && old.data.get("spec") == new.data.get("spec")
+        && old.metadata.annotations == new.metadata.annotations
+    {
+        // A status or a label says nothing to those who use the definition.
+        return Vec::new();
+    }
+    let name = object.metadata.name.clone().unwrap_or_default();
+    let is_revision = object.types.as_ref().is_some_and(|types| types.kind == "DefinitionRevision");
+    // A revision `name-v1.2.0` may be what `name@v1` means, too.
+    let asked = match version::of_revision(&name, &object.data["spec"]) {
+        Some(kept) if is_revision => version::spellings(kept.name, kept.version),
+        _ => vec![name],
+    };
+    let users: BTreeSet<Key> = asked
+        .iter()
+        .flat_map(|name| applications.find(name))
+        .map(|application| Key::of(&application))
+        .collect();
+    users.into_iter().collect()
+}

@@ -1,0 +1,168 @@
+//! What becomes of applications in → figures about applications, under the names that KubeVela's dashboards know.
+//!
+//! What any controller does (reconciles, queues, the lease) is counted in `runtime`; here is what only this room knows. All names are
+//! listed in `docs/metrics.md`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use serde_json::Value;
+use vela_runtime::cache::Informer;
+
+/// Phases of the stored application when a reconcile began and of the status that it gave.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ReconcileLabels {
+    begin_phase: String,
+    end_phase: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
+struct PhaseLabel {
+    phase: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
+struct StepLabels {
+    step_type: String,
+    phase: String,
+}
+
+/// The figures of one process; cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct Metrics {
+    reconciles: Family<ReconcileLabels, Histogram>,
+    stored: Arc<Stored>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self { reconciles: Family::new_with_constructor(seconds), stored: Arc::default() }
+    }
+}
+
+fn seconds() -> Histogram {
+    // From one millisecond to a little over half a minute.
+    Histogram::new(exponential_buckets(0.001, 2.0, 16))
+}
+
+impl Metrics {
+    /// Offers everything to whoever scrapes this process.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "application_reconcile_time_seconds",
+            "Duration of a reconcile of an Application, by its phase before and after",
+            self.reconciles.clone(),
+        );
+        registry.register_collector(Box::new(self.stored.clone()));
+    }
+
+    /// The applications that are counted when somebody scrapes.
+    pub(crate) fn count(&self, applications: &Arc<Informer>) {
+        // The first copy is as good as any other: one cache serves the whole process.
+        let _ = self.stored.applications.set(applications.clone());
+    }
+
+    /// A reconcile of an Application gave a status.
+    pub(crate) fn reconciled(&self, before: Option<&Value>, after: &Value, took: Duration) {
+        let labels =
+            ReconcileLabels { begin_phase: before.map_or_else(String::new, phase), end_phase: phase(after) };
+        self.reconciles.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+}
+
+/// Counts of the stored applications. They are made when they are asked for, so they cannot drift from what is there.
+#[derive(Default)]
+struct Stored {
+    applications: OnceLock<Arc<Informer>>,
+}
+
+impl fmt::Debug for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stored").finish_non_exhaustive()
+    }
+}
+
+impl Collector for Stored {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let stored = self.applications.get().map(|applications| applications.list()).unwrap_or_default();
+        let counts = Counts::of(stored.iter().map(|application| &application.data["status"]));
+        let help = "Applications by phase";
+        write(&mut encoder, "application_phase_number", help, &counts.phases)?;
+        let help = "Steps of the workflows of all Applications by type and phase";
+        write(&mut encoder, "workflow_step_phase_number", help, &counts.steps)
+    }
+}
+
+fn write<L: EncodeLabelSet>(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    counts: &BTreeMap<L, i64>,
+) -> Result<(), fmt::Error> {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    for (labels, count) in counts {
+        ConstGauge::new(*count).encode(family.encode_family(labels)?)?;
+    }
+    Ok(())
+}
+
+/// How many applications and steps there are of each sort.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    phases: BTreeMap<PhaseLabel, i64>,
+    steps: BTreeMap<StepLabels, i64>,
+}
+
+impl Counts {
+    fn of<'a>(statuses: impl Iterator<Item = &'a Value>) -> Self {
+        let mut counts = Self::default();
+        for status in statuses {
+            *counts.phases.entry(PhaseLabel { phase: phase(status) }).or_default() += 1;
+            for step in status["workflow"]["steps"].as_array().into_iter().flatten() {
+                let labels = StepLabels { step_type: text(&step["type"]), phase: text(&step["phase"]) };
+                *counts.steps.entry(labels).or_default() += 1;
+            }
+        }
+        counts
+    }
+}
+
+/// The phase in a status; "" of an application that has none yet.
+fn phase(status: &Value) -> String {
+    text(&status["status"])
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn applications_and_steps_are_counted_by_phase() {
+        let step = |phase: &str| json!({"type": "apply-component", "phase": phase});
+        let running =
+            json!({"status": "running", "workflow": {"steps": [step("succeeded"), step("succeeded")]}});
+        let begun =
+            json!({"status": "runningWorkflow", "workflow": {"steps": [step("succeeded"), step("running")]}});
+        let counts = Counts::of([&running, &running, &begun, &Value::Null].into_iter());
+        let phases: Vec<_> =
+            counts.phases.iter().map(|(label, count)| (label.phase.as_str(), *count)).collect();
+        assert_eq!(phases, [("", 1), ("running", 2), ("runningWorkflow", 1)]);
+        let steps: Vec<_> =
+            counts.steps.iter().map(|(label, count)| (label.phase.as_str(), *count)).collect();
+        assert_eq!(steps, [("running", 1), ("succeeded", 5)]);
+    }
+}

@@ -1,0 +1,46 @@
+//! What a scraper is told of applications, and that docs/metrics.md lists all of it.
+
+use super::world::{World, application, web};
+
+const PAGE: &str = include_str!("../../../docs/metrics.md");
+
+#[tokio::test]
+async fn a_scraper_is_told_of_applications_by_phase() {
+    let world = World::new().await;
+    if world.server().is_none() {
+        // The figures are of the whole cluster, and a real one has other applications.
+        return;
+    }
+    world.create(application("shop", &[web("front", "nginx:1")])).await;
+    world.phase("shop", "running").await;
+    world.rested(1).await;
+    let text = world.metrics();
+    let told = |line: &str| assert!(text.lines().any(|told| told == line), "{line}\n{text}");
+    told("application_phase_number{phase=\"running\"} 1");
+    told("workflow_step_phase_number{step_type=\"apply-component\",phase=\"succeeded\"} 1");
+    let begun = "application_reconcile_time_seconds_count{begin_phase=\"\",end_phase=\"runningWorkflow\"} ";
+    assert!(text.lines().any(|line| line.starts_with(begun)), "{text}");
+
+    world.delete("core.oam.dev/v1beta1", "Application", "shop").await;
+    world.gone("core.oam.dev/v1beta1", "Application", "shop").await;
+    world.rested(1).await;
+    let text = world.metrics();
+    assert!(!text.contains("application_phase_number{"), "{text}");
+}
+
+#[tokio::test]
+async fn every_metric_has_its_row_in_the_manual() {
+    let world = World::new().await;
+    world.create(application("shop", &[web("front", "nginx:1")])).await;
+    world.phase("shop", "running").await;
+    let text = world.metrics();
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let mut found = 0;
+    for (name, type_) in types {
+        let name = if type_ == "counter" { format!("{name}_total") } else { name.to_owned() };
+        let row = format!("| `{name}` | {type_} |");
+        assert!(PAGE.contains(&row), "docs/metrics.md has no row `{row}`");
+        found += 1;
+    }
+    assert!(found > 10, "{text}");
+}
