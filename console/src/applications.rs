@@ -1,4 +1,4 @@
-//! Applications as they are stored → in short, for lists.
+//! The stored Applications, summarized for lists.
 
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;

@@ -1,4 +1,4 @@
-//! A method and a path → what is asked for.
+//! Resolves a method and a path to the view that is asked for.
 
 use http::Method;
 

@@ -1,4 +1,4 @@
-//! A request → a response; the door of the console.
+//! The HTTP service of the console: answers each request, and changes nothing.
 
 use std::convert::Infallible;
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! An application's record of owned objects and the live objects → a tree with everybody's state.
+//! Builds the tree of an application's owned objects with the state of each, from its record and the live objects.
 
 use std::collections::BTreeSet;
 

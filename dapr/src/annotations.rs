@@ -1,4 +1,4 @@
-//! Annotations of a pod template in; what they ask of Dapr out, or every mistake in them.
+//! Reads the Dapr annotations of a pod template, and reports every mistake in them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Deployments in; their sidecars' Services in the cluster, and none where Dapr is switched off, out.
+//! Reconciles Deployments: writes the Service of each sidecar, and removes it where Dapr is switched off.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,9 +7,11 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::Value;
 use vela_runtime::apply::{self, Conflicts};
 use vela_runtime::cache::Watch;
-use vela_runtime::events::{self, Events};
+use vela_runtime::events::{self, EventRecorder};
 use vela_runtime::owner;
-use vela_runtime::{Action, Applier, Cache, Controller, Discovery, Failure, Informer, Key, Reconciler};
+use vela_runtime::{
+    Action, Applier, Cache, Controller, Discovery, Failure, Informer, Key, Reconciler, Retry,
+};
 
 use crate::{annotations, service};
 
@@ -27,7 +29,7 @@ pub fn controller(client: &kube::Client, cache: &Cache, workers: usize) -> Contr
         deployments: deployments.clone(),
         services: services.clone(),
         applier: Applier::new(client.clone(), discovery, FIELD_MANAGER),
-        events: Events::new(client.clone(), FIELD_MANAGER),
+        events: EventRecorder::new(client.clone(), FIELD_MANAGER),
     };
     Controller::new("dapr-service", reconciler)
         .for_kind(&deployments)
@@ -39,7 +41,7 @@ struct SidecarReconciler {
     deployments: Arc<Informer>,
     services: Arc<Informer>,
     applier: Applier,
-    events: Events,
+    events: EventRecorder,
 }
 
 impl Reconciler for SidecarReconciler {
@@ -68,8 +70,14 @@ impl Reconciler for SidecarReconciler {
         let guard = |service: &DynamicObject| controlled_by(service, &live);
         match self.applier.apply(&desired, known, false, Conflicts::Force, &guard).await {
             Ok(_) => Ok(Action::Done),
-            Err(error) if error.is_transient() => Err(Failure::retry(error)),
-            Err(error) => self.refuse(&live, error.to_string()).await,
+            Err(error) => match error.retry() {
+                Retry::Conflict | Retry::BackOff(_) => Err(Failure::retry(error)),
+                Retry::Forbidden => {
+                    self.warn(&live, &error.to_string()).await;
+                    Err(Failure::retry(error))
+                }
+                Retry::Never => self.refuse(&live, error.to_string()).await,
+            },
         }
     }
 }
@@ -77,8 +85,12 @@ impl Reconciler for SidecarReconciler {
 impl SidecarReconciler {
     /// What only a change of the Deployment can mend is said on the Deployment and not tried again.
     async fn refuse(&self, live: &DynamicObject, message: String) -> Result<Action, Failure> {
-        self.events.warning(&events::reference(live), "CannotServeDapr", &message).await;
+        self.warn(live, &message).await;
         Err(Failure::terminal(message))
+    }
+
+    async fn warn(&self, live: &DynamicObject, message: &str) {
+        self.events.warning(&events::reference(live), "CannotServeDapr", message).await;
     }
 
     /// Removes Services this Deployment controls under another id, or at all when Dapr was switched off.

@@ -1,4 +1,4 @@
-//! Deployments annotated for Dapr in; the headless Services that their sidecars are reached by out.
+//! The Dapr operator: keeps the headless Services by which the sidecars of annotated Deployments are reached.
 //!
 //! Flow: a Deployment's pod-template annotations → [`annotations`] → [`service`] → [`controller`] applies it through
 //! the shared runtime. Component, Configuration and Subscription kinds, the gRPC API and the sidecar injector are not

@@ -1,4 +1,4 @@
-//! A workload and what it asks of Dapr in; the Service of its sidecar out.
+//! Builds the Service of a workload's Dapr sidecar.
 
 use serde_json::{Value, json};
 
