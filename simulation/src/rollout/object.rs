@@ -1,0 +1,58 @@
+//! Reads stored rollouts and workloads.
+
+use serde_json::Value;
+
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(super) fn number(value: &Value, pointer: &str) -> i64 {
+    value.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// Wanted pods of a workload.
+pub(super) fn size(workload: &Value) -> i64 {
+    workload["spec"]["replicas"].as_i64().unwrap_or(1)
+}
+
+pub(super) fn partition(workload: &Value) -> i64 {
+    number(workload, "/spec/updateStrategy/rollingUpdate/partition")
+}
+
+/// Uids of the rollouts that a workload names as owners.
+pub(super) fn claims(workload: &Value) -> impl Iterator<Item = &str> {
+    let owners = workload["metadata"]["ownerReferences"].as_array();
+    owners
+        .into_iter()
+        .flatten()
+        .filter(|owner| owner["kind"] == "AppRollout")
+        .map(|owner| text(owner, "/uid"))
+}
+
+pub(super) fn is_leaving(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+pub(super) fn is_over(rollout: &Value) -> bool {
+    matches!(text(rollout, "/status/rollingState"), "rolloutSucceed" | "rolloutFailed")
+}
+
+/// Between which revisions a rollout says that it goes, and between which it went last.
+pub(super) fn between(rollout: &Value) -> [(&str, &str); 2] {
+    let says = (text(rollout, "/spec/targetAppRevisionName"), text(rollout, "/spec/sourceAppRevisionName"));
+    let last =
+        (text(rollout, "/status/lastTargetAppRevision"), text(rollout, "/status/LastSourceAppRevision"));
+    [says, last]
+}
+
+/// Does the rollout say something else than what it works on?
+pub(super) fn is_changed(rollout: &Value) -> bool {
+    let [says, last] = between(rollout);
+    !last.0.is_empty() && (last.0 != says.0 || !last.1.is_empty() && last.1 != says.1)
+}
+
+/// What tells the templates of pods apart.
+pub(super) fn template_of(object: &Value) -> String {
+    let spec = if object["kind"] == "Pod" { "/spec" } else { "/spec/template/spec" };
+    text(object, &format!("{spec}/containers/0/image")).to_owned()
+}
