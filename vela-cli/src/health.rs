@@ -1,4 +1,4 @@
-//! An object in, how it is and a few words about it out.
+//! The health of an object with a few words about it.
 
 use anstyle::Style;
 use serde_json::Value;

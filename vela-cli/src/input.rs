@@ -1,4 +1,4 @@
-//! Paths in, documents with the position of every field out; all errors of all files together.
+//! Reads files into documents with the position of every field; reports all errors of all files together.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const MOST_FILES: usize = 10_000;
 
 /// What folders are read for.
 #[derive(Clone, Copy, PartialEq)]
-enum Want {
+enum FileKinds {
     /// Manifests.
     Manifests,
     /// Manifests and definitions written in CUE.
@@ -25,21 +25,21 @@ enum Want {
 
 /// Reads files, the manifests directly inside folders, and standard input (`-`).
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
-    read_all(paths, Want::Manifests)
+    read_all(paths, FileKinds::Manifests)
 }
 
 /// Reads the same, and the definitions in CUE (`.cue`) that folders hold.
 pub(crate) fn read_definitions(paths: &[PathBuf]) -> Result<Vec<Document>> {
-    read_all(paths, Want::Definitions)
+    read_all(paths, FileKinds::Definitions)
 }
 
 /// Says what is doubtful about the texts of objects. Applications tell it themselves, with all that is doubtful about them.
-pub(crate) fn tell_doubts(documents: &[Document], screen: &mut Screen) {
+pub(crate) fn print_warnings(documents: &[Document], screen: &mut Screen) {
     let others = documents.iter().filter(|document| !offline::is_application(document));
     others.flat_map(Document::warnings).for_each(|warning| screen.say(&warning.to_string()));
 }
 
-fn read_all(paths: &[PathBuf], want: Want) -> Result<Vec<Document>> {
+fn read_all(paths: &[PathBuf], want: FileKinds) -> Result<Vec<Document>> {
     let mut documents = Vec::new();
     let mut failures = Vec::new();
     for path in paths {
@@ -66,7 +66,7 @@ fn read_all(paths: &[PathBuf], want: Want) -> Result<Vec<Document>> {
 }
 
 /// The files that a path stands for, in the order of their names.
-fn expand(path: &Path, want: Want) -> Result<Vec<PathBuf>> {
+fn expand(path: &Path, want: FileKinds) -> Result<Vec<PathBuf>> {
     let unreadable =
         |error: std::io::Error| Error::user(format!("{} cannot be read: {error}", path.display()));
     if !path.is_dir() {
@@ -77,7 +77,7 @@ fn expand(path: &Path, want: Want) -> Result<Vec<PathBuf>> {
         let file = entry.map_err(unreadable)?.path();
         let is_wanted = match file.extension().and_then(|end| end.to_str()) {
             Some("yaml" | "yml" | "json") => true,
-            Some("cue") => want == Want::Definitions,
+            Some("cue") => want == FileKinds::Definitions,
             _ => false,
         };
         if is_wanted && file.is_file() {
@@ -90,8 +90,8 @@ fn expand(path: &Path, want: Want) -> Result<Vec<PathBuf>> {
     }
     if files.is_empty() {
         let kinds = match want {
-            Want::Manifests => ".yaml, .yml or .json",
-            Want::Definitions => ".yaml, .yml, .json or .cue",
+            FileKinds::Manifests => ".yaml, .yml or .json",
+            FileKinds::Definitions => ".yaml, .yml, .json or .cue",
         };
         return Err(Error::user(format!("there is no {kinds} file in {}", path.display()))
             .hint("folders inside it are not searched: name them one by one")

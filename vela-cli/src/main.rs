@@ -1,4 +1,4 @@
-//! Entry point of `vela`: typed words in, calls into rooms, an exit code out.
+//! The program `vela`: parses the command line, runs the command and ends with its exit code.
 //!
 //! Flow: [`args`] says what was typed, [`command`] has one file per command, [`target`] finds the cluster or the
 //! sandbox they work on, [`screen`] is the only place that prints, [`error`] decides the exit code.

@@ -1,4 +1,4 @@
-//! `metadata.managedFields` in; which fields are ours, and the same list with more of them ours, out.
+//! Finds which fields of an object are ours in `metadata.managedFields`, and claims more of them.
 //!
 //! This program writes by server-side apply only and under one name. A command that changes one field applies what it
 //! owns already ([`owned`]) with that one change: what an apply does not mention is given up. Releases before this one

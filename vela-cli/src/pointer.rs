@@ -1,4 +1,4 @@
-//! A pointer into JSON → the text that stands there.
+//! Reads the text at a pointer into JSON.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A cluster → whether a controller is there that acts on applications.
+//! Finds out whether a controller in the cluster acts on applications.
 
 use crate::cluster::Cluster;
 use crate::installation::SYSTEM_NAMESPACE;

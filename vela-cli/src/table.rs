@@ -1,6 +1,6 @@
-//! Rows of cells in, aligned columns out.
+//! Prints rows of cells as aligned columns.
 
-use crate::screen::{cut, shown};
+use crate::screen::{cut, shown, text_width};
 
 /// Space between two columns.
 const GAP: usize = 3;
@@ -33,7 +33,7 @@ impl Table {
         let Some(width) = width else { return self };
         let others: usize = (0..self.columns()).filter(|at| *at != long).map(|at| self.width(at) + GAP).sum();
         let least =
-            self.rows.first().and_then(|heading| heading.get(long)).map_or(0, |cell| shown_width(cell));
+            self.rows.first().and_then(|heading| heading.get(long)).map_or(0, |cell| text_width(cell));
         let left = width.saturating_sub(others).max(least);
         for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(long)) {
             *cell = cut(cell, left);
@@ -60,7 +60,7 @@ impl Table {
     }
 
     fn width(&self, column: usize) -> usize {
-        self.rows.iter().filter_map(|row| row.get(column)).map(|cell| shown_width(cell)).max().unwrap_or(0)
+        self.rows.iter().filter_map(|row| row.get(column)).map(|cell| text_width(cell)).max().unwrap_or(0)
     }
 
     pub(crate) fn render(&self) -> String {
@@ -70,19 +70,13 @@ impl Table {
             let mut line = String::new();
             for (cell, width) in row.iter().zip(&widths) {
                 line.push_str(cell);
-                line.extend(std::iter::repeat_n(' ', width.saturating_sub(shown_width(cell)) + GAP));
+                line.extend(std::iter::repeat_n(' ', width.saturating_sub(text_width(cell)) + GAP));
             }
             text.push_str(line.trim_end());
             text.push('\n');
         }
         text
     }
-}
-
-/// How many columns of a terminal the text takes, colour codes not counted. Wide scripts are counted as one: they
-/// shift a column, which is a blemish and not an error.
-fn shown_width(text: &str) -> usize {
-    anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
 }
 
 #[cfg(test)]
@@ -110,7 +104,8 @@ mod tests {
         let mut table = Table::new(&["A", "LONG"]);
         table.row(vec![styled(GOOD, "four"), "x".into()]);
         table.row(vec!["ünï".into(), "y".into()]);
+        table.row(vec!["中".into(), "z".into()]);
         let plain = anstream::adapter::strip_str(&table.render()).to_string();
-        assert_eq!(plain, "A      LONG\nfour   x\nünï    y\n");
+        assert_eq!(plain, "A      LONG\nfour   x\nünï    y\n中     z\n");
     }
 }

@@ -8,7 +8,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::health::{self, Health};
 use crate::pointer::text;
-use crate::screen::{BOLD, DIM, styled};
+use crate::screen::{BOLD, DIM, styled, text_width};
 
 /// Requests under way at once while the tree is read.
 const AT_ONCE: usize = 8;
@@ -262,10 +262,10 @@ impl Node {
     pub(crate) fn render(&self) -> String {
         let mut rows = Vec::new();
         self.rows("", "", &mut rows);
-        let width = rows.iter().map(|(plain, ..)| plain.chars().count()).max().unwrap_or(0);
+        let width = rows.iter().map(|(plain, ..)| text_width(plain)).max().unwrap_or(0);
         let mut out = String::new();
         for (plain, painted, health) in rows {
-            let gap = " ".repeat(width.saturating_sub(plain.chars().count()) + 2);
+            let gap = " ".repeat(width.saturating_sub(text_width(&plain)) + 2);
             out.push_str(&format!("{painted}{gap}{health}\n"));
         }
         out

@@ -1,4 +1,4 @@
-//! Applications that were asked for in, a verdict about each out: they run, they failed, or time is up.
+//! Waits for applications until they run, have failed, or time is up.
 
 use std::time::Duration;
 

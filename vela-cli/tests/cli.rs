@@ -1,4 +1,4 @@
-//! The program `vela` itself: words typed in; what it prints, where it points and how it ends out.
+//! Runs the program `vela` as people do: what it prints, where it points and how it exits.
 
 // A failed unwrap in a test is the failure we want to see, in its helpers too.
 #![allow(clippy::unwrap_used)]
@@ -34,7 +34,7 @@ struct Person {
 
 /// What a run printed and how it ended.
 #[derive(Debug)]
-struct Said {
+struct CommandOutput {
     code: Option<i32>,
     out: String,
     err: String,
@@ -74,12 +74,12 @@ impl Person {
         command
     }
 
-    fn types(&self, words: &[&str]) -> Said {
-        Said::of(&self.command(words).output().unwrap())
+    fn types(&self, words: &[&str]) -> CommandOutput {
+        CommandOutput::of(&self.command(words).output().unwrap())
     }
 }
 
-impl Said {
+impl CommandOutput {
     fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }

@@ -1,4 +1,4 @@
-//! The words a person may type.
+//! The command line of `vela`, as typed.
 
 use std::path::PathBuf;
 use std::time::Duration;

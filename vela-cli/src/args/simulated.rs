@@ -1,4 +1,4 @@
-//! What a simulated world is told to do: `2s..10s`, `pod=3@batch2:image`, `smoke-test=fail` in, typed words out.
+//! Parses what a simulated cluster is told to do: `2s..10s`, `pod=3@batch2:image`, `smoke-test=fail`.
 
 use std::str::FromStr;
 use std::time::Duration;

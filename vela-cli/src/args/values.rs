@@ -1,4 +1,4 @@
-//! What somebody typed as a value → the value, or what it should look like.
+//! Parses values that somebody typed, and says what each should look like.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `vela completion`: a shell in, its completion script out.
+//! `vela completion`: prints the completion script of a shell.
 
 use clap::CommandFactory;
 

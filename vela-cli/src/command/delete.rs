@@ -1,4 +1,4 @@
-//! `vela delete`: names or files in; the objects deleted, and gone when the command ends.
+//! `vela delete`: deletes what names or files describe, and waits until it is gone.
 
 use vela_engine::Document;
 

@@ -1,4 +1,4 @@
-//! `vela dry-run`: applications in, the objects they would become out; nothing is written anywhere.
+//! `vela dry-run`: prints the objects that applications would become; writes nothing anywhere.
 
 use serde_json::{Value, json};
 use vela_engine::render::Rendered;
@@ -7,7 +7,7 @@ use vela_engine::{Bounds, Document, dry_run};
 use crate::args::{DryRun, Format, Global};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
-use crate::offline::Work;
+use crate::offline::RenderInputs;
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on};
 use crate::{input, offline};
@@ -22,8 +22,8 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
             return Failure::all(failures).map_or(Ok(()), Err);
         }
     };
-    input::tell_doubts(&documents, screen);
-    input::tell_doubts(&definitions, screen);
+    input::print_warnings(&documents, screen);
+    input::print_warnings(&definitions, screen);
     if let Some(stranger) = definitions.iter().find(|document| !offline::is_definition(document)) {
         let place =
             stranger.places().value("kind").map_or_else(|| stranger.title(), |place| place.to_string());
@@ -50,8 +50,10 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         let namespace = global.namespace.as_deref().unwrap_or("default");
         let reader = offline::built_in(&definitions)?.within(bounds);
         let applications = within(applications, namespace);
-        let work = block_on(Work::read(&reader, applications, judged, |error| offline::unread(None, error)))?;
-        return show(&offline::render(work, args.strict)?, args.output, screen);
+        let inputs = block_on(RenderInputs::read(&reader, applications, judged, |error| {
+            offline::unread(None, error)
+        }))?;
+        return show(&offline::render(inputs, args.strict)?, args.output, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
@@ -71,9 +73,10 @@ async fn render(
     strict: bool,
 ) -> Result<Vec<Rendered>> {
     let reader = offline::of_cluster(cluster, definitions).await?.within(bounds);
-    let work =
-        Work::read(&reader, applications, judged, |error| offline::unread(Some(cluster), error)).await?;
-    offline::succeeded(cluster, offline::render(work, strict)?).await
+    let inputs =
+        RenderInputs::read(&reader, applications, judged, |error| offline::unread(Some(cluster), error))
+            .await?;
+    offline::succeeded(cluster, offline::render(inputs, strict)?).await
 }
 
 fn within(applications: Vec<Document>, namespace: &str) -> Vec<Document> {
@@ -81,7 +84,7 @@ fn within(applications: Vec<Document>, namespace: &str) -> Vec<Document> {
 }
 
 fn show(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {
-    let (warnings, will_not_run) = offline::doubts(rendered);
+    let (warnings, will_not_run) = offline::warnings(rendered);
     for warning in warnings {
         screen.say(&warning);
     }

@@ -1,4 +1,5 @@
-//! `vela install`: a cluster in; it understands applications afterwards, and runs them when an image or a place is given.
+//! `vela install`: prepares a cluster for applications, and runs the controller there where an image or a place is
+//! given.
 
 use serde_json::Value;
 use vela_core::access::Needs;

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Sandbox, screen: &mut Screen) -> Result<()> {
                     .into());
             }
             let text =
-                std::fs::read_to_string(home.kubeconfig()).map_err(|error| home.trouble("read", &error))?;
+                std::fs::read_to_string(home.kubeconfig()).map_err(|error| home.io_error("read", &error))?;
             screen.print(&text)
         }
     }
@@ -111,7 +111,7 @@ fn reset(screen: &mut Screen) -> Result<()> {
             return Err(Error::config("another vela has just taken the sandbox").hint("try again").into());
         }
     };
-    let kept = home.clear().map_err(|error| home.trouble("cleared", &error))?;
+    let kept = home.clear().map_err(|error| home.io_error("cleared", &error))?;
     drop(lock);
     screen.say(&format!("The sandbox is empty; its data were in {}.", home.path().display()));
     for path in kept {

@@ -1,4 +1,4 @@
-//! `vela status`: an application's name in; its conditions, components and objects out.
+//! `vela status`: prints conditions, components and objects of an application.
 
 use serde_json::{Value, json};
 

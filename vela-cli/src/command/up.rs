@@ -1,4 +1,4 @@
-//! `vela up`: files in; their objects applied in a sensible order, watched until they run, shown as trees.
+//! `vela up`: applies files in a sensible order, waits until their applications run, and shows them as trees.
 
 use serde_json::{Value, json};
 use vela_engine::Document;
@@ -16,7 +16,7 @@ use crate::{crd, input, offline, order, serving, tree};
 pub(crate) fn run(args: &Up, global: &Global, screen: &mut Screen) -> Result<()> {
     let mut documents = input::read(&args.files)?;
     order::sort(&mut documents);
-    input::tell_doubts(&documents, screen);
+    input::print_warnings(&documents, screen);
     block_on(async {
         let session = Session::open(global, Purpose::Change, screen).await?;
         let outcome = up(&session, &documents, args, screen).await;

@@ -1,6 +1,6 @@
 //! What a cluster needs before it understands applications: the kinds, the system namespace, the built-in types.
 
-mod place;
+mod namespace;
 pub(crate) mod webhooks;
 
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::{Value, json};
 use vela_core::access::{ACCOUNT, Needs};
 
-pub(crate) use self::place::SYSTEM_NAMESPACE;
+pub(crate) use self::namespace::SYSTEM_NAMESPACE;
 use crate::cluster::{Applied, Cluster};
 use crate::crd;
 use crate::error::{Error, Result};

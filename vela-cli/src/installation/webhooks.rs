@@ -1,10 +1,10 @@
-//! Where the controller's webhooks are reached → the Service, the flags and the configurations that make it so.
+//! Builds the Service, the flags and the configurations by which the controller's webhooks are reached.
 
 use serde_json::{Value, json};
 use vela_crds::labels::{WEBHOOKS, WEBHOOKS_OF_CORE};
 use vela_webhooks::registration::{self, Server};
 
-use super::place::SYSTEM_NAMESPACE;
+use super::namespace::SYSTEM_NAMESPACE;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::ownership::Path;

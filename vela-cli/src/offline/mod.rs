@@ -1,6 +1,6 @@
-//! Definitions and documents in, a verdict about every application out, before anything is written.
+//! Checks and renders applications before anything is written.
 
-mod nowhere;
+mod no_cluster;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
 use crate::installation;
 use crate::order;
-use nowhere::Nowhere;
+use no_cluster::NoCluster;
 
 /// The kinds of definitions that people name.
 pub(crate) const DEFINITION_KINDS: [DefinitionKind; 5] = [
@@ -33,11 +33,11 @@ pub(crate) const DEFINITION_KINDS: [DefinitionKind; 5] = [
 const DEFINITION_REVISION: &str = "DefinitionRevision";
 
 /// Reads what the built-in definitions and `more` allow, without any cluster.
-pub(crate) fn built_in(more: &[&Document]) -> Result<Reader<Files<Nowhere>>> {
+pub(crate) fn built_in(more: &[&Document]) -> Result<Reader<Files<NoCluster>>> {
     let built_in = installation::definitions().into_iter().map(Document::from_object);
     let all = built_in.chain(more.iter().map(|document| (*document).clone()));
     let namespaces = Namespaces::default();
-    Ok(Reader::new(Files::new(Nowhere::default(), namespaces.clone(), all)?, namespaces))
+    Ok(Reader::new(Files::new(NoCluster::default(), namespaces.clone(), all)?, namespaces))
 }
 
 /// Reads what the definitions of the cluster and `more` allow; those given win.
@@ -66,12 +66,12 @@ pub(crate) fn unread(cluster: Option<&Cluster>, error: vela_snapshot::Error) -> 
 }
 
 /// Applications, each with the world that it sees, and the definitions given beside them.
-pub(crate) struct Work {
+pub(crate) struct RenderInputs {
     applications: Vec<(Document, Result<Snapshot>)>,
     judged: Vec<(Document, Arc<Definition>)>,
 }
 
-impl Work {
+impl RenderInputs {
     /// Reads what the applications and the definitions name.
     pub(crate) async fn read<S: Source>(
         reader: &Reader<S>,
@@ -135,16 +135,16 @@ pub(crate) fn in_namespace(document: &Document, namespace: &str) -> Document {
 
 /// Renders every application, with the definitions that were given beside them; all errors of all of them come together.
 /// When `strict`, what is written and would come to nothing is an error, too.
-pub(crate) fn render(work: Work, strict: bool) -> Result<Vec<Rendered>> {
+pub(crate) fn render(inputs: RenderInputs, strict: bool) -> Result<Vec<Rendered>> {
     let templates = Templates::default();
-    let faults = work.faults(&templates);
+    let faults = inputs.faults(&templates);
     let broken: HashSet<String> = faults.iter().filter_map(definition_of).collect();
     let mut failures = Vec::new();
     if faults.has_errors() {
         failures.push(Failure::from(faults));
     }
     let mut rendered = Vec::new();
-    for (application, snapshot) in work.applications {
+    for (application, snapshot) in inputs.applications {
         let snapshot = match snapshot {
             Ok(snapshot) => snapshot,
             Err(failure) => {
@@ -175,7 +175,7 @@ fn definition_of(finding: &Diagnostic) -> Option<String> {
 }
 
 /// The warnings about applications that would run, and an error of those that need what is not supported yet.
-pub(crate) fn doubts(rendered: &[Rendered]) -> (Vec<String>, Option<Failure>) {
+pub(crate) fn warnings(rendered: &[Rendered]) -> (Vec<String>, Option<Failure>) {
     let mut failures = Vec::new();
     let mut warnings = Vec::new();
     for one in rendered {
@@ -223,16 +223,17 @@ pub(crate) async fn check(cluster: &Cluster, documents: &[Document], strict: boo
     let mut warnings = Vec::new();
     if !applications.is_empty() || !definitions.is_empty() {
         let reader = of_cluster(cluster, &definitions).await?;
-        let work =
-            Work::read(&reader, applications, &definitions, |error| unread(Some(cluster), error)).await?;
-        let rendered = match render(work, strict) {
+        let inputs =
+            RenderInputs::read(&reader, applications, &definitions, |error| unread(Some(cluster), error))
+                .await?;
+        let rendered = match render(inputs, strict) {
             Ok(rendered) => succeeded(cluster, rendered).await,
             Err(failure) => Err(failure),
         };
         match rendered {
             Ok(rendered) => {
-                let (doubts, will_not_run) = doubts(&rendered);
-                warnings = doubts;
+                let (found, will_not_run) = self::warnings(&rendered);
+                warnings = found;
                 failures
                     .extend(will_not_run.map(|failure| failure.closing("Nothing was written.".to_owned())));
             }

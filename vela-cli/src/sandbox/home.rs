@@ -96,7 +96,7 @@ impl Home {
     }
 
     /// An error of the folder as the person sees it, with the advice that fits it.
-    pub(crate) fn trouble(&self, doing: &str, error: &std::io::Error) -> Error {
+    pub(crate) fn io_error(&self, doing: &str, error: &std::io::Error) -> Error {
         Error::config(format!("the sandbox's folder {} cannot be {doing}: {error}", self.path.display()))
             .hint(advice(error.kind()))
     }
@@ -107,8 +107,8 @@ impl Home {
             .recursive(true)
             .mode(OWNER)
             .create(&self.path)
-            .map_err(|error| self.trouble("made", &error))?;
-        let found = std::fs::symlink_metadata(&self.path).map_err(|error| self.trouble("read", &error))?;
+            .map_err(|error| self.io_error("made", &error))?;
+        let found = std::fs::symlink_metadata(&self.path).map_err(|error| self.io_error("read", &error))?;
         let refused = |why: &str| {
             Error::config(format!("the sandbox's folder {} {why}", self.path.display()))
                 .hint("set VELA_HOME to a folder of your own")
@@ -120,7 +120,7 @@ impl Home {
             return Err(refused("belongs to another user").into());
         }
         if found.mode() & OTHERS != 0 {
-            self.close_to_others().map_err(|error| self.trouble("closed to others", &error))?;
+            self.close_to_others().map_err(|error| self.io_error("closed to others", &error))?;
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Home {
 
     fn lock_file(&self) -> Result<File> {
         self.prepare()?;
-        private::open(&self.path.join("lock")).map_err(|error| self.trouble("locked", &error).into())
+        private::open(&self.path.join("lock")).map_err(|error| self.io_error("locked", &error).into())
     }
 
     /// The lock, if nobody holds it; else who does, as far as it can be read.
@@ -149,11 +149,11 @@ impl Home {
         match file.try_lock() {
             Ok(()) => {
                 let lock = Lock { file };
-                lock.sign(false).map_err(|error| self.trouble("written", &error))?;
+                lock.sign(false).map_err(|error| self.io_error("written", &error))?;
                 Ok(Ok(lock))
             }
             Err(TryLockError::WouldBlock) => Ok(Err(read_holder(&mut file))),
-            Err(TryLockError::Error(error)) => Err(self.trouble("locked", &error).into()),
+            Err(TryLockError::Error(error)) => Err(self.io_error("locked", &error).into()),
         }
     }
 
@@ -165,9 +165,9 @@ impl Home {
         let mut file = self.lock_file()?;
         match file.try_lock() {
             // What a killed holder has left is not true any more.
-            Ok(()) => file.set_len(0).map(|()| None).map_err(|error| self.trouble("written", &error).into()),
+            Ok(()) => file.set_len(0).map(|()| None).map_err(|error| self.io_error("written", &error).into()),
             Err(TryLockError::WouldBlock) => Ok(Some(read_holder(&mut file))),
-            Err(TryLockError::Error(error)) => Err(self.trouble("locked", &error).into()),
+            Err(TryLockError::Error(error)) => Err(self.io_error("locked", &error).into()),
         }
     }
 
@@ -178,7 +178,7 @@ impl Home {
             file.set_len(0)?;
             file.write_all(text.as_bytes())
         };
-        write().map_err(|error| self.trouble("written", &error).into())
+        write().map_err(|error| self.io_error("written", &error).into())
     }
 
     /// Puts a damaged store aside, where it stays until somebody removes it. Gives its new place; nothing where it

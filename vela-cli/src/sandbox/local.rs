@@ -8,7 +8,7 @@ use kube::Client;
 use tokio::task::JoinHandle;
 use vela_apiserver::store::{self, Store};
 use vela_apiserver::{ApiServer, Served};
-use vela_core::options::{Bounds, Reach};
+use vela_core::options::{Bounds, EgressPolicy};
 use vela_core::{Controllers, Options, Process, Stop};
 
 use crate::cluster::Cluster;
@@ -50,8 +50,8 @@ impl Local {
         local.install(record).await?;
         if purpose == Purpose::Change {
             // Who types here is at home on this machine, and the whole cluster is theirs.
-            let (reach, bounds) = (Reach::ServicesAndLoopback, Bounds::NONE);
-            let options = Options { reach, bounds, ..Options::default() };
+            let (egress_policy, bounds) = (EgressPolicy::ServicesAndLoopback, Bounds::NONE);
+            let options = Options { egress_policy, bounds, ..Options::default() };
             let process = Process { options, stop, ..Process::default() };
             local.controllers = Some(tokio::spawn(Controllers::run(local.client("default"), process)));
         }
@@ -85,7 +85,7 @@ impl Local {
         })?;
         let address = served.address();
         self.home.write_private(&self.home.kubeconfig(), &served.kubeconfig())?;
-        self.lock.sign(true).map_err(|error| self.home.trouble("written", &error))?;
+        self.lock.sign(true).map_err(|error| self.home.io_error("written", &error))?;
         if let Ok(mut slot) = self.served.lock() {
             *slot = Some(served);
         }

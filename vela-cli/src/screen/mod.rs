@@ -6,6 +6,7 @@ mod style;
 use std::io::{IsTerminal, Write};
 
 use anstyle::Style;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
 pub(crate) use self::style::{BAD, BOLD, BUSY, DIM, GOOD};
 
@@ -20,12 +21,17 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
 /// Terminals that say they are narrower are taken to be as wide as this.
 const NARROWEST: usize = 20;
 
+/// How many columns of a terminal the text takes; colour codes take none, characters of wide scripts two.
+pub(crate) fn text_width(text: &str) -> usize {
+    anstream::adapter::strip_str(text).map(UnicodeWidthStr::width).sum()
+}
+
 /// The first `width` columns of a line; colour codes take no column and are all kept, so that none stays open.
 pub(crate) fn cut(line: &str, width: usize) -> String {
-    if anstream::adapter::strip_str(line).map(|part| part.chars().count()).sum::<usize>() <= width {
+    if text_width(line) <= width {
         return line.to_owned();
     }
-    let (mut out, mut shown, mut in_code) = (String::new(), 0, false);
+    let (mut out, mut shown, mut in_code, mut is_cut) = (String::new(), 0, false, false);
     for c in line.chars() {
         let starts = c == '\u{1b}';
         if starts || in_code {
@@ -33,11 +39,12 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
             out.push(c);
             continue;
         }
-        shown += 1;
-        match shown.cmp(&width) {
-            std::cmp::Ordering::Less => out.push(c),
-            std::cmp::Ordering::Equal => out.push('…'),
-            std::cmp::Ordering::Greater => {}
+        shown += c.width().unwrap_or(0);
+        if shown < width {
+            out.push(c);
+        } else if !is_cut && width > 0 {
+            out.push('…');
+            is_cut = true;
         }
     }
     out
@@ -50,7 +57,7 @@ pub(crate) fn wrapped(line: &str, width: usize) -> String {
     let mut out = line[..start].to_owned();
     let mut column = start;
     for (index, word) in line[start..].split(' ').enumerate() {
-        let length = word.chars().count();
+        let length = text_width(word);
         let is_over = column + 1 + length > width && column > margin.len();
         match index {
             0 => {}
@@ -236,6 +243,10 @@ mod tests {
         assert_eq!(anstream::adapter::strip_str(&short).to_string(), "✓ fine …");
         assert_eq!(short.matches('\u{1b}').count(), line.matches('\u{1b}').count());
         assert_eq!(cut("short", 8), "short");
+        assert_eq!(
+            (cut("中文字", 6), cut("中文字", 5), cut("中文字", 4)),
+            ("中文字".into(), "中文…".into(), "中…".into())
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Text from anywhere → text that a terminal only shows.
+//! Makes text from anywhere harmless for a terminal, which then only shows it.
 //!
 //! Names, messages and descriptions come from clusters and files. A terminal obeys some of what may stand in them: it
 //! puts text into the clipboard, clears the screen, or shows a line in another order than it is. Everything of that

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use vela_testkit::Process;
 
-use crate::{Person, Said};
+use crate::{CommandOutput, Person};
 
 /// The pages, all of them below `docs/`.
 const PAGES: &[&str] =
@@ -114,7 +114,7 @@ impl Reader {
         }
         let last = all.len() - 1;
         for (index, (command, expected)) in all.iter().enumerate() {
-            let said = Said::of(&self.shell(command).output().unwrap());
+            let said = CommandOutput::of(&self.shell(command).output().unwrap());
             let wanted = match &block.attribute {
                 Some((name, code)) if name == "exit" && index == last => code.parse().unwrap(),
                 _ => 0,

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{PAGE, Person, Said, site};
+use crate::{CommandOutput, PAGE, Person, site};
 
 #[test]
 fn words_that_do_not_exist() {
@@ -156,7 +156,7 @@ fn a_full_disk_is_told_and_harms_nothing() {
     let mut shell = Command::new("bash");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_vela")]);
     let output = person.environment(shell, &["up", "-f", &file]).output();
-    let said = Said::of(&output.expect("bash, which limits the size of files"));
+    let said = CommandOutput::of(&output.expect("bash, which limits the size of files"));
     assert!(matches!(said.code, Some(1 | 3 | 4)), "{said:?}");
     assert!(said.err.contains("error:") && said.err.contains("0 of 1 objects are applied"), "{said:?}");
     // With room again the store opens, and the object that could not be written is not there.
@@ -217,14 +217,14 @@ fn objects_in_cue_are_judged_as_any_other() {
 #[test]
 fn what_is_not_supported_yet_will_not_run_and_has_a_code_of_its_own() {
     let person = Person::new();
-    let parts = "  policies: [{name: far, type: topology, properties: {clusters: [a]}}]\n  workflow: {steps: [{name: go, type: deploy}]}\n";
+    let parts = "  policies: [{name: more, type: override, properties: {components: []}}]\n  workflow: {steps: [{name: go, type: deploy}]}\n";
     let page = person.write("page.yaml", PAGE);
     let app = person.write("app.yaml", site(false) + parts);
     let words =
-        ["app.yaml:", "\"topology\"", "\"deploy\"", "Application default/site will not run", "not support"];
+        ["app.yaml:", "\"override\"", "\"deploy\"", "Application default/site will not run", "not support"];
     let said = person.types(&["dry-run", "--offline", "-f", &page, "-f", &app]).fails(5, &words);
     assert!(said.out.contains("kind: Deployment"), "the rest is shown: {}", said.out);
-    assert_eq!(said.err.matches("topology").count(), 1, "{}", said.err);
+    assert_eq!(said.err.matches("override").count(), 1, "{}", said.err);
     let said = person.types(&["up", "-f", &page, "-f", &app]).fails(5, &words);
     assert!(said.err.contains("Nothing was written") && !said.err.contains("created"), "{}", said.err);
     // What is wrong besides is the person's turn first.

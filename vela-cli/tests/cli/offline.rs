@@ -146,6 +146,30 @@ fn a_dry_run_judges_how_far_an_application_reaches() {
 }
 
 #[test]
+fn a_dry_run_places_components_where_a_topology_says() {
+    let person = Person::new();
+    let app = "apiVersion: core.oam.dev/v1beta1\nkind: Application\nmetadata: {name: shop}\nspec:\n  components:\n  \
+               - {name: web, type: worker, properties: {image: nginx}}\n  policies:\n  \
+               - {name: blue, type: topology, properties: {namespace: blue}}\n  \
+               - {name: green, type: topology, properties: {clusters: [local], namespace: green}}\n";
+    let file = person.write("app.yaml", app);
+    let words = ["dry-run", "--offline", "-f", &file];
+    person.types(&words).fails(1, &["app.yaml:", "properties.namespace", "--allow-cross-namespace"]);
+    let said = person.types(&[&words[..], &["--allow-cross-namespace"]].concat()).ok();
+    for place in ["blue", "green"] {
+        let head = format!("Application(shop with topology {place}) -- Component(web)");
+        assert!(
+            said.out.contains(&head) && said.out.contains(&format!("namespace: {place}")),
+            "{}",
+            said.out
+        );
+    }
+    let far = person.write("far.yaml", app.replace("clusters: [local]", "clusters: [far]"));
+    let words = ["dry-run", "--offline", "--allow-cross-namespace", "-f", &far];
+    person.types(&words).fails(5, &["far.yaml:", "cluster \"far\"", "clusters: [local]"]);
+}
+
+#[test]
 fn definitions_may_be_written_in_cue() {
     let person = Person::new();
     let definition = r#"note: {type: "component", attributes: workload: definition: {apiVersion: "v1", kind: "ConfigMap"}}

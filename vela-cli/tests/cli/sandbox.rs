@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::{PAGE, Person, Said, site};
+use crate::{CommandOutput, PAGE, Person, site};
 
 /// Long enough for a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -86,7 +86,7 @@ fn logs_in_a_pipe_are_plain_text_with_reasons() {
     person.write("site/page.yaml", without_references());
     person.write("site/app.yaml", site(false));
     let mut command = person.command(&["up", "-f", "site"]);
-    let said = Said::of(&command.env_remove("NO_COLOR").env("VELA_LOG", "info").output().unwrap());
+    let said = CommandOutput::of(&command.env_remove("NO_COLOR").env("VELA_LOG", "info").output().unwrap());
     assert!(said.err.contains("is not applied: front: "), "{said:?}");
     assert!(!said.err.contains('\u{1b}'), "{said:?}");
 }
@@ -157,7 +157,7 @@ fn two_commands_at_once_take_turns() {
     };
     let both = [start("one"), start("two")];
     for child in both {
-        Said::of(&child.wait_with_output().unwrap()).ok();
+        CommandOutput::of(&child.wait_with_output().unwrap()).ok();
     }
     let listed = person.types(&["ls"]).ok().out;
     assert!(listed.contains("one") && listed.contains("two"), "{listed}");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Person, Said};
+use crate::{CommandOutput, Person};
 
 fn application(image: &str) -> String {
     format!(
@@ -28,7 +28,7 @@ fn files(person: &Person, rollout: &str) -> Vec<String> {
     ]
 }
 
-fn simulate(person: &Person, files: &[String], options: &[&str]) -> Said {
+fn simulate(person: &Person, files: &[String], options: &[&str]) -> CommandOutput {
     let mut words = vec!["rollout", "simulate"];
     for file in files {
         words.extend(["-f", file]);
@@ -37,7 +37,7 @@ fn simulate(person: &Person, files: &[String], options: &[&str]) -> Said {
     person.types(&words)
 }
 
-fn events(said: &Said) -> (Value, Vec<Value>) {
+fn events(said: &CommandOutput) -> (Value, Vec<Value>) {
     let told: Value = serde_json::from_str(&said.out).unwrap();
     let events = told["events"].as_array().unwrap().clone();
     (told, events)

@@ -1,12 +1,12 @@
 //! What comes from files and clusters reaches a terminal as text, never as a command.
 
-use crate::{PAGE, Person, Said, site};
+use crate::{CommandOutput, PAGE, Person, site};
 
 /// Into the clipboard, a cleared screen, a C1 command, a turned direction.
 const HOSTILE: &str = r"\e]52;c;cm0gLXJm\a \e[2J \x9b2J \u202Egnp";
 
 #[track_caller]
-fn harmless(said: &Said) {
+fn harmless(said: &CommandOutput) {
     for text in [&said.out, &said.err] {
         let commands = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || c == '\u{202e}';
         assert!(!text.contains(commands), "{text:?}");

@@ -1,4 +1,4 @@
-//! A rollout's name → the rollout as the cluster has it, and whose it is.
+//! Finds a rollout by name, and the application it belongs to.
 
 use kube::api::DynamicObject;
 use vela_crds::AppRollout;

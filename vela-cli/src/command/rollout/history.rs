@@ -1,4 +1,4 @@
-//! `vela rollout history`: an application's name in; its revisions out, newest first, with the rollouts between them.
+//! `vela rollout history`: lists the revisions of an application, newest first, with the rollouts between them.
 
 use kube::ResourceExt as _;
 use kube::api::DynamicObject;

@@ -1,4 +1,4 @@
-//! `vela rollout`: a plan in, its batches out before anything runs; a rollout's name in, where it is, or told to stop or go on.
+//! `vela rollout`: previews, follows, pauses, resumes, promotes and undoes rollouts.
 
 mod found;
 mod history;

@@ -1,10 +1,10 @@
-//! `vela rollout plan`: AppRollouts or Applications with a plan in; every batch with its sizes out, and no cluster asked.
+//! `vela rollout plan`: prints every batch of a plan with its sizes; asks no cluster.
 
 use serde_json::{Value, json};
 use vela_crds::RolloutPlan;
 use vela_engine::Document;
-use vela_engine::rollout::plan::{self, HandOut};
-use vela_engine::rollout::preview::{Preview, Way, preview};
+use vela_engine::rollout::plan::{self, Distribution};
+use vela_engine::rollout::preview::{Preview, Strategy, preview};
 
 use crate::args::{Format, Pods, RolloutPlan as Args};
 use crate::error::{Error, Failure, Result};
@@ -48,7 +48,7 @@ pub(super) fn planned(document: &Document, has_source: bool) -> Result<RolloutPl
     let mut findings = plan::check(&written);
     if let Some(fields) = written.as_object_mut() {
         // Nobody completes the plan of an Application.
-        let how = (has_source && document.kind() != "Application").then_some(HandOut::RoundRobin);
+        let how = (has_source && document.kind() != "Application").then_some(Distribution::RoundRobin);
         findings.extend(plan::complete(fields, how).err());
     }
     findings.extend(plan::missing(&written));
@@ -86,18 +86,18 @@ fn foresee(document: &Document, args: &Args) -> Result<Preview> {
         (false, _) => {
             let missing =
                 || told("targetSize", "a rollout without a source needs the size to go to".to_owned());
-            (Way::Scale, now.ok_or_else(unknown)?, target.ok_or_else(missing)?)
+            (Strategy::Scale, now.ok_or_else(unknown)?, target.ok_or_else(missing)?)
         }
         (true, Pods::Replaced) => {
             let source = now.or(target).ok_or_else(unknown)?;
-            (Way::Replace, source, target.unwrap_or(source))
+            (Strategy::Replace, source, target.unwrap_or(source))
         }
         (true, Pods::InPlace) => {
             let size = now.or(target).ok_or_else(unknown)?;
-            (Way::InPlace, size, size)
+            (Strategy::InPlace, size, size)
         }
     };
-    if way == Way::Replace && target < source {
+    if way == Strategy::Replace && target < source {
         let message = format!("{target} is less than the {source} pods there are now; scale them first");
         return Err(told("targetSize", message));
     }

@@ -1,4 +1,4 @@
-//! A rollout → what people see of it: from where to where, how far, and a row for each batch.
+//! Shows a rollout: from where to where, how far, and a row for each batch.
 
 use serde_json::{Value, json};
 use vela_crds::{AppRollout, AppRolloutStatus};

@@ -1,4 +1,4 @@
-//! A rollout that moves → its batches, shown anew until it rests: it has ended, or it waits for a person.
+//! Shows the batches of a rollout anew until it rests: it has ended, or it waits for a person.
 
 use std::time::Duration;
 

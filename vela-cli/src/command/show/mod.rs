@@ -1,4 +1,4 @@
-//! `vela show`: the name of a type in, the parameters that it takes out.
+//! `vela show`: prints the parameters of a type.
 
 mod outline;
 

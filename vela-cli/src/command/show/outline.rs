@@ -1,8 +1,8 @@
-//! The description of parameters → an outline for people: each where it is written, what is inside it set in below.
+//! Prints the description of parameters as an outline, with nested fields indented.
 
 use vela_engine::parameters::{Parameter, Parameters};
 
-use crate::screen::{BOLD, DIM, styled, wrapped};
+use crate::screen::{BOLD, DIM, styled, text_width, wrapped};
 
 /// How much deeper children stand.
 const STEP: usize = 2;
@@ -30,7 +30,7 @@ fn entry(parameter: &Parameter, lead: &str, indent: usize, width: usize, out: &m
     let head = wrapped(&format!("{margin}{lead}{}  {}", parameter.name, facts(parameter)), width);
     let head = head.replacen(&parameter.name, &styled(BOLD, &parameter.name), 1);
     out.push_str(&format!("{head}\n"));
-    let inner = indent + lead.chars().count();
+    let inner = indent + text_width(lead);
     if !parameter.description.is_empty() {
         let margin = " ".repeat(inner + 2 * STEP);
         for line in filled(&parameter.description, width.saturating_sub(margin.len())) {
@@ -91,7 +91,7 @@ fn filled(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if text_width(line) + 1 + text_width(word) <= width => {
                 line.push(' ');
                 line.push_str(word);
             }

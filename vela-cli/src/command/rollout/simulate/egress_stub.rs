@@ -1,4 +1,4 @@
-//! Calls of a rollout's hooks and questions about its metrics in, the answers that people asked for out; nobody is asked.
+//! Answers the hooks and metrics of a simulated rollout as people asked for; asks nobody.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

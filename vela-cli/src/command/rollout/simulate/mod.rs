@@ -1,4 +1,4 @@
-//! `vela rollout simulate`: files in; the time line of the rollout they describe out, before it runs anywhere.
+//! `vela rollout simulate`: prints the timeline of a rollout before it runs anywhere.
 //!
 //! One thread runs the real controllers, the embedded API server with its workloads driven by hand, and a paused clock:
 //! [`setup`] brings the source to run, [`simulation`] goes from change to change, [`pod_outcomes`] tells each new pod what
@@ -19,10 +19,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
+use vela_embedded::virtual_time;
 
 use self::egress_stub::EgressStub;
 use self::scenario::Scenario;
-use self::simulated_cluster::{SimulatedCluster, in_virtual_time};
+use self::simulated_cluster::SimulatedCluster;
 use self::simulation::Simulation;
 use crate::args::{Format, Global, RolloutSimulate as Args, Verdict};
 use crate::error::{Error, Failure, Result};
@@ -34,7 +35,8 @@ pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<(
     let scenario = Scenario::read(input::read(&args.files)?, namespace)?;
     known_names(args, &scenario)?;
     let stub = Arc::new(EgressStub::new(&args.hooks, &args.metrics));
-    let report = in_virtual_time(simulate(args, &scenario, namespace, stub, screen))?;
+    let report = virtual_time::run(simulate(args, &scenario, namespace, stub, screen))
+        .map_err(|error| Error::internal(format!("the event loop cannot start: {error}")))??;
     match args.output {
         Format::Table => screen.print(&report.text())?,
         format => screen.print(&data(format, &report.json())?)?,

@@ -1,4 +1,4 @@
-//! The objects of a cluster → which pods a rollout has: old or new, ready, on their way or failing.
+//! Counts the pods of a rollout: old or new, ready, on their way or failing.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Pods that were just made → how long each takes to get ready, and which never does; drawn from the seed.
+//! Draws from the seed how long each new pod takes to get ready, and which never does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

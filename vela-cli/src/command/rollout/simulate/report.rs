@@ -1,4 +1,4 @@
-//! How simulated rollouts ended → the whole account: time line, what was seen, what a person would have to do, and the verdict.
+//! Reports simulated rollouts: timeline, what was seen, what a person would have to do, and the verdict.
 
 use std::fmt::Write as _;
 use std::time::Duration;

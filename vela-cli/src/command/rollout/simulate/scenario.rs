@@ -1,4 +1,4 @@
-//! Documents as given → what a simulated cluster holds before, and which rollouts it plays in which order.
+//! Reads from documents what a simulated cluster holds before, and which rollouts run in which order.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A script → a simulated cluster in which everything stands as it does before the rollout: the source runs.
+//! Sets up a simulated cluster as it is before the rollout: the source runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_engine::Document;
 use vela_engine::render::{Role, State};
-use vela_engine::rollout::preview::{Preview, Way, preview};
+use vela_engine::rollout::preview::{Preview, Strategy, preview};
 use vela_engine::rollout::size::Sizes;
 
 use super::pod_counts::{Subject, Workload};
@@ -190,9 +190,9 @@ async fn initial(
         workloads,
     };
     let way = match (rollout.source, subject.workloads.first().is_some_and(Workload::is_in_place)) {
-        (None, _) => Way::Scale,
-        (Some(_), true) => Way::InPlace,
-        (Some(_), false) => Way::Replace,
+        (None, _) => Strategy::Scale,
+        (Some(_), true) => Strategy::InPlace,
+        (Some(_), false) => Strategy::Replace,
     };
     let (before, size) = size(rollout, &subject, way, args)?;
     let after = rollout.plan.target_size.map_or(before, i64::from);
@@ -224,8 +224,8 @@ async fn workloads(
     let cluster = simulated.cluster();
     let reader = offline::of_cluster(cluster, &[]).await?;
     let unread = |error| offline::unread(Some(cluster), error);
-    let work = offline::Work::read(&reader, vec![document.clone()], &[], unread).await?;
-    let rendered = offline::render(work, false)?;
+    let inputs = offline::RenderInputs::read(&reader, vec![document.clone()], &[], unread).await?;
+    let rendered = offline::render(inputs, false)?;
     let mut found = Vec::new();
     for rendered in &rendered {
         let names = rendered.app_file().components();
@@ -253,11 +253,11 @@ async fn workloads(
 }
 
 /// How many pods there are before, and in words where that comes from.
-fn size(rollout: &Rollout, subject: &Subject, way: Way, args: &Args) -> Result<(i64, String)> {
+fn size(rollout: &Rollout, subject: &Subject, way: Strategy, args: &Args) -> Result<(i64, String)> {
     if let Some(size) = args.size.map(i64::from) {
         return Ok((size, "--size".to_owned()));
     }
-    if way == Way::Scale {
+    if way == Strategy::Scale {
         return Ok((0, "nothing runs before; --size says otherwise".to_owned()));
     }
     if let Some(replicas) = subject.workloads.iter().find_map(|workload| workload.replicas) {
@@ -293,7 +293,7 @@ async fn source(
         None => args.size.map(|_| rollout.target_name()),
     };
     let Some(revision) = runs else { return Ok(()) };
-    let (size, _) = size(rollout, &initial.subject, Way::InPlace, args)?;
+    let (size, _) = size(rollout, &initial.subject, Strategy::InPlace, args)?;
     for workload in &initial.subject.workloads {
         let plan = json!({"targetSize": size, "rolloutBatches": [{"replicas": "100%"}]});
         let object = json!({

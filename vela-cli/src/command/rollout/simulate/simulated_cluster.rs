@@ -3,7 +3,6 @@
 //! One thread, one paused clock, uids drawn from a count: what happens follows from what is applied and from nothing
 //! else. There is no driver for sockets in this runtime, so nothing outside can be reached even by mistake.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,44 +10,27 @@ use kube::Client;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use vela_apiserver::simulate;
 use vela_apiserver::store::Store;
-use vela_apiserver::{ApiServer, Clock, ManualControllers, simulate};
 use vela_core::{Controllers, EgressOverride, Process, Stop};
+use vela_embedded::{EmbeddedCluster, STEP};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::installation;
 
-/// Time that passes with every step, so that all that can run by itself does.
-const STEP: Duration = Duration::from_millis(1);
-/// A world in which nothing was written for this long has come to rest: controllers wait for watches and not for time.
+/// A cluster in which nothing was written for this long has come to rest: controllers wait for watches and not for time.
 const QUIET: Duration = Duration::from_secs(2);
 /// Steps of one simulation: a rollout of a thousand pods has some ten thousand.
 const STEPS_AT_MOST: usize = 400_000;
-/// When simulated worlds begin: 2026-01-01. Any moment does, as long as it is the same in every run.
-const EPOCH_MILLISECONDS: i64 = 1_767_225_600_000;
-
-/// Runs on a clock that jumps to the next moment at which something is due.
-pub(super) fn in_virtual_time<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .map_err(|error| Error::internal(format!("the event loop cannot start: {error}")))?
-        .block_on(work)
-}
 
 /// The cluster.
 pub(super) struct SimulatedCluster {
-    server: ApiServer,
-    workloads: ManualControllers,
+    embedded: EmbeddedCluster,
     cluster: Cluster,
     egress_override: Arc<dyn EgressOverride>,
     running: Option<Running>,
-    began: Instant,
     steps: usize,
-    /// The controllers on this thread have the same time as the server.
-    _clock: vela_runtime::clock::Set,
 }
 
 struct Running {
@@ -63,28 +45,12 @@ impl SimulatedCluster {
         foreign: &[&str],
         egress_override: Arc<dyn EgressOverride>,
     ) -> Result<Self> {
-        let began = Instant::now();
-        let now = move || {
-            let passed = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
-            jiff::Timestamp::from_millisecond(EPOCH_MILLISECONDS.saturating_add(passed)).unwrap_or_default()
-        };
         let broken = |error| Error::internal(format!("the simulated cluster does not start: {error}"));
-        // A fork draws its uids from a count.
-        let server = ApiServer::builder().build().map_err(broken)?.fork(Clock::from_fn(now));
+        let embedded = EmbeddedCluster::new().map_err(broken)?;
         let title = "the simulated cluster".to_owned();
-        let cluster = Cluster::new(Client::new(server.service(), namespace), title, namespace.to_owned());
-        let workloads = server.manual_controllers();
-        let clock = vela_runtime::clock::set(now);
-        let simulated = Self {
-            server,
-            workloads,
-            cluster,
-            egress_override,
-            running: None,
-            began,
-            steps: 0,
-            _clock: clock,
-        };
+        let client = Client::new(embedded.server().service(), namespace);
+        let cluster = Cluster::new(client, title, namespace.to_owned());
+        let simulated = Self { embedded, cluster, egress_override, running: None, steps: 0 };
         let mut objects = installation::objects()?;
         // Whoever brings the real definition of a foreign kind means that one.
         let named = |object: &Value| foreign.iter().any(|name| object["metadata"]["name"] == *name);
@@ -100,18 +66,18 @@ impl SimulatedCluster {
 
     /// Its objects.
     pub(super) fn store(&self) -> &Store {
-        self.server.store()
+        self.embedded.store()
     }
 
-    /// Time since the world was opened.
+    /// Time since the cluster was opened.
     pub(super) fn now(&self) -> Duration {
-        self.began.elapsed()
+        self.embedded.elapsed()
     }
 
     /// Starts the controllers, with empty caches.
     pub(super) fn start(&mut self) {
         let stop = Stop::new();
-        let client = Client::new(self.server.service(), "default");
+        let client = Client::new(self.embedded.server().service(), "default");
         let egress_override = Some(self.egress_override.clone());
         let process = Process { stop: stop.clone(), egress_override, ..Process::default() };
         self.running = Some(Running { stop, task: tokio::spawn(Controllers::run(client, process)) });
@@ -127,7 +93,7 @@ impl SimulatedCluster {
 
     /// One turn of the simulated workloads. What it made may be changed before [`SimulatedCluster::pass`] lets it live.
     pub(super) fn turn(&mut self) -> Option<Instant> {
-        self.workloads.turn()
+        self.embedded.turn()
     }
 
     /// Lets time pass until something was written or is due, at most until `limit`.
@@ -144,14 +110,8 @@ impl SimulatedCluster {
         {
             return Err(Error::internal("the simulated controllers ended by themselves").into());
         }
-        let limit = self.began + limit;
-        let due = due.map_or(limit, |due| due.min(limit));
-        tokio::select! {
-            biased;
-            () = self.workloads.news() => {}
-            () = tokio::time::sleep_until(due) => {}
-        }
-        tokio::time::sleep(STEP).await;
+        self.embedded.pass_until_news(due, limit).await;
+        self.embedded.pass(STEP).await;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! A rollout applied to a simulated cluster → what happens, moment by moment, until it ends or waits for a person.
+//! Runs a rollout in a simulated cluster, moment by moment, until it ends or waits for a person.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

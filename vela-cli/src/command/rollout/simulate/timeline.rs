@@ -1,4 +1,4 @@
-//! What happened when → lines that people read at a glance, or data.
+//! The timeline of a simulation, as lines that people read at a glance or as data.
 
 use std::time::Duration;
 

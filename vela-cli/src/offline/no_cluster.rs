@@ -1,4 +1,4 @@
-//! No cluster at all: nothing is there, and the kinds that templates import are those of the sandbox.
+//! A source without any cluster: nothing is there, and the kinds that templates import are those of the sandbox.
 
 use kube::Client;
 use serde_json::Value;
@@ -10,12 +10,12 @@ use vela_snapshot::{ApiKind, Error, KindOf, Source, Version};
 
 /// A world without a cluster.
 #[derive(Default)]
-pub(crate) struct Nowhere {
+pub(crate) struct NoCluster {
     /// Started when the first template imports kinds.
     sandbox: OnceCell<Option<Client>>,
 }
 
-impl Source for Nowhere {
+impl Source for NoCluster {
     async fn cluster_version(&self) -> Result<ClusterVersion, Error> {
         Ok(ClusterVersion::default())
     }
