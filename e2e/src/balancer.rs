@@ -1,4 +1,4 @@
-//! Servers in → one address in front of them, which leads every connection to the first that listens: a Service without a cluster.
+//! One address in front of several servers, which connects to the first that listens: a Service without a cluster.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A namespace in, everything it holds out: of the kinds asked for, or of all there are.
+//! Lists everything that a namespace holds, of the kinds asked for or of all kinds.
 
 use std::collections::BTreeMap;
 

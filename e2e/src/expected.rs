@@ -1,4 +1,4 @@
-//! Files of expected objects in, the differences to live objects out.
+//! Compares live objects with files of expected ones.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A target and a name → its objects as that person sees them, or a kubeconfig with a token of a ServiceAccount.
+//! Reads and writes as another person, or with the token of a ServiceAccount.
 
 use std::path::PathBuf;
 

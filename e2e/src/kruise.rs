@@ -1,4 +1,4 @@
-//! A real control plane in → the real manager of OpenKruise beside it, as long as it lives.
+//! Runs the real manager of OpenKruise beside a real control plane as long as a test holds it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

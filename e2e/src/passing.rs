@@ -1,4 +1,4 @@
-//! How many of a set passed in; whether that is fewer than recorded out. The numbers stand in `e2e/expected/passing.txt` and only rise.
+//! Checks that no fewer of a set pass than are recorded in `e2e/expected/passing.txt`, whose numbers only rise.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! An API server in → the same for one program, with everything it asks on record and, on demand, faults in between.
+//! A proxy between one program and an API server: it records every request and injects faults on demand.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

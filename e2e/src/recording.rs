@@ -1,4 +1,5 @@
-//! The folder of a recorded run in; its steps with what was asked, what the API server said and what was there once settled, out.
+//! Reads a recorded run: its steps with the requests, the answers of the API server, and the objects once all had
+//! settled.
 
 use std::collections::BTreeMap;
 use std::path::Path;

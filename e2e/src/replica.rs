@@ -1,4 +1,4 @@
-//! A proxy in → one `vela-core` behind it, which can be asked to stop, killed and waited for.
+//! One `vela-core` behind a proxy, which can be asked to stop, killed and waited for.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use kube::Client;
 
 use crate::Result;
-use crate::doors::doors;
 use crate::objects::until;
+use crate::programs::programs;
 use crate::proxy::{Proxy, Record};
 
 /// Longer than a stop may take.
@@ -31,7 +31,7 @@ impl Replica {
         flags: &[&str],
         faulty: impl FnOnce(&Proxy),
     ) -> Result<Self> {
-        Self::start_of(&doors()?.core, who, client, record, flags, faulty).await
+        Self::start_of(&programs()?.core, who, client, record, flags, faulty).await
     }
 
     /// The same of another build.

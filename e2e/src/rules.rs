@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::alike::Difference;
+use crate::compare::Difference;
 
 /// A difference by choice.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,7 @@ impl Rules {
     }
 
     /// The reasons that `document` does not give.
-    pub fn untold(&self, document: &str) -> Vec<&'static str> {
+    pub fn undocumented(&self, document: &str) -> Vec<&'static str> {
         self.table.iter().map(|rule| rule.reason).filter(|reason| !document.contains(reason)).collect()
     }
 }
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(left.len(), 1);
         rules.needed(used);
         assert_eq!(rules.idle().iter().map(|rule| rule.reason).collect::<Vec<_>>(), ["two"]);
-        assert_eq!(rules.untold("one and only"), ["two"]);
+        assert_eq!(rules.undocumented("one and only"), ["two"]);
         let (left, _) = rules.unexcused("other", vec![difference("Deployment", &["metadata", "labels"])]);
         assert_eq!(left.len(), 1, "another run has no such rule");
     }

@@ -11,10 +11,10 @@ use kube::{Client, Config};
 use serde_json::json;
 
 use crate::Result;
-use crate::doors::doors;
+use crate::control_plane::ControlPlane;
 use crate::objects::{self, Cluster};
-use crate::plane::Plane;
-pub use crate::said::Said;
+pub use crate::output::ProgramOutput;
+use crate::programs::programs;
 
 /// How long a program may take until it answers.
 const START_DEADLINE: Duration = Duration::from_secs(120);
@@ -45,7 +45,7 @@ enum Backing {
     /// A real cluster with what vela installs and nothing that reconciles.
     Alone,
     /// The same, which this scenario has started for itself.
-    OfItsOwn(Plane),
+    OfItsOwn(ControlPlane),
     /// `vela sandbox run`, ours alone.
     Sandbox(Mutex<Option<Child>>),
     /// `vela-core` beside the real cluster, shared by the scenarios of this test binary.
@@ -103,7 +103,7 @@ impl Target {
         }
         // Started while no other scenario needs the processors: it has deadlines.
         let turn = Turn::Alone { _held: TURNS.write().unwrap_or_else(PoisonError::into_inner) };
-        let plane = Plane::start()?;
+        let plane = ControlPlane::start()?;
         let kubeconfig = plane.kubeconfig();
         let home = tempfile::tempdir()?;
         install(&kubeconfig, home.path())?;
@@ -121,7 +121,7 @@ impl Target {
         self.plane()?.restore().await
     }
 
-    fn plane(&self) -> Result<&Plane> {
+    fn plane(&self) -> Result<&ControlPlane> {
         match &self.backing {
             Backing::OfItsOwn(plane) => Ok(plane),
             _ => Err("others use this cluster".into()),
@@ -159,7 +159,7 @@ impl Target {
     }
 
     /// Runs `vela` on this target and in this namespace. `input` goes to its standard input.
-    pub fn vela(&self, words: &[&str], input: &str) -> Result<Said> {
+    pub fn vela(&self, words: &[&str], input: &str) -> Result<ProgramOutput> {
         use std::io::Write;
         let mut child = self
             .command(words)?
@@ -171,12 +171,12 @@ impl Target {
             // A program that refuses its flags ends before it reads.
             let _ = stdin.write_all(input.as_bytes());
         }
-        Ok(Said::of(&child.wait_with_output()?))
+        Ok(ProgramOutput::of(&child.wait_with_output()?))
     }
 
     /// `vela` with the environment of this target, not started yet.
     pub fn command(&self, words: &[&str]) -> Result<Command> {
-        let mut command = clean(&doors()?.vela, self.home.path());
+        let mut command = clean(&programs()?.vela, self.home.path());
         if !matches!(self.backing, Backing::Sandbox(_)) {
             command.env("KUBECONFIG", &self.kubeconfig);
         }
@@ -186,7 +186,7 @@ impl Target {
 
     /// `vela-core` with these flags beside the one that reconciles, not started yet; only a real cluster has one.
     pub fn core(&self, flags: &[&str]) -> Result<Command> {
-        let mut command = clean(&doors()?.core, self.home.path());
+        let mut command = clean(&programs()?.core, self.home.path());
         command
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
@@ -280,7 +280,7 @@ impl Controller {
             return Ok(());
         }
         let log = log_file(&self.home.path().join("vela-core.log"))?;
-        let child = clean(&doors()?.core, self.home.path())
+        let child = clean(&programs()?.core, self.home.path())
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
             // Several runs may share this machine, and nobody asks the endpoints. Hooks of scenarios are on this machine.
@@ -341,13 +341,13 @@ impl Drop for Controller {
 
 /// CRDs, definitions and rights.
 fn install(kubeconfig: &Path, home: &Path) -> Result<()> {
-    let install = clean(&doors()?.vela, home).arg("install").env("KUBECONFIG", kubeconfig).output()?;
-    Said::of(&install).ok().map_err(|error| format!("vela install: {error}"))?;
+    let install = clean(&programs()?.vela, home).arg("install").env("KUBECONFIG", kubeconfig).output()?;
+    ProgramOutput::of(&install).ok().map_err(|error| format!("vela install: {error}"))?;
     let kinds = home.join("kinds-of-others.yaml");
     std::fs::write(&kinds, granted().to_string())?;
-    let mut grant = clean(&doors()?.vela, home);
+    let mut grant = clean(&programs()?.vela, home);
     let grant = grant.args(["up", "-f"]).arg(&kinds).env("KUBECONFIG", kubeconfig).output()?;
-    Said::of(&grant).ok().map_err(|error| format!("the rights of the tests: {error}"))?;
+    ProgramOutput::of(&grant).ok().map_err(|error| format!("the rights of the tests: {error}"))?;
     Ok(())
 }
 
@@ -356,7 +356,7 @@ fn start_sandbox(home: &Path) -> Result<Child> {
     // What a killed sandbox has left says nothing about the new one.
     let _ = std::fs::remove_file(&kubeconfig);
     let log_path = home.join("sandbox.log");
-    let mut child = clean(&doors()?.vela, home)
+    let mut child = clean(&programs()?.vela, home)
         .args(["sandbox", "run"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())

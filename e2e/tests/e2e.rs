@@ -1,4 +1,4 @@
-//! End-to-end scenarios: each one opens a target, uses the doors and looks at objects.
+//! The end-to-end scenarios: each opens a target, uses the programs and looks at objects.
 //!
 //! Without `E2E_KUBECONFIG` the target is the sandbox, one for each scenario; with it, that cluster.
 

@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use vela_e2e::Result;
-use vela_e2e::doors::doors;
 use vela_e2e::objects::{Cluster, until};
+use vela_e2e::programs::programs;
 use vela_e2e::target::Target;
 
 use crate::{CONVERGE_DEADLINE, GONE_DEADLINE, on_a_control_plane};
@@ -81,7 +81,7 @@ async fn start(target: &Target, namespaces: &[&str]) -> Result<Core> {
     let account = target.account("vela-system", "vela-core").await?;
     let secret = format!("--webhook-cert-secret={}", target.namespace());
     let log = target.home().join("vela-core.log");
-    let child = Command::new(&doors()?.core)
+    let child = Command::new(&programs()?.core)
         .env_remove("KUBECONFIG")
         .env("HOME", target.home())
         .arg("--kubeconfig")

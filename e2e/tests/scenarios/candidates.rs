@@ -1,4 +1,4 @@
-//! A candidate of another house beside ours: kube-scheduler, whose elector is client-go's, waits while we lead and leads after
+//! A candidate of another project beside ours: kube-scheduler, whose elector is client-go's, waits while we lead and leads after
 //! us, and we wait while it leads and lead after it.
 
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ const ASKED_TWICE: Duration = Duration::from_secs(6);
 const TAKES_AFTER_RELEASE: Duration = Duration::from_secs(8);
 
 /// A kube-scheduler that schedules nothing; it ends with this.
-struct Theirs {
+struct KubeScheduler {
     process: Process,
     log: PathBuf,
 }
 
-impl Theirs {
+impl KubeScheduler {
     /// Nothing where the programs of the control plane are not at hand.
     fn start(target: &Target, lease: &str) -> Result<Option<Self>> {
         let Some(folder) = std::env::var_os("KP_BIN").map(PathBuf::from) else { return Ok(None) };
@@ -138,7 +138,7 @@ fn a_candidate_of_client_go_takes_turns_with_ours() {
         let (home, lease, record) = (target.cluster().within(HOME), target.namespace(), Record::default());
         let mut first = ours("first", &target, &record, lease).await?;
         let (held, _) = follows(&home, lease, &Value::Null, CONVERGE_DEADLINE).await?;
-        let Some(mut theirs) = Theirs::start(&target, lease)? else {
+        let Some(mut theirs) = KubeScheduler::start(&target, lease)? else {
             println!("skipped: KP_BIN names no folder with kube-scheduler");
             return Ok(());
         };
@@ -170,8 +170,8 @@ fn a_candidate_of_client_go_takes_turns_with_ours() {
             killed.as_secs_f64()
         );
         let mut second = second;
-        let third = Theirs::start(&target, lease)?;
-        let log = || third.as_ref().map(Theirs::log).unwrap_or_default();
+        let third = KubeScheduler::start(&target, lease)?;
+        let log = || third.as_ref().map(KubeScheduler::log).unwrap_or_default();
         said("kube-scheduler asks again", "ttempting to acquire leader lease", log).await?;
         second.kill()?;
         let (_, expired) = follows(&home, lease, &held, LEADS_AFTER_KILL * 2).await?;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use vela_e2e::Result;
-use vela_e2e::doors::doors;
 use vela_e2e::objects::until;
+use vela_e2e::programs::programs;
 use vela_e2e::proxy::{Fault, Record, Seen};
 use vela_e2e::replica::Replica;
 use vela_e2e::target::Target;
@@ -39,7 +39,7 @@ impl Replicas {
     }
 
     pub(crate) async fn start(&self, who: &str, more: &[&str]) -> Result<Replica> {
-        self.start_program(&doors()?.core, who, more).await
+        self.start_program(&programs()?.core, who, more).await
     }
 
     /// The same of another build.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vela_e2e::Result;
 use vela_e2e::objects::until;
-use vela_e2e::target::{Said, Target};
+use vela_e2e::target::{ProgramOutput, Target};
 
 use crate::{CONVERGE_DEADLINE, on_a_control_plane};
 
@@ -13,9 +13,9 @@ const APPLICATION: &str = "apiVersion: core.oam.dev/v1beta1\nkind: Application\n
                            - {name: front, type: webservice, properties: {image: nginx}}\n";
 
 /// `vela` in the name of a person of the target's namespace.
-fn types(target: &Target, user: &str, words: &[&str]) -> Result<Said> {
+fn types(target: &Target, user: &str, words: &[&str]) -> Result<ProgramOutput> {
     let kubeconfig = target.kubeconfig_of(user)?;
-    Ok(Said::of(&target.command(words)?.env("KUBECONFIG", kubeconfig).output()?))
+    Ok(ProgramOutput::of(&target.command(words)?.env("KUBECONFIG", kubeconfig).output()?))
 }
 
 #[test]

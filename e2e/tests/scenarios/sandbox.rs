@@ -1,6 +1,6 @@
 //! What only the sandbox promises: it starts by itself, keeps its data, and is emptied by `reset`.
 
-use vela_e2e::doors::doors;
+use vela_e2e::programs::programs;
 
 use crate::{repository, scenario};
 
@@ -9,7 +9,7 @@ fn without_a_cluster_everything_happens_inside_one_command() {
     scenario(async {
         let home = tempfile::tempdir()?;
         let vela = |words: &[&str]| -> vela_e2e::Result<(i32, String, String)> {
-            let output = std::process::Command::new(&doors()?.vela)
+            let output = std::process::Command::new(&programs()?.vela)
                 .args(words)
                 .env_remove("KUBECONFIG")
                 .env_remove("KUBERNETES_SERVICE_HOST")

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 use vela_e2e::Result;
-use vela_e2e::alike::{Difference, comparable, differences};
+use vela_e2e::compare::{Difference, comparable, differences};
 use vela_e2e::contents::Kinds;
 use vela_e2e::expected::documents;
 use vela_e2e::objects::{Cluster, text};
@@ -79,7 +79,7 @@ fn recorded_applications_become_equal_objects() {
 #[test]
 fn every_rule_of_applications_is_told_to_the_reader() {
     let document = std::fs::read_to_string(repository("docs/differences.md")).unwrap_or_default();
-    assert_eq!(Rules::new(rules::TABLE).untold(&document), Vec::<&str>::new());
+    assert_eq!(Rules::new(rules::TABLE).undocumented(&document), Vec::<&str>::new());
     for reason in [rules::GIVEN_UP, rules::WITHDRAWN] {
         assert!(document.contains(reason), "{reason}");
     }

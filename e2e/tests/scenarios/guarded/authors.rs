@@ -1,4 +1,4 @@
-//! Authors who write good and broken applications all the time → what the API server said to them; a wrong word ends the scenario.
+//! Authors who write good and broken applications all the time; a wrong answer of the API server ends the scenario.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const CLEAN_ROUNDS: usize = 2;
 
 /// Everybody's writes since some moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Tally {
     /// Good ones that were stored.
     pub(crate) taken: usize,
     /// Broken ones that got a verdict.
@@ -36,7 +36,7 @@ pub(crate) struct Told {
     pub(crate) last: String,
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { taken, refused, turned_away, last } = self;
         write!(f, "{taken} good ones taken, {refused} broken ones refused, {turned_away} turned away")?;
@@ -46,15 +46,15 @@ impl fmt::Display for Told {
 }
 
 /// What the API server said to one write.
-enum Said {
-    Taken,
+enum Answer {
+    Accepted,
     Refused(String),
-    Away(String),
+    Unreachable(String),
 }
 
 struct Round {
     began: Instant,
-    told: Told,
+    tally: Tally,
 }
 
 /// They write in one namespace.
@@ -104,7 +104,7 @@ impl Authors {
     }
 
     async fn round(&self, number: usize) -> Result<Round> {
-        let (began, mut told) = (Instant::now(), Told::default());
+        let (began, mut tally) = (Instant::now(), Tally::default());
         let goods = GOOD.map(|name| good(name, number));
         let brokens = broken();
         let goods = futures::future::join_all(goods.iter().map(|object| self.write(object)));
@@ -114,41 +114,45 @@ impl Authors {
             goods.into_iter().map(|said| (said, true)).chain(brokens.into_iter().map(|said| (said, false)))
         {
             match (said, is_good) {
-                (Said::Taken, true) => told.taken += 1,
-                (Said::Refused(_), false) => told.refused += 1,
-                (Said::Away(why), _) => {
-                    told.turned_away += 1;
-                    told.last = why;
+                (Answer::Accepted, true) => tally.taken += 1,
+                (Answer::Refused(_), false) => tally.refused += 1,
+                (Answer::Unreachable(why), _) => {
+                    tally.turned_away += 1;
+                    tally.last = why;
                 }
-                (Said::Taken, false) => return Err("a broken application was taken".into()),
-                (Said::Refused(why), true) => {
+                (Answer::Accepted, false) => return Err("a broken application was taken".into()),
+                (Answer::Refused(why), true) => {
                     return Err(format!("a good application was refused: {why}").into());
                 }
             }
         }
-        Ok(Round { began, told })
+        Ok(Round { began, tally })
     }
 
-    async fn write(&self, object: &Value) -> Said {
+    async fn write(&self, object: &Value) -> Answer {
         match tokio::time::timeout(WRITE_AT_MOST, self.cluster.apply(object)).await {
-            Ok(Ok(_)) => Said::Taken,
+            Ok(Ok(_)) => Answer::Accepted,
             Ok(Err(error)) => {
                 let why = error.to_string();
-                if why.contains("denied the request") { Said::Refused(why) } else { Said::Away(why) }
+                if why.contains("denied the request") {
+                    Answer::Refused(why)
+                } else {
+                    Answer::Unreachable(why)
+                }
             }
-            Err(_) => Said::Away(format!("no answer within {WRITE_AT_MOST:?}")),
+            Err(_) => Answer::Unreachable(format!("no answer within {WRITE_AT_MOST:?}")),
         }
     }
 
     /// What was said in the rounds that began since that moment.
-    pub(crate) fn since(&self, moment: Instant) -> Told {
-        let mut sum = Told::default();
+    pub(crate) fn since(&self, moment: Instant) -> Tally {
+        let mut sum = Tally::default();
         for round in self.rounds.borrow().iter().filter(|round| round.began >= moment) {
-            sum.taken += round.told.taken;
-            sum.refused += round.told.refused;
-            sum.turned_away += round.told.turned_away;
-            if !round.told.last.is_empty() {
-                sum.last.clone_from(&round.told.last);
+            sum.taken += round.tally.taken;
+            sum.refused += round.tally.refused;
+            sum.turned_away += round.tally.turned_away;
+            if !round.tally.last.is_empty() {
+                sum.last.clone_from(&round.tally.last);
             }
         }
         sum
@@ -159,7 +163,7 @@ impl Authors {
         until("every write gets a verdict", deadline, async || {
             let rounds = self.rounds.borrow();
             let late = rounds.iter().filter(|round| round.began >= since);
-            let clean: Vec<&Round> = late.rev().take_while(|round| round.told.turned_away == 0).collect();
+            let clean: Vec<&Round> = late.rev().take_while(|round| round.tally.turned_away == 0).collect();
             match clean.last() {
                 Some(first) if clean.len() >= CLEAN_ROUNDS => Ok(first.began - since),
                 _ => Err(format!("{} rounds in a row; {}", clean.len(), self.since(since))),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use vela_e2e::Result;
-use vela_e2e::alike::{Difference, comparable, differences};
+use vela_e2e::compare::{Difference, comparable, differences};
 use vela_e2e::contents::Kinds;
 use vela_e2e::objects::{Cluster, text};
 use vela_e2e::passing::{Outcome, judge};
@@ -230,6 +230,6 @@ impl Still {
 #[test]
 fn every_rule_is_told_to_the_reader() {
     let document = std::fs::read_to_string(repository("docs/differences.md")).unwrap_or_default();
-    assert_eq!(Rules::new(rules::TABLE).untold(&document), Vec::<&str>::new());
+    assert_eq!(Rules::new(rules::TABLE).undocumented(&document), Vec::<&str>::new());
     assert!(is_real() || !rules::TABLE.is_empty());
 }

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 use vela_e2e::Result;
 use vela_e2e::kruise::Manager;
-use vela_e2e::moments::{Bound, Moments};
 use vela_e2e::objects::{Cluster, text, until};
+use vela_e2e::pod_history::{Bound, PodHistory};
 use vela_e2e::proxy::Record;
 use vela_e2e::replica::Replica;
 use vela_e2e::target::{Target, is_real};
@@ -92,7 +92,7 @@ async fn story(target: &Target, folder: &std::path::Path) -> Result<()> {
 
 /// Target with a pause, the end, and the way back. A set takes a fifth of its pods at a time and never has more.
 async fn there_and_back(cluster: &Cluster, folder: &std::path::Path) -> Result<()> {
-    let moments = Moments::follow(cluster);
+    let moments = PodHistory::follow(cluster);
     until("all pods are seen", STEP_DEADLINE, async || {
         if moments.now().ready == 5 { Ok(()) } else { Err(format!("{:?}", moments.now())) }
     })

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vela_e2e::Result;
-use vela_e2e::moments::{Bound, Moments};
+use vela_e2e::pod_history::{Bound, PodHistory};
 use vela_e2e::target::Target;
 
 use super::{
@@ -56,7 +56,7 @@ fn deployments_are_rolled_out_as_in_the_example() {
 /// From the first revision to the second; the largest batch has two pods, which come before two others go.
 async fn goes_over(target: &Target, folder: &std::path::Path) -> Result<()> {
     let cluster = target.cluster();
-    let moments = Moments::follow(cluster);
+    let moments = PodHistory::follow(cluster);
     vela_e2e::objects::until("all pods are seen", STEP_DEADLINE, async || {
         if moments.now().ready == 5 { Ok(()) } else { Err(format!("{:?}", moments.now())) }
     })

@@ -20,7 +20,7 @@ const OAM: &str = "core.oam.dev/v1beta1";
 const APPS: &str = "apps/v1";
 /// A batch takes a second or two where the machine is not busy.
 const STEP_DEADLINE: Duration = Duration::from_secs(60);
-/// What waits must go on waiting so long; a lap of the controller takes a small part of it.
+/// What waits must go on waiting so long; a reconcile of the controller takes a small part of it.
 const STILL_LASTS: Duration = Duration::from_secs(2);
 
 /// A folder of the examples.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vela_e2e::Result;
-use vela_e2e::moments::{Bound, Moments};
 use vela_e2e::objects::until;
+use vela_e2e::pod_history::{Bound, PodHistory};
 use vela_e2e::target::Target;
 
 use super::{
@@ -34,7 +34,7 @@ fn whatever_is_done_to_a_rollout_no_pod_is_missing() {
     scenario(async {
         let mut target = Target::open("rollout-person").await?;
         begins(&target).await?;
-        let mut moments = Moments::follow(target.cluster());
+        let mut moments = PodHistory::follow(target.cluster());
         until("all pods are seen", STEP_DEADLINE, async || {
             if moments.now().ready == 4 { Ok(()) } else { Err(format!("{:?}", moments.now())) }
         })
@@ -64,7 +64,7 @@ async fn begins(target: &Target) -> Result<()> {
 }
 
 /// It waits for a person, is paused, and shot while it is, and shot again while a batch is under way.
-async fn held_and_let_go(target: &mut Target, moments: &mut Moments) -> Result<()> {
+async fn held_and_let_go(target: &mut Target, moments: &mut PodHistory) -> Result<()> {
     let mut plan = one_by_one();
     plan["batchPartition"] = json!(0);
     accepted(target.cluster(), &rollout(NAME, Some("shop-v1"), "shop-v2", plan)).await?;
@@ -95,7 +95,7 @@ async fn held_and_let_go(target: &mut Target, moments: &mut Moments) -> Result<(
 }
 
 /// Killed without a chance to tidy up, and started again.
-async fn shot(target: &mut Target, moments: &mut Moments) -> Result<()> {
+async fn shot(target: &mut Target, moments: &mut PodHistory) -> Result<()> {
     target.kill()?;
     target.restart().await?;
     moments.again(target.cluster());

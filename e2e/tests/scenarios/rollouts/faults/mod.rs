@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use vela_e2e::Result;
-use vela_e2e::moments::{Bound, Moments};
 use vela_e2e::objects::{Cluster, until};
+use vela_e2e::pod_history::{Bound, PodHistory};
 use vela_e2e::target::Target;
 
 use super::{
@@ -82,7 +82,7 @@ fn shop(image: &str, pod: &Value) -> Value {
 }
 
 /// A namespace in which the first revision runs with four pods and the second, whose pods are as said, is recorded.
-async fn prepared(target: &Target, name: &str, pod: &Value) -> Result<(Cluster, Moments)> {
+async fn prepared(target: &Target, name: &str, pod: &Value) -> Result<(Cluster, PodHistory)> {
     let cluster = namespace(target, name).await?;
     let definition = json!({
         "apiVersion": OAM, "kind": "ComponentDefinition", "metadata": {"name": "placed"},
@@ -102,7 +102,7 @@ async fn prepared(target: &Target, name: &str, pod: &Value) -> Result<(Cluster, 
     deleted(&cluster, "first").await?;
     accepted(&cluster, &shop("nginx:2", pod)).await?;
     recorded(&cluster, "shop-v2").await?;
-    let moments = Moments::follow(&cluster);
+    let moments = PodHistory::follow(&cluster);
     until("all pods are seen", STEP_DEADLINE, async || {
         if moments.now().ready == 4 { Ok(()) } else { Err(format!("{:?}", moments.now())) }
     })

@@ -8,7 +8,7 @@ use crate::Result;
 
 /// Paths of the programs.
 #[derive(Debug, Clone)]
-pub struct Doors {
+pub struct Programs {
     /// `vela`.
     pub vela: PathBuf,
     /// `vela-core`.
@@ -17,31 +17,31 @@ pub struct Doors {
 
 /// `VELA_BIN` and `VELA_CORE_BIN`; without them the products of the same cargo profile next to this test binary,
 /// which are built when one is missing. Found once per test run.
-pub fn doors() -> Result<&'static Doors> {
-    static FOUND: OnceLock<std::result::Result<Doors, String>> = OnceLock::new();
+pub fn programs() -> Result<&'static Programs> {
+    static FOUND: OnceLock<std::result::Result<Programs, String>> = OnceLock::new();
     FOUND
         .get_or_init(|| find().map_err(|error| error.to_string()))
         .as_ref()
         .map_err(|error| error.clone().into())
 }
 
-fn find() -> Result<Doors> {
+fn find() -> Result<Programs> {
     let profile = profile_folder()?;
     let named =
         |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let doors = Doors {
+    let programs = Programs {
         vela: named("VELA_BIN").unwrap_or_else(|| profile.join("vela")),
         core: named("VELA_CORE_BIN").unwrap_or_else(|| profile.join("vela-core")),
     };
-    if !doors.vela.exists() || !doors.core.exists() {
+    if !programs.vela.exists() || !programs.core.exists() {
         build(&profile)?;
     }
-    for path in [&doors.vela, &doors.core] {
+    for path in [&programs.vela, &programs.core] {
         if !path.exists() {
             return Err(format!("there is no program at {}", path.display()).into());
         }
     }
-    Ok(doors)
+    Ok(programs)
 }
 
 /// `target/<profile>`: test binaries lie in `deps` below it.

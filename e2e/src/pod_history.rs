@@ -1,4 +1,5 @@
-//! A namespace in → every moment of its pods, in the order in which the API server told them; bounds that each must keep.
+//! Follows the pods of a namespace in the order in which the API server reports them, and holds every moment to a
+//! bound.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,12 +48,12 @@ struct Seen {
 }
 
 /// Follows the pods of a namespace as long as it lives.
-pub struct Moments {
+pub struct PodHistory {
     seen: Arc<Mutex<Seen>>,
     task: tokio::task::JoinHandle<()>,
 }
 
-impl Drop for Moments {
+impl Drop for PodHistory {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -62,7 +63,7 @@ fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Moments {
+impl PodHistory {
     /// From now on.
     pub fn follow(cluster: &Cluster) -> Self {
         let seen = Arc::default();

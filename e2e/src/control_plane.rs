@@ -1,20 +1,20 @@
-//! Nothing in → a real control plane of one scenario alone, which can be backed up and set back to its backup.
+//! A real control plane for one scenario alone, which can be backed up and restored from its backup.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Result;
-use crate::said::Said;
+use crate::output::ProgramOutput;
 
 /// Runs until it is dropped.
-pub(crate) struct Plane {
+pub(crate) struct ControlPlane {
     scripts: PathBuf,
     /// The state folder, in a temporary one.
     run: PathBuf,
     _home: tempfile::TempDir,
 }
 
-impl Plane {
+impl ControlPlane {
     /// Starts one from the binaries that the scripts of `e2e/controlplane` have built.
     pub(crate) fn start() -> Result<Self> {
         let home = tempfile::tempdir()?;
@@ -55,10 +55,10 @@ impl Plane {
 fn script(mut call: Command) -> Result<()> {
     // What a script has started keeps no pipe of ours open: each has a log file.
     let output = call.stdin(Stdio::null()).output()?;
-    Said::of(&output).ok().map(|_| ()).map_err(|error| format!("{call:?}: {error}").into())
+    ProgramOutput::of(&output).ok().map(|_| ()).map_err(|error| format!("{call:?}: {error}").into())
 }
 
-impl Drop for Plane {
+impl Drop for ControlPlane {
     fn drop(&mut self) {
         // Nobody is left to be told.
         let _ = script(self.call("down.sh"));

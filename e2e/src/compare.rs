@@ -1,4 +1,5 @@
-//! Recorded objects and live ones in, every difference out: maps unordered, numbers by value, what a cluster makes up left out.
+//! Compares recorded objects with live ones: maps are unordered, numbers compare by value, and what a cluster makes up
+//! is left out.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! A program that has ended → what it said, and whether it succeeded.
+//! What a program printed, and whether it succeeded.
 
 use std::process::Output;
 
@@ -6,7 +6,7 @@ use crate::Result;
 
 /// What a program said and how it ended.
 #[derive(Debug)]
-pub struct Said {
+pub struct ProgramOutput {
     /// Exit code; -1 when a signal ended it.
     pub code: i32,
     /// Standard output.
@@ -15,7 +15,7 @@ pub struct Said {
     pub err: String,
 }
 
-impl Said {
+impl ProgramOutput {
     /// What a program said that has ended.
     pub fn of(output: &Output) -> Self {
         Self {
