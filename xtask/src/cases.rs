@@ -1,4 +1,4 @@
-//! The folder in which the peers' cases were recorded in; the archives of `testkit/cases` out, or whether they are current.
+//! Packs the recorded cases of the peers into the archives of `testkit/cases`, or checks that they are current.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,21 @@ const LEFT_OUT: [&str; 1] = ["score.py"];
 /// Folders are nested no deeper than this.
 const MAX_DEPTH: usize = 32;
 
+/// What to do with the archives.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only compare
+    #[arg(long)]
+    check: bool,
+    /// Where the cases were recorded [default: ../shared]
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+}
+
 /// Packs every folder that has an archive; with `--check` compares instead.
-pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
-    let (check, from) = match arguments {
-        [] => (false, None),
-        ["--check"] => (true, None),
-        ["--from", folder] => (false, Some(folder)),
-        ["--check", "--from", folder] => (true, Some(folder)),
-        other => return Err(format!("unknown options {other:?}; expected --check or --from DIR")),
-    };
-    let from = from.map_or_else(|| command::root().join("../shared"), PathBuf::from);
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let check = options.check;
+    let from = options.from.clone().unwrap_or_else(|| command::root().join("../shared"));
     let (mut stale, mut bytes, mut count) = (Vec::new(), 0, 0);
     for name in cases::ARCHIVES {
         let files = recorded(&from.join(name))?;
@@ -82,8 +87,7 @@ mod tests {
 
     #[test]
     fn recordings_that_are_not_there_are_an_error() {
-        let absent = ["--check", "--from", "/nowhere"];
+        let absent = Options { check: true, from: Some(PathBuf::from("/nowhere")) };
         assert!(run(&absent).unwrap_err().contains("/nowhere/conformance/applications"));
-        assert!(run(&["--chek"]).unwrap_err().contains("expected --check"));
     }
 }

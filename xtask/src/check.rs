@@ -10,6 +10,17 @@ pub(crate) fn run() -> Result<(), String> {
     let outcomes = [
         command::cargo(&["fmt", "--all", "--check"]),
         command::cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"]),
+        // Some use it for the language alone.
+        command::cargo(&[
+            "clippy",
+            "--package",
+            "vela-cue",
+            "--no-default-features",
+            "--quiet",
+            "--",
+            "--deny",
+            "warnings",
+        ]),
         tidy::run(),
         image::check(),
     ];

@@ -1,4 +1,4 @@
-//! A program and its arguments in; success, or an error that says which command failed.
+//! Runs programs; an error names the command that failed.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
@@ -18,6 +18,21 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<(), String> {
 pub(crate) fn cargo_with(arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     start(&cargo, arguments, environment)
+}
+
+/// What `cargo` prints in the repository.
+///
+/// # Errors
+/// When it fails: what it said.
+pub(crate) fn answer_of_cargo(arguments: &[&str]) -> Result<String, String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let failed = |why: &str| format!("`cargo {}` failed: {why}", arguments.join(" "));
+    let output = Command::new(cargo).args(arguments).current_dir(root()).output();
+    let output = output.map_err(|e| failed(&e.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    String::from_utf8(output.stdout).map_err(|e| failed(&e.to_string()))
 }
 
 fn start(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! A target in; the end-to-end scenarios run on it out: the sandbox, or a real control plane built with Go.
+//! Runs the end-to-end scenarios on the sandbox, or on a real control plane built with Go.
 
 use crate::command;
 
@@ -23,20 +23,20 @@ const VERSIONS: [&str; 6] =
 
 /// The scenarios on the embedded API server.
 pub(crate) fn on_the_sandbox() -> Result<(), String> {
-    doors()?;
+    build_programs()?;
     command::cargo(&SCENARIOS)
 }
 
 /// The same scenarios on etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok.
 pub(crate) fn on_a_control_plane() -> Result<(), String> {
-    doors()?;
+    build_programs()?;
     let together = real(&[&SCENARIOS[..], &ALSO_REAL[..]].concat(), &[]);
     real(&ALONE, &[]).and(together)
 }
 
 /// The scenario of two versions, with `vela-core` of another commit as one of them.
 pub(crate) fn with_another_version(commit: &str) -> Result<(), String> {
-    doors()?;
+    build_programs()?;
     let tree = command::root().join("target/other-version");
     let place = tree.to_string_lossy();
     if tree.exists() {
@@ -81,6 +81,6 @@ fn real(scenarios: &[&str], environment: &[(&str, &str)]) -> Result<(), String> 
 }
 
 /// The scenarios use binaries only; they must be those of this source.
-fn doors() -> Result<(), String> {
+fn build_programs() -> Result<(), String> {
     command::cargo(&["build", "--package", "vela-cli", "--package", "vela-core"])
 }

@@ -1,4 +1,4 @@
-//! Every source file in; which tests `cargo test` does not run, why, and what runs them, out.
+//! Lists the tests that `cargo test` does not run, why, and what runs them.
 //!
 //! A test that finds out while it runs that it cannot, and passes, makes a green run say less than it seems to. Such a test is
 //! ignored, with its reason; and what it reads lies in the repository.
@@ -15,7 +15,7 @@ const BESIDE: &str = "../shared";
 const PACKERS: [&str; 2] = ["xtask/src/cases.rs", "xtask/src/ignored.rs"];
 
 /// Reasons that are missing or name no command, and sources that read what is not in the repository.
-pub(crate) fn untold(source: &Source, wrong: &mut Vec<String>) {
+pub(crate) fn unexplained(source: &Source, wrong: &mut Vec<String>) {
     for (number, reason) in reasons(source) {
         if !reason.is_some_and(|reason| reason.contains(RUN_BY)) {
             wrong.push(format!(
@@ -77,7 +77,7 @@ mod tests {
         );
         let sources = [source("cue/tests/a.rs", &text), source(PACKERS[0], BESIDE)];
         let mut wrong = Vec::new();
-        sources.iter().for_each(|source| untold(source, &mut wrong));
+        sources.iter().for_each(|source| unexplained(source, &mut wrong));
         let places: Vec<&str> = wrong.iter().filter_map(|line| line.split(": ").next()).collect();
         assert_eq!(places, ["cue/tests/a.rs:1", "cue/tests/a.rs:2", "cue/tests/a.rs:4"], "{wrong:?}");
         assert_eq!(

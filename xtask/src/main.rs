@@ -1,9 +1,10 @@
-//! Chores of the project: `cargo xtask check | cases | conformance | differential-cue | fuzz | simulate | soak | e2e | bench | codegen`.
+//! Chores of the project: `cargo xtask CHORE`; `cargo xtask help` lists them.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
 mod cases;
 mod check;
+mod codegen;
 mod command;
 mod conformance;
 mod differential;
@@ -17,65 +18,124 @@ mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: cargo xtask <chore>
+use clap::Parser;
 
-  check                       format, lints (warnings are errors), tidy; prints the largest files and functions
-  tidy                        only the rules of the house: arrows, circles of files, unused dependencies, sizes, pure rooms, names
-  cases [--check] [--from DIR]
-                              packs the recorded cases of the peers anew into testkit/cases; --check only compares
-  conformance [--dir DIR] [--kind K] [--verbose] [--record]
-                              runs the peers' cases, compares with conformance.toml
-  case KIND FOLDER            one definition case (component, trait, patch or health); prints its result as JSON
-  differential-cue [--seed S] [--programs N] [--cue PATH] [--keep DIR] [--order] [--cycles] [--file FILE]
-                              random programs through the real cue and ours; keeps the smallest that differ
-  fuzz [--target T] [--seed S] [--seconds N | --runs N] [--keep DIR]
-                              changed inputs through every part that takes input; keeps what panics, hangs or crashes
-  simulate [--seeds N] [--seed S] [--threads T] [--form F] [--sabotage NAME] [--verbose]
-                              seeded schedules of the controllers with faults, kills and meddling; every promise checked
-  batch                       the same for many cases: one JSON object a line in, one out
-  e2e [--real [--other COMMIT]]
-                              the scenarios on the sandbox, or on a real control plane; or only that of two versions, with
-                              vela-core of that commit as one of them
-  soak [--minutes N] [--seed S]
-                              a real vela-core kept busy for an hour; its memory, queues and connections must come back
-  bench [--manager|--rollouts] figures of the release binaries, as recorded in docs/benchmarks.md; or only those of the
-                              manager and its webhooks, or of rollouts, in a profile that builds fast
-  codegen                     rewrites generated files (a test proves them current)
-";
+/// The words of the command line.
+#[derive(clap::Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Chores of the project")]
+enum Chore {
+    /// Format, lints (warnings are errors), tidy; prints the largest files and functions
+    Check,
+    /// Only the rules of the house: arrows, circles of files, unused dependencies, sizes, pure rooms, names
+    Tidy,
+    /// Packs the recorded cases of the peers anew into testkit/cases
+    Cases(cases::Options),
+    /// Runs the peers' cases, compares with conformance.toml
+    Conformance(conformance::Options),
+    /// One definition case (component, trait, patch or health); prints its result as JSON
+    Case { kind: String, folder: String },
+    /// The same for many cases: one JSON object a line in, one out
+    Batch,
+    /// Random programs through the real cue and ours; keeps the smallest that differ
+    DifferentialCue(differential::Options),
+    /// Changed inputs through every part that takes input; keeps what panics, hangs or crashes
+    Fuzz(fuzz::Options),
+    /// One target of the fuzzer, in a process of its own
+    #[command(hide = true)]
+    FuzzChild { target: String },
+    /// Seeded schedules of the controllers with faults, kills and meddling; every promise checked
+    Simulate(simulate::Options),
+    /// A real vela-core kept busy for an hour; its memory, queues and connections must come back
+    Soak(soak::Options),
+    /// The scenarios on the sandbox, or on a real control plane
+    E2e {
+        /// On a real control plane
+        #[arg(long)]
+        real: bool,
+        /// Only the scenario of two versions, with vela-core of that commit as one of them
+        #[arg(long, value_name = "COMMIT", requires = "real")]
+        other: Option<String>,
+    },
+    /// Figures of the release binaries, as recorded in docs/benchmarks.md
+    Bench {
+        /// Only those of the manager and its webhooks, in a profile that builds fast
+        #[arg(long, conflicts_with = "rollouts")]
+        manager: bool,
+        /// Only those of rollouts, in a profile that builds fast
+        #[arg(long)]
+        rollouts: bool,
+    },
+    /// Rewrites generated files (a test proves them current)
+    Codegen(codegen::Options),
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let outcome = match words.as_slice() {
-        ["check"] => check::run(),
-        ["tidy"] => tidy::run(),
-        ["cases", rest @ ..] => cases::run(rest),
-        ["conformance", rest @ ..] => conformance::run(rest),
-        ["case", kind, folder] => conformance::case(kind, folder),
-        ["differential-cue", rest @ ..] => differential::run(rest),
-        ["fuzz", rest @ ..] => fuzz::run(rest),
-        ["fuzz-child", target] => fuzz::serve(target),
-        ["simulate", rest @ ..] => simulate::run(rest),
-        ["soak", rest @ ..] => soak::run(rest),
-        ["batch"] => conformance::serve(),
-        ["e2e"] => e2e::on_the_sandbox(),
-        ["e2e", "--real"] => e2e::on_a_control_plane(),
-        ["e2e", "--real", "--other", commit] => e2e::with_another_version(commit),
-        ["bench"] => bench::run(),
-        ["bench", "--manager"] => bench::of_the_manager(),
-        ["bench", "--rollouts"] => bench::of_rollouts(),
-        ["codegen"] => command::cargo_with(&["test", "--package", "vela-crds"], &[("UPDATE", "1")]),
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::from(2);
-        }
+    let outcome = match Chore::parse() {
+        Chore::Check => check::run(),
+        Chore::Tidy => tidy::run(),
+        Chore::Cases(options) => cases::run(&options),
+        Chore::Conformance(options) => conformance::run(&options),
+        Chore::Case { kind, folder } => conformance::case(&kind, &folder),
+        Chore::Batch => conformance::serve(),
+        Chore::DifferentialCue(options) => differential::run(options),
+        Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::FuzzChild { target } => fuzz::serve(&target),
+        Chore::Simulate(options) => simulate::run(&options),
+        Chore::Soak(options) => soak::run(&options),
+        Chore::E2e { other: Some(commit), .. } => e2e::with_another_version(&commit),
+        Chore::E2e { real: true, .. } => e2e::on_a_control_plane(),
+        Chore::E2e { .. } => e2e::on_the_sandbox(),
+        Chore::Bench { manager: true, .. } => bench::of_the_manager(),
+        Chore::Bench { rollouts: true, .. } => bench::of_rollouts(),
+        Chore::Bench { .. } => bench::run(),
+        Chore::Codegen(options) => codegen::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("xtask: {message}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_words_of_every_chore_are_sound() {
+        Chore::command().debug_assert();
+    }
+
+    #[test]
+    fn chores_read_the_words_that_the_gate_gives_them() {
+        for words in [
+            "simulate --first 25 --seeds 10000 --seconds 120",
+            "simulate --form rollout --seeds 20000 --seconds 300",
+            "simulate --seed 7 --sabotage no-record --threads 1 --verbose --keep-going",
+            "fuzz --target parse --seed 2 --runs 10",
+            "differential-cue --seed 3 --programs 10 --order --cycles",
+            "soak --minutes 1 --seed 7",
+            "cases --check",
+            "bench --manager",
+            "e2e --real --other HEAD",
+        ] {
+            let read = Chore::try_parse_from(["cargo xtask"].into_iter().chain(words.split(' ')));
+            assert!(read.is_ok(), "{words}: {}", read.err().unwrap());
+        }
+        for words in [
+            "simulate --form workflow",
+            "simulate --sabotage nothing",
+            "soak --minutes x",
+            "e2e --other HEAD",
+        ] {
+            assert!(
+                Chore::try_parse_from(["cargo xtask"].into_iter().chain(words.split(' '))).is_err(),
+                "{words}"
+            );
         }
     }
 }

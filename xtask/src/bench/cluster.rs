@@ -1,4 +1,4 @@
-//! A real control plane in; time to running, and memory of `vela-core` idle and with many applications, out.
+//! Measures `vela-core` on a real control plane: time to running, and memory idle and with many applications.
 
 use std::fmt::Write as _;
 use std::path::Path;

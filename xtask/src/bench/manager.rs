@@ -1,4 +1,4 @@
-//! Nothing in; the figures of the manager and its webhooks out: reviews, queue, copies and hand-over, by one build that is fast to make.
+//! Measures the manager and its webhooks: reviews, queue, stores and hand-over, with one build that is fast to make.
 
 use std::fs::read_to_string;
 

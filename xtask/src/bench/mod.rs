@@ -1,4 +1,4 @@
-//! The release binaries and a few inputs in; the figures of `docs/benchmarks.md` out.
+//! Measures the release binaries for `docs/benchmarks.md`.
 //!
 //! Whole processes, wall time, minimum and median of many runs: machines are noisy, so compare ratios of one run.
 

@@ -1,4 +1,4 @@
-//! Nothing in; what a batch of a rollout costs, and a hundred rollouts at once, on the sandbox and on a real control plane, out.
+//! Measures what a batch costs, and a hundred rollouts at once, on the sandbox and on a real control plane.
 
 use super::manager::{PROFILE, SKIPPED, machine};
 use crate::command;

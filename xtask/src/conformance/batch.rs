@@ -1,4 +1,4 @@
-//! Requests for definition cases in, one JSON object a line; answers out, one JSON object a line.
+//! Answers requests for definition cases, one JSON object a line.
 //!
 //! The same lines as `cue-eval batch` takes, with a kind and a folder as arguments.
 

@@ -1,4 +1,4 @@
-//! The calls of a step as we tell them and as the peer recorded them in; the first difference out.
+//! Compares the calls of a step with those that the peer recorded.
 //!
 //! A recorded call has `path`, `provider`, `do` and either `params` or `paramsError`, the peer's words for what was not
 //! known yet. The peer answered no call, so what is compared is the first look at the step: all calls in order.

@@ -1,4 +1,4 @@
-//! A folder of the peers' formats in; runnable cases out. A case knows its door, its input and its expected result.
+//! Reads the cases of a folder in the peers' formats; each knows its program, its input and its expected result.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::command;
 const DIGEST: usize = 12;
 
 /// Where the binaries are that the cases go through.
-pub(crate) struct Doors {
+pub(crate) struct Programs {
     /// `cue-eval`
     pub(crate) cue_eval: PathBuf,
     /// `vela`
@@ -21,17 +21,17 @@ pub(crate) struct Doors {
     pub(crate) xtask: PathBuf,
 }
 
-/// The doors as one worker uses them: processes that stay for many cases.
-pub(crate) struct Opened<'a> {
+/// The programs as one worker uses them: processes that stay for many cases.
+pub(crate) struct Sessions<'a> {
     vela: &'a Path,
     cue_eval: Session,
     definitions: Session,
 }
 
-impl Doors {
+impl Programs {
     /// Sessions of its own for one worker.
-    pub(crate) fn open(&self) -> Opened<'_> {
-        Opened {
+    pub(crate) fn open(&self) -> Sessions<'_> {
+        Sessions {
             vela: &self.vela,
             cue_eval: Session::new(&self.cue_eval),
             definitions: Session::new(&self.xtask),
@@ -199,22 +199,27 @@ impl Case {
     }
 
     /// Runs the case; the error says what came instead.
-    pub(crate) fn run(&self, doors: &mut Opened<'_>) -> Result<(), String> {
+    pub(crate) fn run(&self, programs: &mut Sessions<'_>) -> Result<(), String> {
         match &self.input {
-            Input::Files { folder, arguments } => self.evaluate(doors, folder, arguments),
-            Input::Text { source, formatted } => self.read(doors, source, formatted.as_deref()),
-            Input::Definition { folder } => self.render(doors, folder),
-            Input::Application { folder } => self.dry_run(doors, folder),
-            Input::Example(input) => self.example(doors, input),
-            Input::TraitPairs(input) => self.patched(doors, input),
+            Input::Files { folder, arguments } => self.evaluate(programs, folder, arguments),
+            Input::Text { source, formatted } => self.read(programs, source, formatted.as_deref()),
+            Input::Definition { folder } => self.render(programs, folder),
+            Input::Application { folder } => self.dry_run(programs, folder),
+            Input::Example(input) => self.example(programs, input),
+            Input::TraitPairs(input) => self.patched(programs, input),
             Input::Crd(input) => input.run(),
         }
     }
 
-    fn evaluate(&self, doors: &mut Opened<'_>, folder: &Path, arguments: &[String]) -> Result<(), String> {
+    fn evaluate(
+        &self,
+        programs: &mut Sessions<'_>,
+        folder: &Path,
+        arguments: &[String],
+    ) -> Result<(), String> {
         let verb: &[&str] = if self.kind == "cue-tree" { &["tree"] } else { &["export", "--out", "json"] };
         let words: Vec<&str> = verb.iter().copied().chain(arguments.iter().map(String::as_str)).collect();
-        let finished = doors.cue_eval.run(&words, folder)?;
+        let finished = programs.cue_eval.run(&words, folder)?;
         if self.must_fail {
             return refused(&finished);
         }
@@ -233,11 +238,11 @@ impl Case {
         }
     }
 
-    fn read(&self, doors: &mut Opened<'_>, source: &str, formatted: Option<&str>) -> Result<(), String> {
+    fn read(&self, programs: &mut Sessions<'_>, source: &str, formatted: Option<&str>) -> Result<(), String> {
         let folder = scratch()?;
         std::fs::write(folder.join("in.cue"), source).map_err(|e| e.to_string())?;
         let verb = if formatted.is_some() { "fmt" } else { "parse" };
-        let finished = doors.cue_eval.run(&[verb, "in.cue"], &folder)?;
+        let finished = programs.cue_eval.run(&[verb, "in.cue"], &folder)?;
         match formatted {
             Some(expected) if finished.stdout == expected => Ok(()),
             Some(_) => Err(format!("formatted otherwise: {}{}", finished.stdout, finished.stderr)),
@@ -247,11 +252,11 @@ impl Case {
         }
     }
 
-    fn render(&self, doors: &mut Opened<'_>, folder: &Path) -> Result<(), String> {
+    fn render(&self, programs: &mut Sessions<'_>, folder: &Path) -> Result<(), String> {
         let path = folder.to_string_lossy();
         let finished = match self.kind {
-            "openapi" => doors.cue_eval.run(&["openapi", "template.cue"], folder)?,
-            kind => doors.definitions.run(&[kind, &path], folder)?,
+            "openapi" => programs.cue_eval.run(&["openapi", "template.cue"], folder)?,
+            kind => programs.definitions.run(&[kind, &path], folder)?,
         };
         if self.must_fail {
             return refused(&finished);
@@ -275,11 +280,11 @@ impl Case {
         if same { Ok(()) } else { Err("another value".to_owned()) }
     }
 
-    fn patched(&self, doors: &mut Opened<'_>, input: &trait_pairs::Input) -> Result<(), String> {
+    fn patched(&self, programs: &mut Sessions<'_>, input: &trait_pairs::Input) -> Result<(), String> {
         let folder = scratch()?;
         let path = input.write(&folder)?;
         let words = ["dry-run", "--offline", "-o", "json", "-f", &path.to_string_lossy()];
-        let finished = process::run(doors.vela, &words, &folder)?;
+        let finished = process::run(programs.vela, &words, &folder)?;
         if self.must_fail {
             return refused(&finished);
         }
@@ -290,10 +295,10 @@ impl Case {
     }
 
     /// It renders, or needs what is not supported yet and says so with a code of its own.
-    fn example(&self, doors: &mut Opened<'_>, input: &examples::Input) -> Result<(), String> {
+    fn example(&self, programs: &mut Sessions<'_>, input: &examples::Input) -> Result<(), String> {
         let words = input.words();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let finished = process::run(doors.vela, &words, &command::root())?;
+        let finished = process::run(programs.vela, &words, &command::root())?;
         match finished.code {
             Some(0 | WILL_NOT_RUN) if !self.must_fail => Ok(()),
             Some(REFUSED) if self.must_fail => Ok(()),
@@ -301,14 +306,14 @@ impl Case {
         }
     }
 
-    fn dry_run(&self, doors: &mut Opened<'_>, folder: &Path) -> Result<(), String> {
+    fn dry_run(&self, programs: &mut Sessions<'_>, folder: &Path) -> Result<(), String> {
         // As the peer's dry run: it lets pass what nobody declares, and applications may reach everywhere.
         let mut words = vec!["dry-run", "--offline", "--strict=false", "-f", "app.yaml"];
         words.extend(["--allow-cross-namespace", "--allow-granting-rights"]);
         if folder.join("defs").is_dir() {
             words.extend(["-d", "defs"]);
         }
-        let finished = process::run(doors.vela, &words, folder)?;
+        let finished = process::run(programs.vela, &words, folder)?;
         if self.must_fail {
             return refused(&finished);
         }

@@ -1,4 +1,4 @@
-//! One case of a definition in; what our render, patch and health code make of it out, as JSON on standard output.
+//! Prints what our render, patch and health code make of one case of a definition, as JSON.
 //!
 //! The process is not the one that counts (`cargo xtask case KIND FOLDER`, or `batch`), so that a crash is one failed case.
 

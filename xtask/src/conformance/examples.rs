@@ -1,5 +1,5 @@
-//! Files of the peer that hold an Application in; a dry run of each as people type it, with the definitions that lie
-//! beside it: it renders, or says that it needs what is not supported yet, or is refused for a reason written here.
+//! Runs a dry run of each of the peer's files that hold an Application, with the definitions that lie beside it: it
+//! renders, or says that it needs what is not supported yet, or is refused for a reason written here.
 
 use std::path::{Path, PathBuf};
 
@@ -37,11 +37,18 @@ const REFUSED: [(&str, &str); 26] = [
 const UNDECLARED: &str = "`myworker` declares neither `lives` nor `enemies`";
 const COMMANDS: &str = "commands and what they print, no manifest";
 
+/// What a topology policy places in another namespace: a vela-core with this flag makes it, and refuses it otherwise.
+const ELSEWHERE: [&str; 2] = [
+    "appfile__dryrun__testdata__testing-dry-run-1/app.yaml",
+    "test-data__dry-run__testing-dry-run-7/app.yaml",
+];
+
 /// A file with an Application.
 pub(super) struct Input {
     file: PathBuf,
     definitions: Vec<PathBuf>,
     refused: bool,
+    elsewhere: bool,
 }
 
 /// The cases beside and below the folder of recorded cases, with their names.
@@ -67,7 +74,8 @@ fn found(root: &Path, file: PathBuf) -> Option<(String, Input)> {
     };
     let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().into_owned();
     let refused = REFUSED.iter().any(|(end, _)| name.ends_with(end));
-    Some((name, Input { file, definitions, refused }))
+    let elsewhere = ELSEWHERE.iter().any(|end| name.ends_with(end));
+    Some((name, Input { file, definitions, refused, elsewhere }))
 }
 
 fn is_definition(file: &Path) -> bool {
@@ -91,6 +99,7 @@ impl Input {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let mut words: Vec<String> = ["dry-run", "--offline", "-f"].map(str::to_owned).to_vec();
         words.push(path(&self.file));
+        words.extend(self.elsewhere.then(|| "--allow-cross-namespace".to_owned()));
         words.extend(self.definitions.iter().flat_map(|file| ["-d".to_owned(), path(file)]));
         words
     }

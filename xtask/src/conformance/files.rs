@@ -1,4 +1,4 @@
-//! A folder in; the files below it whose names end in one of some extensions out, in order.
+//! Lists the files below a folder by extension, in order.
 
 use std::path::{Path, PathBuf};
 

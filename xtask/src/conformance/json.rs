@@ -1,4 +1,4 @@
-//! JSON text in; a value whose numbers keep every digit out, so that results are compared exactly.
+//! Reads JSON with every digit of its numbers, so that results are compared exactly.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Outcomes of cases in; an error where a case that passed before fails or a failing case has no reason out.
+//! Fails where a case that passed before fails, or a failing case has no reason.
 //!
 //! `cue/passing.txt` names what passes and only grows; `cue/failing.txt` names what fails, each with its reason in words.
 

@@ -1,4 +1,4 @@
-//! The peers' cases in; passed and failed per kind and scope out, held against `conformance.toml`.
+//! Runs the peers' cases and compares the counts per kind and scope with `conformance.toml`.
 //!
 //! Every case goes through a door that anybody can score from outside: the binaries `cue-eval` and `vela`, and for parts of
 //! definitions `cargo xtask case`. Many cases go through one process, which is started again after a crash or an endless
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::command;
 pub(crate) use batch::serve;
-use cases::{Case, Doors};
+use cases::{Case, Programs};
 pub(crate) use definition::run as case;
 pub(crate) use json::Json;
 use listed::Outcome;
@@ -34,17 +34,25 @@ pub(crate) use process::{Finished, run as run_process};
 use ratchet::Count;
 pub(crate) use session::Session;
 
-struct Options {
-    /// Where other cases lie than those of the repository, whose failing ones are all listed with their reasons.
+/// Which cases to run.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Other cases than those of the repository, whose failing ones are all listed with their reasons
+    #[arg(long = "dir", value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Only cases of this kind
+    #[arg(long, value_name = "K")]
     kind: Option<String>,
+    /// Tell why each failed
+    #[arg(long)]
     verbose: bool,
+    /// Write what passed into conformance.toml and the lists
+    #[arg(long)]
     record: bool,
 }
 
 /// Runs the cases below a folder.
-pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
-    let options = options(arguments)?;
+pub(crate) fn run(options: &Options) -> Result<(), String> {
     let directory = match &options.directory {
         Some(directory) if directory.is_dir() => {
             std::path::absolute(directory).map_err(|error| error.to_string())?
@@ -57,8 +65,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     if cases.is_empty() {
         return Err(format!("no case of a known format in {}", directory.display()));
     }
-    let doors = doors(cases.iter().any(|case| case.kind != "crd"))?;
-    let outcomes = run_all(&cases, &doors, options.verbose);
+    let programs = programs(cases.iter().any(|case| case.kind != "crd"))?;
+    let outcomes = run_all(&cases, &programs, options.verbose);
     let counts = count(&cases, &outcomes);
     // The lists lie in the room `cue` and speak of it: these kinds fail for reasons of other rooms.
     let listed = |case: &Case| !matches!(case.kind, "application" | "example" | "trait-pairs" | "crd");
@@ -79,33 +87,15 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n       ")) }
 }
 
-fn options(arguments: &[&str]) -> Result<Options, String> {
-    let mut options = Options { directory: None, kind: None, verbose: false, record: false };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().map(|v| (*v).to_owned()).ok_or(format!("{word} needs a value"));
-        match *word {
-            "--dir" => options.directory = Some(PathBuf::from(value()?)),
-            "--kind" => options.kind = Some(value()?),
-            "--verbose" => options.verbose = true,
-            "--record" => options.record = true,
-            other => {
-                return Err(format!("unknown option {other}; expected --dir, --kind, --verbose or --record"));
-            }
-        }
-    }
-    Ok(options)
-}
-
-/// The doors, built anew where a case goes through one.
-fn doors(used: bool) -> Result<Doors, String> {
+/// The programs, built anew where a case goes through one.
+fn programs(used: bool) -> Result<Programs, String> {
     if used {
         build()?;
     }
     let me = std::env::current_exe().map_err(|e| e.to_string())?;
     let folder = me.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let name = |stem: &str| folder.join(format!("{stem}{}", std::env::consts::EXE_SUFFIX));
-    Ok(Doors { cue_eval: name("cue-eval"), vela: name("vela"), xtask: me })
+    Ok(Programs { cue_eval: name("cue-eval"), vela: name("vela"), xtask: me })
 }
 
 fn build() -> Result<(), String> {
@@ -126,18 +116,18 @@ fn build() -> Result<(), String> {
 }
 
 /// The outcome of every case, in the order of the cases.
-fn run_all(cases: &[Case], doors: &Doors, verbose: bool) -> Vec<Outcome> {
+fn run_all(cases: &[Case], programs: &Programs, verbose: bool) -> Vec<Outcome> {
     let passed = Mutex::new(vec![false; cases.len()]);
     let next = AtomicUsize::new(0);
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                let mut doors = doors.open();
+                let mut programs = programs.open();
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(index) else { return };
-                    let outcome = case.run(&mut doors);
+                    let outcome = case.run(&mut programs);
                     if verbose && let Err(why) = &outcome {
                         let why: Vec<&str> = why.lines().take(4).collect();
                         println!("FAIL {} {}: {}", case.group(), case.name, why.join(" | "));

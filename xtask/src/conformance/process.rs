@@ -1,4 +1,4 @@
-//! A command line in; what it printed and how it ended out, or that it ran out of time.
+//! Runs a command line with a time limit.
 
 use std::io::Read;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Counts of passed cases in; an error where fewer pass than the repository has recorded.
+//! Fails where fewer cases pass than the repository has recorded.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A door that answers many commands in one process: a command in, what it printed and how it ended out.
+//! Runs many commands in one process of a program.
 //!
 //! Starting a process costs more than most cases. The process is started again after a crash or an endless loop, so
 //! that each of them still is one failed case and not the end of the run.

@@ -1,4 +1,4 @@
-//! Built-in traits on one component in the order given → the Deployment, held against what the real patch strategy makes.
+//! Compares built-in traits on one component, in the order given, with what the real patch strategy makes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Two evaluation trees in; whether every field agrees in kind, value, default and error class out.
+//! Compares two evaluation trees: kind, value, default and error class of every field.
 //!
 //! Level 2 of the scorer that lies beside the cases: hidden fields and definitions count, defaults count, and an
 //! incomplete value is told from a contradiction. Optional fields and constraints (level 3) do not count yet.

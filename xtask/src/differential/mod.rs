@@ -20,22 +20,36 @@ use explained::Explained;
 /// So many disagreements are made small; a broken build would disagree on everything.
 const MOST_SHRUNK: usize = 40;
 
-struct Options {
+/// Which programs to compare, and how.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Where chance begins
+    #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
+    /// How many programs
+    #[arg(long, value_name = "N", default_value_t = 300)]
     programs: u64,
+    /// The real cue [default: the release that is compared with, kept in target]
+    #[arg(long, value_name = "PATH")]
     cue: Option<PathBuf>,
+    /// Where programs that differ are kept
+    #[arg(long, value_name = "DIR", default_value_os_t = command::root().join("target/differential-cue"))]
     keep: PathBuf,
-    /// Fields must stand in the same order too.
+    /// Fields must stand in the same order, too
+    #[arg(long)]
     order: bool,
-    /// Values may depend on themselves.
+    /// Values may depend on themselves
+    #[arg(long)]
     cycles: bool,
-    /// Reads a program from this file instead of making some.
+    /// Read a program from this file instead of making some
+    #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
 
 /// Compares `--programs` programs of `--seed`.
-pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
-    let options = options(arguments)?;
+pub(crate) fn run(options: Options) -> Result<(), String> {
+    let keep = std::path::absolute(&options.keep).map_err(|e| e.to_string())?;
+    let options = Options { keep, ..options };
     let real = match real::find(options.cue.as_deref())? {
         Ok(path) => path,
         Err(why) => {
@@ -187,38 +201,4 @@ fn one(file: &Path, mut peers: Peers, order: bool) -> Result<(), String> {
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn options(arguments: &[&str]) -> Result<Options, String> {
-    let mut options = Options {
-        seed: 1,
-        programs: 300,
-        cue: None,
-        keep: command::root().join("target/differential-cue"),
-        order: false,
-        cycles: false,
-        file: None,
-    };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().map(|v| (*v).to_owned()).ok_or(format!("{word} needs a value"));
-        let number =
-            |text: String| text.parse::<u64>().map_err(|_| format!("{word} takes a number, not {text}"));
-        match *word {
-            "--seed" => options.seed = number(value()?)?,
-            "--programs" => options.programs = number(value()?)?,
-            "--cue" => options.cue = Some(PathBuf::from(value()?)),
-            "--keep" => options.keep = PathBuf::from(value()?),
-            "--file" => options.file = Some(PathBuf::from(value()?)),
-            "--order" => options.order = true,
-            "--cycles" => options.cycles = true,
-            other => {
-                return Err(format!(
-                    "unknown option {other}; expected --seed, --programs, --cue, --keep, --file, --order or --cycles"
-                ));
-            }
-        }
-    }
-    options.keep = std::path::absolute(&options.keep).map_err(|e| e.to_string())?;
-    Ok(options)
 }

@@ -23,28 +23,39 @@ use child::{Child, Verdict};
 /// One target stops after so many finds; a build that fails on everything would find for ever.
 const MOST_FOUND: usize = 5;
 
-struct Options {
-    targets: Vec<&'static str>,
+/// Which targets to run, and for how long.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only this target
+    #[arg(long, value_name = "T", value_parser = clap::builder::PossibleValuesParser::new(targets::all()))]
+    target: Option<String>,
+    /// Where chance begins
+    #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// For all targets together.
+    /// For all targets together
+    #[arg(long, value_name = "N", default_value_t = 40)]
     seconds: u64,
-    /// For each target, instead of seconds.
+    /// For each target, instead of seconds
+    #[arg(long, value_name = "N")]
     runs: Option<u64>,
+    /// Where inputs that show a mistake are kept
+    #[arg(long, value_name = "DIR", default_value_os_t = command::root().join("target/fuzz"))]
     keep: PathBuf,
 }
 
 /// Runs the targets.
-pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
-    let options = options(arguments)?;
-    let workers = std::thread::available_parallelism().map_or(2, usize::from).min(options.targets.len());
-    let rounds = options.targets.len().div_ceil(workers).max(1);
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let mut targets = targets::all();
+    targets.retain(|target| options.target.as_deref().is_none_or(|only| only == *target));
+    let workers = std::thread::available_parallelism().map_or(2, usize::from).min(targets.len());
+    let rounds = targets.len().div_ceil(workers).max(1);
     let each = Duration::from_secs(options.seconds) / u32::try_from(rounds).unwrap_or(1);
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
     let outcomes: Vec<Result<(), String>> = std::thread::scope(|scope| {
         let work = || {
-            while let Some(target) = options.targets.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let finds = one_target(target, &options, each)?;
+            while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let finds = one_target(target, options, each)?;
                 found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(finds);
             }
             Ok(())
@@ -99,39 +110,4 @@ fn one_target(target: &'static str, options: &Options, time: Duration) -> Result
         found.len()
     );
     Ok(found)
-}
-
-fn options(arguments: &[&str]) -> Result<Options, String> {
-    let mut options = Options {
-        targets: targets::all(),
-        seed: 1,
-        seconds: 40,
-        runs: None,
-        keep: command::root().join("target/fuzz"),
-    };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().map(|v| (*v).to_owned()).ok_or(format!("{word} needs a value"));
-        let number =
-            |text: String| text.parse::<u64>().map_err(|_| format!("{word} takes a number, not {text}"));
-        match *word {
-            "--target" => {
-                let name = value()?;
-                let known = targets::all().into_iter().find(|target| *target == name);
-                let known = known
-                    .ok_or(format!("unknown target {name}; expected one of {}", targets::all().join(", ")))?;
-                options.targets = vec![known];
-            }
-            "--seed" => options.seed = number(value()?)?,
-            "--seconds" => options.seconds = number(value()?)?,
-            "--runs" => options.runs = Some(number(value()?)?),
-            "--keep" => options.keep = PathBuf::from(value()?),
-            other => {
-                return Err(format!(
-                    "unknown option {other}; expected --target, --seed, --seconds, --runs or --keep"
-                ));
-            }
-        }
-    }
-    Ok(options)
 }

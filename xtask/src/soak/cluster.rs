@@ -7,6 +7,7 @@ use kube::api::{
 };
 use serde_json::{Value, json};
 use vela_apiserver::{ApiServer, Controllers, Served};
+use vela_embedded::objects::{kinds, namespace};
 
 /// Where definitions live.
 pub(super) const SYSTEM: &str = "vela-system";
@@ -43,13 +44,11 @@ impl Cluster {
         let served = served.map_err(|error| error.to_string())?;
         let client = kube::Client::new(server.service(), "default");
         let cluster = Self { server, served, client, _controllers: controllers };
-        for crd in vela_crds::crds().map_err(|error| error.to_string())? {
-            cluster.create("", &serde_json::to_value(crd).map_err(|error| error.to_string())?).await?;
+        for kind in kinds()? {
+            cluster.create("", &kind).await?;
         }
         for name in [&[SYSTEM][..], &NAMESPACES].concat() {
-            cluster
-                .create("", &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
-                .await?;
+            cluster.create("", &namespace(name)).await?;
         }
         let built_in = vela_definitions::builtin().iter().map(|definition| definition.manifest(SYSTEM));
         for definition in built_in {

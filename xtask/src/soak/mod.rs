@@ -15,7 +15,6 @@ use cluster::Cluster;
 use core::{Core, LOOK_EVERY, Size};
 use people::People;
 
-const USAGE: &str = "usage: cargo xtask soak [--minutes N] [--seed S]";
 /// How long a nightly run takes.
 const MINUTES: u64 = 60;
 /// Checkpoints whose sizes are not judged: caches fill, and the allocator finds its size.
@@ -29,45 +28,35 @@ const MORE_AT_MOST: usize = 16;
 /// Far beyond what a busy machine needs until a condition holds.
 const DEADLINE: Duration = Duration::from_secs(180);
 
-struct Arguments {
+/// How long, and in which order.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How long people work, at least
+    #[arg(long, value_name = "N", default_value_t = MINUTES)]
     minutes: u64,
+    /// Where chance begins
+    #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 }
 
-fn parse(words: &[&str]) -> Result<Arguments, String> {
-    let mut arguments = Arguments { minutes: MINUTES, seed: 1 };
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let value = words.next().and_then(|value| value.parse::<u64>().ok());
-        let value = value.ok_or_else(|| format!("{word} needs a number\n{USAGE}"))?;
-        match *word {
-            "--minutes" => arguments.minutes = value.max(1),
-            "--seed" => arguments.seed = value,
-            _ => return Err(format!("{word} is not known\n{USAGE}")),
-        }
-    }
-    Ok(arguments)
-}
-
 /// Keeps a `vela-core` of this source busy.
-pub(crate) fn run(words: &[&str]) -> Result<(), String> {
-    let arguments = parse(words)?;
+pub(crate) fn run(options: &Options) -> Result<(), String> {
     if !cfg!(target_os = "linux") {
         println!("skipped: the size of a process is read as Linux tells it");
         return Ok(());
     }
     command::cargo(&["build", "--package", "vela-core"])?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|error| error.to_string())?.block_on(soak(&arguments))
+    runtime.map_err(|error| error.to_string())?.block_on(soak(options))
 }
 
-async fn soak(arguments: &Arguments) -> Result<(), String> {
+async fn soak(options: &Options) -> Result<(), String> {
     let cluster = Cluster::start().await?;
     let mut core = Core::start(&cluster.kubeconfig())?;
-    let mut people = People::new(arguments.seed);
-    let until = Instant::now() + Duration::from_secs(arguments.minutes * 60);
+    let mut people = People::new(options.seed);
+    let until = Instant::now() + Duration::from_secs(options.minutes * 60);
     let mut sizes: Vec<Size> = Vec::new();
-    println!("seed {}, {} minutes", arguments.seed, arguments.minutes);
+    println!("seed {}, {} minutes", options.seed, options.minutes);
     println!(
         "| checkpoint | applications made | requests written by people | resident | descriptors | threads |"
     );
@@ -75,7 +64,7 @@ async fn soak(arguments: &Arguments) -> Result<(), String> {
     while Instant::now() < until || sizes.len() < WARM_UP + JUDGED_AT_LEAST {
         let outcome = checkpoint(&cluster, &mut core, &mut people, &sizes).await;
         let size = outcome.map_err(|error| {
-            let (number, seed) = (sizes.len() + 1, arguments.seed);
+            let (number, seed) = (sizes.len() + 1, options.seed);
             format!(
                 "checkpoint {number} of seed {seed}: {error}\n--- end of the log of vela-core\n{}",
                 core.log()
@@ -148,15 +137,5 @@ mod tests {
         assert_eq!(judge(Size { resident: 150, descriptors: 46, threads: 24 }, usual), Ok(vec![]));
         let wrong = judge(Size { resident: 151, descriptors: 47, threads: 25 }, usual);
         assert_eq!(wrong.map(|wrong| wrong.len()), Ok(3));
-    }
-
-    #[test]
-    fn flags_are_read() {
-        let read = |words: &[&str]| parse(words).map(|read| (read.minutes, read.seed));
-        assert_eq!(read(&[]), Ok((60, 1)));
-        assert_eq!(read(&["--minutes", "1", "--seed", "7"]), Ok((1, 7)));
-        for wrong in [&["--minutes"][..], &["--minutes", "x"], &["--hours", "1"]] {
-            assert!(read(wrong).is_err(), "{wrong:?}");
-        }
     }
 }

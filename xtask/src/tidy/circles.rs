@@ -1,4 +1,4 @@
-//! No circles of files inside a crate: the files of each crate → those that lead back to themselves by what they use.
+//! No circles of files inside a crate, by what each file uses of the others.
 //!
 //! Circles from before the rule are listed in `xtask/tidy.toml` by one of their files and their size. The list only gets
 //! shorter: a circle that grew fails, and so does an entry whose circle is smaller or gone.

@@ -1,5 +1,5 @@
-//! `xtask/tidy.toml` → what still breaks a rule and is known. Lists only get shorter: each rule fails for what is new and
-//! for an entry that is no longer needed.
+//! Reads `xtask/tidy.toml`: what still breaks a rule and is known. Lists only get shorter: each rule fails for what is
+//! new and for an entry that is no longer needed.
 
 use std::collections::BTreeMap;
 

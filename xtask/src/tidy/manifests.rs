@@ -1,4 +1,5 @@
-//! Manifests, the figure of ARCHITECTURE.md and the code → arrows that only one of them has, and dependencies nobody uses.
+//! Compares manifests, the figure of ARCHITECTURE.md and the code: arrows that only one of them has, and dependencies
+//! nobody uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 

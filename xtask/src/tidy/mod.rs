@@ -1,8 +1,9 @@
 //! The rules of the house as a program: arrows go down, no files go in circles, pure rooms stay pure, every file says what
-//! it is.
+//! it is, and what is built of other people's code may be.
 
 mod circles;
 mod code;
+mod dependencies;
 mod exceptions;
 mod layout;
 mod manifests;
@@ -13,6 +14,7 @@ mod readiness;
 mod rooms;
 mod sizes;
 mod tokens;
+mod words;
 
 use self::code::{Code, is_ours, shipped};
 pub(crate) use self::code::{Source, sources};
@@ -54,7 +56,8 @@ pub(crate) fn run() -> Result<(), String> {
         paths(source, &mut wrong);
         ports(source, &mut wrong);
         readiness::readiness(source, &mut wrong);
-        ignored::untold(source, &mut wrong);
+        words::words(source, &mut wrong);
+        ignored::unexplained(source, &mut wrong);
     }
     let known = Exceptions::read()?;
     sizes::check(&sources, &known, &mut wrong);
@@ -64,6 +67,7 @@ pub(crate) fn run() -> Result<(), String> {
     circles::check(&code, &known.circles, &mut wrong);
     reach::check(&code, &known.unreached, &mut wrong);
     manifests::check(&code, &mut wrong);
+    dependencies::check(&mut wrong);
     places::check(&mut wrong);
     if wrong.is_empty() {
         println!("tidy: {} files in {} rooms, nothing to report", sources.len(), ROOMS.len());
@@ -78,7 +82,7 @@ pub(crate) fn run() -> Result<(), String> {
 fn first_line(source: &Source, wrong: &mut Vec<String>) {
     if !source.text.starts_with("//! ") {
         wrong.push(format!(
-            "{}:1: the first line must be `//!` and one sentence: what goes in, what comes out",
+            "{}:1: the first line must be `//!` and a sentence: what it is, what it is for",
             source.name
         ));
     }

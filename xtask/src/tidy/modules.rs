@@ -1,4 +1,4 @@
-//! The tokens of a crate's files → its modules, the names each declares and imports, and which file uses which.
+//! Reads the modules of a crate, the names each declares and imports, and which file uses which.
 //!
 //! A name that a module only passes on (`pub use`, or an import that a child takes through `super`) leads to the file that
 //! declares it, so a table of contents is in nobody's way. What a file calls on a value (`x.f()`) is not seen.

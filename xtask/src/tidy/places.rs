@@ -1,4 +1,4 @@
-//! The files and folders that ARCHITECTURE.md names are there: its text in, names that lead nowhere out.
+//! Checks that the files and folders which ARCHITECTURE.md names are there.
 
 use std::path::Path;
 

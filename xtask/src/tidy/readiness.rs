@@ -1,4 +1,4 @@
-//! Source files → those that judge how far an object is beside the one table, `kinds/src/readiness`.
+//! Finds code that judges how far an object is beside the one table, `kinds/src/readiness`.
 
 use super::{Source, is_ours, shipped};
 
@@ -35,7 +35,7 @@ const PLACES: [(&str, &str); 4] = [
     ("kinds/src/readiness/", "the table"),
     ("apiserver/src/", "writes what statuses say"),
     ("engine/src/health_scope.rs", "a HealthScope has the rules and the words of OAM v1alpha2"),
-    ("engine/src/rollout/world", "a cluster for tests, which writes what statuses say"),
+    ("engine/src/rollout/cluster", "a cluster for tests, which writes what statuses say"),
 ];
 
 /// A file that chooses by kind and reads what readiness is judged by has a table of its own.

@@ -7,7 +7,7 @@ pub(super) struct Room {
 }
 
 /// Flow order. Floors and arrows stand in the figure of ARCHITECTURE.md, which says the same as the manifests.
-pub(super) const ROOMS: [Room; 18] = [
+pub(super) const ROOMS: [Room; 20] = [
     Room { directory: "cue", pure: true },
     Room { directory: "crds", pure: true },
     Room { directory: "definitions", pure: true },
@@ -18,12 +18,14 @@ pub(super) const ROOMS: [Room; 18] = [
     Room { directory: "testkit", pure: false },
     Room { directory: "engine", pure: true },
     Room { directory: "snapshot", pure: false },
+    Room { directory: "embedded", pure: false },
     Room { directory: "webhooks", pure: false },
     Room { directory: "console", pure: false },
     Room { directory: "dapr", pure: false },
     Room { directory: "harbor", pure: false },
     Room { directory: "core", pure: false },
     Room { directory: "vela-cli", pure: false },
+    Room { directory: "simulation", pure: false },
     Room { directory: "e2e", pure: false },
     Room { directory: "xtask", pure: false },
 ];

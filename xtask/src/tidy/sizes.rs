@@ -1,4 +1,4 @@
-//! No file of more than 500 lines, but data: files → those that are too long.
+//! No file of more than 500 lines, but data.
 //!
 //! Files that were too long before the rule are listed in `xtask/tidy.toml` with a limit in steps of 50 lines. A file that
 //! passes its limit fails, and so does a limit that is higher than the file needs.

@@ -1,4 +1,4 @@
-//! The text of a source file → its tokens, without comments and, if wanted, without what is compiled only for tests.
+//! Reads the tokens of a source file, without comments and, if wanted, without what is compiled only for tests.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 

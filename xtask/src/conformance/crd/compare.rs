@@ -1,4 +1,4 @@
-//! One object in; whether the references and our schema do the same with it out.
+//! Compares what the references and our schema do with one object.
 
 use serde_json::Value;
 use vela_apiserver::schema::Structural;

@@ -1,4 +1,4 @@
-//! A place of a kind in; whether ours differs from the references there by choice out. Each choice stands in `docs/differences.md`.
+//! Places of a kind where ours differs from the references by choice. Each choice stands in `docs/differences.md`.
 
 /// A choice: a version of a kind, a place in it (without positions in lists, `*` for any one name), and why.
 struct Choice {

@@ -1,4 +1,4 @@
-//! Reference CRDs and our CRDs in; for generated and real objects, whether both give the same verdict out.
+//! Compares the verdicts of reference CRDs and our CRDs on generated and real objects.
 //!
 //! A verdict is what an API server would do: drop unknown fields, fill in defaults, then accept or refuse. Several releases
 //! describe the same version of a kind; what one of them accepts and understands must be accepted, with all that any of

@@ -1,4 +1,4 @@
-//! A place of a schema in; objects that have everything, only this, or something wrong at this place out.
+//! Generates objects around a place of a schema: with everything, with only this, or with something wrong there.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! A schema in; every place of it out.
+//! Walks every place of a schema.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Folders of examples and recorded runs in; every object in their YAML and JSON files out.
+//! Reads every object of the YAML and JSON files in the folders of examples and recorded runs.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! CRDs as files and as our types generate them in; by kind and version, compiled schemas of every release and ours out.
+//! Compiles the schemas of every release and ours, by kind and version.
 
 use std::collections::BTreeMap;
 use std::path::Path;
