@@ -14,12 +14,14 @@ COPY apiserver apiserver
 COPY testkit testkit
 COPY engine engine
 COPY snapshot snapshot
+COPY embedded embedded
 COPY webhooks webhooks
 COPY console console
 COPY dapr dapr
 COPY harbor harbor
 COPY core core
 COPY vela-cli vela-cli
+COPY simulation simulation
 COPY e2e e2e
 COPY xtask xtask
 # ring builds with plain gcc; no musl-gcc is needed.
