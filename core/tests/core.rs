@@ -51,9 +51,9 @@ mod scenarios {
     mod scale;
     pub(crate) mod standard;
     mod terms;
+    pub(crate) mod test_cluster;
     mod together;
     mod unowned;
     mod versions;
     mod whose;
-    pub(crate) mod world;
 }

@@ -12,7 +12,7 @@ use vela_core::access::{BEHALF, MADE, OWN, PODS, SECRETS};
 use vela_core::{Options, Process};
 
 use super::configuration::{component, configuration, image, named};
-use super::world::{World, application, until, web};
+use super::test_cluster::{TestCluster, application, until, web};
 use super::{
     authors, core_kinds, definitions, lifecycle, old_applications, rollout_gates, rollout_traits, rollouts,
     rollouts_inline, standard,
@@ -104,7 +104,7 @@ fn impersonated(headers: &HeaderMap) -> Vec<Attributes> {
     users.chain(groups).map(attributes).collect()
 }
 
-/// Judges what the controllers of one world ask as the API server would with the roles that are installed.
+/// Judges what the controllers of one cluster ask as the API server would with the roles that are installed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Authorizer {
     refused: Arc<Mutex<BTreeSet<Attributes>>>,
@@ -250,14 +250,14 @@ fn every_right_of_the_controllers_is_used() {
 
 #[tokio::test]
 async fn old_revisions_of_everything_go() {
-    let mut world = World::without_controllers().await;
+    let mut cluster = TestCluster::without_controllers().await;
     let options = Options {
         application_revision_limit: 1,
         component_revision_limit: 1,
         definition_revision_limit: 1,
         ..Options::default()
     };
-    world.start_as(Process { options, ..Process::default() });
+    cluster.start_as(Process { options, ..Process::default() });
     let template = |text: &str| {
         format!(
             "output: {{apiVersion: \"v1\", kind: \"ConfigMap\", data: text: \"{text}\"}}\nparameter: {{}}\n"
@@ -267,52 +267,52 @@ async fn old_revisions_of_everything_go() {
     let mut note = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": {"name": "note"}});
     note["spec"] = schematic("0")["spec"].clone();
     note["spec"]["workload"] = json!({"definition": {"apiVersion": "v1", "kind": "ConfigMap"}});
-    world.create(note).await;
-    world.create(component("front", "nginx:0")).await;
-    world.create(configuration("shop", named(&["front"]))).await;
-    world.create(application("site", &[web("page", "nginx:0")])).await;
+    cluster.create(note).await;
+    cluster.create(component("front", "nginx:0")).await;
+    cluster.create(configuration("shop", named(&["front"]))).await;
+    cluster.create(application("site", &[web("page", "nginx:0")])).await;
     for round in 1..5 {
         // Only what a revision keeps may change, or the next one has its number.
         for (version, kind, name) in REVISIONS {
             let name = format!("{name}-v{round}");
-            until(&name, || async { world.get(version, kind, &name).await.is_some() }).await;
+            until(&name, || async { cluster.get(version, kind, &name).await.is_some() }).await;
         }
         let image_now = format!("nginx:{round}");
         let patch = schematic(&round.to_string());
-        world.patch("core.oam.dev/v1beta1", "ComponentDefinition", "note", patch).await;
-        world.patch("core.oam.dev/v1alpha2", "Component", "front", image(&image_now)).await;
+        cluster.patch("core.oam.dev/v1beta1", "ComponentDefinition", "note", patch).await;
+        cluster.patch("core.oam.dev/v1alpha2", "Component", "front", image(&image_now)).await;
         let patch = json!({"spec": {"components": [web("page", &image_now)]}});
-        world.patch("core.oam.dev/v1beta1", "Application", "site", patch).await;
+        cluster.patch("core.oam.dev/v1beta1", "Application", "site", patch).await;
     }
     for (version, kind, name) in REVISIONS {
-        world.gone(version, kind, &format!("{name}-v1")).await;
+        cluster.gone(version, kind, &format!("{name}-v1")).await;
     }
 }
 
 /// An application that only records its revisions leaves what rollouts name, and what it is now.
 #[tokio::test]
 async fn old_revisions_go_but_those_that_rollouts_name() {
-    let mut world = World::without_controllers().await;
+    let mut cluster = TestCluster::without_controllers().await;
     let options = Options { application_revision_limit: 2, ..Options::default() };
-    world.start_as(Process { options, ..Process::default() });
+    cluster.start_as(Process { options, ..Process::default() });
     let mut shop = application("shop", &[web("front", "nginx:1")]);
     shop["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
-    world.create(shop).await;
-    rollouts::recorded(&world, "shop-v1").await;
+    cluster.create(shop).await;
+    rollouts::recorded(&cluster, "shop-v1").await;
     for round in 2..=8 {
         if round == 4 {
             let mut held = rollouts::rollout("shop-v3", Some("shop-v2"), rollouts::batches(&[1]));
             held["spec"]["rolloutPlan"]["paused"] = json!(true);
-            world.create(held).await;
+            cluster.create(held).await;
         }
-        rollouts::change(&world, &format!("nginx:{round}")).await;
-        rollouts::recorded(&world, &format!("shop-v{round}")).await;
+        rollouts::change(&cluster, &format!("nginx:{round}")).await;
+        rollouts::recorded(&cluster, &format!("shop-v{round}")).await;
     }
     for name in ["shop-v1", "shop-v4", "shop-v5"] {
-        world.gone("core.oam.dev/v1beta1", "ApplicationRevision", name).await;
+        cluster.gone("core.oam.dev/v1beta1", "ApplicationRevision", name).await;
     }
-    world.settled().await;
-    let left = world.list("core.oam.dev/v1beta1", "ApplicationRevision").await;
+    cluster.settled().await;
+    let left = cluster.list("core.oam.dev/v1beta1", "ApplicationRevision").await;
     let mut left: Vec<_> =
         left.iter().map(|one| one["metadata"]["name"].as_str().unwrap_or_default()).collect();
     left.sort_unstable();

@@ -5,7 +5,7 @@ use vela_core::{Options, Process};
 
 use super::configuration::{component, configuration, named};
 use super::rights::Rights;
-use super::world::{World, application, until, until_or, web};
+use super::test_cluster::{TestCluster, application, until, until_or, web};
 
 const NEW: &str = "core.oam.dev/v1beta1";
 const OLD: &str = "core.oam.dev/v1alpha2";
@@ -15,17 +15,17 @@ const ALL: &[&str] = &["deployments.apps", "services", "configmaps"];
 
 /// Controllers that act for authors; the embedded API server judges nobody, so somebody stands before it. On a real one
 /// the scenarios of `e2e` show the same.
-pub(super) async fn judged() -> Option<(World, Rights)> {
+pub(super) async fn judged() -> Option<(TestCluster, Rights)> {
     if std::env::var_os("CORE_TEST_KUBECONFIG").is_some() {
         println!("skipped: rights are judged by the cluster itself; see the scenario `authors` of e2e");
         return None;
     }
-    let mut world = World::without_controllers().await;
+    let mut cluster = TestCluster::without_controllers().await;
     let rights = Rights::default();
-    world.on_behalf(&rights);
+    cluster.on_behalf(&rights);
     let options = Options { authenticate_application: true, ..Options::default() };
-    world.start_as(Process { options, ..Process::default() });
-    Some((world, rights))
+    cluster.start_as(Process { options, ..Process::default() });
+    Some((cluster, rights))
 }
 
 pub(super) fn by(user: &str, groups: &str, mut object: Value) -> Value {
@@ -49,194 +49,195 @@ fn settings(name: &str) -> Value {
     json!({"name": name, "type": "settings", "properties": {"text": "hello"}})
 }
 
-pub(super) async fn told(world: &World, kind: &str, name: &str, words: &[&str]) {
+pub(super) async fn told(cluster: &TestCluster, kind: &str, name: &str, words: &[&str]) {
     let version = if kind == AC { OLD } else { NEW };
     let conditions = || async {
-        let found = world.get(version, kind, name).await.unwrap_or_default();
+        let found = cluster.get(version, kind, name).await.unwrap_or_default();
         found["status"]["conditions"].to_string().replace('\\', "")
     };
     until_or(&format!("{words:?}"), conditions, |told| words.iter().all(|word| told.contains(word))).await;
 }
 
-async fn event(world: &World, reason: &str, words: &str) {
-    let found = || async { Value::Array(world.list("events.k8s.io/v1", "Event").await) };
+async fn event(cluster: &TestCluster, reason: &str, words: &str) {
+    let found = || async { Value::Array(cluster.list("events.k8s.io/v1", "Event").await) };
     let says = |event: &Value| event["reason"] == reason && event["note"].to_string().contains(words);
     until_or(reason, found, |events| events.as_array().unwrap().iter().any(says)).await;
 }
 
 #[tokio::test]
 pub(crate) async fn what_the_author_may_runs_and_what_not_is_refused() {
-    let Some((world, rights)) = judged().await else { return };
+    let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", WEB);
-    world
+    cluster
         .create(by(
             "alice",
             "dev,ops team",
             application("shop", &[web("front", "nginx:1"), settings("words")]),
         ))
         .await;
-    until("the deployment is there", || async { world.deployment("front").await.is_some() }).await;
-    let in_namespace = format!("in the namespace \"{}\"", world.namespace);
+    until("the deployment is there", || async { cluster.deployment("front").await.is_some() }).await;
+    let in_namespace = format!("in the namespace \"{}\"", cluster.namespace);
     let words = ["ConfigMap", "\"configmaps\"", &in_namespace, "User \"alice\"", "let somebody who has it"];
-    told(&world, "Application", "shop", &words).await;
-    event(&world, "FailedApply", "on behalf of alice").await;
-    assert_eq!(world.get("v1", "ConfigMap", "words").await, None);
+    told(&cluster, "Application", "shop", &words).await;
+    event(&cluster, "FailedApply", "on behalf of alice").await;
+    assert_eq!(cluster.get("v1", "ConfigMap", "words").await, None);
     // What was never made is not on the record, where it would hold up the deletion for those who may not look.
-    let recorded = || async { world.tracker("shop").await.unwrap_or_default().to_string() };
+    let recorded = || async { cluster.tracker("shop").await.unwrap_or_default().to_string() };
     until_or("the refused object is forgotten", recorded, |record| {
         record.contains("Deployment") && !record.contains("ConfigMap")
     })
     .await;
     assert!(rights.was_asked("alice", "dev,ops team", "patch deployments.apps"));
-    let passed = world.deployment("front").await.unwrap()["metadata"]["annotations"].to_string();
+    let passed = cluster.deployment("front").await.unwrap()["metadata"]["annotations"].to_string();
     assert!(!passed.contains("app.oam.dev/username"), "{passed}");
 
-    let bob = format!("system:serviceaccount:{}:bob", world.namespace);
+    let bob = format!("system:serviceaccount:{}:bob", cluster.namespace);
     rights.grant(&bob, ALL);
     let mut stamped = stamp(&bob, "");
     stamped["app.oam.dev/group"] = Value::Null;
     let patch = json!({"metadata": {"annotations": stamped},
         "spec": {"components": [web("front", "nginx:2"), settings("words")]}});
-    world.patch(NEW, "Application", "shop", patch).await;
-    world.phase("shop", "running").await;
-    assert!(world.get("v1", "ConfigMap", "words").await.is_some());
+    cluster.patch(NEW, "Application", "shop", patch).await;
+    cluster.phase("shop", "running").await;
+    assert!(cluster.get("v1", "ConfigMap", "words").await.is_some());
     assert!(rights.was_asked(&bob, "", "patch configmaps"));
     // What nobody wants any more is deleted in his name as well.
     let patch = json!({"spec": {"components": [web("front", "nginx:2")]}});
-    world.patch(NEW, "Application", "shop", patch).await;
-    world.gone("v1", "ConfigMap", "words").await;
+    cluster.patch(NEW, "Application", "shop", patch).await;
+    cluster.gone("v1", "ConfigMap", "words").await;
     assert!(rights.was_asked(&bob, "", "delete configmaps"));
 }
 
 #[tokio::test]
 async fn without_an_author_nothing_runs_and_nothing_goes() {
-    let Some((world, rights)) = judged().await else { return };
+    let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", WEB);
-    world.create(application("nobodys", &[web("orphan", "nginx:1")])).await;
+    cluster.create(application("nobodys", &[web("orphan", "nginx:1")])).await;
     let way = ["app.oam.dev/username", "not executed", "kubectl annotate application nobodys"];
-    told(&world, "Application", "nobodys", &way).await;
+    told(&cluster, "Application", "nobodys", &way).await;
     let system = by("system:admin", "", application("systems", &[web("orphan", "nginx:1")]));
-    world.create(system).await;
-    told(&world, "Application", "systems", &["system:admin", "not executed"]).await;
-    assert_eq!(world.deployment("orphan").await, None);
+    cluster.create(system).await;
+    told(&cluster, "Application", "systems", &["system:admin", "not executed"]).await;
+    assert_eq!(cluster.deployment("orphan").await, None);
 
-    world
+    cluster
         .create(by("alice", "", application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])))
         .await;
-    world.phase("shop", "running").await;
+    cluster.phase("shop", "running").await;
     let strip = json!({"metadata": {"annotations": null}, "spec": {"components": [web("front", "nginx:2")]}});
-    world.patch(NEW, "Application", "shop", strip).await;
-    told(&world, "Application", "shop", &["not executed"]).await;
-    world.delete(NEW, "Application", "shop").await;
-    told(&world, "Application", "shop", &["CannotDelete", "nothing of it is deleted", "kubectl annotate"])
+    cluster.patch(NEW, "Application", "shop", strip).await;
+    told(&cluster, "Application", "shop", &["not executed"]).await;
+    cluster.delete(NEW, "Application", "shop").await;
+    told(&cluster, "Application", "shop", &["CannotDelete", "nothing of it is deleted", "kubectl annotate"])
         .await;
-    event(&world, "FailedDelete", "not executed").await;
+    event(&cluster, "FailedDelete", "not executed").await;
     for name in ["front", "back"] {
         let image =
-            &world.deployment(name).await.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"];
+            &cluster.deployment(name).await.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"];
         assert_eq!(image, "nginx:1", "{name}");
     }
-    world.patch(NEW, "Application", "shop", json!({"metadata": {"annotations": stamp("alice", "")}})).await;
-    world.gone(NEW, "Application", "shop").await;
-    assert_eq!(world.deployment("front").await, None);
+    cluster.patch(NEW, "Application", "shop", json!({"metadata": {"annotations": stamp("alice", "")}})).await;
+    cluster.gone(NEW, "Application", "shop").await;
+    assert_eq!(cluster.deployment("front").await, None);
     assert!(rights.was_asked("alice", "", "delete deployments.apps"));
 }
 
 #[tokio::test]
 async fn an_author_who_lost_the_right_keeps_what_runs() {
-    let Some((world, rights)) = judged().await else { return };
+    let Some((cluster, rights)) = judged().await else { return };
     for (name, author) in [("kept", "alice"), ("emptied", "carol")] {
         rights.grant(author, WEB);
-        world.create(by(author, "", application(name, &[web(&format!("{name}-web"), "nginx:1")]))).await;
-        world.phase(name, "running").await;
+        cluster.create(by(author, "", application(name, &[web(&format!("{name}-web"), "nginx:1")]))).await;
+        cluster.phase(name, "running").await;
         rights.grant(author, &["services"]);
-        world.delete(NEW, "Application", name).await;
+        cluster.delete(NEW, "Application", name).await;
         told(
-            &world,
+            &cluster,
             "Application",
             name,
             &["CannotDelete", "cannot delete resource", &format!("give {author} that right")],
         )
         .await;
-        assert!(world.deployment(&format!("{name}-web")).await.is_some());
+        assert!(cluster.deployment(&format!("{name}-web")).await.is_some());
     }
     // Somebody else deletes it, as a namespace that goes does: then nothing is left to do.
-    world.delete("apps/v1", "Deployment", "emptied-web").await;
-    world.gone(NEW, "Application", "emptied").await;
+    cluster.delete("apps/v1", "Deployment", "emptied-web").await;
+    cluster.gone(NEW, "Application", "emptied").await;
     // Somebody with the right takes it over.
     rights.grant("bob", WEB);
-    world.patch(NEW, "Application", "kept", json!({"metadata": {"annotations": stamp("bob", "")}})).await;
-    world.gone(NEW, "Application", "kept").await;
-    assert_eq!(world.deployment("kept-web").await, None);
+    cluster.patch(NEW, "Application", "kept", json!({"metadata": {"annotations": stamp("bob", "")}})).await;
+    cluster.gone(NEW, "Application", "kept").await;
+    assert_eq!(cluster.deployment("kept-web").await, None);
 }
 
 #[tokio::test]
 async fn the_old_form_acts_for_its_author_through_its_configuration() {
-    let Some((world, rights)) = judged().await else { return };
+    let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", WEB);
     let old =
         |image: &str| json!([{"name": "front", "type": "web", "settings": {"image": image, "replicas": 2}}]);
     let shop = json!({"apiVersion": OLD, "kind": "Application", "metadata": {"name": "shop"}, "spec": {"components": old("nginx:1")}});
     // Alice needs no right on what the application is stored as.
-    world.create(by("alice", "", shop)).await;
-    world.phase("shop", "running").await;
+    cluster.create(by("alice", "", shop)).await;
+    cluster.phase("shop", "running").await;
     assert!(rights.was_asked("alice", "", "patch deployments.apps"));
     assert!(!rights.was_asked("alice", "", "patch applicationconfigurations.core.oam.dev"));
 
     let patch =
         json!({"metadata": {"annotations": stamp("bob", "")}, "spec": {"components": old("nginx:2")}});
-    world.patch(NEW, "Application", "shop", patch).await;
-    told(&world, AC, "shop", &["User \"bob\" cannot", "deployments"]).await;
+    cluster.patch(NEW, "Application", "shop", patch).await;
+    told(&cluster, AC, "shop", &["User \"bob\" cannot", "deployments"]).await;
     rights.grant("bob", WEB);
     let image = || async {
-        let front = world.deployment("front").await.unwrap();
+        let front = cluster.deployment("front").await.unwrap();
         front["spec"]["template"]["spec"]["containers"][0]["image"].clone()
     };
     until_or("bob's image", image, |image| image == "nginx:2").await;
     let strip = json!({"metadata": {"annotations": null}, "spec": {"components": old("nginx:3")}});
-    world.patch(NEW, "Application", "shop", strip).await;
-    told(&world, "Application", "shop", &["not executed"]).await;
-    world.delete(NEW, "Application", "shop").await;
-    told(&world, "Application", "shop", &["CannotDelete"]).await;
+    cluster.patch(NEW, "Application", "shop", strip).await;
+    told(&cluster, "Application", "shop", &["not executed"]).await;
+    cluster.delete(NEW, "Application", "shop").await;
+    told(&cluster, "Application", "shop", &["CannotDelete"]).await;
     assert_eq!(image().await, "nginx:2");
-    world.patch(NEW, "Application", "shop", json!({"metadata": {"annotations": stamp("bob", "")}})).await;
-    world.gone(NEW, "Application", "shop").await;
+    cluster.patch(NEW, "Application", "shop", json!({"metadata": {"annotations": stamp("bob", "")}})).await;
+    cluster.gone(NEW, "Application", "shop").await;
 }
 
 #[tokio::test]
 async fn a_configuration_of_a_person_acts_for_that_person() {
-    let Some((world, rights)) = judged().await else { return };
+    let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", &["deployments.apps"]);
-    world.create(component("front", "nginx:1")).await;
-    world.create(configuration("nobodys", named(&["front"]))).await;
-    told(&world, AC, "nobodys", &["not executed", "kubectl annotate applicationconfiguration nobodys"]).await;
+    cluster.create(component("front", "nginx:1")).await;
+    cluster.create(configuration("nobodys", named(&["front"]))).await;
+    told(&cluster, AC, "nobodys", &["not executed", "kubectl annotate applicationconfiguration nobodys"])
+        .await;
     // Only the controllers' own name leads to an application, and there is none of it.
     let claims = by(super::rights::OWN, "", configuration("claims", named(&["front"])));
-    world.create(claims).await;
-    told(&world, AC, "claims", &["an Application that is not there"]).await;
-    assert_eq!(world.deployment("front").await, None);
-    world.create(by("alice", "dev", configuration("alices", named(&["front"])))).await;
-    until("the deployment is there", || async { world.deployment("front").await.is_some() }).await;
+    cluster.create(claims).await;
+    told(&cluster, AC, "claims", &["an Application that is not there"]).await;
+    assert_eq!(cluster.deployment("front").await, None);
+    cluster.create(by("alice", "dev", configuration("alices", named(&["front"])))).await;
+    until("the deployment is there", || async { cluster.deployment("front").await.is_some() }).await;
     assert!(rights.was_asked("alice", "dev", "patch deployments.apps"));
 }
 
 /// Whoever cannot read a Secret cannot have it copied.
 #[tokio::test]
 async fn what_the_author_may_not_read_flows_nowhere() {
-    let Some((world, rights)) = judged().await else { return };
+    let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", ALL);
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": {"key": "hidden"}});
-    world.create(secret).await;
+    cluster.create(secret).await;
     for (name, kind) in [("keys", "Secret"), ("copy", "ConfigMap")] {
         let workload = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
         let component = json!({"apiVersion": OLD, "kind": "Component", "metadata": {"name": name}, "spec": {"workload": workload}});
-        world.create(component).await;
+        cluster.create(component).await;
     }
     let source = json!([
         {"componentName": "keys", "dataOutputs": [{"name": "key", "fieldPath": "data.key"}]},
         {"componentName": "copy", "dataInputs": [{"valueFrom": {"dataOutputName": "key"}, "toFieldPaths": ["data.key"]}]},
     ]);
-    world.create(by("alice", "", configuration("spy", source))).await;
-    told(&world, AC, "spy", &["cannot read", "User \"alice\" cannot get resource \"secrets\""]).await;
-    assert_eq!(world.get("v1", "ConfigMap", "copy").await, None);
+    cluster.create(by("alice", "", configuration("spy", source))).await;
+    told(&cluster, AC, "spy", &["cannot read", "User \"alice\" cannot get resource \"secrets\""]).await;
+    assert_eq!(cluster.get("v1", "ConfigMap", "copy").await, None);
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vela_core::{Options, Process};
 
-use super::world::{World, application, until_or, web};
+use super::test_cluster::{TestCluster, application, until_or, web};
 
 /// Far more than anybody has: it ends when something is used up.
 const ENDLESS: &str = r##"
@@ -36,12 +36,12 @@ fn component(type_: &str, name: &str) -> Value {
 }
 
 /// Why an application is not rendered, once it is told.
-async fn told(world: &World, name: &str) -> String {
+async fn told(cluster: &TestCluster, name: &str) -> String {
     let failed = |application: &Value| {
         let conditions = application["status"]["conditions"].as_array().cloned().unwrap_or_default();
         conditions.iter().any(|condition| condition["type"] == "Render" && condition["status"] == "False")
     };
-    let application = until_or("the condition tells", || world.application(name), failed).await;
+    let application = until_or("the condition tells", || cluster.application(name), failed).await;
     let conditions = application["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let condition = conditions.iter().find(|condition| condition["type"] == "Render");
     condition.and_then(|condition| condition["message"].as_str()).unwrap_or_default().to_owned()
@@ -49,18 +49,18 @@ async fn told(world: &World, name: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_computes_without_end_is_told_and_its_neighbours_run() {
-    let mut world = World::without_controllers().await;
+    let mut cluster = TestCluster::without_controllers().await;
     let mut options = Options::default();
     options.rendering.memory = 8 << 20;
-    world.start_as(Process { options, ..Process::default() });
-    world.create(endless("endless", ENDLESS)).await;
+    cluster.start_as(Process { options, ..Process::default() });
+    cluster.create(endless("endless", ENDLESS)).await;
     for name in ["bomb-a", "bomb-b", "bomb-c"] {
-        world.create(application(name, &[component("endless", name)])).await;
+        cluster.create(application(name, &[component("endless", name)])).await;
     }
-    world.create(application("shop", &[web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
+    cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
     for name in ["bomb-a", "bomb-b", "bomb-c"] {
-        let message = told(&world, name).await;
+        let message = told(&cluster, name).await;
         assert!(message.contains("evaluation stopped") && message.contains("endless"), "{message}");
     }
     // A definition that is mended is evaluated again.
@@ -69,23 +69,23 @@ async fn one_that_computes_without_end_is_told_and_its_neighbours_run() {
         .replace("import \"list\"\n_n: list.Range(0, 100000, 1)\n", "");
     assert!(!mended.contains("_n"), "{mended}");
     let spec = json!({"spec": {"schematic": {"cue": {"template": mended}}}});
-    world.patch("core.oam.dev/v1beta1", "ComponentDefinition", "endless", spec).await;
-    world.phase("bomb-a", "running").await;
+    cluster.patch("core.oam.dev/v1beta1", "ComponentDefinition", "endless", spec).await;
+    cluster.phase("bomb-a", "running").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_health_policy_has_no_more_than_the_process_gives() {
     // Less than what a health policy may take by itself.
     const GIVEN: usize = 8 << 20;
-    let mut world = World::without_controllers().await;
+    let mut cluster = TestCluster::without_controllers().await;
     let mut options = Options::default();
     options.rendering.memory = GIVEN;
-    world.start_as(Process { options, ..Process::default() });
+    cluster.start_as(Process { options, ..Process::default() });
     let large = |count: usize| json!({"healthPolicy": format!("import \"list\"\n_all: list.Range(0, {count}, 1)\nisHealth: len(_all) > 0")});
     let mut heavy = endless("heavy", MODEST);
     heavy["spec"]["status"] = large(100_000);
-    world.create(heavy).await;
-    world.create(application("ill", &[component("heavy", "ill"), web("beside", "nginx:1")])).await;
+    cluster.create(heavy).await;
+    cluster.create(application("ill", &[component("heavy", "ill"), web("beside", "nginx:1")])).await;
     let told = |application: &Value| {
         let message = application.pointer("/status/services/0/message").and_then(Value::as_str);
         let message = message.unwrap_or_default();
@@ -93,13 +93,13 @@ async fn a_health_policy_has_no_more_than_the_process_gives() {
             && message.contains(&GIVEN.to_string())
             && application.pointer("/status/services/1/healthy") == Some(&json!(true))
     };
-    until_or("it is told, and what is beside it is well", || world.application("ill"), told).await;
+    until_or("it is told, and what is beside it is well", || cluster.application("ill"), told).await;
     let status = json!({"spec": {"status": large(10)}});
-    world.patch("core.oam.dev/v1beta1", "ComponentDefinition", "heavy", status).await;
+    cluster.patch("core.oam.dev/v1beta1", "ComponentDefinition", "heavy", status).await;
     // What runs takes up a definition with its next change.
     let spec = json!({"spec": {"components": [component("heavy", "well")]}});
-    world.patch("core.oam.dev/v1beta1", "Application", "ill", spec).await;
-    world.phase("ill", "running").await;
+    cluster.patch("core.oam.dev/v1beta1", "Application", "ill", spec).await;
+    cluster.phase("ill", "running").await;
 }
 
 #[cfg(target_os = "linux")]
@@ -110,7 +110,7 @@ mod process {
 
     use vela_testkit::Process;
 
-    use super::super::world::{World, application, until, web};
+    use super::super::test_cluster::{TestCluster, application, until, web};
     use super::{ENDLESS, component, endless, told};
 
     /// Bombs that are thrown, one of them a new one each time.
@@ -150,8 +150,8 @@ parameter: text: string
 
     #[tokio::test(flavor = "multi_thread")]
     async fn bombs_take_what_they_may_and_give_it_back() {
-        let world = World::without_controllers().await;
-        let Some(server) = world.server() else { return };
+        let cluster = TestCluster::without_controllers().await;
+        let Some(server) = cluster.server() else { return };
         let served = server.serve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("config");
@@ -170,16 +170,16 @@ parameter: text: string
                 .spawn()
                 .unwrap(),
         );
-        world.create(application("shop", &[web("front", "nginx:1")])).await;
-        world.phase("shop", "running").await;
+        cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+        cluster.phase("shop", "running").await;
         let (before, _) = resident(&core);
         for number in 0..BOMBS {
             let name = format!("bomb-{number}");
-            world.create(endless(&name, &format!("{ENDLESS}// {number}\n"))).await;
-            world.create(application(&name, &[component(&name, &name)])).await;
+            cluster.create(endless(&name, &format!("{ENDLESS}// {number}\n"))).await;
+            cluster.create(application(&name, &[component(&name, &name)])).await;
         }
         for number in 0..BOMBS {
-            told(&world, &format!("bomb-{number}")).await;
+            told(&cluster, &format!("bomb-{number}")).await;
         }
         let (_, peak) = resident(&core);
         // Two large evaluations of 64 MB at once, and what the allocator and the small ones need.
@@ -191,9 +191,9 @@ parameter: text: string
         until("the memory is given back", back).await;
         println!("resident: {before} KiB before, {peak} KiB at most, {} KiB after", resident(&core).0);
         // One more is under way when the process is asked to stop: only that ends it.
-        world.create(endless("last", LONG)).await;
+        cluster.create(endless("last", LONG)).await;
         let idle = computed(&core);
-        world.create(application("last", &[component("last", "last")])).await;
+        cluster.create(application("last", &[component("last", "last")])).await;
         until("it computes", || async { computed(&core) > idle + TICKS }).await;
         let asks = Command::new("kill").args(["-TERM", &core.id().to_string()]).status().unwrap();
         assert!(asks.success());
@@ -204,7 +204,7 @@ parameter: text: string
         }
         println!("stopped after {} ms", asked.elapsed().as_millis());
         // The next process evaluates it: nobody is told of a failure that is none.
-        let last = world.get("core.oam.dev/v1beta1", "Application", "last").await.unwrap();
+        let last = cluster.get("core.oam.dev/v1beta1", "Application", "last").await.unwrap();
         assert!(!last["status"].to_string().contains("evaluation stopped"), "{}", last["status"]);
     }
 }

@@ -5,21 +5,21 @@ use vela_core::options::Bounds;
 use vela_core::{Options, Process};
 
 use super::configuration::{complaint, configuration, named};
-use super::world::{World, application, until_or};
+use super::test_cluster::{TestCluster, application, until_or};
 
 const NEW: &str = "core.oam.dev/v1beta1";
 const OLD: &str = "core.oam.dev/v1alpha2";
 const TOKEN: &str = "kubernetes.io/service-account-token";
 
 /// A component type that makes whatever its parameters say, and tells its data in the status, cut to pieces.
-fn anything(world: &World) -> Value {
+fn anything(cluster: &TestCluster) -> Value {
     let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\noutputs: made: parameter.made\nparameter: {made: {...}}\n";
     let status = "import (\"strings\", \"encoding/base64\")\n\
         message: strings.Join([for k, v in context.outputs.made.data {\n\
         \tstrings.Join(strings.Split(\"\\(base64.Decode(null, v))\", \"\"), \"_\")\n}], \"_\")\n";
     json!({
         "apiVersion": NEW, "kind": "ComponentDefinition",
-        "metadata": {"name": "anything", "namespace": world.namespace},
+        "metadata": {"name": "anything", "namespace": cluster.namespace},
         "spec": {
             "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
             "status": {"customStatus": status},
@@ -40,9 +40,9 @@ fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) ->
     object
 }
 
-async fn refused(world: &World, name: &str, words: &[&str]) {
+async fn refused(cluster: &TestCluster, name: &str, words: &[&str]) {
     let status = || async {
-        let found = world.application(name).await;
+        let found = cluster.application(name).await;
         found["status"]["conditions"].to_string().replace('\\', "")
     };
     until_or(&format!("{name}: {words:?}"), status, |said| words.iter().all(|word| said.contains(word)))
@@ -51,8 +51,8 @@ async fn refused(world: &World, name: &str, words: &[&str]) {
 
 #[tokio::test]
 async fn nothing_is_made_elsewhere_and_no_rights_are_given() {
-    let world = World::new().await;
-    world.create(anything(&world)).await;
+    let cluster = TestCluster::new().await;
+    cluster.create(anything(&cluster)).await;
     let mut token = object("v1", "Secret", None, "token");
     token["type"] = json!(TOKEN);
     token["metadata"]["annotations"] = json!({"kubernetes.io/service-account.name": "vela-core"});
@@ -76,55 +76,55 @@ async fn nothing_is_made_elsewhere_and_no_rights_are_given() {
         ),
     ];
     for (name, made, words, flag) in &cases {
-        world.create(making(name, made)).await;
-        refused(&world, name, &[words, flag, "spec.components[0]"]).await;
-        assert_eq!(world.get("v1", "ConfigMap", name).await, None, "nothing of {name} is made");
+        cluster.create(making(name, made)).await;
+        refused(&cluster, name, &[words, flag, "spec.components[0]"]).await;
+        assert_eq!(cluster.get("v1", "ConfigMap", name).await, None, "nothing of {name} is made");
     }
     // What a person wrote is not held by it.
     for (name, ..) in &cases {
-        world.delete(NEW, "Application", name).await;
-        world.gone(NEW, "Application", name).await;
+        cluster.delete(NEW, "Application", name).await;
+        cluster.gone(NEW, "Application", name).await;
     }
 }
 
 #[tokio::test]
 async fn a_configuration_stays_in_its_namespace_too() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let workload = object("v1", "ConfigMap", Some("kube-system"), "words");
     let component = json!({"apiVersion": OLD, "kind": "Component", "metadata": {"name": "words"}, "spec": {"workload": workload}});
-    world.create(component).await;
-    world.create(configuration("shop", named(&["words"]))).await;
-    complaint(&world, "shop", "ConfigMap kube-system/words").await;
-    complaint(&world, "shop", "--allow-cross-namespace").await;
+    cluster.create(component).await;
+    cluster.create(configuration("shop", named(&["words"]))).await;
+    complaint(&cluster, "shop", "ConfigMap kube-system/words").await;
+    complaint(&cluster, "shop", "--allow-cross-namespace").await;
 }
 
 /// An operator's word, as in releases of KubeVela: each flag allows what it says and no more.
 #[tokio::test]
 async fn an_operator_may_allow_it() {
-    let mut world = World::without_controllers().await;
+    let mut cluster = TestCluster::without_controllers().await;
     let bounds = Bounds { no_rights: false, ..Bounds::SAFE };
     let options = Options { bounds, ..Options::default() };
-    world.start_as(Process { options, ..Process::default() });
-    world.create(anything(&world)).await;
+    cluster.start_as(Process { options, ..Process::default() });
+    cluster.create(anything(&cluster)).await;
     let rbac = "rbac.authorization.k8s.io/v1";
-    world.create(making("role", &object(rbac, "Role", None, "role"))).await;
-    world.phase("role", "running").await;
-    assert!(world.get(rbac, "Role", "role").await.is_some());
-    world.create(making("roles", &object(rbac, "ClusterRole", None, "roles"))).await;
-    refused(&world, "roles", &["ClusterRole roles", "--allow-cross-namespace"]).await;
+    cluster.create(making("role", &object(rbac, "Role", None, "role"))).await;
+    cluster.phase("role", "running").await;
+    assert!(cluster.get(rbac, "Role", "role").await.is_some());
+    cluster.create(making("roles", &object(rbac, "ClusterRole", None, "roles"))).await;
+    refused(&cluster, "roles", &["ClusterRole roles", "--allow-cross-namespace"]).await;
 }
 
 /// What a Secret holds is told to nobody, however a template turns it.
 #[tokio::test]
 async fn a_status_tells_nothing_of_a_secret() {
-    let world = World::new().await;
-    world.create(anything(&world)).await;
+    let cluster = TestCluster::new().await;
+    cluster.create(anything(&cluster)).await;
     let mut secret = object("v1", "Secret", None, "keys");
     secret["data"] = json!({"a": "c3dvcmRmaXNoLWFuZC1tb3JlLW9mLWl0"});
-    world.create(making("keys", &secret)).await;
-    world.phase("keys", "running").await;
-    world.quiet().await;
-    let status = world.application("keys").await["status"].to_string();
+    cluster.create(making("keys", &secret)).await;
+    cluster.phase("keys", "running").await;
+    cluster.quiet().await;
+    let status = cluster.application("keys").await["status"].to_string();
     assert!(!status.contains("s_w_o_r_d") && !status.contains("swordfish"), "{status}");
     assert!(status.contains("h_i_d_d_e_n") || status.contains("[hidden]"), "{status}");
 }

@@ -2,46 +2,46 @@
 
 use serde_json::json;
 
-use super::world::{World, application, until_or, web};
+use super::test_cluster::{TestCluster, application, until_or, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
 #[tokio::test]
 async fn an_unknown_type_is_reported_and_nothing_else_is_written() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     // The answer lists the types that are known, and the definitions' controllers make some.
-    world.settled().await;
-    world.requests();
+    cluster.settled().await;
+    cluster.requests();
     let unknown = json!({"name": "front", "type": "no-such-type", "properties": {}});
-    world.create(application("shop", &[unknown, web("back", "nginx:1")])).await;
+    cluster.create(application("shop", &[unknown, web("back", "nginx:1")])).await;
     let application = until_or(
         "the condition tells",
-        || world.application("shop"),
+        || cluster.application("shop"),
         |application| application["status"]["conditions"][0]["status"] == "False",
     );
     let application = application.await;
     assert_eq!(application["status"]["conditions"][0]["type"], "Parsed");
     let message = application["status"]["conditions"][0]["message"].as_str().unwrap();
     assert!(message.contains("no-such-type"), "{message}");
-    world.rested(1).await;
-    let writes = world.writes();
+    cluster.rested(1).await;
+    let writes = cluster.writes();
     assert_eq!(writes.len(), 1, "one status write: {writes:#?}");
     assert!(writes[0].path.contains("/applications/shop/status"));
-    assert!(world.deployment("back").await.is_none(), "no part of a broken application is applied");
+    assert!(cluster.deployment("back").await.is_none(), "no part of a broken application is applied");
 }
 
 #[tokio::test]
 async fn a_definition_that_comes_later_heals_the_application() {
-    let world = World::new().await;
-    world.create(application("shop", &[json!({"name": "a", "type": "late", "properties": {}})])).await;
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[json!({"name": "a", "type": "late", "properties": {}})])).await;
     until_or(
         "the condition tells",
-        || world.application("shop"),
+        || cluster.application("shop"),
         |application| application["status"]["conditions"][0]["status"] == "False",
     )
     .await;
     let template = "apiVersion: v1\nkind: ConfigMap\ndata: {}\n";
-    world
+    cluster
         .create(json!({
             "apiVersion": OAM,
             "kind": "ComponentDefinition",
@@ -52,19 +52,19 @@ async fn a_definition_that_comes_later_heals_the_application() {
             },
         }))
         .await;
-    world.phase("shop", "running").await;
+    cluster.phase("shop", "running").await;
 }
 
 #[tokio::test]
 async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let foreign = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "front"}, "data": {"mine": "yes"}});
-    let before = world.create(foreign).await;
+    let before = cluster.create(foreign).await;
     let settings = json!({"name": "front", "type": "settings", "properties": {"text": "hello"}});
-    world.create(application("shop", &[settings])).await;
+    cluster.create(application("shop", &[settings])).await;
     let told = until_or(
         "the conflict is told",
-        || world.application("shop"),
+        || cluster.application("shop"),
         |application| {
             application["status"]["conditions"].as_array().is_some_and(|conditions| {
                 conditions
@@ -75,18 +75,18 @@ async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
     )
     .await;
     assert!(told["status"].to_string().contains("was not made by application"), "{}", told["status"]);
-    world.delete(OAM, "Application", "shop").await;
-    world.gone(OAM, "Application", "shop").await;
-    let after = world.get("v1", "ConfigMap", "front").await.unwrap();
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    let after = cluster.get("v1", "ConfigMap", "front").await.unwrap();
     assert_eq!(after["metadata"]["uid"].as_str(), before.metadata.uid.as_deref());
     assert_eq!(after["data"], json!({"mine": "yes"}));
 }
 
 #[tokio::test]
 async fn a_version_that_is_not_served_is_told_with_those_that_are() {
-    let world = World::new().await;
-    world.create(application("good", &[web("front", "nginx:1")])).await;
-    world.phase("good", "running").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(application("good", &[web("front", "nginx:1")])).await;
+    cluster.phase("good", "running").await;
     let old = json!({
         "apiVersion": OAM,
         "kind": "ComponentDefinition",
@@ -96,31 +96,31 @@ async fn a_version_that_is_not_served_is_told_with_those_that_are() {
             "schematic": {"handlebars": {"template": "apiVersion: apps/v1alpha1\nkind: Deployment\n"}},
         },
     });
-    world.create(old).await;
-    world.create(application("shop", &[json!({"name": "back", "type": "old", "properties": {}})])).await;
+    cluster.create(old).await;
+    cluster.create(application("shop", &[json!({"name": "back", "type": "old", "properties": {}})])).await;
     let told = |application: &serde_json::Value| {
         application["status"]["conditions"].to_string().contains("Deployment of apps/v1alpha1")
     };
-    let shop = until_or("it is told", || world.application("shop"), told).await;
+    let shop = until_or("it is told", || cluster.application("shop"), told).await;
     let message = shop["status"]["services"][0]["message"].as_str().unwrap();
     assert!(message.contains("it is served as apps/v1; correct the object, or the template"), "{message}");
-    assert_eq!(message.matches(&format!("Deployment {}/back", world.namespace)).count(), 1, "{message}");
+    assert_eq!(message.matches(&format!("Deployment {}/back", cluster.namespace)).count(), 1, "{message}");
 }
 
 #[tokio::test]
 async fn what_is_not_done_is_told_by_an_event() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let mut shop = application("shop", &[web("front", "nginx:1")]);
     shop["spec"]["components"][0]["scopes"] = json!({"healthscopes.core.oam.dev": "health"});
-    world.create(shop).await;
-    world.phase("shop", "running").await;
+    cluster.create(shop).await;
+    cluster.phase("shop", "running").await;
     let doubts = || async {
-        let events = world.list("events.k8s.io/v1", "Event").await;
+        let events = cluster.list("events.k8s.io/v1", "Event").await;
         events.into_iter().filter(|event| event["reason"] == "Doubtful").collect::<Vec<_>>()
     };
     let told = until_or("the doubt is told", doubts, |events| !events.is_empty()).await;
     let note = told[0]["note"].as_str().unwrap();
     assert!(note.contains("spec.components[0].scopes"), "{note}");
-    world.rested(0).await;
+    cluster.rested(0).await;
     assert_eq!(doubts().await.len(), 1, "once for each generation");
 }

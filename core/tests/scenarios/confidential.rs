@@ -8,7 +8,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::world::{World, application, until, until_or};
+use super::test_cluster::{TestCluster, application, until, until_or};
 
 const OLD: &str = "core.oam.dev/v1alpha2";
 const NEW: &str = "core.oam.dev/v1beta1";
@@ -86,21 +86,21 @@ fn component(type_: &str, properties: Value) -> Value {
     json!({"name": type_, "type": type_, "properties": properties})
 }
 
-async fn says(world: &World, name: &str, words: &str) {
-    let read = || async { world.application(name).await["status"].to_string() };
+async fn says(cluster: &TestCluster, name: &str, words: &str) {
+    let read = || async { cluster.application(name).await["status"].to_string() };
     until_or(words, read, |status| status.contains(words)).await;
 }
 
 /// The status of everything of the namespace that has one, and all events.
-async fn all_that_people_read(world: &World) -> String {
+async fn all_that_people_read(cluster: &TestCluster) -> String {
     let mut read = Vec::new();
     for (version, kind) in [(NEW, "Application"), (OLD, AC), (OLD, "Component"), (NEW, "ComponentDefinition")]
     {
-        read.extend(world.list(version, kind).await.into_iter().map(|object| object["status"].to_string()));
+        read.extend(cluster.list(version, kind).await.into_iter().map(|object| object["status"].to_string()));
     }
-    read.extend(world.list("events.k8s.io/v1", "Event").await.iter().map(ToString::to_string));
+    read.extend(cluster.list("events.k8s.io/v1", "Event").await.iter().map(ToString::to_string));
     let resource = kube::api::ApiResource::erase::<vela_crds::ResourceTracker>(&());
-    let trackers: Api<DynamicObject> = Api::all_with(world.client.clone(), &resource);
+    let trackers: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &resource);
     let trackers = trackers.list(&ListParams::default()).await.unwrap();
     read.extend(trackers.iter().map(|tracker| tracker.data.to_string()));
     read.join("\n")
@@ -118,21 +118,23 @@ async fn what_a_secret_holds_is_told_nowhere() {
     // While there is one subscriber only, a place in the code that the thread of another test is the first to pass asks
     // that thread, which has none, and stays silent for everybody.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
-    let world = World::new().await;
-    world.create(definition("vault", VAULT)).await;
-    world.create(definition("raw-secret", RAW)).await;
+    let cluster = TestCluster::new().await;
+    cluster.create(definition("vault", VAULT)).await;
+    cluster.create(definition("raw-secret", RAW)).await;
 
     let good = application("good", &[component("vault", json!({"password": HIDDEN[0]}))]);
-    world.create(good).await;
-    world.phase("good", "running").await;
+    cluster.create(good).await;
+    cluster.phase("good", "running").await;
     // The template is contradicted, by the value itself and beside it.
-    world.create(application("wrong", &[component("vault", json!({"password": 8_675_309_071_u64}))])).await;
-    says(&world, "wrong", "ReconcileError").await;
-    world.create(application("late", &[component("vault", json!({"password": HIDDEN[5], "days": 9}))])).await;
-    says(&world, "late", "ReconcileError").await;
+    cluster.create(application("wrong", &[component("vault", json!({"password": 8_675_309_071_u64}))])).await;
+    says(&cluster, "wrong", "ReconcileError").await;
+    cluster
+        .create(application("late", &[component("vault", json!({"password": HIDDEN[5], "days": 9}))]))
+        .await;
+    says(&cluster, "late", "ReconcileError").await;
     // The API server refuses what it is sent, and quotes it.
     let broken = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "broken"}, "data": {"key": 8_675_309_071_u64}});
-    world
+    cluster
         .create(application(
             "refused",
             &[
@@ -141,21 +143,21 @@ async fn what_a_secret_holds_is_told_nowhere() {
             ],
         ))
         .await;
-    says(&world, "refused", "cannot apply").await;
-    flow(&world).await;
-    world.quiet().await;
+    says(&cluster, "refused", "cannot apply").await;
+    flow(&cluster).await;
+    cluster.quiet().await;
 
     // Each of these messages would have quoted a value.
     let quotes = std::env::var_os("CORE_TEST_KUBECONFIG").is_some();
     // The embedded API server names the place and not the value.
     for name in ["wrong", "refused"].into_iter().take(if quotes { 2 } else { 1 }) {
-        let status = world.application(name).await["status"].to_string();
+        let status = cluster.application(name).await["status"].to_string();
         assert!(status.contains("[hidden]"), "{name}: {status}");
     }
-    let waits = world.get(OLD, AC, "spy").await.unwrap_or_default()["status"]["dependency"].to_string();
+    let waits = cluster.get(OLD, AC, "spy").await.unwrap_or_default()["status"]["dependency"].to_string();
     assert!(waits.contains("[hidden]"), "{waits}");
 
-    let metrics = world.metrics();
+    let metrics = cluster.metrics();
     let logged = log.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let logged = String::from_utf8_lossy(&logged).into_owned();
     assert!(
@@ -163,7 +165,7 @@ async fn what_a_secret_holds_is_told_nowhere() {
         "nothing was listened to"
     );
     for (place, text) in
-        [("read", all_that_people_read(&world).await), ("logged", logged), ("counted", metrics)]
+        [("read", all_that_people_read(&cluster).await), ("logged", logged), ("counted", metrics)]
     {
         for hidden in HIDDEN {
             let found = text.lines().find(|line| line.contains(hidden));
@@ -173,23 +175,23 @@ async fn what_a_secret_holds_is_told_nowhere() {
 }
 
 /// A value of a Secret decides whether another object may be made, and is not the one that is waited for.
-async fn flow(world: &World) {
+async fn flow(cluster: &TestCluster) {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": {"key": HIDDEN[2]}});
     for (name, workload) in [
         ("keys", secret),
         ("copy", json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "copy"}})),
     ] {
         let component = json!({"apiVersion": OLD, "kind": "Component", "metadata": {"name": name}, "spec": {"workload": workload}});
-        world.create(component).await;
+        cluster.create(component).await;
     }
     let condition = json!([{"op": "eq", "value": "ready", "fieldPath": "data.key"}]);
     let source = json!([
         {"componentName": "keys", "dataOutputs": [{"name": "key", "fieldPath": "data.key", "conditions": condition}]},
         {"componentName": "copy", "dataInputs": [{"valueFrom": {"dataOutputName": "key"}, "toFieldPaths": ["data.key"]}]},
     ]);
-    world.create(json!({"apiVersion": OLD, "kind": AC, "metadata": {"name": "spy"}, "spec": {"components": source}})).await;
+    cluster.create(json!({"apiVersion": OLD, "kind": AC, "metadata": {"name": "spy"}, "spec": {"components": source}})).await;
     until("the value is waited for", || async {
-        let found = world.get(OLD, AC, "spy").await.unwrap_or_default();
+        let found = cluster.get(OLD, AC, "spy").await.unwrap_or_default();
         found["status"]["dependency"]["unsatisfied"][0]["reason"].is_string()
     })
     .await;

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vela_runtime::fault::Entry;
 
-use super::world::{World, application, web};
+use super::test_cluster::{TestCluster, application, web};
 
 /// What the controllers ask for until they ask for nothing any more.
-async fn all_requests(world: &World) -> Vec<Entry> {
-    world.requests_until_quiet(Duration::from_millis(400), |_| true).await
+async fn all_requests(cluster: &TestCluster) -> Vec<Entry> {
+    cluster.requests_until_quiet(Duration::from_millis(400), |_| true).await
 }
 
 const OAM: &str = "core.oam.dev/v1beta1";
@@ -26,28 +26,30 @@ fn print(what: &str, requests: &[Entry]) {
 
 #[tokio::test]
 async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
-    let mut world = World::new().await;
+    let mut cluster = TestCluster::new().await;
     // One application before, so that discovery and watches of its kinds are there already.
-    world.create(application("warm", &[web("warm", "nginx:1")])).await;
-    world.phase("warm", "running").await;
-    world.rested(1).await;
-    world.requests();
+    cluster.create(application("warm", &[web("warm", "nginx:1")])).await;
+    cluster.phase("warm", "running").await;
+    cluster.rested(1).await;
+    cluster.requests();
 
-    world.create(application("shop", &[web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    world.rested(1).await;
-    print("create (2 objects)", &world.requests());
+    cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    cluster.rested(1).await;
+    print("create (2 objects)", &cluster.requests());
 
-    world.quiet().await;
-    world.resync("web").await;
-    let touched = world.requests();
+    cluster.quiet().await;
+    cluster.resync("web").await;
+    let touched = cluster.requests();
     print("no-change resync", &touched);
     assert_eq!(touched.iter().filter(|entry| entry.writes()).count(), 0, "{touched:#?}");
 
-    world.patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}})).await;
-    world.phase("shop", "running").await;
-    world.rested(1).await;
-    let updated = world.requests();
+    cluster
+        .patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}}))
+        .await;
+    cluster.phase("shop", "running").await;
+    cluster.rested(1).await;
+    let updated = cluster.requests();
     print("one-field update", &updated);
     let writes =
         |object: &str| updated.iter().filter(|entry| entry.writes() && entry.path.contains(object)).count();
@@ -55,18 +57,18 @@ async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
     // Only the label with the name of the revision would change: it says which revision last changed the object.
     assert_eq!(writes("/services/front"), 0, "{updated:#?}");
 
-    world.quiet().await;
-    world.stop().await;
-    world.requests();
-    world.start();
-    world.rested(2).await;
-    let restarted = world.writes();
+    cluster.quiet().await;
+    cluster.stop().await;
+    cluster.requests();
+    cluster.start();
+    cluster.rested(2).await;
+    let restarted = cluster.writes();
     assert!(restarted.is_empty(), "a restart writes nothing: {restarted:#?}");
 
-    world.delete(OAM, "Application", "shop").await;
-    world.gone(OAM, "Application", "shop").await;
-    world.rested(1).await;
-    print("delete (2 objects)", &world.requests());
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    cluster.rested(1).await;
+    print("delete (2 objects)", &cluster.requests());
 }
 
 const ALPHA: &str = "core.oam.dev/v1alpha2";
@@ -94,43 +96,43 @@ fn configuration(name: &str) -> Value {
 
 #[tokio::test]
 async fn a_configuration_costs_few_requests_and_an_unchanged_one_no_write() {
-    let mut world = World::new().await;
+    let mut cluster = TestCluster::new().await;
     for name in ["warm", "shop"] {
-        world.requests();
-        world.create(component(name, "nginx:1")).await;
-        world.create(configuration(name)).await;
-        let requests = all_requests(&world).await;
-        assert!(world.deployment(name).await.is_some());
+        cluster.requests();
+        cluster.create(component(name, "nginx:1")).await;
+        cluster.create(configuration(name)).await;
+        let requests = all_requests(&cluster).await;
+        assert!(cluster.deployment(name).await.is_some());
         if name == "shop" {
             print("ApplicationConfiguration, create (workload and trait)", &requests);
         }
     }
     let touched = json!({"metadata": {"annotations": {"touched": "yes"}}});
-    world.patch(ALPHA, "Component", "shop", touched).await;
-    let requests = all_requests(&world).await;
+    cluster.patch(ALPHA, "Component", "shop", touched).await;
+    let requests = all_requests(&cluster).await;
     print("ApplicationConfiguration, no-change resync", &requests);
     assert_eq!(requests.iter().filter(|entry| entry.writes()).count(), 0, "{requests:#?}");
 
-    world.patch(ALPHA, "Component", "shop", json!({"spec": component("shop", "nginx:2")["spec"]})).await;
-    let requests = all_requests(&world).await;
+    cluster.patch(ALPHA, "Component", "shop", json!({"spec": component("shop", "nginx:2")["spec"]})).await;
+    let requests = all_requests(&cluster).await;
     print("ApplicationConfiguration, one-field update", &requests);
     let writes = requests.iter().filter(|entry| entry.writes() && entry.path.contains("/deployments/shop"));
     assert_eq!(writes.count(), 1, "{requests:#?}");
 
-    world.stop().await;
-    world.requests();
-    world.start();
-    let restarted: Vec<_> = all_requests(&world).await.into_iter().filter(Entry::writes).collect();
+    cluster.stop().await;
+    cluster.requests();
+    cluster.start();
+    let restarted: Vec<_> = all_requests(&cluster).await.into_iter().filter(Entry::writes).collect();
     assert!(restarted.is_empty(), "a restart writes nothing: {restarted:#?}");
 
-    world.delete(ALPHA, "ApplicationConfiguration", "shop").await;
-    let requests = all_requests(&world).await;
+    cluster.delete(ALPHA, "ApplicationConfiguration", "shop").await;
+    let requests = all_requests(&cluster).await;
     print("ApplicationConfiguration, delete", &requests);
 }
 
 #[tokio::test]
 async fn an_application_of_the_first_form_costs_few_requests() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let application = |name: &str, image: &str| {
         json!({
             "apiVersion": ALPHA, "kind": "Application", "metadata": {"name": name},
@@ -140,21 +142,23 @@ async fn an_application_of_the_first_form_costs_few_requests() {
         })
     };
     for name in ["warm", "shop"] {
-        world.requests();
-        world.create(application(name, "nginx:1")).await;
-        world.phase(name, "running").await;
-        let requests = all_requests(&world).await;
+        cluster.requests();
+        cluster.create(application(name, "nginx:1")).await;
+        cluster.phase(name, "running").await;
+        let requests = all_requests(&cluster).await;
         if name == "shop" {
             print("Application v1alpha2, create (2 objects)", &requests);
         }
     }
     let touched = json!({"metadata": {"annotations": {"touched": "yes"}}});
-    world.patch(OAM, "ComponentDefinition", "web", touched).await;
-    let requests = all_requests(&world).await;
+    cluster.patch(OAM, "ComponentDefinition", "web", touched).await;
+    let requests = all_requests(&cluster).await;
     print("Application v1alpha2, no-change resync of two", &requests);
     assert_eq!(requests.iter().filter(|entry| entry.writes()).count(), 0, "{requests:#?}");
-    world.patch(ALPHA, "Application", "shop", json!({"spec": application("shop", "nginx:2")["spec"]})).await;
-    print("Application v1alpha2, one-field update", &all_requests(&world).await);
-    world.delete(ALPHA, "Application", "shop").await;
-    print("Application v1alpha2, delete", &all_requests(&world).await);
+    cluster
+        .patch(ALPHA, "Application", "shop", json!({"spec": application("shop", "nginx:2")["spec"]}))
+        .await;
+    print("Application v1alpha2, one-field update", &all_requests(&cluster).await);
+    cluster.delete(ALPHA, "Application", "shop").await;
+    print("Application v1alpha2, delete", &all_requests(&cluster).await);
 }

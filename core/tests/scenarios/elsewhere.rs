@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{World, application, until_or};
+use super::test_cluster::{TestCluster, application, until_or};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
@@ -31,28 +31,28 @@ fn component(name: &str, properties: &Value) -> Value {
     json!({"name": name, "type": "spread", "properties": properties})
 }
 
-/// A world, another namespace of it, and the name of the role that belongs to this test alone.
-async fn worlds() -> (World, World, String) {
-    let world = World::unbounded().await;
-    let elsewhere = World::in_namespace(&world, &format!("{}-elsewhere", world.namespace));
+/// A cluster, another namespace of it, and the name of the role that belongs to this test alone.
+async fn two_namespaces() -> (TestCluster, TestCluster, String) {
+    let cluster = TestCluster::unbounded().await;
+    let elsewhere = TestCluster::in_namespace(&cluster, &format!("{}-elsewhere", cluster.namespace));
     let namespace =
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": elsewhere.namespace}});
     elsewhere.create(namespace).await;
-    let role = format!("{}-role", world.namespace);
-    world.create(spread(&elsewhere.namespace, &role)).await;
-    (world, elsewhere, role)
+    let role = format!("{}-role", cluster.namespace);
+    cluster.create(spread(&elsewhere.namespace, &role)).await;
+    (cluster, elsewhere, role)
 }
 
 #[tokio::test]
 async fn objects_elsewhere_are_made_followed_and_removed() {
-    let (world, elsewhere, role) = worlds().await;
-    world.create(application("shop", &[component("front", &json!({"text": "one"}))])).await;
-    world.phase("shop", "running").await;
-    assert!(world.get("v1", "ConfigMap", "front").await.is_none(), "it is where the template says");
+    let (cluster, elsewhere, role) = two_namespaces().await;
+    cluster.create(application("shop", &[component("front", &json!({"text": "one"}))])).await;
+    cluster.phase("shop", "running").await;
+    assert!(cluster.get("v1", "ConfigMap", "front").await.is_none(), "it is where the template says");
     let made = elsewhere.get("v1", "ConfigMap", "front").await.unwrap();
     assert!(made["metadata"]["ownerReferences"].is_null(), "no owner reaches across namespaces: {made}");
-    assert!(world.get(RBAC, "ClusterRole", &role).await.is_some());
-    let tracker = world.tracker("shop").await.unwrap();
+    assert!(cluster.get(RBAC, "ClusterRole", &role).await.is_some());
+    let tracker = cluster.tracker("shop").await.unwrap();
     assert_eq!(tracker["spec"]["managedResources"].as_array().unwrap().len(), 2, "{tracker}");
 
     // Changed by hand there: the wish comes back.
@@ -62,26 +62,26 @@ async fn objects_elsewhere_are_made_followed_and_removed() {
 
     // No longer named: gone. Still named: the same object.
     let components = [component("front", &json!({"text": "one", "role": false}))];
-    world.patch(OAM, "Application", "shop", json!({"spec": {"components": components}})).await;
-    world.gone(RBAC, "ClusterRole", &role).await;
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"components": components}})).await;
+    cluster.gone(RBAC, "ClusterRole", &role).await;
     let kept = elsewhere.get("v1", "ConfigMap", "front").await.unwrap();
     assert_eq!(kept["metadata"]["uid"], made["metadata"]["uid"]);
 
-    world.delete(OAM, "Application", "shop").await;
-    world.gone(OAM, "Application", "shop").await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
     elsewhere.gone("v1", "ConfigMap", "front").await;
-    assert!(world.tracker("shop").await.is_none());
+    assert!(cluster.tracker("shop").await.is_none());
 }
 
 #[tokio::test]
 async fn what_others_have_elsewhere_stays_theirs() {
-    let (world, elsewhere, role) = worlds().await;
+    let (cluster, elsewhere, role) = two_namespaces().await;
     // One made by hand, one that a controller there owns although it carries our label.
     let by_hand = json!({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": role}, "rules": []});
-    let by_hand = world.create(by_hand).await;
+    let by_hand = cluster.create(by_hand).await;
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}});
     let owner = elsewhere.create(owner).await;
-    let labels = json!({"app.oam.dev/name": "shop", "app.oam.dev/namespace": world.namespace});
+    let labels = json!({"app.oam.dev/name": "shop", "app.oam.dev/namespace": cluster.namespace});
     let controller = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "controller": true,
                             "uid": owner.metadata.uid});
     let controlled = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"text": "theirs"},
@@ -91,18 +91,18 @@ async fn what_others_have_elsewhere_stays_theirs() {
         component("front", &json!({"text": "one"})),
         component("back", &json!({"text": "two", "role": false})),
     ];
-    world.create(application("shop", &components)).await;
+    cluster.create(application("shop", &components)).await;
     let told = |application: &Value| {
         let told = application["status"].to_string();
         told.contains("was not made by application") && told.contains("is controlled by ConfigMap owner")
     };
-    until_or("both are told", || world.application("shop"), told).await;
-    world.delete(OAM, "Application", "shop").await;
-    world.gone(OAM, "Application", "shop").await;
-    let role = world.get(RBAC, "ClusterRole", &role).await.unwrap();
+    until_or("both are told", || cluster.application("shop"), told).await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    let role = cluster.get(RBAC, "ClusterRole", &role).await.unwrap();
     assert_eq!(role["metadata"]["uid"].as_str(), by_hand.metadata.uid.as_deref());
     let back = elsewhere.get("v1", "ConfigMap", "back").await.unwrap();
     assert_eq!(back["metadata"]["uid"].as_str(), controlled.metadata.uid.as_deref());
     assert_eq!(back["data"]["text"], "theirs");
-    assert!(world.tracker("shop").await.is_none());
+    assert!(cluster.tracker("shop").await.is_none());
 }

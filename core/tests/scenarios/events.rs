@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::configuration::{component, configuration, named};
-use super::world::{World, application, until_or, web};
+use super::test_cluster::{TestCluster, application, until_or, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
@@ -23,20 +23,22 @@ const TOLD: [(&str, &str, &str); 12] = [
     ("CannotRenderComponents", "old-lost", "nowhere"),
 ];
 
-async fn write_everything(world: &World) {
-    world.create(application("good", &[web("front", "nginx:1")])).await;
+async fn write_everything(cluster: &TestCluster) {
+    cluster.create(application("good", &[web("front", "nginx:1")])).await;
     let mut doubtful = application("doubtful", &[web("scoped", "nginx:1")]);
     doubtful["spec"]["components"][0]["scopes"] = json!({"healthscopes.core.oam.dev": "health"});
-    world.create(doubtful).await;
-    world
+    cluster.create(doubtful).await;
+    cluster
         .create(application("lost", &[json!({"name": "a", "type": "no-such-type", "properties": {}})]))
         .await;
-    world.create(application("torn", &[json!({"name": "b", "type": "webservice", "properties": {}})])).await;
-    world.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}})).await;
+    cluster
+        .create(application("torn", &[json!({"name": "b", "type": "webservice", "properties": {}})]))
+        .await;
+    cluster.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}})).await;
     let settings = json!({"name": "theirs", "type": "settings", "properties": {"text": "ours"}});
-    world.create(application("taken", &[settings])).await;
+    cluster.create(application("taken", &[settings])).await;
     let template = "output: {\n\tapiVersion: \"v1\"\n\tkind: missing\n}\nparameter: {}\n";
-    world
+    cluster
         .create(json!({
             "apiVersion": OAM, "kind": "ComponentDefinition", "metadata": {"name": "broken"},
             "spec": {
@@ -45,9 +47,9 @@ async fn write_everything(world: &World) {
             },
         }))
         .await;
-    world.create(component("back", "nginx:1")).await;
-    world.create(configuration("old", named(&["back"]))).await;
-    world.create(configuration("old-lost", named(&["nowhere"]))).await;
+    cluster.create(component("back", "nginx:1")).await;
+    cluster.create(configuration("old", named(&["back"]))).await;
+    cluster.create(configuration("old-lost", named(&["nowhere"]))).await;
 }
 
 fn text<'a>(event: &'a Value, pointer: &str) -> &'a str {
@@ -56,10 +58,10 @@ fn text<'a>(event: &'a Value, pointer: &str) -> &'a str {
 
 #[tokio::test]
 async fn every_event_names_its_object_and_its_reason_and_says_what_happened() {
-    let world = World::new().await;
-    write_everything(&world).await;
+    let cluster = TestCluster::new().await;
+    write_everything(&cluster).await;
     let missing = || async {
-        let events = world.list("events.k8s.io/v1", "Event").await;
+        let events = cluster.list("events.k8s.io/v1", "Event").await;
         let is_told = |(reason, name, words): &&(&str, &str, &str)| {
             events.iter().any(|event| {
                 text(event, "/reason") == *reason
@@ -76,7 +78,7 @@ async fn every_event_names_its_object_and_its_reason_and_says_what_happened() {
         }
     };
     until_or("everything is told", missing, Vec::is_empty).await;
-    let events = world.list("events.k8s.io/v1", "Event").await;
+    let events = cluster.list("events.k8s.io/v1", "Event").await;
     // What the workloads' own controllers tell is told in the older way, by a source.
     for event in events.iter().filter(|event| event.pointer("/deprecatedSource/component").is_none()) {
         for place in
@@ -84,7 +86,7 @@ async fn every_event_names_its_object_and_its_reason_and_says_what_happened() {
         {
             assert!(!text(event, place).trim().is_empty(), "{place}: {event:#}");
         }
-        assert_eq!(text(event, "/regarding/namespace"), world.namespace, "{event:#}");
+        assert_eq!(text(event, "/regarding/namespace"), cluster.namespace, "{event:#}");
         assert_ne!(
             text(event, "/note"),
             text(event, "/reason"),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vela_engine::manifest;
 
-use super::world::{World, until, until_or};
+use super::test_cluster::{TestCluster, until, until_or};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 const OLD: &str = "core.oam.dev/v1alpha2";
@@ -16,11 +16,11 @@ fn documents(path: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_configuration_brings_its_workload_trait_and_scope() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     for object in documents("containerized/objects.yaml") {
-        world.create(object).await;
+        cluster.create(object).await;
     }
-    let configuration = || world.get(OLD, "ApplicationConfiguration", "example-appconfig");
+    let configuration = || cluster.get(OLD, "ApplicationConfiguration", "example-appconfig");
     let configuration = until_or("the configuration is synced", configuration, |found| {
         let status = &found.as_ref().unwrap()["status"];
         status["conditions"][0]["status"] == "True"
@@ -33,19 +33,19 @@ async fn a_configuration_brings_its_workload_trait_and_scope() {
     assert_eq!(workload["scopes"][0]["scopeRef"]["name"], "example-health-scope");
     until_or(
         "the trait scaled the deployment",
-        || world.deployment("example-component"),
+        || cluster.deployment("example-component"),
         |deployment| deployment.as_ref().is_some_and(|deployment| deployment["spec"]["replicas"] == 3),
     )
     .await;
-    let deployment = world.deployment("example-component").await.unwrap();
+    let deployment = cluster.deployment("example-component").await.unwrap();
     assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["image"], "wordpress:php7.2");
     // The trait may be faster than the workload's last object.
     until("the service is there", || async {
-        world.get("v1", "Service", "example-component").await.is_some()
+        cluster.get("v1", "Service", "example-component").await.is_some()
     })
     .await;
-    assert!(world.get("apps/v1", "ControllerRevision", "example-component-v1").await.is_some());
-    let scope = || world.get(OLD, "HealthScope", "example-health-scope");
+    assert!(cluster.get("apps/v1", "ControllerRevision", "example-component-v1").await.is_some());
+    let scope = || cluster.get(OLD, "HealthScope", "example-health-scope");
     let scope = until_or("the scope is healthy", scope, |scope| {
         scope.as_ref().unwrap()["status"]["scopeHealthCondition"]["healthStatus"] == "HEALTHY"
     });
@@ -58,37 +58,37 @@ async fn a_configuration_brings_its_workload_trait_and_scope() {
     let component = json!({"spec": {"workload": {"spec": {"containers": [
         {"name": "wordpress", "image": "wordpress:php7.2", "ports": [{"containerPort": 8080, "name": "wordpress"}]}
     ]}}}});
-    world.patch(OLD, "Component", "example-component", component).await;
+    cluster.patch(OLD, "Component", "example-component", component).await;
     until_or(
         "the new revision is applied",
-        || world.get(OLD, "ContainerizedWorkload", "example-component"),
+        || cluster.get(OLD, "ContainerizedWorkload", "example-component"),
         |found| {
             found.as_ref().unwrap()["metadata"]["labels"]["app.oam.dev/revision"] == "example-component-v2"
         },
     )
     .await;
 
-    world.delete(OLD, "ApplicationConfiguration", "example-appconfig").await;
-    world.gone(OLD, "ApplicationConfiguration", "example-appconfig").await;
-    let scope = world.get(OLD, "HealthScope", "example-health-scope").await.unwrap();
+    cluster.delete(OLD, "ApplicationConfiguration", "example-appconfig").await;
+    cluster.gone(OLD, "ApplicationConfiguration", "example-appconfig").await;
+    let scope = cluster.get(OLD, "HealthScope", "example-health-scope").await.unwrap();
     assert_eq!(scope["spec"]["workloadRefs"], json!([]), "the workload left its scope");
-    world.gone(OLD, "ContainerizedWorkload", "example-component").await;
-    world.gone("apps/v1", "Deployment", "example-component").await;
+    cluster.gone(OLD, "ContainerizedWorkload", "example-component").await;
+    cluster.gone("apps/v1", "Deployment", "example-component").await;
 }
 
 /// `object_type` is a component type that the application uses.
 async fn runs_and_goes(path: &str, object_type: &str) {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     for object in documents(path) {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        world.create(object).await;
-        world.phase(&name, "running").await;
-        world.quiet().await;
-        world.resync(object_type).await;
-        let writes = world.writes();
+        cluster.create(object).await;
+        cluster.phase(&name, "running").await;
+        cluster.quiet().await;
+        cluster.resync(object_type).await;
+        let writes = cluster.writes();
         assert!(writes.is_empty(), "nothing changed: {writes:#?}");
-        world.delete(OAM, "Application", &name).await;
-        world.gone(OAM, "Application", &name).await;
+        cluster.delete(OAM, "Application", &name).await;
+        cluster.gone(OAM, "Application", &name).await;
         until("everything labelled is gone", || async {
             let mut left = Vec::new();
             for (version, kind) in [
@@ -99,12 +99,12 @@ async fn runs_and_goes(path: &str, object_type: &str) {
                 (OLD, "Component"),
                 (OLD, "ApplicationConfiguration"),
             ] {
-                left.extend(world.list(version, kind).await);
+                left.extend(cluster.list(version, kind).await);
             }
             left.iter().all(|object| object["metadata"]["labels"]["app.oam.dev/name"] != name.as_str())
         })
         .await;
-        assert!(world.tracker(&name).await.is_none());
+        assert!(cluster.tracker(&name).await.is_none());
     }
 }
 

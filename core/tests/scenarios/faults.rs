@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use vela_runtime::fault::Injection;
 
-use super::world::{World, application, until, until_or, web};
+use super::test_cluster::{TestCluster, application, until, until_or, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
@@ -15,11 +15,11 @@ async fn killed_after_any_write_it_converges() {
     for (after, lost) in
         (0..8).flat_map(|after| [(after, Injection::DropRequest), (after, Injection::DropAnswer)])
     {
-        let mut world = World::without_controllers().await;
+        let mut cluster = TestCluster::without_controllers().await;
         let left = Arc::new(AtomicUsize::new(after));
         let broken = Arc::new(AtomicUsize::new(0));
         let (rule, hit) = (left.clone(), broken.clone());
-        world.faults.inject(move |entry| {
+        cluster.faults.inject(move |entry| {
             if !entry.writes() || entry.is_event() {
                 return Injection::Pass;
             }
@@ -32,47 +32,51 @@ async fn killed_after_any_write_it_converges() {
                 },
             }
         });
-        world.start();
-        world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+        cluster.start();
+        cluster.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
         until("a write was broken", || {
             let broken = broken.load(Ordering::SeqCst) > 0;
             async move { broken }
         })
         .await;
-        world.kill().await;
-        world.faults.heal();
+        cluster.kill().await;
+        cluster.faults.heal();
         // The user goes on while nobody is there.
-        world
+        cluster
             .patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}}))
             .await;
-        world.start();
-        world.phase("shop", "running").await;
-        world.rested(1).await;
+        cluster.start();
+        cluster.phase("shop", "running").await;
+        cluster.rested(1).await;
         let image = |deployment: serde_json::Value| {
             deployment["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap().to_owned()
         };
-        assert_eq!(image(world.deployment("front").await.unwrap()), "nginx:2", "cut after {after}, {lost:?}");
+        assert_eq!(
+            image(cluster.deployment("front").await.unwrap()),
+            "nginx:2",
+            "cut after {after}, {lost:?}"
+        );
         // What the second wish no longer names goes after its quiet time: no orphan, however the first reconcile was cut.
         let what = format!("the record is complete: cut after {after}, {lost:?}");
         let tracker = until_or(
             &what,
-            || world.tracker("shop"),
+            || cluster.tracker("shop"),
             |tracker| tracker.as_ref().unwrap()["spec"]["complete"] == true,
         );
         let tracker = tracker.await.unwrap();
-        assert!(world.deployment("back").await.is_none(), "no orphan: cut after {after}, {lost:?}");
+        assert!(cluster.deployment("back").await.is_none(), "no orphan: cut after {after}, {lost:?}");
         assert_eq!(tracker["spec"]["managedResources"].as_array().unwrap().len(), 2);
-        world.delete(OAM, "Application", "shop").await;
-        world.gone(OAM, "Application", "shop").await;
-        world.stop().await;
+        cluster.delete(OAM, "Application", "shop").await;
+        cluster.gone(OAM, "Application", "shop").await;
+        cluster.stop().await;
     }
 }
 
 #[tokio::test]
 async fn every_third_write_lost_it_still_gets_there() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let count = Arc::new(AtomicUsize::new(0));
-    world.faults.inject(move |entry| {
+    cluster.faults.inject(move |entry| {
         let lose = entry.writes() && count.fetch_add(1, Ordering::SeqCst) % 3 == 2;
         if !lose {
             Injection::Pass
@@ -82,20 +86,20 @@ async fn every_third_write_lost_it_still_gets_there() {
             Injection::DropAnswer
         }
     });
-    world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    world.delete(OAM, "Application", "shop").await;
-    world.gone(OAM, "Application", "shop").await;
-    assert!(world.tracker("shop").await.is_none());
+    cluster.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    assert!(cluster.tracker("shop").await.is_none());
 }
 
 #[tokio::test]
 async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
-    let world = World::new().await;
-    world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
-    world.phase("shop", "running").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
     // The new set replaces `back` by `next`, which cannot be applied.
-    world.faults.inject(|entry| {
+    cluster.faults.inject(|entry| {
         if entry.writes() && entry.path.contains("/deployments/next") {
             Injection::DropRequest
         } else {
@@ -103,24 +107,24 @@ async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
         }
     });
     let components = json!({"spec": {"components": [web("front", "nginx:2"), web("next", "nginx:1")]}});
-    world.patch(OAM, "Application", "shop", components).await;
+    cluster.patch(OAM, "Application", "shop", components).await;
     until("the failure is told", || async {
-        world.application("shop").await["status"].to_string().contains("Deployment")
-            && world.application("shop").await["status"]["status"] == "runningWorkflow"
+        cluster.application("shop").await["status"].to_string().contains("Deployment")
+            && cluster.application("shop").await["status"]["status"] == "runningWorkflow"
     })
     .await;
-    assert!(world.deployment("back").await.is_some(), "the old object stays until the new set is there");
-    world.faults.heal();
-    world.phase("shop", "running").await;
-    world.gone("apps/v1", "Deployment", "back").await;
+    assert!(cluster.deployment("back").await.is_some(), "the old object stays until the new set is there");
+    cluster.faults.heal();
+    cluster.phase("shop", "running").await;
+    cluster.gone("apps/v1", "Deployment", "back").await;
 }
 
 #[tokio::test]
 async fn a_definition_gets_its_workload_kind_though_the_cluster_did_not_tell_its_kinds_at_first() {
-    let mut world = World::without_controllers().await;
+    let mut cluster = TestCluster::without_controllers().await;
     let refused = Arc::new(AtomicUsize::new(0));
     let count = refused.clone();
-    world.faults.inject(move |entry| {
+    cluster.faults.inject(move |entry| {
         let asks = entry.path.split('?').next() == Some("/api/v1");
         if asks && count.fetch_add(1, Ordering::SeqCst) < 3 {
             Injection::DropRequest
@@ -128,9 +132,9 @@ async fn a_definition_gets_its_workload_kind_though_the_cluster_did_not_tell_its
             Injection::Pass
         }
     });
-    world.start();
-    world.create(super::definitions::note("!")).await;
-    let made = || world.get(OAM, "WorkloadDefinition", "note");
+    cluster.start();
+    cluster.create(super::definitions::note("!")).await;
+    let made = || cluster.get(OAM, "WorkloadDefinition", "note");
     until_or("the workload kind is there", made, |found| found.is_some()).await;
     assert!(refused.load(Ordering::SeqCst) > 3, "the kinds were asked for again");
 }

@@ -4,7 +4,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use vela_runtime::discovery::Discovery;
 
-use super::world::{World, until};
+use super::test_cluster::{TestCluster, until};
 
 /// A CRD of the reference set.
 pub(crate) fn crd(file: &str) -> Value {
@@ -15,20 +15,20 @@ pub(crate) fn crd(file: &str) -> Value {
 }
 
 /// True while the cluster does not serve the kind; a real control plane may have it from an earlier run.
-pub(crate) async fn is_absent(world: &World, api_version: &str, kind: &str) -> bool {
-    Discovery::new(world.client.clone()).resolve(api_version, kind).await.is_err()
+pub(crate) async fn is_absent(cluster: &TestCluster, api_version: &str, kind: &str) -> bool {
+    Discovery::new(cluster.client.clone()).resolve(api_version, kind).await.is_err()
 }
 
 /// Installs a CRD unless it is there, and waits until its kind is served.
-pub(crate) async fn install(world: &World, crd: Value, api_version: &str, kind: &str) {
-    if is_absent(world, api_version, kind).await {
-        world.create(crd).await;
+pub(crate) async fn install(cluster: &TestCluster, crd: Value, api_version: &str, kind: &str) {
+    if is_absent(cluster, api_version, kind).await {
+        cluster.create(crd).await;
     }
-    until(&format!("{kind} is served"), || async { !is_absent(world, api_version, kind).await }).await;
+    until(&format!("{kind} is served"), || async { !is_absent(cluster, api_version, kind).await }).await;
 }
 
 /// Installs a CRD that takes any object.
-pub(crate) async fn small(world: &World, group: &str, version: &str, kind: &str, plural: &str) {
+pub(crate) async fn small(cluster: &TestCluster, group: &str, version: &str, kind: &str, plural: &str) {
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -44,12 +44,12 @@ pub(crate) async fn small(world: &World, group: &str, version: &str, kind: &str,
             }],
         },
     });
-    install(world, crd, &format!("{group}/{version}"), kind).await;
+    install(cluster, crd, &format!("{group}/{version}"), kind).await;
 }
 
 /// An object of such a kind whose only condition holds.
-pub(crate) async fn holds(world: &World, api_version: &str, kind: &str, name: &str) {
-    let api = in_namespace(world, api_version, kind, &world.namespace).await;
+pub(crate) async fn holds(cluster: &TestCluster, api_version: &str, kind: &str, name: &str) {
+    let api = in_namespace(cluster, api_version, kind, &cluster.namespace).await;
     let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": {}});
     let object: DynamicObject = serde_json::from_value(object).unwrap();
     api.create(&Default::default(), &object).await.unwrap();
@@ -59,17 +59,17 @@ pub(crate) async fn holds(world: &World, api_version: &str, kind: &str, name: &s
 
 /// The objects of a kind in a namespace.
 pub(crate) async fn in_namespace(
-    world: &World,
+    cluster: &TestCluster,
     api_version: &str,
     kind: &str,
     namespace: &str,
 ) -> Api<DynamicObject> {
-    let discovery = Discovery::new(world.client.clone());
+    let discovery = Discovery::new(cluster.client.clone());
     let kind = discovery.resolve(api_version, kind).await.unwrap();
-    kind.api(world.client.clone(), namespace).inner().unwrap()
+    kind.api(cluster.client.clone(), namespace).inner().unwrap()
 }
 
 /// True when the namespace is there.
-pub(crate) async fn has_namespace(world: &World, name: &str) -> bool {
-    in_namespace(world, "v1", "Namespace", "").await.get_opt(name).await.unwrap().is_some()
+pub(crate) async fn has_namespace(cluster: &TestCluster, name: &str) -> bool {
+    in_namespace(cluster, "v1", "Namespace", "").await.get_opt(name).await.unwrap().is_some()
 }

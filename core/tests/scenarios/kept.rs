@@ -6,29 +6,29 @@ use vela_core::Process;
 use vela_core::options::{DefinitionUpdates, Options};
 
 use super::definitions::note;
-use super::world::{World, application, until_or, web};
+use super::test_cluster::{TestCluster, application, until_or, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
-/// A world in which every application takes up what changes, so many at a time.
-async fn following(at_once: usize) -> World {
-    let mut world = World::without_controllers().await;
+/// A cluster in which every application takes up what changes, so many at a time.
+async fn following(at_once: usize) -> TestCluster {
+    let mut cluster = TestCluster::without_controllers().await;
     let options = Options {
         definition_updates: DefinitionUpdates::All,
         definition_updates_at_once: at_once,
         ..Options::default()
     };
-    world.start_as(Process { options, ..Process::default() });
-    world
+    cluster.start_as(Process { options, ..Process::default() });
+    cluster
 }
 
 pub(super) fn says(name: &str) -> Value {
     json!({"name": name, "type": "note", "properties": {"text": "hello"}})
 }
 
-pub(super) async fn redefine(world: &World, definition: &Value) {
+pub(super) async fn redefine(cluster: &TestCluster, definition: &Value) {
     let spec = &definition["spec"];
-    world.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
+    cluster.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
 }
 
 fn broken() -> Value {
@@ -45,251 +45,252 @@ pub(super) fn condition<'a>(application: &'a Value, type_: &str) -> &'a Value {
 }
 
 /// Wait until the application's condition says this.
-pub(super) async fn told(world: &World, type_: &str, words: &[&str]) -> Value {
+pub(super) async fn told(cluster: &TestCluster, type_: &str, words: &[&str]) -> Value {
     let says = |application: &Value| {
         let message = condition(application, type_)["message"].as_str().unwrap_or_default().to_owned();
         words.iter().all(|word| message.contains(word))
     };
-    until_or(&format!("{type_} tells {words:?}"), || world.application("shop"), says).await
+    until_or(&format!("{type_} tells {words:?}"), || cluster.application("shop"), says).await
 }
 
-async fn text_is(world: &World, name: &str, text: &str) {
+async fn text_is(cluster: &TestCluster, name: &str, text: &str) {
     let is = |found: &Option<Value>| found.as_ref().is_some_and(|found| found["data"]["text"] == text);
-    until_or(&format!("{name} says {text}"), || world.get("v1", "ConfigMap", name), is).await;
+    until_or(&format!("{name} says {text}"), || cluster.get("v1", "ConfigMap", name), is).await;
 }
 
-pub(super) async fn comes_back(world: &World, api_version: &str, kind: &str, name: &str) {
-    let before = world.get(api_version, kind, name).await.unwrap()["metadata"]["uid"].clone();
-    world.delete(api_version, kind, name).await;
+pub(super) async fn comes_back(cluster: &TestCluster, api_version: &str, kind: &str, name: &str) {
+    let before = cluster.get(api_version, kind, name).await.unwrap()["metadata"]["uid"].clone();
+    cluster.delete(api_version, kind, name).await;
     let another = |found: &Option<Value>| {
         found.as_ref().is_some_and(|found| {
             found["metadata"]["uid"] != before && found["metadata"]["deletionTimestamp"].is_null()
         })
     };
-    until_or(&format!("{kind} {name} is made again"), || world.get(api_version, kind, name), another).await;
+    until_or(&format!("{kind} {name} is made again"), || cluster.get(api_version, kind, name), another).await;
 }
 
 #[tokio::test]
 async fn a_broken_definition_does_not_stop_the_care_for_what_runs() {
-    let world = following(10).await;
-    world.create(note("!")).await;
-    world.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    redefine(&world, &broken()).await;
-    let shop = told(&world, "Render", &["component definition \"note\" at 3:8", "missing"]).await;
+    let cluster = following(10).await;
+    cluster.create(note("!")).await;
+    cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    redefine(&cluster, &broken()).await;
+    let shop = told(&cluster, "Render", &["component definition \"note\" at 3:8", "missing"]).await;
     assert_eq!(shop["status"]["status"], "running", "{}", shop["status"]);
     assert!(condition(&shop, "Ready")["message"].as_str().unwrap().contains("shop-v1 is kept running"));
-    comes_back(&world, "apps/v1", "Deployment", "front").await;
-    comes_back(&world, "v1", "ConfigMap", "card").await;
-    text_is(&world, "card", "hello!").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "front").await;
+    comes_back(&cluster, "v1", "ConfigMap", "card").await;
+    text_is(&cluster, "card", "hello!").await;
     // What is changed by hand is changed back, and the truth is told of what is not well.
-    world.patch("v1", "ConfigMap", "card", json!({"data": {"text": "mine"}})).await;
-    text_is(&world, "card", "hello!").await;
-    redefine(&world, &note("?")).await;
-    text_is(&world, "card", "hello?").await;
-    world.phase("shop", "running").await;
+    cluster.patch("v1", "ConfigMap", "card", json!({"data": {"text": "mine"}})).await;
+    text_is(&cluster, "card", "hello!").await;
+    redefine(&cluster, &note("?")).await;
+    text_is(&cluster, "card", "hello?").await;
+    cluster.phase("shop", "running").await;
 }
 
 #[tokio::test]
 async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
-    let world = following(10).await;
-    world.create(note("!")).await;
-    world.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    world.delete(OAM, "ComponentDefinition", "note").await;
+    let cluster = following(10).await;
+    cluster.create(note("!")).await;
+    cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    cluster.delete(OAM, "ComponentDefinition", "note").await;
     let unknown = |shop: &Value| condition(shop, "Parsed")["status"] == "False";
-    let shop = until_or("it is told", || world.application("shop"), unknown).await;
+    let shop = until_or("it is told", || cluster.application("shop"), unknown).await;
     assert!(condition(&shop, "Parsed")["message"].as_str().unwrap().contains("note"), "{}", shop["status"]);
-    comes_back(&world, "v1", "ConfigMap", "card").await;
-    comes_back(&world, "apps/v1", "Deployment", "front").await;
-    world.phase("shop", "running").await;
+    comes_back(&cluster, "v1", "ConfigMap", "card").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "front").await;
+    cluster.phase("shop", "running").await;
 }
 
 #[tokio::test]
 async fn a_wrong_spec_does_not_stop_the_care_for_what_runs_and_prunes_nothing() {
-    let world = World::new().await;
-    world.create(note("!")).await;
-    world.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(note("!")).await;
+    cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
     let wrong = json!({"name": "card", "type": "note", "properties": {"text": 7}});
     let spec = json!({"components": [wrong]});
-    world.patch(OAM, "Application", "shop", json!({"spec": spec})).await;
-    let shop = told(&world, "Render", &["text"]).await;
+    cluster.patch(OAM, "Application", "shop", json!({"spec": spec})).await;
+    let shop = told(&cluster, "Render", &["text"]).await;
     assert_eq!(shop["status"]["status"], "rendering");
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
-    comes_back(&world, "apps/v1", "Deployment", "front").await;
-    comes_back(&world, "v1", "ConfigMap", "card").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "front").await;
+    comes_back(&cluster, "v1", "ConfigMap", "card").await;
     // Health is what was seen, not what once was.
-    world
+    cluster
         .patch("apps/v1", "Deployment", "front", json!({"metadata": {"annotations": {"touched": "1"}}}))
         .await;
     let healthy = |shop: &Value| {
         let services = shop["status"]["services"].as_array().cloned().unwrap_or_default();
         services.len() == 2 && services.iter().all(|service| service["healthy"] == true)
     };
-    until_or("both are well", || world.application("shop"), healthy).await;
+    until_or("both are well", || cluster.application("shop"), healthy).await;
     let spec = json!({"components": [says("card")]});
-    world.patch(OAM, "Application", "shop", json!({"spec": spec})).await;
-    world.phase("shop", "running").await;
-    world.gone("apps/v1", "Deployment", "front").await;
+    cluster.patch(OAM, "Application", "shop", json!({"spec": spec})).await;
+    cluster.phase("shop", "running").await;
+    cluster.gone("apps/v1", "Deployment", "front").await;
 }
 
 #[tokio::test]
 async fn health_is_told_as_it_is_while_a_definition_is_broken() {
-    let world = following(10).await;
-    world.create(note("!")).await;
-    world.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    redefine(&world, &broken()).await;
-    told(&world, "Render", &["note"]).await;
+    let cluster = following(10).await;
+    cluster.create(note("!")).await;
+    cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    redefine(&cluster, &broken()).await;
+    told(&cluster, "Render", &["note"]).await;
     // Somebody else takes the Service over: it is not ours to change any more, and that is told.
     let owner =
-        world.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}})).await;
+        cluster.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}})).await;
     let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
         "uid": owner.metadata.uid, "controller": true});
     let taken = json!({"metadata": {"ownerReferences": [reference]}, "spec": {"replicas": 7}});
-    world.patch("apps/v1", "Deployment", "front", taken).await;
+    cluster.patch("apps/v1", "Deployment", "front", taken).await;
     let ill = |shop: &Value| {
         let services = shop["status"]["services"].as_array().cloned().unwrap_or_default();
         services.iter().any(|service| service["name"] == "front" && service["healthy"] == false)
     };
-    let shop = until_or("it is not called healthy", || world.application("shop"), ill).await;
+    let shop = until_or("it is not called healthy", || cluster.application("shop"), ill).await;
     assert_eq!(shop["status"]["status"], "unhealthy");
 }
 
 #[tokio::test]
 async fn an_application_keeps_its_definitions_until_it_asks() {
-    let mut world = World::new().await;
-    world.create(note("!")).await;
-    world.create(application("shop", &[says("card")])).await;
-    world.phase("shop", "running").await;
-    redefine(&world, &note("?")).await;
+    let mut cluster = TestCluster::new().await;
+    cluster.create(note("!")).await;
+    cluster.create(application("shop", &[says("card")])).await;
+    cluster.phase("shop", "running").await;
+    redefine(&cluster, &note("?")).await;
     let shop =
-        told(&world, "Definitions", &["component definition \"note\" changed after revision shop-v1"]).await;
+        told(&cluster, "Definitions", &["component definition \"note\" changed after revision shop-v1"])
+            .await;
     assert_eq!(condition(&shop, "Definitions")["status"], "True", "nothing is wrong");
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
-    comes_back(&world, "v1", "ConfigMap", "card").await;
-    text_is(&world, "card", "hello!").await;
+    comes_back(&cluster, "v1", "ConfigMap", "card").await;
+    text_is(&cluster, "card", "hello!").await;
     // A restart finds the same.
-    world.settled().await;
-    world.quiet().await;
-    world.stop().await;
-    world.start();
-    world.rested(1).await;
-    world.settled().await;
-    text_is(&world, "card", "hello!").await;
-    let writes: Vec<_> = world.all_writes();
+    cluster.settled().await;
+    cluster.quiet().await;
+    cluster.stop().await;
+    cluster.start();
+    cluster.rested(1).await;
+    cluster.settled().await;
+    text_is(&cluster, "card", "hello!").await;
+    let writes: Vec<_> = cluster.all_writes();
     assert!(writes.is_empty(), "nothing changed: {writes:#?}");
     // One that is broken now is told, and hurts nobody.
-    redefine(&world, &broken()).await;
-    let shop = told(&world, "Definitions", &["shop-v1", "\"note\" at 3:8"]).await;
+    redefine(&cluster, &broken()).await;
+    let shop = told(&cluster, "Definitions", &["shop-v1", "\"note\" at 3:8"]).await;
     assert_eq!(shop["status"]["status"], "running");
     assert_eq!(condition(&shop, "Ready")["status"], "True");
-    redefine(&world, &note("?")).await;
-    told(&world, "Definitions", &["changed after"]).await;
+    redefine(&cluster, &note("?")).await;
+    told(&cluster, "Definitions", &["changed after"]).await;
     // To publish anew is to ask.
     let annotations = json!({"metadata": {"annotations": {"app.oam.dev/publishVersion": "two"}}});
-    world.patch(OAM, "Application", "shop", annotations).await;
-    text_is(&world, "card", "hello?").await;
-    redefine(&world, &note(".")).await;
-    told(&world, "Definitions", &["changed after revision shop-v2"]).await;
-    text_is(&world, "card", "hello?").await;
+    cluster.patch(OAM, "Application", "shop", annotations).await;
+    text_is(&cluster, "card", "hello?").await;
+    redefine(&cluster, &note(".")).await;
+    told(&cluster, "Definitions", &["changed after revision shop-v2"]).await;
+    text_is(&cluster, "card", "hello?").await;
     let annotations = json!({"metadata": {"annotations": {"app.oam.dev/autoUpdate": "true"}}});
-    world.patch(OAM, "Application", "shop", annotations).await;
-    text_is(&world, "card", "hello.").await;
-    redefine(&world, &note("!")).await;
-    text_is(&world, "card", "hello!").await;
+    cluster.patch(OAM, "Application", "shop", annotations).await;
+    text_is(&cluster, "card", "hello.").await;
+    redefine(&cluster, &note("!")).await;
+    text_is(&cluster, "card", "hello!").await;
     let nothing = |shop: &Value| condition(shop, "Definitions").is_null();
-    until_or("there is nothing to tell", || world.application("shop"), nothing).await;
+    until_or("there is nothing to tell", || cluster.application("shop"), nothing).await;
 }
 
 #[tokio::test]
 async fn a_spec_that_changes_takes_the_definitions_of_now() {
-    let world = World::new().await;
-    world.create(note("!")).await;
-    world.create(application("shop", &[says("card")])).await;
-    world.phase("shop", "running").await;
-    redefine(&world, &note("?")).await;
-    told(&world, "Definitions", &["changed after"]).await;
-    world
+    let cluster = TestCluster::new().await;
+    cluster.create(note("!")).await;
+    cluster.create(application("shop", &[says("card")])).await;
+    cluster.phase("shop", "running").await;
+    redefine(&cluster, &note("?")).await;
+    told(&cluster, "Definitions", &["changed after"]).await;
+    cluster
         .patch(OAM, "Application", "shop", json!({"spec": {"components": [says("card"), says("more")]}}))
         .await;
-    text_is(&world, "more", "hello?").await;
-    text_is(&world, "card", "hello?").await;
+    text_is(&cluster, "more", "hello?").await;
+    text_is(&cluster, "card", "hello?").await;
 }
 
 #[tokio::test]
 async fn what_never_ran_is_healed_by_a_definition_that_is_mended() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let mut refused = note("!");
     let template =
         "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: text: 7}\nparameter: text: string\n";
     refused["spec"]["schematic"]["cue"]["template"] = json!(template);
-    world.create(refused).await;
-    world.create(application("shop", &[says("card")])).await;
-    told(&world, "Workflow", &["card"]).await;
-    redefine(&world, &note("!")).await;
-    text_is(&world, "card", "hello!").await;
-    world.phase("shop", "running").await;
+    cluster.create(refused).await;
+    cluster.create(application("shop", &[says("card")])).await;
+    told(&cluster, "Workflow", &["card"]).await;
+    redefine(&cluster, &note("!")).await;
+    text_is(&cluster, "card", "hello!").await;
+    cluster.phase("shop", "running").await;
 }
 
 #[tokio::test]
 async fn a_revision_that_somebody_rewrote_is_not_believed() {
-    let mut world = World::new().await;
-    world.create(note("!")).await;
-    world.create(application("shop", &[says("card")])).await;
-    world.phase("shop", "running").await;
-    world.stop().await;
+    let mut cluster = TestCluster::new().await;
+    cluster.create(note("!")).await;
+    cluster.create(application("shop", &[says("card")])).await;
+    cluster.phase("shop", "running").await;
+    cluster.stop().await;
     let mut forged = note("forged");
-    forged["metadata"]["namespace"] = json!(world.namespace);
+    forged["metadata"]["namespace"] = json!(cluster.namespace);
     let forged = json!({"spec": {"componentDefinitions": {"note": {"spec": forged["spec"]}}}});
-    world.patch(OAM, "ApplicationRevision", "shop-v1", forged).await;
-    redefine(&world, &note("?")).await;
-    world.start();
+    cluster.patch(OAM, "ApplicationRevision", "shop-v1", forged).await;
+    redefine(&cluster, &note("?")).await;
+    cluster.start();
     // What is believed is what the cluster has.
-    text_is(&world, "card", "hello?").await;
+    text_is(&cluster, "card", "hello?").await;
     let second = |shop: &Value| shop["status"]["latestRevision"]["name"] == "shop-v2";
-    until_or("it is a revision of its own", || world.application("shop"), second).await;
+    until_or("it is a revision of its own", || cluster.application("shop"), second).await;
 }
 
 #[tokio::test]
 async fn so_many_applications_take_up_a_definition_at_a_time() {
-    let world = following(2).await;
-    world.create(note("!")).await;
+    let cluster = following(2).await;
+    cluster.create(note("!")).await;
     let names = ["a", "b", "c", "d", "e"];
     for name in names {
-        world.create(application(name, &[says(&format!("card-{name}"))])).await;
+        cluster.create(application(name, &[says(&format!("card-{name}"))])).await;
     }
     for name in names {
-        world.phase(name, "running").await;
+        cluster.phase(name, "running").await;
     }
     // It is valid, and nothing made by it ever gets well.
     let mut ill = note("?");
     ill["spec"]["status"] = json!({"healthPolicy": "isHealth: context.output.data.text != \"hello?\""});
-    redefine(&world, &ill).await;
+    redefine(&cluster, &ill).await;
     let waits = |shops: &Vec<Value>| {
         shops.iter().filter(|shop| condition(shop, "Definitions")["reason"] == "WaitsForOthers").count() == 3
     };
     let all = || async {
         let mut all = Vec::new();
         for name in names {
-            all.push(world.application(name).await);
+            all.push(cluster.application(name).await);
         }
         all
     };
     let shops = until_or("three wait", all, waits).await;
     let ill: Vec<&Value> = shops.iter().filter(|shop| shop["status"]["status"] != "running").collect();
     assert!(ill.len() <= 2, "{ill:#?}");
-    world.quiet().await;
+    cluster.quiet().await;
     let mut changed = 0;
     for name in names {
-        let card = world.get("v1", "ConfigMap", &format!("card-{name}")).await.unwrap();
+        let card = cluster.get("v1", "ConfigMap", &format!("card-{name}")).await.unwrap();
         changed += usize::from(card["data"]["text"] == "hello?");
     }
     assert_eq!(changed, 2);
     // Mended, it reaches all, two at a time.
-    redefine(&world, &note(".")).await;
+    redefine(&cluster, &note(".")).await;
     for name in names {
-        text_is(&world, &format!("card-{name}"), "hello.").await;
+        text_is(&cluster, &format!("card-{name}"), "hello.").await;
     }
 }

@@ -8,7 +8,7 @@ use vela_runtime::fault::Injection;
 
 use super::configuration::{complaint, component, configuration, deployed, image, named, synced};
 use super::kept::comes_back;
-use super::world::{World, until_or};
+use super::test_cluster::{TestCluster, until_or};
 
 /// More often than anything else makes the configuration be looked at.
 const LOST: usize = 9;
@@ -29,109 +29,113 @@ fn shop() -> Value {
     configuration("shop", json!([{"componentName": "front", "traits": [scaled]}, {"componentName": "back"}]))
 }
 
-async fn running() -> World {
-    let world = World::new().await;
-    world.create(counter()).await;
-    world.create(component("front", "nginx:1")).await;
-    world.create(component("back", "nginx:1")).await;
-    world.create(shop()).await;
-    synced(&world, "shop").await;
-    world
+async fn running() -> TestCluster {
+    let cluster = TestCluster::new().await;
+    cluster.create(counter()).await;
+    cluster.create(component("front", "nginx:1")).await;
+    cluster.create(component("back", "nginx:1")).await;
+    cluster.create(shop()).await;
+    synced(&cluster, "shop").await;
+    cluster
 }
 
 /// Wait until the trait is there and points at the workload.
-async fn is_scaled(world: &World) {
+async fn is_scaled(cluster: &TestCluster) {
     let points = |found: &Option<Value>| {
         found.as_ref().is_some_and(|found| found["spec"]["workloadRef"]["name"] == "front")
     };
-    until_or("the trait points at its workload", || world.get(OAM, SCALER, "two"), points).await;
+    until_or("the trait points at its workload", || cluster.get(OAM, SCALER, "two"), points).await;
 }
 
 #[tokio::test]
 async fn a_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
-    let mut world = running().await;
-    is_scaled(&world).await;
-    world.delete("core.oam.dev/v1beta1", "TraitDefinition", "counter").await;
-    complaint(&world, "shop", "trait definition \"counter\", by which it was applied, is not there any more")
-        .await;
-    complaint(&world, "shop", "(at spec.components[0].traits[0].trait)").await;
-    complaint(&world, "shop", "what runs is kept as revision shop.configuration-v").await;
-    comes_back(&world, "apps/v1", "Deployment", "back").await;
-    comes_back(&world, "apps/v1", "Deployment", "front").await;
-    comes_back(&world, OAM, SCALER, "two").await;
-    is_scaled(&world).await;
+    let mut cluster = running().await;
+    is_scaled(&cluster).await;
+    cluster.delete("core.oam.dev/v1beta1", "TraitDefinition", "counter").await;
+    complaint(
+        &cluster,
+        "shop",
+        "trait definition \"counter\", by which it was applied, is not there any more",
+    )
+    .await;
+    complaint(&cluster, "shop", "(at spec.components[0].traits[0].trait)").await;
+    complaint(&cluster, "shop", "what runs is kept as revision shop.configuration-v").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "back").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "front").await;
+    comes_back(&cluster, OAM, SCALER, "two").await;
+    is_scaled(&cluster).await;
     // What is changed by hand is changed back.
     let theirs = json!({"spec": {"template": {"metadata": {"labels": {"app": "back"}}, "spec": {"containers": [
         {"name": "main", "image": "nginx:theirs"}]}}}});
-    world.patch("apps/v1", "Deployment", "back", theirs).await;
-    deployed(&world, "back", "nginx:1").await;
+    cluster.patch("apps/v1", "Deployment", "back", theirs).await;
+    deployed(&cluster, "back", "nginx:1").await;
     // Another process knows as much.
-    world.stop().await;
-    world.delete("apps/v1", "Deployment", "front").await;
-    world.start();
-    deployed(&world, "front", "nginx:1").await;
-    world.create(counter()).await;
-    synced(&world, "shop").await;
+    cluster.stop().await;
+    cluster.delete("apps/v1", "Deployment", "front").await;
+    cluster.start();
+    deployed(&cluster, "front", "nginx:1").await;
+    cluster.create(counter()).await;
+    synced(&cluster, "shop").await;
 }
 
 #[tokio::test]
 async fn a_record_that_is_lost_is_written_later_though_nothing_changes() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let tried = Arc::new(AtomicUsize::new(0));
     let count = tried.clone();
-    world.faults.inject(move |entry| {
+    cluster.faults.inject(move |entry| {
         let record = entry.method == "POST" && entry.path.contains("/applicationrevisions");
         if record && count.fetch_add(1, Ordering::Relaxed) < LOST {
             return Injection::DropRequest;
         }
         Injection::Pass
     });
-    world.create(component("front", "nginx:1")).await;
-    world.create(component("back", "nginx:1")).await;
-    world.create(configuration("shop", named(&["front", "back"]))).await;
-    let records = || async { world.list("core.oam.dev/v1beta1", "ApplicationRevision").await.len() };
+    cluster.create(component("front", "nginx:1")).await;
+    cluster.create(component("back", "nginx:1")).await;
+    cluster.create(configuration("shop", named(&["front", "back"]))).await;
+    let records = || async { cluster.list("core.oam.dev/v1beta1", "ApplicationRevision").await.len() };
     until_or("what was applied is recorded", records, |stored| *stored > 0).await;
     assert!(tried.load(Ordering::Relaxed) > LOST);
-    synced(&world, "shop").await;
+    synced(&cluster, "shop").await;
 }
 
 #[tokio::test]
 async fn a_component_that_breaks_does_not_stop_the_care_for_what_runs() {
-    let world = running().await;
+    let cluster = running().await;
     let size = json!({"name": "size", "required": true, "fieldPaths": ["spec.replicas"]});
     let mut broken = image("nginx:broken");
     broken["spec"]["parameters"] = json!([size]);
-    world.patch(OAM, "Component", "front", broken).await;
-    complaint(&world, "shop", "required parameter \"size\" not specified").await;
-    complaint(&world, "shop", "is kept as revision").await;
+    cluster.patch(OAM, "Component", "front", broken).await;
+    complaint(&cluster, "shop", "required parameter \"size\" not specified").await;
+    complaint(&cluster, "shop", "is kept as revision").await;
     for name in ["front", "back"] {
-        comes_back(&world, "apps/v1", "Deployment", name).await;
-        deployed(&world, name, "nginx:1").await;
+        comes_back(&cluster, "apps/v1", "Deployment", name).await;
+        deployed(&cluster, name, "nginx:1").await;
     }
     let mut mended = image("nginx:2");
     mended["spec"]["parameters"] = Value::Null;
-    world.patch(OAM, "Component", "front", mended).await;
-    deployed(&world, "front", "nginx:2").await;
-    synced(&world, "shop").await;
-    world.delete(OAM, "Component", "front").await;
-    complaint(&world, "shop", "Component.core.oam.dev \"front\" not found").await;
-    complaint(&world, "shop", "is kept as revision").await;
-    comes_back(&world, "apps/v1", "Deployment", "front").await;
-    deployed(&world, "front", "nginx:2").await;
+    cluster.patch(OAM, "Component", "front", mended).await;
+    deployed(&cluster, "front", "nginx:2").await;
+    synced(&cluster, "shop").await;
+    cluster.delete(OAM, "Component", "front").await;
+    complaint(&cluster, "shop", "Component.core.oam.dev \"front\" not found").await;
+    complaint(&cluster, "shop", "is kept as revision").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "front").await;
+    deployed(&cluster, "front", "nginx:2").await;
 }
 
 #[tokio::test]
 async fn a_scope_definition_that_is_gone_does_not_stop_the_care_for_what_runs() {
-    let world = World::new().await;
-    world.create(component("front", "nginx:1")).await;
-    world
+    let cluster = TestCluster::new().await;
+    cluster.create(component("front", "nginx:1")).await;
+    cluster
         .create(json!({"apiVersion": OAM, "kind": "HealthScope", "metadata": {"name": "well"},
             "spec": {"workloadRefs": []}}))
         .await;
     let definition = "healthscopes.core.oam.dev";
     let kind = "ScopeDefinition";
-    if world.get("core.oam.dev/v1beta1", kind, definition).await.is_none() {
-        world
+    if cluster.get("core.oam.dev/v1beta1", kind, definition).await.is_none() {
+        cluster
             .create(
                 json!({"apiVersion": "core.oam.dev/v1beta1", "kind": kind, "metadata": {"name": definition},
                 "spec": {"workloadRefsPath": "spec.workloadRefs", "allowComponentOverlap": true,
@@ -140,31 +144,31 @@ async fn a_scope_definition_that_is_gone_does_not_stop_the_care_for_what_runs() 
             .await;
     }
     let scope = json!({"scopeRef": {"apiVersion": OAM, "kind": "HealthScope", "name": "well"}});
-    world.create(configuration("shop", json!([{"componentName": "front", "scopes": [scope]}]))).await;
-    synced(&world, "shop").await;
-    world.delete("core.oam.dev/v1beta1", kind, definition).await;
-    complaint(&world, "shop", "cannot find scope definition").await;
-    complaint(&world, "shop", "is kept as revision").await;
-    comes_back(&world, "apps/v1", "Deployment", "front").await;
+    cluster.create(configuration("shop", json!([{"componentName": "front", "scopes": [scope]}]))).await;
+    synced(&cluster, "shop").await;
+    cluster.delete("core.oam.dev/v1beta1", kind, definition).await;
+    complaint(&cluster, "shop", "cannot find scope definition").await;
+    complaint(&cluster, "shop", "is kept as revision").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "front").await;
 }
 
 #[tokio::test]
 async fn what_was_taken_out_does_not_come_back_and_what_goes_leaves_nothing() {
-    let world = running().await;
+    let cluster = running().await;
     let entries = shop()["spec"]["components"][0].clone();
-    world.patch(OAM, AC, "shop", json!({"spec": {"components": [entries]}})).await;
-    world.gone("apps/v1", "Deployment", "back").await;
-    synced(&world, "shop").await;
-    world.delete("core.oam.dev/v1beta1", "TraitDefinition", "counter").await;
-    complaint(&world, "shop", "is kept as revision shop.configuration-v").await;
-    comes_back(&world, "apps/v1", "Deployment", "front").await;
+    cluster.patch(OAM, AC, "shop", json!({"spec": {"components": [entries]}})).await;
+    cluster.gone("apps/v1", "Deployment", "back").await;
+    synced(&cluster, "shop").await;
+    cluster.delete("core.oam.dev/v1beta1", "TraitDefinition", "counter").await;
+    complaint(&cluster, "shop", "is kept as revision shop.configuration-v").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "front").await;
     // Its own mistake is no reason to let go, either.
-    world.patch(OAM, AC, "shop", json!({"spec": {"components": named(&["missing"])}})).await;
-    complaint(&world, "shop", "\"missing\" not found").await;
-    comes_back(&world, "apps/v1", "Deployment", "front").await;
-    assert!(world.deployment("back").await.is_none());
-    world.delete(OAM, AC, "shop").await;
-    world.gone("apps/v1", "Deployment", "front").await;
-    let records = || async { world.list("core.oam.dev/v1beta1", "ApplicationRevision").await.len() };
+    cluster.patch(OAM, AC, "shop", json!({"spec": {"components": named(&["missing"])}})).await;
+    complaint(&cluster, "shop", "\"missing\" not found").await;
+    comes_back(&cluster, "apps/v1", "Deployment", "front").await;
+    assert!(cluster.deployment("back").await.is_none());
+    cluster.delete(OAM, AC, "shop").await;
+    cluster.gone("apps/v1", "Deployment", "front").await;
+    let records = || async { cluster.list("core.oam.dev/v1beta1", "ApplicationRevision").await.len() };
     until_or("its records are gone", records, |left| *left == 0).await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{World, application, until, until_or, web};
+use super::test_cluster::{TestCluster, application, until, until_or, web};
 
 const APPS: &str = "apps/v1";
 const OAM: &str = "core.oam.dev/v1beta1";
@@ -13,21 +13,21 @@ fn uid(object: &Option<Value>) -> String {
 
 #[tokio::test]
 async fn a_created_application_runs_and_its_record_is_complete() {
-    let world = World::new().await;
-    world.create(application("shop", &[web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    let deployment = world.deployment("front").await.unwrap();
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    let deployment = cluster.deployment("front").await.unwrap();
     assert_eq!(deployment["metadata"]["labels"]["app.oam.dev/name"], "shop");
     assert_eq!(deployment["spec"]["replicas"], 2);
-    assert!(world.get("v1", "Service", "front").await.is_some());
-    let application = world.application("shop").await;
+    assert!(cluster.get("v1", "Service", "front").await.is_some());
+    let application = cluster.application("shop").await;
     for condition in application["status"]["conditions"].as_array().unwrap() {
         assert_eq!(condition["status"], "True", "{condition}");
     }
     assert_eq!(application["status"]["latestRevision"]["name"], "shop-v1");
-    let revision = world.get(OAM, "ApplicationRevision", "shop-v1").await.unwrap();
+    let revision = cluster.get(OAM, "ApplicationRevision", "shop-v1").await.unwrap();
     let hash = &revision["metadata"]["labels"]["app.oam.dev/app-revision-hash"];
-    let tracker = world.tracker("shop").await.unwrap();
+    let tracker = cluster.tracker("shop").await.unwrap();
     assert_eq!(tracker["spec"]["complete"], true);
     assert_eq!(&tracker["spec"]["identity"], hash, "one identity for revision and record");
     assert_eq!(&application["status"]["latestRevision"]["revisionHash"], hash);
@@ -36,20 +36,22 @@ async fn a_created_application_runs_and_its_record_is_complete() {
 
 #[tokio::test]
 async fn an_update_prunes_only_what_was_removed() {
-    let world = World::new().await;
-    world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    let before = uid(&world.deployment("front").await);
-    world.patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}})).await;
-    world.gone(APPS, "Deployment", "back").await;
-    world.gone("v1", "Service", "back").await;
-    world.phase("shop", "running").await;
-    let front = world.deployment("front").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    let before = uid(&cluster.deployment("front").await);
+    cluster
+        .patch(OAM, "Application", "shop", json!({"spec": {"components": [web("front", "nginx:2")]}}))
+        .await;
+    cluster.gone(APPS, "Deployment", "back").await;
+    cluster.gone("v1", "Service", "back").await;
+    cluster.phase("shop", "running").await;
+    let front = cluster.deployment("front").await;
     assert_eq!(uid(&front), before, "the object that stays is the same object");
     assert_eq!(front.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"], "nginx:2");
     let tracker = until_or(
         "the record holds what is left",
-        || world.tracker("shop"),
+        || cluster.tracker("shop"),
         |tracker| tracker.as_ref().unwrap()["spec"]["managedResources"].as_array().unwrap().len() == 2,
     );
     assert_eq!(tracker.await.unwrap()["spec"]["complete"], true);
@@ -57,62 +59,62 @@ async fn an_update_prunes_only_what_was_removed() {
 
 #[tokio::test]
 async fn going_back_and_forth_keeps_the_objects() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let (a, b) = ([web("front", "nginx:1"), web("back", "nginx:1")], [web("front", "nginx:2")]);
-    world.create(application("shop", &a)).await;
-    world.phase("shop", "running").await;
-    let before = uid(&world.deployment("front").await);
+    cluster.create(application("shop", &a)).await;
+    cluster.phase("shop", "running").await;
+    let before = uid(&cluster.deployment("front").await);
     // As fast as the API takes them, so that reconciles meet any of the states in between.
     for _ in 0..5 {
         for components in [&b[..], &a[..]] {
-            world.patch(OAM, "Application", "shop", json!({"spec": {"components": components}})).await;
+            cluster.patch(OAM, "Application", "shop", json!({"spec": {"components": components}})).await;
         }
     }
-    world.phase("shop", "running").await;
-    world.rested(1).await;
-    let front = world.deployment("front").await;
+    cluster.phase("shop", "running").await;
+    cluster.rested(1).await;
+    let front = cluster.deployment("front").await;
     assert_eq!(uid(&front), before);
     assert_eq!(front.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"], "nginx:1");
-    assert!(world.deployment("back").await.is_some(), "what the last wish names is there");
-    assert_eq!(world.tracker("shop").await.unwrap()["spec"]["complete"], true);
+    assert!(cluster.deployment("back").await.is_some(), "what the last wish names is there");
+    assert_eq!(cluster.tracker("shop").await.unwrap()["spec"]["complete"], true);
 }
 
 #[tokio::test]
 pub(super) async fn a_deleted_application_leaves_nothing() {
-    let world = World::new().await;
-    world.create(application("shop", &[web("front", "nginx:1")])).await;
-    world.create(application("other", &[web("kept", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    world.phase("other", "running").await;
-    world.delete(OAM, "Application", "shop").await;
-    world.gone(OAM, "Application", "shop").await;
-    assert!(world.tracker("shop").await.is_none());
-    assert!(world.deployment("front").await.is_none_or(|d| d["metadata"]["deletionTimestamp"].is_string()));
-    world.gone("v1", "Service", "front").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+    cluster.create(application("other", &[web("kept", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    cluster.phase("other", "running").await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    assert!(cluster.tracker("shop").await.is_none());
+    assert!(cluster.deployment("front").await.is_none_or(|d| d["metadata"]["deletionTimestamp"].is_string()));
+    cluster.gone("v1", "Service", "front").await;
     until("revisions, replica sets and pods are collected", || async {
         let ours = |list: Vec<Value>, label: &str, value: &str| {
             list.iter().any(|object| object["metadata"]["labels"][label] == value)
         };
-        !ours(world.list(OAM, "ApplicationRevision").await, "app.oam.dev/name", "shop")
-            && !ours(world.list(APPS, "ReplicaSet").await, "app.oam.dev/component", "front")
-            && !ours(world.list("v1", "Pod").await, "app.oam.dev/component", "front")
+        !ours(cluster.list(OAM, "ApplicationRevision").await, "app.oam.dev/name", "shop")
+            && !ours(cluster.list(APPS, "ReplicaSet").await, "app.oam.dev/component", "front")
+            && !ours(cluster.list("v1", "Pod").await, "app.oam.dev/component", "front")
     })
     .await;
-    assert!(world.deployment("kept").await.is_some(), "another application's objects stay");
+    assert!(cluster.deployment("kept").await.is_some(), "another application's objects stay");
 }
 
 #[tokio::test]
 async fn a_component_waits_for_the_health_of_another() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let mut second = web("second", "nginx:1");
     second["dependsOn"] = json!(["first"]);
-    world.create(application("shop", &[second, web("first", "nginx:1")])).await;
-    world.phase("shop", "running").await;
+    cluster.create(application("shop", &[second, web("first", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
     let time = |object: &Option<Value>, field: &str| object.as_ref().unwrap()["metadata"][field].clone();
-    let (first, second) = (world.deployment("first").await, world.deployment("second").await);
+    let (first, second) = (cluster.deployment("first").await, cluster.deployment("second").await);
     let version = |object: &Option<Value>| time(object, "creationTimestamp").as_str().unwrap().to_owned();
     assert!(version(&first) <= version(&second));
-    let waves = world.tracker("shop").await.unwrap()["spec"]["managedResources"].clone();
+    let waves = cluster.tracker("shop").await.unwrap()["spec"]["managedResources"].clone();
     let wave = |name: &str| {
         let found = waves.as_array().unwrap().iter().find(|entry| entry["name"] == name).unwrap();
         found["wave"].as_i64().unwrap()
@@ -122,19 +124,19 @@ async fn a_component_waits_for_the_health_of_another() {
 
 #[tokio::test]
 async fn a_change_by_hand_is_undone() {
-    let world = World::new().await;
-    world.create(application("shop", &[web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    world.patch(APPS, "Deployment", "front", json!({"spec": {"replicas": 5}})).await;
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    cluster.patch(APPS, "Deployment", "front", json!({"spec": {"replicas": 5}})).await;
     until_or(
         "the wish is restored",
-        || world.deployment("front"),
+        || cluster.deployment("front"),
         |deployment| deployment.as_ref().unwrap()["spec"]["replicas"] == 2,
     )
     .await;
-    world.delete("v1", "Service", "front").await;
+    cluster.delete("v1", "Service", "front").await;
     until("the deleted object is back", || async {
-        let service = world.get("v1", "Service", "front").await;
+        let service = cluster.get("v1", "Service", "front").await;
         service.is_some_and(|service| service["metadata"]["deletionTimestamp"].is_null())
     })
     .await;

@@ -1,39 +1,39 @@
 //! What a scraper is told of applications, and that docs/metrics.md lists all of it.
 
-use super::world::{World, application, web};
+use super::test_cluster::{TestCluster, application, web};
 
 const PAGE: &str = include_str!("../../../docs/metrics.md");
 
 #[tokio::test]
 async fn a_scraper_is_told_of_applications_by_phase() {
-    let world = World::new().await;
-    if world.server().is_none() {
+    let cluster = TestCluster::new().await;
+    if cluster.server().is_none() {
         // The figures are of the whole cluster, and a real one has other applications.
         return;
     }
-    world.create(application("shop", &[web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    world.rested(1).await;
-    let text = world.metrics();
+    cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    cluster.rested(1).await;
+    let text = cluster.metrics();
     let told = |line: &str| assert!(text.lines().any(|told| told == line), "{line}\n{text}");
     told("application_phase_number{phase=\"running\"} 1");
     told("workflow_step_phase_number{step_type=\"apply-component\",phase=\"succeeded\"} 1");
     let begun = "application_reconcile_time_seconds_count{begin_phase=\"\",end_phase=\"runningWorkflow\"} ";
     assert!(text.lines().any(|line| line.starts_with(begun)), "{text}");
 
-    world.delete("core.oam.dev/v1beta1", "Application", "shop").await;
-    world.gone("core.oam.dev/v1beta1", "Application", "shop").await;
-    world.rested(1).await;
-    let text = world.metrics();
+    cluster.delete("core.oam.dev/v1beta1", "Application", "shop").await;
+    cluster.gone("core.oam.dev/v1beta1", "Application", "shop").await;
+    cluster.rested(1).await;
+    let text = cluster.metrics();
     assert!(!text.contains("application_phase_number{"), "{text}");
 }
 
 #[tokio::test]
 async fn every_metric_has_its_row_in_the_manual() {
-    let world = World::new().await;
-    world.create(application("shop", &[web("front", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    let text = world.metrics();
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    let text = cluster.metrics();
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
     let mut found = 0;
     for (name, type_) in types {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{World, application, until_or, web};
+use super::test_cluster::{TestCluster, application, until_or, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
@@ -16,8 +16,8 @@ fn placed(namespaces: &[&str]) -> Value {
     application
 }
 
-async fn another(world: &World, name: &str) -> World {
-    let another = World::in_namespace(world, &format!("{}-{name}", world.namespace));
+async fn another(cluster: &TestCluster, name: &str) -> TestCluster {
+    let another = TestCluster::in_namespace(cluster, &format!("{}-{name}", cluster.namespace));
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": another.namespace}});
     another.create(namespace).await;
     another
@@ -25,14 +25,14 @@ async fn another(world: &World, name: &str) -> World {
 
 #[tokio::test]
 async fn components_are_placed_looked_after_moved_and_removed() {
-    let world = World::unbounded().await;
-    let (blue, green) = (another(&world, "blue").await, another(&world, "green").await);
-    world.create(placed(&[&blue.namespace])).await;
-    world.phase("shop", "running").await;
-    assert!(world.deployment("front").await.is_none(), "it is where the policy says");
+    let cluster = TestCluster::unbounded().await;
+    let (blue, green) = (another(&cluster, "blue").await, another(&cluster, "green").await);
+    cluster.create(placed(&[&blue.namespace])).await;
+    cluster.phase("shop", "running").await;
+    assert!(cluster.deployment("front").await.is_none(), "it is where the policy says");
     let made = blue.deployment("front").await.unwrap();
-    assert_eq!(made["metadata"]["labels"]["app.oam.dev/namespace"], world.namespace.as_str());
-    let told = world.application("shop").await["status"].clone();
+    assert_eq!(made["metadata"]["labels"]["app.oam.dev/namespace"], cluster.namespace.as_str());
+    let told = cluster.application("shop").await["status"].clone();
     assert_eq!(told["services"][0]["namespace"], blue.namespace.as_str(), "{told}");
     let step = &told["workflow"]["steps"][0];
     assert_eq!(
@@ -40,7 +40,7 @@ async fn components_are_placed_looked_after_moved_and_removed() {
         (&json!("deploy-place-0"), &json!("deploy"), &json!("succeeded")),
         "{told}"
     );
-    let tracker = world.tracker("shop").await.unwrap();
+    let tracker = cluster.tracker("shop").await.unwrap();
     let recorded = tracker["spec"]["managedResources"].as_array().unwrap().clone();
     assert!(recorded.iter().all(|one| one["namespace"] == blue.namespace.as_str()), "{tracker}");
     assert!(
@@ -54,32 +54,32 @@ async fn components_are_placed_looked_after_moved_and_removed() {
         found.as_ref().is_some_and(|found| found["metadata"]["uid"] != made["metadata"]["uid"])
     };
     until_or("the Deployment is made again", || blue.deployment("front"), is_new).await;
-    world.phase("shop", "running").await;
+    cluster.phase("shop", "running").await;
 
     // Placed elsewhere: it runs there, and is gone here.
     let policies = placed(&[&green.namespace])["spec"]["policies"].clone();
-    world.patch(OAM, "Application", "shop", json!({"spec": {"policies": policies}})).await;
-    world.phase("shop", "running").await;
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": policies}})).await;
+    cluster.phase("shop", "running").await;
     assert!(green.deployment("front").await.is_some());
     blue.gone("apps/v1", "Deployment", "front").await;
     blue.gone("apps/v1", "Deployment", "back").await;
 
-    world.delete(OAM, "Application", "shop").await;
-    world.gone(OAM, "Application", "shop").await;
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
     green.gone("apps/v1", "Deployment", "front").await;
-    assert!(world.tracker("shop").await.is_none());
+    assert!(cluster.tracker("shop").await.is_none());
 }
 
 #[tokio::test]
 async fn two_topologies_place_every_component_twice() {
-    let world = World::unbounded().await;
-    let (blue, green) = (another(&world, "blue").await, another(&world, "green").await);
-    world.create(placed(&[&blue.namespace, &green.namespace])).await;
-    world.phase("shop", "running").await;
+    let cluster = TestCluster::unbounded().await;
+    let (blue, green) = (another(&cluster, "blue").await, another(&cluster, "green").await);
+    cluster.create(placed(&[&blue.namespace, &green.namespace])).await;
+    cluster.phase("shop", "running").await;
     for place in [&blue, &green] {
         assert!(place.deployment("front").await.is_some() && place.deployment("back").await.is_some());
     }
-    let told = world.application("shop").await["status"].clone();
+    let told = cluster.application("shop").await["status"].clone();
     assert_eq!(told["services"].as_array().unwrap().len(), 4, "{told}");
     assert_eq!(told["appliedResources"].as_array().unwrap().len(), 8, "Deployments and Services: {told}");
     let steps = told["workflow"]["steps"].as_array().unwrap();
@@ -89,7 +89,7 @@ async fn two_topologies_place_every_component_twice() {
     // One of the two goes, the other stays as it is.
     let kept = blue.deployment("front").await.unwrap();
     let policies = placed(&[&blue.namespace])["spec"]["policies"].clone();
-    world.patch(OAM, "Application", "shop", json!({"spec": {"policies": policies}})).await;
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"policies": policies}})).await;
     green.gone("apps/v1", "Deployment", "front").await;
     green.gone("apps/v1", "Deployment", "back").await;
     assert_eq!(blue.deployment("front").await.unwrap()["metadata"]["uid"], kept["metadata"]["uid"]);
@@ -97,49 +97,49 @@ async fn two_topologies_place_every_component_twice() {
 
 #[tokio::test]
 async fn a_topology_leaves_the_namespace_only_where_the_operator_allows_it() {
-    let world = World::new().await;
-    world.create(placed(&["kube-system"])).await;
-    let conditions = || async { world.application("shop").await["status"]["conditions"].to_string() };
+    let cluster = TestCluster::new().await;
+    cluster.create(placed(&["kube-system"])).await;
+    let conditions = || async { cluster.application("shop").await["status"]["conditions"].to_string() };
     let is_refused = |said: &String| {
         ["Policy", "policies[0]", "--allow-cross-namespace"].iter().all(|word| said.contains(word))
     };
     until_or("the placement is refused", conditions, is_refused).await;
-    assert!(world.tracker("shop").await.is_none());
+    assert!(cluster.tracker("shop").await.is_none());
 }
 
 #[tokio::test]
 async fn what_a_record_says_of_another_cluster_is_not_done_here() {
-    let world = World::new().await;
-    world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
-    world.phase("shop", "running").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
     // An object of the name that the record says is in another cluster: ours by its labels, and another one.
-    let labels = json!({"app.oam.dev/name": "shop", "app.oam.dev/namespace": world.namespace});
+    let labels = json!({"app.oam.dev/name": "shop", "app.oam.dev/namespace": cluster.namespace});
     let stray =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "stray", "labels": labels}});
-    world.create(stray).await;
-    let record = format!("shop.{}", world.namespace);
-    let mut resources = world.tracker("shop").await.unwrap()["spec"]["managedResources"].clone();
+    cluster.create(stray).await;
+    let record = format!("shop.{}", cluster.namespace);
+    let mut resources = cluster.tracker("shop").await.unwrap()["spec"]["managedResources"].clone();
     resources.as_array_mut().unwrap().push(json!({
-        "cluster": "far", "apiVersion": "v1", "kind": "ConfigMap", "name": "stray", "namespace": world.namespace,
+        "cluster": "far", "apiVersion": "v1", "kind": "ConfigMap", "name": "stray", "namespace": cluster.namespace,
     }));
-    world.patch(OAM, "ResourceTracker", &record, json!({"spec": {"managedResources": resources}})).await;
+    cluster.patch(OAM, "ResourceTracker", &record, json!({"spec": {"managedResources": resources}})).await;
 
     let components = [web("front", "nginx:1")];
-    world.patch(OAM, "Application", "shop", json!({"spec": {"components": components}})).await;
-    world.gone("apps/v1", "Deployment", "back").await;
-    world.phase("shop", "running").await;
-    assert!(world.get("v1", "ConfigMap", "stray").await.is_some());
-    let kept = world.tracker("shop").await.unwrap();
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"components": components}})).await;
+    cluster.gone("apps/v1", "Deployment", "back").await;
+    cluster.phase("shop", "running").await;
+    assert!(cluster.get("v1", "ConfigMap", "stray").await.is_some());
+    let kept = cluster.tracker("shop").await.unwrap();
     let kept = kept["spec"]["managedResources"].as_array().unwrap();
     assert!(kept.iter().any(|one| one["cluster"] == "far"), "nothing forgets it: {kept:?}");
 
-    world.delete(OAM, "Application", "shop").await;
-    let status = || async { world.application("shop").await["status"]["conditions"].to_string() };
+    cluster.delete(OAM, "Application", "shop").await;
+    let status = || async { cluster.application("shop").await["status"]["conditions"].to_string() };
     let is_told = |said: &String| said.contains("stray in cluster far is out of reach");
     until_or("it is told why the application stays", status, is_told).await;
-    world.gone("apps/v1", "Deployment", "front").await;
-    assert!(world.get("v1", "ConfigMap", "stray").await.is_some());
+    cluster.gone("apps/v1", "Deployment", "front").await;
+    assert!(cluster.get("v1", "ConfigMap", "stray").await.is_some());
     let resources = kept.iter().filter(|one| one["cluster"].is_null()).cloned().collect::<Vec<_>>();
-    world.patch(OAM, "ResourceTracker", &record, json!({"spec": {"managedResources": resources}})).await;
-    world.gone(OAM, "Application", "shop").await;
+    cluster.patch(OAM, "ResourceTracker", &record, json!({"spec": {"managedResources": resources}})).await;
+    cluster.gone(OAM, "Application", "shop").await;
 }

@@ -1,4 +1,4 @@
-//! Follows the Deployments of a world by a watch, and holds every moment of their pods to a bound.
+//! Follows the Deployments of a cluster by a watch, and holds every moment of their pods to a bound.
 
 use std::collections::BTreeMap;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! A trait that asks a server before it renders: asked once per revision, and never again by an unchanged world.
+//! A trait that asks a server before it renders: asked once per revision, and never again while nothing changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use vela_core::options::EgressPolicy;
 use vela_core::{Options, Process};
 
-use super::world::{World, application, until_or};
+use super::test_cluster::{TestCluster, application, until_or};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
@@ -35,11 +35,11 @@ async fn server(body: &'static str) -> (String, Arc<AtomicUsize>) {
     (address, asked)
 }
 
-async fn world(url: &str) -> World {
-    let mut world = World::without_controllers().await;
+async fn cluster(url: &str) -> TestCluster {
+    let mut cluster = TestCluster::without_controllers().await;
     // The servers of these scenarios are on this machine.
     let options = Options { egress_policy: EgressPolicy::ServicesAndLoopback, ..Options::default() };
-    world.start_as(Process { options, ..Process::default() });
+    cluster.start_as(Process { options, ..Process::default() });
     let template = r#"
 processing: {
 	output: token: *"" | string
@@ -51,7 +51,7 @@ processing: {
 patch: data: token: processing.output.token
 parameter: url: string
 "#;
-    world
+    cluster
         .create(json!({
             "apiVersion": OAM, "kind": "TraitDefinition", "metadata": {"name": "account"},
             "spec": {"schematic": {"cue": {"template": template}}},
@@ -61,31 +61,31 @@ parameter: url: string
         "name": "note", "type": "settings", "properties": {"text": "x"},
         "traits": [{"type": "account", "properties": {"url": url}}],
     });
-    world.create(application("shop", &[component])).await;
-    world
+    cluster.create(application("shop", &[component])).await;
+    cluster
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_is_asked_for_once_and_used() {
     let (url, asked) = server(r#"{"token": "secret"}"#).await;
-    let world = world(&url).await;
-    world.phase("shop", "running").await;
-    assert_eq!(world.get("v1", "ConfigMap", "note").await.unwrap()["data"]["token"], "secret");
-    world.quiet().await;
-    world.resync("settings").await;
-    assert!(world.writes().is_empty());
-    assert_eq!(asked.load(Ordering::SeqCst), 1, "an unchanged world asks nobody again");
+    let cluster = cluster(&url).await;
+    cluster.phase("shop", "running").await;
+    assert_eq!(cluster.get("v1", "ConfigMap", "note").await.unwrap()["data"]["token"], "secret");
+    cluster.quiet().await;
+    cluster.resync("settings").await;
+    assert!(cluster.writes().is_empty());
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "nobody is asked again while nothing changes");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_no_object_is_told_and_nothing_is_applied() {
     let (url, _) = server("[1]").await;
-    let world = world(&url).await;
+    let cluster = cluster(&url).await;
     let told = until_or(
         "the mistake is told",
-        || world.application("shop"),
+        || cluster.application("shop"),
         |found: &Value| found["status"].to_string().contains("must be a JSON object"),
     );
     assert!(told.await["status"].to_string().contains("/token"));
-    assert!(world.get("v1", "ConfigMap", "note").await.is_none());
+    assert!(cluster.get("v1", "ConfigMap", "note").await.is_none());
 }

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use vela_core::{Options, Process};
 
 use super::configuration::{component, configuration, synced};
-use super::world::{World, until, until_or};
+use super::test_cluster::{TestCluster, until, until_or};
 
 const OAM: &str = "core.oam.dev/v1alpha2";
 
@@ -74,18 +74,18 @@ async fn serve(mut stream: TcpStream, behaviour: Behaviour, requests: Arc<Atomic
     let _ = stream.write_all(text.as_bytes()).await;
 }
 
-async fn world(address: &str) -> World {
-    let mut world = World::without_controllers().await;
+async fn cluster(address: &str) -> TestCluster {
+    let mut cluster = TestCluster::without_controllers().await;
     let custom_revision_hook = Some(address.parse().unwrap());
     let options = Options { custom_revision_hook, concurrent_reconciles: 1, ..Options::default() };
-    world.start_as(Process { options, ..Process::default() });
-    world
+    cluster.start_as(Process { options, ..Process::default() });
+    cluster
 }
 
-async fn refused(world: &World, name: &str, words: &str) {
+async fn refused(cluster: &TestCluster, name: &str, words: &str) {
     until_or(
         words,
-        || world.get(OAM, "Component", name),
+        || cluster.get(OAM, "Component", name),
         |found| {
             let condition = &found.as_ref().unwrap()["status"]["conditions"][0];
             condition["status"] == "False" && condition["message"].as_str().unwrap().contains(words)
@@ -99,15 +99,15 @@ async fn its_answer_is_what_the_revision_keeps() {
     let answer = json!({"metadata": {"labels": {"checked": "yes"}},
         "spec": {"workload": {"metadata": {"annotations": {"hook": "was here"}}}}});
     let (address, requests) = server(Arc::new(move |_, _| Reply::Json(answer.clone()))).await;
-    let world = world(&address).await;
-    world.create(component("front", "nginx:1")).await;
-    world.create(configuration("shop", json!([{"revisionName": "front-v1"}]))).await;
-    synced(&world, "shop").await;
-    let revision = world.get("apps/v1", "ControllerRevision", "front-v1").await.unwrap();
+    let cluster = cluster(&address).await;
+    cluster.create(component("front", "nginx:1")).await;
+    cluster.create(configuration("shop", json!([{"revisionName": "front-v1"}]))).await;
+    synced(&cluster, "shop").await;
+    let revision = cluster.get("apps/v1", "ControllerRevision", "front-v1").await.unwrap();
     assert_eq!(revision["data"]["metadata"]["labels"]["checked"], "yes");
-    let live = world.deployment("front").await.unwrap();
+    let live = cluster.deployment("front").await.unwrap();
     assert_eq!(live["metadata"]["annotations"]["hook"], "was here", "the pinned content is the hook's");
-    world.quiet().await;
+    cluster.quiet().await;
     assert_eq!(requests.load(Ordering::SeqCst), 1, "asked once for one content");
 }
 
@@ -123,24 +123,24 @@ async fn bad_answers_are_told_tried_again_and_hold_up_nobody() {
         _ => Reply::Json(json!({})),
     };
     let (address, _) = server(Arc::new(behaviour)).await;
-    let world = world(&address).await;
+    let cluster = cluster(&address).await;
     for name in ["slow", "huge", "moved", "broken", "list", "good"] {
-        world.create(component(name, "nginx:1")).await;
+        cluster.create(component(name, "nginx:1")).await;
     }
     until("the good one is not held up, with one worker", || async {
-        world.get("apps/v1", "ControllerRevision", "good-v1").await.is_some()
+        cluster.get("apps/v1", "ControllerRevision", "good-v1").await.is_some()
     })
     .await;
-    refused(&world, "huge", "its answer is larger than").await;
-    refused(&world, "moved", "it answered 307; only 200 counts").await;
-    refused(&world, "broken", "it answered 500; only 200 counts").await;
-    refused(&world, "list", "the answer must be a Component as a JSON object, not an array").await;
-    refused(&world, "slow", "no answer within").await;
+    refused(&cluster, "huge", "its answer is larger than").await;
+    refused(&cluster, "moved", "it answered 307; only 200 counts").await;
+    refused(&cluster, "broken", "it answered 500; only 200 counts").await;
+    refused(&cluster, "list", "the answer must be a Component as a JSON object, not an array").await;
+    refused(&cluster, "slow", "no answer within").await;
     assert_eq!(stolen.load(Ordering::SeqCst), 0, "nothing is sent to another address");
-    world.create(configuration("shop", json!([{"componentName": "broken"}]))).await;
+    cluster.create(configuration("shop", json!([{"componentName": "broken"}]))).await;
     until_or(
         "the configuration says why it waits",
-        || world.get(OAM, "ApplicationConfiguration", "shop"),
+        || cluster.get(OAM, "ApplicationConfiguration", "shop"),
         |found| {
             let status = &found.as_ref().unwrap()["status"]["conditions"][0];
             status["message"].as_str().is_some_and(|message| message.contains("only 200 counts"))
@@ -156,12 +156,12 @@ async fn a_hook_that_comes_back_is_asked_again() {
         _ => Reply::Json(json!({})),
     };
     let (address, requests) = server(Arc::new(behaviour)).await;
-    let world = world(&address).await;
-    world.create(component("front", "nginx:1")).await;
-    world.create(configuration("shop", json!([{"componentName": "front"}]))).await;
-    synced(&world, "shop").await;
+    let cluster = cluster(&address).await;
+    cluster.create(component("front", "nginx:1")).await;
+    cluster.create(configuration("shop", json!([{"componentName": "front"}]))).await;
+    synced(&cluster, "shop").await;
     assert_eq!(requests.load(Ordering::SeqCst), 4);
-    let component = world.get(OAM, "Component", "front").await.unwrap();
+    let component = cluster.get(OAM, "Component", "front").await.unwrap();
     assert_eq!(component["status"]["conditions"][0]["status"], "True");
     assert_eq!(component["status"]["latestRevision"]["name"], "front-v1");
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use vela_runtime::fault::Entry;
 
 use super::rollouts::{OAM, batch, batches, change, first, recorded, rollout, second, state};
-use super::world::{World, until};
+use super::test_cluster::{TestCluster, until};
 
 /// One write for each step of the state machine that a batch goes through, and as many again while pods come and go.
 const STATUS_WRITES_AT_MOST: usize = 12;
@@ -29,39 +29,39 @@ fn writes<'a>(requests: &'a [Entry], part: &str) -> Vec<&'a Entry> {
 }
 
 /// What the controllers ask for until they write nothing any more.
-async fn all_requests(world: &World) -> Vec<Entry> {
-    world.requests_until_quiet(Duration::from_secs(1), Entry::writes).await
+async fn all_requests(cluster: &TestCluster) -> Vec<Entry> {
+    cluster.requests_until_quiet(Duration::from_secs(1), Entry::writes).await
 }
 
 /// The controller looks once more, and writes nothing.
-async fn looks_and_writes_nothing(world: &World) {
-    let before = world.reconciles("approllout");
+async fn looks_and_writes_nothing(cluster: &TestCluster) {
+    let before = cluster.reconciles("approllout");
     let touched = json!({"metadata": {"annotations": {"touched": before.to_string()}}});
-    world.patch(OAM, "AppRollout", "release", touched).await;
-    until("it looks again", || async { world.reconciles("approllout") > before }).await;
-    let written = world.requests().into_iter().filter(Entry::writes).collect::<Vec<_>>();
+    cluster.patch(OAM, "AppRollout", "release", touched).await;
+    until("it looks again", || async { cluster.reconciles("approllout") > before }).await;
+    let written = cluster.requests().into_iter().filter(Entry::writes).collect::<Vec<_>>();
     assert!(written.is_empty(), "{written:#?}");
 }
 
 #[tokio::test]
 async fn a_batch_costs_few_requests_and_a_rollout_that_waits_no_write() {
-    let world = World::new().await;
-    first(&world).await;
-    second(&world).await;
-    world.quiet().await;
-    world.requests();
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
+    cluster.quiet().await;
+    cluster.requests();
     let mut plan = batches(&[1, 1, 1, 1]);
     plan["batchPartition"] = json!(0);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    batch(&world, 0, "batchReady").await;
-    print("begin and first of four batches", &all_requests(&world).await);
-    looks_and_writes_nothing(&world).await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&cluster, 0, "batchReady").await;
+    print("begin and first of four batches", &all_requests(&cluster).await);
+    looks_and_writes_nothing(&cluster).await;
 
     for number in [1, 2] {
         let plan = json!({"spec": {"rolloutPlan": {"batchPartition": number}}});
-        world.patch(OAM, "AppRollout", "release", plan).await;
-        batch(&world, number, "batchReady").await;
-        let requests = all_requests(&world).await;
+        cluster.patch(OAM, "AppRollout", "release", plan).await;
+        batch(&cluster, number, "batchReady").await;
+        let requests = all_requests(&cluster).await;
         print("one batch", &requests);
         // The target grows, and then the source shrinks.
         assert_eq!(writes(&requests, "/deployments").len(), 2, "{requests:#?}");
@@ -71,30 +71,30 @@ async fn a_batch_costs_few_requests_and_a_rollout_that_waits_no_write() {
         assert_eq!(all, known, "nothing else is written: {requests:#?}");
     }
     let plan = json!({"spec": {"rolloutPlan": {"batchPartition": null}}});
-    world.patch(OAM, "AppRollout", "release", plan).await;
-    state(&world, "rolloutSucceed").await;
-    print("last batch and end", &all_requests(&world).await);
-    looks_and_writes_nothing(&world).await;
+    cluster.patch(OAM, "AppRollout", "release", plan).await;
+    state(&cluster, "rolloutSucceed").await;
+    print("last batch and end", &all_requests(&cluster).await);
+    looks_and_writes_nothing(&cluster).await;
 }
 
 #[tokio::test]
 async fn a_batch_that_waits_for_its_pods_writes_what_is_new_only() {
-    let world = World::new().await;
-    first(&world).await;
-    change(&world, "nginx:simulate-fail-image-pull").await;
-    recorded(&world, "shop-v2").await;
-    world.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 3]))).await;
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    change(&cluster, "nginx:simulate-fail-image-pull").await;
+    recorded(&cluster, "shop-v2").await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 3]))).await;
     let told = || async {
-        let found = world.get(OAM, "AppRollout", "release").await.unwrap();
+        let found = cluster.get(OAM, "AppRollout", "release").await.unwrap();
         found["status"]["conditions"].to_string().contains("ImagePullBackOff")
     };
     until("the reason is told", told).await;
-    world.quiet().await;
-    world.requests();
+    cluster.quiet().await;
+    cluster.requests();
     // The timer of a rollout that waits is one of these looks, and nobody woke it.
-    let before = world.reconciles("approllout");
-    until("it has looked twice", || async { world.reconciles("approllout") >= before + 2 }).await;
-    let requests = world.requests();
+    let before = cluster.reconciles("approllout");
+    until("it has looked twice", || async { cluster.reconciles("approllout") >= before + 2 }).await;
+    let requests = cluster.requests();
     let written = writes(&requests, "/approllouts");
     assert!(written.is_empty() && writes(&requests, "/deployments").is_empty(), "{requests:#?}");
 }

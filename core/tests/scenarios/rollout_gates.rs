@@ -9,7 +9,7 @@ use vela_core::{Options, Process};
 
 use super::foreign;
 use super::rollouts::{OAM, batch, batches, first, has, pods, rollout, second, state};
-use super::world::{World, until, until_or};
+use super::test_cluster::{TestCluster, until, until_or};
 
 /// What a Prometheus says, and what it was asked.
 #[derive(Clone)]
@@ -54,16 +54,16 @@ impl Prometheus {
     }
 }
 
-/// A world whose controllers may ask servers of this machine.
-pub(super) async fn asking() -> World {
-    let mut world = World::without_controllers().await;
-    start(&mut world);
-    world
+/// A cluster whose controllers may ask servers of this machine.
+pub(super) async fn asking() -> TestCluster {
+    let mut cluster = TestCluster::without_controllers().await;
+    start(&mut cluster);
+    cluster
 }
 
-fn start(world: &mut World) {
+fn start(cluster: &mut TestCluster) {
     let options = Options { egress_policy: EgressPolicy::ServicesAndLoopback, ..Options::default() };
-    world.start_as(Process { options, ..Process::default() });
+    cluster.start_as(Process { options, ..Process::default() });
 }
 
 pub(super) fn metric(prometheus: &Prometheus, more: Value) -> Value {
@@ -76,10 +76,10 @@ pub(super) fn metric(prometheus: &Prometheus, more: Value) -> Value {
     metric
 }
 
-pub(super) async fn says(world: &World, type_: &str, status: &str, text: &str) -> Value {
+pub(super) async fn says(cluster: &TestCluster, type_: &str, status: &str, text: &str) -> Value {
     until_or(
         &format!("{type_} is {status}: {text}"),
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| {
             let conditions = found.as_ref().unwrap()["status"]["conditions"].as_array().cloned();
             conditions.unwrap_or_default().iter().any(|each| {
@@ -94,24 +94,26 @@ pub(super) async fn says(world: &World, type_: &str, status: &str, text: &str) -
 }
 
 /// Stops and goes on, as a person does who wants it measured again.
-async fn resume(world: &World) {
+async fn resume(cluster: &TestCluster) {
     for paused in [json!(true), Value::Null] {
-        world.patch(OAM, "AppRollout", "release", json!({"spec": {"rolloutPlan": {"paused": paused}}})).await;
+        cluster
+            .patch(OAM, "AppRollout", "release", json!({"spec": {"rolloutPlan": {"paused": paused}}}))
+            .await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_in_their_range_let_every_batch_through() {
-    let world = asking().await;
-    first(&world).await;
-    second(&world).await;
+    let cluster = asking().await;
+    first(&cluster).await;
+    second(&cluster).await;
     let prometheus = Prometheus::start("0.01").await;
     let mut plan = batches(&[1, 3]);
     plan["canaryMetric"] = json!([metric(&prometheus, json!({"count": 2}))]);
     plan["rolloutBatches"][1]["canaryMetric"] = json!([metric(&prometheus, json!({"name": "more"}))]);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    let done = state(&world, "rolloutSucceed").await;
-    has(&world, "front-v2", 4).await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    let done = state(&cluster, "rolloutSucceed").await;
+    has(&cluster, "front-v2", 4).await;
     let measured = done["status"]["canaryAnalysis"]["metrics"].as_array().unwrap().clone();
     let passed: Vec<_> = measured.iter().map(|each| (each["path"].clone(), each["passed"].clone())).collect();
     assert_eq!(
@@ -122,19 +124,19 @@ async fn metrics_in_their_range_let_every_batch_through() {
     assert_eq!(asked.len(), 5, "twice for each batch, and once more for the second: {asked:#?}");
     let encoded = format!(
         "/api/v1/query?query=errors%7Bnamespace%3D%22{}%22%2Cdeployment%3D%22front-v2%22%7D",
-        world.namespace
+        cluster.namespace
     );
     assert!(asked.iter().all(|line| line.contains(&encoded)), "{asked:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_metric_out_of_its_range_holds_a_batch_until_it_is_measured_anew() {
-    let mut world = asking().await;
-    first(&world).await;
-    second(&world).await;
+    let mut cluster = asking().await;
+    first(&cluster).await;
+    second(&cluster).await;
     let prometheus = Prometheus::start("0.31").await;
-    foreign::small(&world, "flagger.app", "v1beta1", "MetricTemplate", "metrictemplates").await;
-    world
+    foreign::small(&cluster, "flagger.app", "v1beta1", "MetricTemplate", "metrictemplates").await;
+    cluster
         .create(json!({
             "apiVersion": "flagger.app/v1beta1", "kind": "MetricTemplate", "metadata": {"name": "errors"},
             "spec": {"provider": {"type": "prometheus", "address": prometheus.address}, "query": "errors[{{ interval }}]"},
@@ -145,67 +147,67 @@ pub(super) async fn a_metric_out_of_its_range_holds_a_batch_until_it_is_measured
     plan["rolloutBatches"][0]["canaryMetric"] = json!([{
         "name": "errors", "interval": "1s", "metricsRange": {"max": "5%"}, "templateRef": template, "failureLimit": 1,
     }]);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    let held = says(&world, "BatchPaused", "True", "0.31 is above metricsRange.max 0.05").await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    let held = says(&cluster, "BatchPaused", "True", "0.31 is above metricsRange.max 0.05").await;
     let told = held["status"]["conditions"].to_string();
     for part in ["2 failed, 1 tolerated", "errors[1s]", "vela rollout resume", "vela rollout undo"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     until("it is told as an event", || async {
-        let events = world.list("events.k8s.io/v1", "Event").await;
+        let events = cluster.list("events.k8s.io/v1", "Event").await;
         events.iter().any(|event| event["reason"] == "Canary Metric Failed")
     })
     .await;
     // Neither time nor a controller that starts anew lets it go on, and nothing is written.
-    world.quiet().await;
-    world.kill().await;
-    start(&mut world);
-    world.rested_of("approllout", 1).await;
-    world.quiet().await;
-    assert_eq!(pods(&world, "front-v2").await, (1, 1));
+    cluster.quiet().await;
+    cluster.kill().await;
+    start(&mut cluster);
+    cluster.rested_of("approllout", 1).await;
+    cluster.quiet().await;
+    assert_eq!(pods(&cluster, "front-v2").await, (1, 1));
     assert_eq!(prometheus.asked.lock().unwrap().len(), 2);
-    resume(&world).await;
+    resume(&cluster).await;
     until("it is measured anew", || async { prometheus.asked.lock().unwrap().len() >= 4 }).await;
-    says(&world, "BatchPaused", "True", "0.31").await;
+    says(&cluster, "BatchPaused", "True", "0.31").await;
     prometheus.says("0.01");
-    resume(&world).await;
-    state(&world, "rolloutSucceed").await;
-    has(&world, "front-v2", 4).await;
-    says(&world, "BatchPaused", "False", "goes on").await;
+    resume(&cluster).await;
+    state(&cluster, "rolloutSucceed").await;
+    has(&cluster, "front-v2", 4).await;
+    says(&cluster, "BatchPaused", "False", "goes on").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_measured_holds_a_batch_and_says_why() {
-    let world = asking().await;
-    first(&world).await;
-    second(&world).await;
+    let cluster = asking().await;
+    first(&cluster).await;
+    second(&cluster).await;
     let prometheus = Prometheus::start("").await;
     let mut plan = batches(&[1, 3]);
     plan["canaryMetric"] = json!([metric(&prometheus, json!({}))]);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    batch(&world, 0, "batchVerifying").await;
-    says(&world, "BatchPaused", "True", "found no value").await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&cluster, 0, "batchVerifying").await;
+    says(&cluster, "BatchPaused", "True", "found no value").await;
     // A server that is not there any more; the metric that was changed is measured anew.
     let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let asks = async |metric: Value| {
         let plan = json!({"spec": {"rolloutPlan": {"canaryMetric": [metric]}}});
-        world.patch(OAM, "AppRollout", "release", plan).await;
+        cluster.patch(OAM, "AppRollout", "release", plan).await;
     };
     let mut down = metric(&prometheus, json!({}));
     down["provider"]["address"] = json!(format!("http://user:key@{nobody}"));
     asks(down).await;
-    let held = says(&world, "BatchPaused", "True", &format!("http://{nobody}")).await;
+    let held = says(&cluster, "BatchPaused", "True", &format!("http://{nobody}")).await;
     assert!(!held["status"].to_string().contains("user:key"), "{held:#}");
     // A template that nobody wrote.
     let template = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "errors"});
     let mut absent =
         json!({"name": "errors", "interval": "1s", "metricsRange": {"max": 1}, "templateRef": template});
     asks(absent.clone()).await;
-    says(&world, "BatchPaused", "True", "templateRef: ConfigMap errors: there is none").await;
+    says(&cluster, "BatchPaused", "True", "templateRef: ConfigMap errors: there is none").await;
     let question = json!({"address": prometheus.address, "query": "errors"});
-    world.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "errors"}, "data": question})).await;
+    cluster.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "errors"}, "data": question})).await;
     prometheus.says("1");
     absent["count"] = json!(1);
     asks(absent).await;
-    state(&world, "rolloutSucceed").await;
+    state(&cluster, "rolloutSucceed").await;
 }

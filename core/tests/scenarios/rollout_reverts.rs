@@ -9,39 +9,39 @@ use vela_runtime::fault::Injection;
 use super::pod_bounds::PodBounds;
 use super::rollout_gates::{Prometheus, asking, metric};
 use super::rollouts::{OAM, batch, batches, first, has, has_no_owner, pods, rollout, second, state};
-use super::world::{World, until, until_or};
+use super::test_cluster::{TestCluster, until, until_or};
 
 /// A rollout to the second revision whose first batch is done, and which goes back when it is deleted.
-async fn half_way(world: &World) {
+async fn half_way(cluster: &TestCluster) {
     let mut plan = batches(&[2, 2]);
     plan["batchPartition"] = json!(0);
     let mut rollout = rollout("shop-v2", Some("shop-v1"), plan);
     rollout["spec"]["revertOnDelete"] = json!(true);
-    world.create(rollout).await;
-    batch(world, 0, "batchReady").await;
-    has(world, "front-v2", 2).await;
+    cluster.create(rollout).await;
+    batch(cluster, 0, "batchReady").await;
+    has(cluster, "front-v2", 2).await;
 }
 
-async fn nobody_holds(world: &World) {
+async fn nobody_holds(cluster: &TestCluster) {
     for name in ["front-v1", "front-v2"] {
-        let live = world.deployment(name).await.unwrap();
+        let live = cluster.deployment(name).await.unwrap();
         assert!(has_no_owner(&live), "{live:#}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_metric_that_fails_brings_the_source_back() {
-    let world = asking().await;
-    first(&world).await;
-    second(&world).await;
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
+    let cluster = asking().await;
+    first(&cluster).await;
+    second(&cluster).await;
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
     let prometheus = Prometheus::start("0.31").await;
     let mut plan = batches(&[1, 1, 2]);
     plan["rolloutBatches"][1]["canaryMetric"] = json!([metric(&prometheus, json!({"onFailure": "Revert"}))]);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    let failed = state(&world, "rolloutFailed").await;
-    has(&world, "front-v1", 4).await;
-    has(&world, "front-v2", 0).await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    let failed = state(&cluster, "rolloutFailed").await;
+    has(&cluster, "front-v1", 4).await;
+    has(&cluster, "front-v2", 0).await;
     bounds.kept(4, i64::MAX);
     let conditions = failed["status"]["conditions"].as_array().unwrap();
     let told = conditions.iter().find(|each| each["type"] == "RolloutReverted").unwrap();
@@ -51,69 +51,73 @@ async fn a_metric_that_fails_brings_the_source_back() {
         assert!(message.contains(part), "{message}");
     }
     assert_eq!(failed["status"]["lastTargetAppRevision"], "shop-v2", "what was asked for is told as it was");
-    nobody_holds(&world).await;
+    nobody_holds(&cluster).await;
     // It stays so, until somebody asks for something else.
-    world.quiet().await;
+    cluster.quiet().await;
     let to = json!({"spec": {"rolloutPlan": {"rolloutBatches": [{"replicas": 4}]}, "sourceAppRevisionName": "shop-v2",
         "targetAppRevisionName": "shop-v1"}});
-    world.patch(OAM, "AppRollout", "release", to).await;
-    state(&world, "rolloutSucceed").await;
+    cluster.patch(OAM, "AppRollout", "release", to).await;
+    state(&cluster, "rolloutSucceed").await;
 }
 
 #[tokio::test]
 async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
-    let world = World::new().await;
-    first(&world).await;
-    second(&world).await;
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
-    half_way(&world).await;
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
+    half_way(&cluster).await;
     // Nor does a plan that is paused keep it.
-    world.patch(OAM, "AppRollout", "release", json!({"spec": {"rolloutPlan": {"paused": true}}})).await;
-    world.delete(OAM, "AppRollout", "release").await;
-    world.gone(OAM, "AppRollout", "release").await;
-    has(&world, "front-v1", 4).await;
-    has(&world, "front-v2", 0).await;
+    cluster.patch(OAM, "AppRollout", "release", json!({"spec": {"rolloutPlan": {"paused": true}}})).await;
+    cluster.delete(OAM, "AppRollout", "release").await;
+    cluster.gone(OAM, "AppRollout", "release").await;
+    has(&cluster, "front-v1", 4).await;
+    has(&cluster, "front-v2", 0).await;
     bounds.kept(4, 6);
-    nobody_holds(&world).await;
-    let events = world.list("events.k8s.io/v1", "Event").await;
+    nobody_holds(&cluster).await;
+    let events = cluster.list("events.k8s.io/v1", "Event").await;
     assert!(events.iter().any(|event| event["reason"] == "Rollout Reverting"), "{events:#?}");
 }
 
 #[tokio::test]
 async fn without_its_revisions_a_rollout_lets_go_and_ends() {
-    let world = World::new().await;
-    first(&world).await;
-    second(&world).await;
-    half_way(&world).await;
-    world.delete(OAM, "ApplicationRevision", "shop-v1").await;
-    world.gone(OAM, "ApplicationRevision", "shop-v1").await;
-    world.delete(OAM, "AppRollout", "release").await;
-    world.gone(OAM, "AppRollout", "release").await;
-    nobody_holds(&world).await;
-    assert_eq!((pods(&world, "front-v1").await.0, pods(&world, "front-v2").await.0), (2, 2), "as it stood");
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
+    half_way(&cluster).await;
+    cluster.delete(OAM, "ApplicationRevision", "shop-v1").await;
+    cluster.gone(OAM, "ApplicationRevision", "shop-v1").await;
+    cluster.delete(OAM, "AppRollout", "release").await;
+    cluster.gone(OAM, "AppRollout", "release").await;
+    nobody_holds(&cluster).await;
+    assert_eq!(
+        (pods(&cluster, "front-v1").await.0, pods(&cluster, "front-v2").await.0),
+        (2, 2),
+        "as it stood"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_target_named_on_the_way_back_is_reached() {
-    let world = asking().await;
-    first(&world).await;
-    second(&world).await;
+    let cluster = asking().await;
+    first(&cluster).await;
+    second(&cluster).await;
     let prometheus = Prometheus::start("0.31").await;
     let mut plan = batches(&[2, 2]);
     plan["canaryMetric"] = json!([metric(&prometheus, json!({"onFailure": "Revert"}))]);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
     until_or(
         "it goes back",
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| !found.as_ref().unwrap()["status"]["revert"].is_null(),
     )
     .await;
     let to = json!({"spec": {"targetAppRevisionName": "shop-v1", "sourceAppRevisionName": "shop-v2",
         "rolloutPlan": {"canaryMetric": null}}});
-    world.patch(OAM, "AppRollout", "release", to).await;
+    cluster.patch(OAM, "AppRollout", "release", to).await;
     let done = until_or(
         "the new target is reached",
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| {
             let status = &found.as_ref().unwrap()["status"];
             status["rollingState"] == "rolloutSucceed" && status["lastTargetAppRevision"] == "shop-v1"
@@ -122,23 +126,23 @@ async fn another_target_named_on_the_way_back_is_reached() {
     .await
     .unwrap();
     assert!(done["status"]["revert"].is_null(), "{done:#}");
-    has(&world, "front-v1", 4).await;
-    has(&world, "front-v2", 0).await;
+    has(&cluster, "front-v1", 4).await;
+    has(&cluster, "front-v2", 0).await;
 }
 
 #[tokio::test]
 async fn cut_off_at_any_write_it_goes_back_and_no_pod_is_missing() {
-    let mut world = World::new().await;
-    first(&world).await;
-    second(&world).await;
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
+    let mut cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
     let mut cut = 0;
     for after in 0.. {
-        half_way(&world).await;
+        half_way(&cluster).await;
         let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
         let (rule, hit) = (left, broken.clone());
         let lost = if after % 2 == 0 { Injection::DropRequest } else { Injection::DropAnswer };
-        world.faults.inject(move |entry| {
+        cluster.faults.inject(move |entry| {
             if !entry.writes()
                 || entry.is_event()
                 || !(entry.path.contains("/approllouts") || entry.path.contains("/deployments"))
@@ -151,28 +155,28 @@ async fn cut_off_at_any_write_it_goes_back_and_no_pod_is_missing() {
                 Err(_) => Injection::DropRequest,
             }
         });
-        world.delete(OAM, "AppRollout", "release").await;
-        let is_gone = async || world.get(OAM, "AppRollout", "release").await.is_none();
+        cluster.delete(OAM, "AppRollout", "release").await;
+        let is_gone = async || cluster.get(OAM, "AppRollout", "release").await.is_none();
         until("a write is cut, or none is left", || async {
             broken.load(Ordering::SeqCst) > 0 || is_gone().await
         })
         .await;
         let is_cut = broken.load(Ordering::SeqCst) > 0;
         if is_cut {
-            world.kill().await;
+            cluster.kill().await;
         }
-        world.faults.heal();
+        cluster.faults.heal();
         if is_cut {
-            world.start();
+            cluster.start();
         }
-        let world = &world;
+        let cluster = &cluster;
         until(&format!("the rollout goes though write {after} was cut"), || async {
-            world.get(OAM, "AppRollout", "release").await.is_none()
+            cluster.get(OAM, "AppRollout", "release").await.is_none()
         })
         .await;
-        has(world, "front-v1", 4).await;
-        has(world, "front-v2", 0).await;
-        nobody_holds(world).await;
+        has(cluster, "front-v1", 4).await;
+        has(cluster, "front-v2", 0).await;
+        nobody_holds(cluster).await;
         if !is_cut {
             break;
         }

@@ -9,7 +9,7 @@ use vela_runtime::fault::Injection;
 use super::configuration::{component, configuration};
 use super::pod_bounds::PodBounds;
 use super::rollouts::{batches, has, pods};
-use super::world::{World, until, until_or};
+use super::test_cluster::{TestCluster, until, until_or};
 
 const STANDARD: &str = "standard.oam.dev/v1alpha1";
 const TRAIT: &str = "RolloutTrait";
@@ -34,18 +34,18 @@ fn rollout(spec: Value) -> Value {
     json!({"apiVersion": STANDARD, "kind": TRAIT, "metadata": {"name": "release"}, "spec": spec})
 }
 
-async fn state(world: &World, wanted: &str) -> Value {
+async fn state(cluster: &TestCluster, wanted: &str) -> Value {
     until_or(
         &format!("the trait is {wanted}"),
-        || world.get(STANDARD, TRAIT, "release"),
+        || cluster.get(STANDARD, TRAIT, "release"),
         |found| found.as_ref().is_some_and(|found| found["status"]["rollingState"] == wanted),
     )
     .await
     .unwrap()
 }
 
-async fn owners(world: &World, name: &str) -> Vec<(String, bool)> {
-    let live = world.deployment(name).await.unwrap();
+async fn owners(cluster: &TestCluster, name: &str) -> Vec<(String, bool)> {
+    let live = cluster.deployment(name).await.unwrap();
     let owners = live["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
     owners
         .iter()
@@ -55,63 +55,63 @@ async fn owners(world: &World, name: &str) -> Vec<(String, bool)> {
 
 #[tokio::test]
 pub(super) async fn pods_go_between_workloads_that_somebody_made() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     for (name, pods) in [("one", 3), ("two", 1), ("new", 0)] {
-        world.create(deployment(name, pods)).await;
-        has(&world, name, pods).await;
+        cluster.create(deployment(name, pods)).await;
+        has(&cluster, name, pods).await;
     }
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
     let mut plan = json!({"targetSize": 4, "numBatches": 2, "batchPartition": 0});
-    world.create(rollout(spec("new", &["one", "two"], plan.clone()))).await;
-    has(&world, "new", 2).await;
+    cluster.create(rollout(spec("new", &["one", "two"], plan.clone()))).await;
+    has(&cluster, "new", 2).await;
     let held = until_or(
         "the first batch is done",
-        || world.get(STANDARD, TRAIT, "release"),
+        || cluster.get(STANDARD, TRAIT, "release"),
         |found| found.as_ref().unwrap()["status"]["batchRollingState"] == "batchReady",
     )
     .await
     .unwrap();
     assert_eq!(held["status"]["lastTargetRef"], reference("new"));
-    assert_eq!(owners(&world, "new").await, [("RolloutTrait".to_owned(), true)], "held while it rolls");
-    world.quiet().await;
+    assert_eq!(owners(&cluster, "new").await, [("RolloutTrait".to_owned(), true)], "held while it rolls");
+    cluster.quiet().await;
     plan["batchPartition"] = Value::Null;
-    world.patch(STANDARD, TRAIT, "release", json!({"spec": {"rolloutPlan": plan}})).await;
-    state(&world, "rolloutSucceed").await;
+    cluster.patch(STANDARD, TRAIT, "release", json!({"spec": {"rolloutPlan": plan}})).await;
+    state(&cluster, "rolloutSucceed").await;
     for (name, pods) in [("one", 0), ("two", 0), ("new", 4)] {
-        has(&world, name, pods).await;
-        assert_eq!(owners(&world, name).await, [], "{name} is let go");
+        has(&cluster, name, pods).await;
+        assert_eq!(owners(&cluster, name).await, [], "{name} is let go");
     }
     bounds.kept(4, i64::MAX);
     // Without a source it is scaled, and again whenever the size that is wanted changes.
     for (size, batch) in [(6, 2), (2, 4)] {
         let plan = json!({"targetSize": size, "numBatches": null, "rolloutBatches": [{"replicas": batch}]});
-        world
+        cluster
             .patch(STANDARD, TRAIT, "release", json!({"spec": {"sourceRef": null, "rolloutPlan": plan}}))
             .await;
-        has(&world, "new", size).await;
-        state(&world, "rolloutSucceed").await;
+        has(&cluster, "new", size).await;
+        state(&cluster, "rolloutSucceed").await;
     }
-    world.delete(STANDARD, TRAIT, "release").await;
-    world.gone(STANDARD, TRAIT, "release").await;
-    assert_eq!(pods(&world, "new").await, (2, 2), "what was rolled out stays");
+    cluster.delete(STANDARD, TRAIT, "release").await;
+    cluster.gone(STANDARD, TRAIT, "release").await;
+    assert_eq!(pods(&cluster, "new").await, (2, 2), "what was rolled out stays");
 }
 
 #[tokio::test]
 async fn a_configuration_lends_its_workloads_to_its_own_trait() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     for (name, image) in [("old", "nginx:1"), ("new", "nginx:2")] {
-        world.create(component(name, image)).await;
+        cluster.create(component(name, image)).await;
     }
-    world.create(configuration("shop", json!([{"componentName": "old"}]))).await;
-    has_pods(&world, "old", 1).await;
+    cluster.create(configuration("shop", json!([{"componentName": "old"}]))).await;
+    has_pods(&cluster, "old", 1).await;
     // Nobody else writes the number of pods.
-    world.patch("apps/v1", "Deployment", "old", json!({"spec": {"replicas": 4}})).await;
-    has(&world, "old", 4).await;
+    cluster.patch("apps/v1", "Deployment", "old", json!({"spec": {"replicas": 4}})).await;
+    has(&cluster, "old", 4).await;
     let mut plan = batches(&[2, 2]);
     plan["targetSize"] = json!(4);
     let release = json!({"trait": rollout(spec("new", &["old"], plan))});
     let components = json!([{"componentName": "old"}, {"componentName": "new", "traits": [release]}]);
-    world
+    cluster
         .patch(
             "core.oam.dev/v1alpha2",
             "ApplicationConfiguration",
@@ -121,80 +121,80 @@ async fn a_configuration_lends_its_workloads_to_its_own_trait() {
         .await;
     until_or(
         "it is rolled out",
-        || world.list(STANDARD, TRAIT),
+        || cluster.list(STANDARD, TRAIT),
         |found| found.first().is_some_and(|found| found["status"]["rollingState"] == "rolloutSucceed"),
     )
     .await;
-    has(&world, "new", 4).await;
-    has(&world, "old", 0).await;
+    has(&cluster, "new", 4).await;
+    has(&cluster, "old", 0).await;
     for name in ["old", "new"] {
-        assert_eq!(owners(&world, name).await, [("ApplicationConfiguration".to_owned(), true)]);
+        assert_eq!(owners(&cluster, name).await, [("ApplicationConfiguration".to_owned(), true)]);
     }
-    world.quiet().await;
-    assert_eq!((pods(&world, "old").await.0, pods(&world, "new").await.0), (0, 4), "nobody sets it back");
-    world.delete("core.oam.dev/v1alpha2", "ApplicationConfiguration", "shop").await;
+    cluster.quiet().await;
+    assert_eq!((pods(&cluster, "old").await.0, pods(&cluster, "new").await.0), (0, 4), "nobody sets it back");
+    cluster.delete("core.oam.dev/v1alpha2", "ApplicationConfiguration", "shop").await;
     until("everything is gone", || async {
-        world.deployment("old").await.is_none()
-            && world.deployment("new").await.is_none()
-            && world.list(STANDARD, TRAIT).await.is_empty()
+        cluster.deployment("old").await.is_none()
+            && cluster.deployment("new").await.is_none()
+            && cluster.list(STANDARD, TRAIT).await.is_empty()
     })
     .await;
 }
 
-async fn has_pods(world: &World, name: &str, wanted: i64) {
-    until(name, || async { world.deployment(name).await.is_some() }).await;
-    has(world, name, wanted).await;
+async fn has_pods(cluster: &TestCluster, name: &str, wanted: i64) {
+    until(name, || async { cluster.deployment(name).await.is_some() }).await;
+    has(cluster, name, wanted).await;
 }
 
 #[tokio::test]
 async fn what_somebody_else_controls_is_not_taken_and_what_is_wrong_is_told() {
-    let world = World::new().await;
-    world.create(component("old", "nginx:1")).await;
-    world.create(configuration("shop", json!([{"componentName": "old"}]))).await;
-    has_pods(&world, "old", 1).await;
-    world.create(deployment("new", 0)).await;
-    has(&world, "new", 0).await;
-    let before = world.deployment("old").await.unwrap();
+    let cluster = TestCluster::new().await;
+    cluster.create(component("old", "nginx:1")).await;
+    cluster.create(configuration("shop", json!([{"componentName": "old"}]))).await;
+    has_pods(&cluster, "old", 1).await;
+    cluster.create(deployment("new", 0)).await;
+    has(&cluster, "new", 0).await;
+    let before = cluster.deployment("old").await.unwrap();
     let says = async |text: &str| {
         until_or(
             text,
-            || world.get(STANDARD, TRAIT, "release"),
+            || cluster.get(STANDARD, TRAIT, "release"),
             |found| found.as_ref().unwrap()["status"]["conditions"].to_string().contains(text),
         )
         .await;
     };
-    world.create(rollout(spec("new", &["new"], json!({"rolloutBatches": [{"replicas": -1}]})))).await;
+    cluster.create(rollout(spec("new", &["new"], json!({"rolloutBatches": [{"replicas": -1}]})))).await;
     says("spec.rolloutPlan.rolloutBatches[0].replicas: ").await;
-    let change = async |spec: Value| world.patch(STANDARD, TRAIT, "release", json!({ "spec": spec })).await;
+    let change = async |spec: Value| cluster.patch(STANDARD, TRAIT, "release", json!({ "spec": spec })).await;
     change(json!({"rolloutPlan": {"rolloutBatches": [{"replicas": 1}]}})).await;
     says("spec.sourceRef[0]: Deployment new is the target too").await;
     change(json!({"sourceRef": [reference("nobody")]})).await;
     says("the source Deployment is not there").await;
     change(json!({"sourceRef": [reference("old")]})).await;
-    let failed = state(&world, "rolloutFailed").await;
+    let failed = state(&cluster, "rolloutFailed").await;
     let told = failed["status"]["conditions"].to_string();
     assert!(told.contains("has a controller owner: ApplicationConfiguration shop"), "{told}");
-    assert_eq!(world.deployment("old").await.unwrap()["spec"], before["spec"]);
-    assert_eq!(pods(&world, "new").await, (0, 0));
+    assert_eq!(cluster.deployment("old").await.unwrap()["spec"], before["spec"]);
+    assert_eq!(pods(&cluster, "new").await, (0, 0));
 }
 
 #[tokio::test]
 async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
-    let mut world = World::new().await;
+    let mut cluster = TestCluster::new().await;
     for (name, pods) in [("one", 4), ("two", 0)] {
-        world.create(deployment(name, pods)).await;
-        has(&world, name, pods).await;
+        cluster.create(deployment(name, pods)).await;
+        has(&cluster, name, pods).await;
     }
-    world.create(rollout(spec("two", &["one"], batches(&[2, 2])))).await;
-    state(&world, "rolloutSucceed").await;
-    has(&world, "two", 4).await;
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
+    cluster.create(rollout(spec("two", &["one"], batches(&[2, 2])))).await;
+    state(&cluster, "rolloutSucceed").await;
+    has(&cluster, "two", 4).await;
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
     let mut cut = 0;
     for after in 0.. {
         let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
         let (rule, hit) = (left, broken.clone());
         let lost = if after % 2 == 0 { Injection::DropRequest } else { Injection::DropAnswer };
-        world.faults.inject(move |entry| {
+        cluster.faults.inject(move |entry| {
             if !entry.writes()
                 || entry.is_event()
                 || !(entry.path.contains("/rollouttraits") || entry.path.contains("/deployments"))
@@ -209,9 +209,9 @@ async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
         });
         let (target, source) = if after % 2 == 0 { ("one", "two") } else { ("two", "one") };
         let to = spec(target, &[source], batches(&[2, 2]));
-        world.patch(STANDARD, TRAIT, "release", json!({ "spec": to })).await;
+        cluster.patch(STANDARD, TRAIT, "release", json!({ "spec": to })).await;
         let reached = async || {
-            let found = world.get(STANDARD, TRAIT, "release").await.unwrap();
+            let found = cluster.get(STANDARD, TRAIT, "release").await.unwrap();
             found["status"]["rollingState"] == "rolloutSucceed"
                 && found["status"]["lastTargetRef"]["name"] == target
         };
@@ -221,21 +221,21 @@ async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
         .await;
         let is_cut = broken.load(Ordering::SeqCst) > 0;
         if is_cut {
-            world.kill().await;
+            cluster.kill().await;
         }
-        world.faults.heal();
+        cluster.faults.heal();
         if is_cut {
-            world.start();
+            cluster.start();
         }
-        let world = &world;
+        let cluster = &cluster;
         until(&format!("{target} is reached though write {after} was cut"), || async {
-            let found = world.get(STANDARD, TRAIT, "release").await.unwrap();
+            let found = cluster.get(STANDARD, TRAIT, "release").await.unwrap();
             found["status"]["rollingState"] == "rolloutSucceed"
                 && found["status"]["lastTargetRef"]["name"] == target
         })
         .await;
-        has(world, target, 4).await;
-        has(world, source, 0).await;
+        has(cluster, target, 4).await;
+        has(cluster, source, 0).await;
         if !is_cut {
             break;
         }
@@ -244,17 +244,17 @@ async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
     assert!(cut > 8, "a rollout in two batches has more writes than {cut}");
     bounds.kept(4, 4 + 2);
     // Deleted half-way it lets go, and everything stays as it stands.
-    let full = if pods(&world, "one").await.0 == 4 { "one" } else { "two" };
+    let full = if pods(&cluster, "one").await.0 == 4 { "one" } else { "two" };
     let empty = if full == "one" { "two" } else { "one" };
     let mut plan = batches(&[2, 2]);
     plan["batchPartition"] = json!(0);
-    world.patch(STANDARD, TRAIT, "release", json!({"spec": spec(empty, &[full], plan)})).await;
-    has(&world, empty, 2).await;
-    has(&world, full, 2).await;
-    world.delete(STANDARD, TRAIT, "release").await;
-    world.gone(STANDARD, TRAIT, "release").await;
+    cluster.patch(STANDARD, TRAIT, "release", json!({"spec": spec(empty, &[full], plan)})).await;
+    has(&cluster, empty, 2).await;
+    has(&cluster, full, 2).await;
+    cluster.delete(STANDARD, TRAIT, "release").await;
+    cluster.gone(STANDARD, TRAIT, "release").await;
     for name in ["one", "two"] {
-        assert_eq!(owners(&world, name).await, []);
-        has(&world, name, 2).await;
+        assert_eq!(owners(&cluster, name).await, []);
+        has(&cluster, name, 2).await;
     }
 }

@@ -10,7 +10,7 @@ use vela_core::{Options, Process};
 use vela_runtime::fault::Injection;
 
 use super::pod_bounds::PodBounds;
-use super::world::{World, application, until, until_or, web};
+use super::test_cluster::{TestCluster, application, until, until_or, web};
 
 pub(super) const OAM: &str = "core.oam.dev/v1beta1";
 
@@ -33,31 +33,31 @@ pub(super) fn batches(sizes: &[i64]) -> Value {
     json!({"rolloutBatches": sizes.iter().map(|size| json!({"replicas": size})).collect::<Vec<_>>()})
 }
 
-pub(super) async fn change(world: &World, image: &str) {
+pub(super) async fn change(cluster: &TestCluster, image: &str) {
     let components = json!({"spec": {"components": [web("front", image)]}});
-    world.patch(OAM, "Application", "shop", components).await;
+    cluster.patch(OAM, "Application", "shop", components).await;
 }
 
-pub(super) async fn recorded(world: &World, revision: &str) {
-    until(revision, || async { world.get(OAM, "ApplicationRevision", revision).await.is_some() }).await;
+pub(super) async fn recorded(cluster: &TestCluster, revision: &str) {
+    until(revision, || async { cluster.get(OAM, "ApplicationRevision", revision).await.is_some() }).await;
 }
 
-pub(super) async fn state(world: &World, wanted: &str) -> Value {
+pub(super) async fn state(cluster: &TestCluster, wanted: &str) -> Value {
     let what = format!("the rollout is {wanted}");
     until_or(
         &what,
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| found.as_ref().is_some_and(|found| found["status"]["rollingState"] == wanted),
     )
     .await
     .unwrap()
 }
 
-pub(super) async fn batch(world: &World, number: i64, wanted: &str) -> Value {
+pub(super) async fn batch(cluster: &TestCluster, number: i64, wanted: &str) -> Value {
     let what = format!("batch {number} is {wanted}");
     until_or(
         &what,
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| {
             found.as_ref().is_some_and(|found| {
                 found["status"]["batchRollingState"] == wanted && found["status"]["currentBatch"] == number
@@ -69,32 +69,32 @@ pub(super) async fn batch(world: &World, number: i64, wanted: &str) -> Value {
 }
 
 /// Wanted and ready pods of a Deployment.
-pub(super) async fn pods(world: &World, name: &str) -> (i64, i64) {
-    let live = world.deployment(name).await.unwrap_or(Value::Null);
+pub(super) async fn pods(cluster: &TestCluster, name: &str) -> (i64, i64) {
+    let live = cluster.deployment(name).await.unwrap_or(Value::Null);
     (live["spec"]["replicas"].as_i64().unwrap_or(-1), live["status"]["readyReplicas"].as_i64().unwrap_or(0))
 }
 
-pub(super) async fn has(world: &World, name: &str, wanted: i64) {
+pub(super) async fn has(cluster: &TestCluster, name: &str, wanted: i64) {
     let what = format!("{name} has {wanted} pods");
-    until_or(&what, || pods(world, name), |found| *found == (wanted, wanted)).await;
+    until_or(&what, || pods(cluster, name), |found| *found == (wanted, wanted)).await;
 }
 
 /// The first revision runs with four pods, by a rollout.
-pub(super) async fn first(world: &World) {
-    world.create(rolling("nginx:1")).await;
-    recorded(world, "shop-v1").await;
+pub(super) async fn first(cluster: &TestCluster) {
+    cluster.create(rolling("nginx:1")).await;
+    recorded(cluster, "shop-v1").await;
     let mut plan = batches(&[1, 1]);
     plan["targetSize"] = json!(4);
-    world.create(rollout("shop-v1", None, plan)).await;
-    state(world, "rolloutSucceed").await;
-    has(world, "front-v1", 4).await;
-    world.delete(OAM, "AppRollout", "release").await;
-    until("it is gone", || async { world.get(OAM, "AppRollout", "release").await.is_none() }).await;
+    cluster.create(rollout("shop-v1", None, plan)).await;
+    state(cluster, "rolloutSucceed").await;
+    has(cluster, "front-v1", 4).await;
+    cluster.delete(OAM, "AppRollout", "release").await;
+    until("it is gone", || async { cluster.get(OAM, "AppRollout", "release").await.is_none() }).await;
 }
 
-pub(super) async fn second(world: &World) {
-    change(world, "nginx:2").await;
-    recorded(world, "shop-v2").await;
+pub(super) async fn second(cluster: &TestCluster) {
+    change(cluster, "nginx:2").await;
+    recorded(cluster, "shop-v2").await;
 }
 
 pub(super) fn has_no_owner(live: &Value) -> bool {
@@ -105,34 +105,34 @@ pub(super) fn has_no_owner(live: &Value) -> bool {
 
 #[tokio::test]
 async fn a_rollout_replaces_the_pods_of_one_revision_by_those_of_the_next() {
-    let world = World::new().await;
-    first(&world).await;
-    assert!(world.deployment("front").await.is_none(), "the application leaves its workloads to rollouts");
-    let before = world.deployment("front-v1").await.unwrap();
-    second(&world).await;
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    assert!(cluster.deployment("front").await.is_none(), "the application leaves its workloads to rollouts");
+    let before = cluster.deployment("front-v1").await.unwrap();
+    second(&cluster).await;
     let mut plan = batches(&[1, 1, 2]);
     plan["batchPartition"] = json!(0);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    batch(&world, 0, "batchReady").await;
-    has(&world, "front-v1", 3).await;
-    has(&world, "front-v2", 1).await;
-    world.quiet().await;
-    assert_eq!(pods(&world, "front-v2").await, (1, 1), "it waits for a higher partition");
-    world
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&cluster, 0, "batchReady").await;
+    has(&cluster, "front-v1", 3).await;
+    has(&cluster, "front-v2", 1).await;
+    cluster.quiet().await;
+    assert_eq!(pods(&cluster, "front-v2").await, (1, 1), "it waits for a higher partition");
+    cluster
         .patch(OAM, "AppRollout", "release", json!({"spec": {"rolloutPlan": {"batchPartition": null}}}))
         .await;
-    let done = state(&world, "rolloutSucceed").await;
+    let done = state(&cluster, "rolloutSucceed").await;
     assert_eq!(done["status"]["upgradedReadyReplicas"], 4);
     assert_eq!(done["status"]["lastTargetAppRevision"], "shop-v2");
-    has(&world, "front-v2", 4).await;
-    let source = world.deployment("front-v1").await.unwrap();
+    has(&cluster, "front-v2", 4).await;
+    let source = cluster.deployment("front-v1").await.unwrap();
     assert_eq!(source["spec"]["replicas"], 0, "it stays, with no pods");
     assert_eq!(source["metadata"]["uid"], before["metadata"]["uid"]);
-    let target = world.deployment("front-v2").await.unwrap();
+    let target = cluster.deployment("front-v2").await.unwrap();
     assert!(has_no_owner(&source) && has_no_owner(&target), "{target:#}");
     assert_eq!(target["spec"]["template"]["spec"]["containers"][0]["image"], "nginx:2");
     // And back, by exchanging the two.
-    world
+    cluster
         .patch(
             OAM,
             "AppRollout",
@@ -141,33 +141,33 @@ async fn a_rollout_replaces_the_pods_of_one_revision_by_those_of_the_next() {
                 "rolloutPlan": batches(&[2, 2])}}),
         )
         .await;
-    has(&world, "front-v1", 4).await;
-    state(&world, "rolloutSucceed").await;
-    assert_eq!(pods(&world, "front-v2").await.0, 0);
+    has(&cluster, "front-v1", 4).await;
+    state(&cluster, "rolloutSucceed").await;
+    assert_eq!(pods(&cluster, "front-v2").await.0, 0);
     // With the application goes everything.
-    world.delete(OAM, "Application", "shop").await;
+    cluster.delete(OAM, "Application", "shop").await;
     until("the workloads are gone", || async {
-        world.deployment("front-v1").await.is_none() && world.deployment("front-v2").await.is_none()
+        cluster.deployment("front-v1").await.is_none() && cluster.deployment("front-v2").await.is_none()
     })
     .await;
 }
 
 #[tokio::test]
 pub(super) async fn a_rollout_that_is_deleted_lets_go_and_deletes_nothing() {
-    let world = World::new().await;
-    first(&world).await;
-    second(&world).await;
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
     let mut plan = batches(&[1, 3]);
     plan["batchPartition"] = json!(0);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    batch(&world, 0, "batchReady").await;
-    let claimed = world.deployment("front-v2").await.unwrap();
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&cluster, 0, "batchReady").await;
+    let claimed = cluster.deployment("front-v2").await.unwrap();
     assert!(!has_no_owner(&claimed), "a rollout holds what it rolls: {claimed:#}");
-    world.delete(OAM, "AppRollout", "release").await;
-    until("it is gone", || async { world.get(OAM, "AppRollout", "release").await.is_none() }).await;
-    world.quiet().await;
+    cluster.delete(OAM, "AppRollout", "release").await;
+    until("it is gone", || async { cluster.get(OAM, "AppRollout", "release").await.is_none() }).await;
+    cluster.quiet().await;
     for (name, wanted) in [("front-v1", 3), ("front-v2", 1)] {
-        let live = world.deployment(name).await.unwrap();
+        let live = cluster.deployment(name).await.unwrap();
         assert!(has_no_owner(&live), "{live:#}");
         assert_eq!(live["spec"]["replicas"], wanted);
     }
@@ -175,15 +175,15 @@ pub(super) async fn a_rollout_that_is_deleted_lets_go_and_deletes_nothing() {
 
 #[tokio::test]
 async fn a_target_changed_in_flight_is_reached_from_where_it_stands() {
-    let world = World::new().await;
-    first(&world).await;
-    second(&world).await;
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
     let mut plan = batches(&[1, 3]);
     plan["paused"] = json!(true);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
     until_or(
         "it says that it is paused",
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| {
             let conditions = found.as_ref().unwrap()["status"]["conditions"].as_array().cloned();
             conditions
@@ -191,13 +191,13 @@ async fn a_target_changed_in_flight_is_reached_from_where_it_stands() {
         },
     )
     .await;
-    change(&world, "nginx:3").await;
-    recorded(&world, "shop-v3").await;
+    change(&cluster, "nginx:3").await;
+    recorded(&cluster, "shop-v3").await;
     let to = json!({"spec": {"targetAppRevisionName": "shop-v3", "rolloutPlan": {"paused": false}}});
-    world.patch(OAM, "AppRollout", "release", to).await;
+    cluster.patch(OAM, "AppRollout", "release", to).await;
     let done = until_or(
         "the third revision is reached",
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| {
             let status = &found.as_ref().unwrap()["status"];
             status["rollingState"] == "rolloutSucceed" && status["lastTargetAppRevision"] == "shop-v3"
@@ -206,67 +206,67 @@ async fn a_target_changed_in_flight_is_reached_from_where_it_stands() {
     .await
     .unwrap();
     assert_eq!(done["status"]["upgradedReadyReplicas"], 4);
-    has(&world, "front-v3", 4).await;
-    assert_eq!(pods(&world, "front-v1").await.0, 0);
-    let left = world.deployment("front-v2").await.unwrap();
-    assert_eq!(pods(&world, "front-v2").await.0, 0);
+    has(&cluster, "front-v3", 4).await;
+    assert_eq!(pods(&cluster, "front-v1").await.0, 0);
+    let left = cluster.deployment("front-v2").await.unwrap();
+    assert_eq!(pods(&cluster, "front-v2").await.0, 0);
     assert!(has_no_owner(&left), "{left:#}");
 }
 
 #[tokio::test]
 async fn a_revision_does_not_replace_itself() {
-    let world = World::new().await;
-    first(&world).await;
-    world.create(rollout("shop-v1", Some("shop-v1"), batches(&[1, 3]))).await;
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    cluster.create(rollout("shop-v1", Some("shop-v1"), batches(&[1, 3]))).await;
     let told = until_or(
         "it says so",
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| found.as_ref().unwrap()["status"]["conditions"].to_string().contains("are both shop-v1"),
     )
     .await
     .unwrap();
     assert_eq!(told["status"]["rollingState"], "locatingTargetApp");
-    world.quiet().await;
-    let live = world.deployment("front-v1").await.unwrap();
+    cluster.quiet().await;
+    let live = cluster.deployment("front-v1").await.unwrap();
     assert_eq!((&live["spec"]["replicas"], &live["spec"]["paused"]), (&json!(4), &Value::Null), "{live:#}");
 }
 
 #[tokio::test]
 async fn a_rollout_whose_target_revision_is_gone_can_be_turned_round() {
-    let world = World::new().await;
-    first(&world).await;
-    second(&world).await;
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
     let mut plan = batches(&[1, 3]);
     plan["batchPartition"] = json!(0);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    batch(&world, 0, "batchReady").await;
-    change(&world, "nginx:3").await;
-    recorded(&world, "shop-v3").await;
-    world.delete(OAM, "ApplicationRevision", "shop-v2").await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&cluster, 0, "batchReady").await;
+    change(&cluster, "nginx:3").await;
+    recorded(&cluster, "shop-v3").await;
+    cluster.delete(OAM, "ApplicationRevision", "shop-v2").await;
     let plan = json!({"batchPartition": null, "rolloutBatches": [{"replicas": "50%"}, {"replicas": "50%"}]});
     let to = json!({"spec": {"targetAppRevisionName": "shop-v3", "rolloutPlan": plan}});
-    world.patch(OAM, "AppRollout", "release", to).await;
+    cluster.patch(OAM, "AppRollout", "release", to).await;
     until_or(
         "the third revision is reached",
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| {
             let status = &found.as_ref().unwrap()["status"];
             status["rollingState"] == "rolloutSucceed" && status["lastTargetAppRevision"] == "shop-v3"
         },
     )
     .await;
-    assert!(has_no_owner(&world.deployment("front-v2").await.unwrap()));
+    assert!(has_no_owner(&cluster.deployment("front-v2").await.unwrap()));
 }
 
 #[tokio::test]
 async fn what_is_wrong_is_told_with_its_place() {
-    let world = World::new().await;
-    world.create(application("shop", &[web("front", "nginx:1")])).await;
-    recorded(&world, "shop-v1").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(application("shop", &[web("front", "nginx:1")])).await;
+    recorded(&cluster, "shop-v1").await;
     let says = async |text: &str| {
         until_or(
             text,
-            || world.get(OAM, "AppRollout", "release"),
+            || cluster.get(OAM, "AppRollout", "release"),
             |found| {
                 let conditions = found.as_ref().unwrap()["status"]["conditions"].as_array().cloned();
                 conditions.is_some_and(|all| {
@@ -276,14 +276,14 @@ async fn what_is_wrong_is_told_with_its_place() {
         )
         .await;
     };
-    world.create(rollout("shop-v7", None, batches(&[1]))).await;
+    cluster.create(rollout("shop-v7", None, batches(&[1]))).await;
     says("spec.targetAppRevisionName: ApplicationRevision").await;
-    world.patch(OAM, "AppRollout", "release", json!({"spec": {"targetAppRevisionName": "shop-v1"}})).await;
+    cluster.patch(OAM, "AppRollout", "release", json!({"spec": {"targetAppRevisionName": "shop-v1"}})).await;
     says("needs the annotation app.oam.dev/rollout-template").await;
     let marked = json!({"metadata": {"annotations": {"app.oam.dev/rollout-template": "true"}}});
-    world.patch(OAM, "Application", "shop", marked).await;
+    cluster.patch(OAM, "Application", "shop", marked).await;
     // Without a size to go to there is nothing to scale to.
-    let failed = state(&world, "rolloutFailed").await;
+    let failed = state(&cluster, "rolloutFailed").await;
     assert!(failed["status"]["conditions"].to_string().contains("without a target"), "{failed:#}");
 }
 
@@ -313,20 +313,20 @@ async fn hook(says_yes: Arc<AtomicBool>) -> (String, Arc<std::sync::Mutex<String
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_that_says_no_holds_a_batch_back_until_it_says_yes() {
-    let mut world = World::without_controllers().await;
+    let mut cluster = TestCluster::without_controllers().await;
     let options = Options { egress_policy: EgressPolicy::ServicesAndLoopback, ..Options::default() };
-    world.start_as(Process { options, ..Process::default() });
-    first(&world).await;
-    second(&world).await;
+    cluster.start_as(Process { options, ..Process::default() });
+    first(&cluster).await;
+    second(&cluster).await;
     let says_yes = Arc::new(AtomicBool::new(false));
     let (url, heard) = hook(says_yes.clone()).await;
     let mut plan = batches(&[1, 3]);
     plan["rolloutBatches"][1]["batchRolloutWebhooks"] =
         json!([{"type": "pre-batch-rollout", "name": "gate", "url": url, "metadata": {"team": "shop"}}]);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
     let held = until_or(
         "the hook holds it back",
-        || world.get(OAM, "AppRollout", "release"),
+        || cluster.get(OAM, "AppRollout", "release"),
         |found| {
             found.as_ref().unwrap()["status"]["conditions"].to_string().contains("failed to invoke a webhook")
         },
@@ -335,28 +335,28 @@ async fn a_hook_that_says_no_holds_a_batch_back_until_it_says_yes() {
     .unwrap();
     let told = held["status"]["conditions"].to_string();
     assert!(told.contains("rolloutBatches[1].batchRolloutWebhooks[0]") && told.contains("403"), "{told}");
-    assert_eq!(pods(&world, "front-v2").await.0, 1, "the first batch is there, and the second waits");
+    assert_eq!(pods(&cluster, "front-v2").await.0, 1, "the first batch is there, and the second waits");
     assert!(heard.lock().unwrap().contains(r#""metadata":{"team":"shop"}"#));
     says_yes.store(true, Ordering::SeqCst);
-    state(&world, "rolloutSucceed").await;
-    has(&world, "front-v2", 4).await;
+    state(&cluster, "rolloutSucceed").await;
+    has(&cluster, "front-v2", 4).await;
 }
 
 #[tokio::test]
 async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
-    let mut world = World::new().await;
-    first(&world).await;
-    second(&world).await;
-    world.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 1, 2]))).await;
-    state(&world, "rolloutSucceed").await;
-    has(&world, "front-v2", 4).await;
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
+    let mut cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 1, 2]))).await;
+    state(&cluster, "rolloutSucceed").await;
+    has(&cluster, "front-v2", 4).await;
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
     let mut cut = 0;
     for after in 0.. {
         let (left, broken) = (Arc::new(AtomicUsize::new(after)), Arc::new(AtomicUsize::new(0)));
         let (rule, hit) = (left, broken.clone());
         let lost = if after % 2 == 0 { Injection::DropRequest } else { Injection::DropAnswer };
-        world.faults.inject(move |entry| {
+        cluster.faults.inject(move |entry| {
             if !entry.writes()
                 || entry.is_event()
                 || !(entry.path.contains("/approllouts") || entry.path.contains("/deployments"))
@@ -372,9 +372,9 @@ async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
         let (target, source) = if after % 2 == 0 { ("v1", "v2") } else { ("v2", "v1") };
         let to = json!({"spec": {"targetAppRevisionName": format!("shop-{target}"),
             "sourceAppRevisionName": format!("shop-{source}")}});
-        world.patch(OAM, "AppRollout", "release", to).await;
+        cluster.patch(OAM, "AppRollout", "release", to).await;
         let reached = async || {
-            let found = world.get(OAM, "AppRollout", "release").await.unwrap();
+            let found = cluster.get(OAM, "AppRollout", "release").await.unwrap();
             found["status"]["rollingState"] == "rolloutSucceed"
                 && found["status"]["lastTargetAppRevision"] == format!("shop-{target}")
         };
@@ -384,22 +384,22 @@ async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
         .await;
         let is_cut = broken.load(Ordering::SeqCst) > 0;
         if is_cut {
-            world.kill().await;
+            cluster.kill().await;
         }
-        world.faults.heal();
+        cluster.faults.heal();
         if is_cut {
-            world.start();
+            cluster.start();
         }
         let what = format!("{target} is reached though write {after} was cut");
-        let world = &world;
+        let cluster = &cluster;
         until(&what, || async {
-            let found = world.get(OAM, "AppRollout", "release").await.unwrap();
+            let found = cluster.get(OAM, "AppRollout", "release").await.unwrap();
             found["status"]["rollingState"] == "rolloutSucceed"
                 && found["status"]["lastTargetAppRevision"] == format!("shop-{target}")
         })
         .await;
-        has(world, &format!("front-{target}"), 4).await;
-        has(world, &format!("front-{source}"), 0).await;
+        has(cluster, &format!("front-{target}"), 4).await;
+        has(cluster, &format!("front-{source}"), 0).await;
         if !is_cut {
             break;
         }

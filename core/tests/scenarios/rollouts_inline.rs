@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::pod_bounds::PodBounds;
 use super::rollouts::{OAM, has, has_no_owner};
-use super::world::{World, application, until, until_or, web};
+use super::test_cluster::{TestCluster, application, until, until_or, web};
 
 fn sized(name: &str, image: &str) -> Value {
     let mut component = web(name, image);
@@ -18,21 +18,21 @@ fn planned(plan: Value) -> Value {
     shop
 }
 
-async fn image(world: &World, image: &str) {
+async fn image(cluster: &TestCluster, image: &str) {
     let spec = json!({"components": [sized("front", image), sized("back", image)]});
-    world.patch(OAM, "Application", "shop", json!({ "spec": spec })).await;
+    cluster.patch(OAM, "Application", "shop", json!({ "spec": spec })).await;
 }
 
-async fn plan(world: &World, plan: Value) {
-    world.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": plan}})).await;
+async fn plan(cluster: &TestCluster, plan: Value) {
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": plan}})).await;
 }
 
 /// The status once the application runs this revision, or waits on the way to it.
-async fn reached(world: &World, revision: &str, phase: &str, reason: &str) -> Value {
+async fn reached(cluster: &TestCluster, revision: &str, phase: &str, reason: &str) -> Value {
     let what = format!("{revision} is {phase}, {reason}");
     let found = until_or(
         &what,
-        || world.get(OAM, "Application", "shop"),
+        || cluster.get(OAM, "Application", "shop"),
         |found| {
             let status = &found.as_ref().unwrap()["status"];
             let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
@@ -51,82 +51,82 @@ fn halves() -> Value {
 
 #[tokio::test]
 async fn an_application_with_a_plan_reaches_its_revisions_in_batches() {
-    let world = World::new().await;
-    world.create(planned(halves())).await;
-    reached(&world, "shop-v1", "running", "Available").await;
-    has(&world, "front", 4).await;
-    assert!(world.get(OAM, "AppRollout", "shop").await.is_none(), "there is nothing to come from");
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
-    image(&world, "nginx:2").await;
-    let held = reached(&world, "shop-v2", "rollingOut", "RolloutWaits").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(planned(halves())).await;
+    reached(&cluster, "shop-v1", "running", "Available").await;
+    has(&cluster, "front", 4).await;
+    assert!(cluster.get(OAM, "AppRollout", "shop").await.is_none(), "there is nothing to come from");
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
+    image(&cluster, "nginx:2").await;
+    let held = reached(&cluster, "shop-v2", "rollingOut", "RolloutWaits").await;
     assert!(held["conditions"].to_string().contains("vela rollout promote shop"), "{held:#}");
     assert_eq!(held["rollout"]["rollingState"], "rollingInBatches");
     for name in ["front", "front-v2", "back", "back-v2"] {
-        has(&world, name, 2).await;
+        has(&cluster, name, 2).await;
     }
-    world.quiet().await;
-    plan(&world, json!({"batchPartition": null})).await;
-    let done = reached(&world, "shop-v2", "running", "Available").await;
+    cluster.quiet().await;
+    plan(&cluster, json!({"batchPartition": null})).await;
+    let done = reached(&cluster, "shop-v2", "running", "Available").await;
     let made = done["appliedResources"].as_array().unwrap();
     assert!(made.iter().any(|each| each["name"] == "front-v2" && each["kind"] == "Deployment"), "{done:#}");
     assert_eq!(done["services"][0]["message"], "4 of 4 pods are new and ready", "{done:#}");
     for name in ["front-v2", "back-v2"] {
-        has(&world, name, 4).await;
-        assert!(has_no_owner(&world.deployment(name).await.unwrap()));
+        has(&cluster, name, 4).await;
+        assert!(has_no_owner(&cluster.deployment(name).await.unwrap()));
     }
-    world.quiet().await;
+    cluster.quiet().await;
     // Back to the content of the first: a revision of its own, and the workloads that it had.
-    image(&world, "nginx:1").await;
-    reached(&world, "shop-v3", "running", "Available").await;
-    has(&world, "front", 4).await;
-    has(&world, "front-v2", 0).await;
-    assert!(world.deployment("front-v3").await.is_none());
+    image(&cluster, "nginx:1").await;
+    reached(&cluster, "shop-v3", "running", "Available").await;
+    has(&cluster, "front", 4).await;
+    has(&cluster, "front-v2", 0).await;
+    assert!(cluster.deployment("front-v3").await.is_none());
     bounds.kept(8, 8 + 4);
-    world.delete(OAM, "Application", "shop").await;
+    cluster.delete(OAM, "Application", "shop").await;
     until("everything is gone", || async {
-        world.get(OAM, "AppRollout", "shop").await.is_none()
-            && world.list("apps/v1", "Deployment").await.is_empty()
+        cluster.get(OAM, "AppRollout", "shop").await.is_none()
+            && cluster.list("apps/v1", "Deployment").await.is_empty()
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_plan_that_did_not_fit_is_tried_again_when_it_is_changed() {
-    let world = World::new().await;
-    world.create(planned(json!({"rolloutBatches": [{"replicas": 3}, {"replicas": 3}]}))).await;
-    reached(&world, "shop-v1", "running", "Available").await;
-    image(&world, "nginx:2").await;
-    let failed = reached(&world, "shop-v2", "unhealthy", "RolloutFailed").await;
+    let cluster = TestCluster::new().await;
+    cluster.create(planned(json!({"rolloutBatches": [{"replicas": 3}, {"replicas": 3}]}))).await;
+    reached(&cluster, "shop-v1", "running", "Available").await;
+    image(&cluster, "nginx:2").await;
+    let failed = reached(&cluster, "shop-v2", "unhealthy", "RolloutFailed").await;
     assert!(failed["conditions"].to_string().contains("batch size mismatch"), "{failed:#}");
-    has(&world, "front", 4).await;
-    plan(&world, json!({"rolloutBatches": [{"replicas": 1}, {"replicas": 3}]})).await;
-    reached(&world, "shop-v2", "running", "Available").await;
-    has(&world, "front-v2", 4).await;
-    has(&world, "front", 0).await;
+    has(&cluster, "front", 4).await;
+    plan(&cluster, json!({"rolloutBatches": [{"replicas": 1}, {"replicas": 3}]})).await;
+    reached(&cluster, "shop-v2", "running", "Available").await;
+    has(&cluster, "front-v2", 4).await;
+    has(&cluster, "front", 0).await;
 }
 
 #[tokio::test]
 pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
-    let world = World::new().await;
-    world.create(planned(halves())).await;
-    reached(&world, "shop-v1", "running", "Available").await;
-    image(&world, "nginx:2").await;
-    reached(&world, "shop-v2", "rollingOut", "RolloutWaits").await;
-    image(&world, "nginx:3").await;
-    reached(&world, "shop-v3", "rollingOut", "RolloutWaits").await;
-    plan(&world, json!({"batchPartition": null})).await;
-    reached(&world, "shop-v3", "running", "Available").await;
-    has(&world, "front-v3", 4).await;
+    let cluster = TestCluster::new().await;
+    cluster.create(planned(halves())).await;
+    reached(&cluster, "shop-v1", "running", "Available").await;
+    image(&cluster, "nginx:2").await;
+    reached(&cluster, "shop-v2", "rollingOut", "RolloutWaits").await;
+    image(&cluster, "nginx:3").await;
+    reached(&cluster, "shop-v3", "rollingOut", "RolloutWaits").await;
+    plan(&cluster, json!({"batchPartition": null})).await;
+    reached(&cluster, "shop-v3", "running", "Available").await;
+    has(&cluster, "front-v3", 4).await;
     for name in ["front", "front-v2", "back", "back-v2"] {
-        has(&world, name, 0).await;
+        has(&cluster, name, 0).await;
     }
     // Without a plan it applies its workloads itself again, and loses no pod by that.
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
-    world.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": null}})).await;
-    has(&world, "front", 4).await;
-    until("the rollout is gone", || async { world.get(OAM, "AppRollout", "shop").await.is_none() }).await;
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
+    cluster.patch(OAM, "Application", "shop", json!({"spec": {"rolloutPlan": null}})).await;
+    has(&cluster, "front", 4).await;
+    until("the rollout is gone", || async { cluster.get(OAM, "AppRollout", "shop").await.is_none() }).await;
     until("what the rollouts made is gone", || async {
-        world.list("apps/v1", "Deployment").await.len() == 2
+        cluster.list("apps/v1", "Deployment").await.len() == 2
     })
     .await;
     bounds.kept(8, i64::MAX);
@@ -134,64 +134,64 @@ pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
 
 #[tokio::test]
 async fn a_component_that_older_revisions_made_is_a_source_too() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let components = |front: &str, back: &str| json!([sized("front", front), sized("back", back)]);
     let set = async |components: Value, plan: Value| {
         let spec = json!({"spec": {"components": components, "rolloutPlan": plan}});
-        world.patch(OAM, "Application", "shop", spec).await;
+        cluster.patch(OAM, "Application", "shop", spec).await;
     };
-    world.create(application("shop", &[sized("front", "nginx:1"), sized("back", "nginx:1")])).await;
-    reached(&world, "shop-v1", "running", "Available").await;
+    cluster.create(application("shop", &[sized("front", "nginx:1"), sized("back", "nginx:1")])).await;
+    reached(&cluster, "shop-v1", "running", "Available").await;
     // Nothing of the front changes, so it stays as the first revision made it.
     set(components("nginx:1", "nginx:2"), Value::Null).await;
-    reached(&world, "shop-v2", "running", "Available").await;
+    reached(&cluster, "shop-v2", "running", "Available").await;
     assert_eq!(
-        world.deployment("front").await.unwrap()["metadata"]["labels"]["app.oam.dev/appRevision"],
+        cluster.deployment("front").await.unwrap()["metadata"]["labels"]["app.oam.dev/appRevision"],
         "shop-v1"
     );
     let plan = json!({"rolloutBatches": [{"replicas": "50%"}, {"replicas": "100%"}]});
     set(components("nginx:3", "nginx:3"), plan).await;
-    reached(&world, "shop-v3", "running", "Available").await;
+    reached(&cluster, "shop-v3", "running", "Available").await;
     for name in ["front-v3", "back-v3"] {
-        has(&world, name, 4).await;
+        has(&cluster, name, 4).await;
     }
 }
 
 #[tokio::test]
 async fn a_namesake_of_somebody_else_is_left_alone() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let other = json!({"apiVersion": OAM, "kind": "AppRollout", "metadata": {"name": "shop"},
         "spec": {"targetAppRevisionName": "other-v1", "rolloutPlan": {}}});
-    world.create(other).await;
-    world.create(planned(halves())).await;
+    cluster.create(other).await;
+    cluster.create(planned(halves())).await;
     let told = until_or(
         "it is told",
-        || world.get(OAM, "Application", "shop"),
+        || cluster.get(OAM, "Application", "shop"),
         |found| found.as_ref().unwrap()["status"]["conditions"].to_string().contains("AppRollout"),
     )
     .await
     .unwrap();
     assert!(told["status"]["conditions"].to_string().contains("not this application's"), "{told:#}");
-    let kept = world.get(OAM, "AppRollout", "shop").await.unwrap();
+    let kept = cluster.get(OAM, "AppRollout", "shop").await.unwrap();
     assert_eq!(kept["spec"]["targetAppRevisionName"], "other-v1");
 }
 
 #[tokio::test]
 async fn what_stands_beside_a_rollout_is_written_in_versions_of_today() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let ingress = super::versions::ingress("networking.k8s.io/v1beta1").to_string();
-    world.create(super::versions::kind("entry", &ingress)).await;
+    cluster.create(super::versions::kind("entry", &ingress)).await;
     let mut shop = application(
         "shop",
         &[sized("front", "nginx:1"), json!({"name": "web", "type": "entry", "properties": {}})],
     );
     shop["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
-    world.create(shop).await;
+    cluster.create(shop).await;
     let plan = json!({"targetSize": 5, "rolloutBatches": [{"replicas": 1}]});
     let mut first = super::rollouts::rollout("shop-v1", None, plan);
     first["spec"]["componentList"] = json!(["front"]);
-    world.create(first).await;
-    super::rollouts::state(&world, "rolloutSucceed").await;
-    has(&world, "front-v1", 5).await;
-    assert!(world.get("networking.k8s.io/v1", "Ingress", "web").await.is_some());
+    cluster.create(first).await;
+    super::rollouts::state(&cluster, "rolloutSucceed").await;
+    has(&cluster, "front-v1", 5).await;
+    assert!(cluster.get("networking.k8s.io/v1", "Ingress", "web").await.is_some());
 }

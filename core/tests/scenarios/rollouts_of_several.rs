@@ -6,7 +6,7 @@ use super::pod_bounds::PodBounds;
 use super::rollouts::{
     OAM, batch, batches, change, first, has, has_no_owner, pods, recorded, rollout, second, state,
 };
-use super::world::{World, application, until, web};
+use super::test_cluster::{TestCluster, application, until, web};
 
 fn sized(name: &str, image: &str, replicas: i64) -> Value {
     let mut component = web(name, image);
@@ -15,18 +15,18 @@ fn sized(name: &str, image: &str, replicas: i64) -> Value {
 }
 
 /// An application that made its workloads itself, and whose second revision is left to a rollout.
-async fn handed_over(world: &World, components: [&[Value]; 2]) {
-    world.create(application("shop", components[0])).await;
+async fn handed_over(cluster: &TestCluster, components: [&[Value]; 2]) {
+    cluster.create(application("shop", components[0])).await;
     for component in components[0] {
         let wanted = component["properties"]["replicas"].as_i64().unwrap();
-        has(world, component["name"].as_str().unwrap(), wanted).await;
+        has(cluster, component["name"].as_str().unwrap(), wanted).await;
     }
     let left = json!({
         "metadata": {"annotations": {"app.oam.dev/rollout-template": "true"}},
         "spec": {"components": components[1]},
     });
-    world.patch(OAM, "Application", "shop", left).await;
-    recorded(world, "shop-v2").await;
+    cluster.patch(OAM, "Application", "shop", left).await;
+    recorded(cluster, "shop-v2").await;
 }
 
 fn halves() -> Value {
@@ -35,17 +35,17 @@ fn halves() -> Value {
 
 #[tokio::test]
 async fn several_components_go_through_each_batch_together() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let of = |image: &str| [sized("front", image, 4), sized("back", image, 2), sized("other", image, 1)];
-    handed_over(&world, [&of("nginx:1"), &of("nginx:2")]).await;
+    handed_over(&cluster, [&of("nginx:1"), &of("nginx:2")]).await;
     let mut plan = halves();
     plan["batchPartition"] = json!(0);
     let mut both = rollout("shop-v2", Some("shop-v1"), plan);
     both["spec"]["componentList"] = json!(["front", "back"]);
-    world.create(both).await;
-    let held = batch(&world, 0, "batchReady").await;
+    cluster.create(both).await;
+    let held = batch(&cluster, 0, "batchReady").await;
     for (name, wanted) in [("front", 2), ("front-v2", 2), ("back", 1), ("back-v2", 1)] {
-        has(&world, name, wanted).await;
+        has(&cluster, name, wanted).await;
     }
     let status = &held["status"];
     assert_eq!((&status["rolloutTargetSize"], &status["upgradedReadyReplicas"]), (&json!(6), &json!(3)));
@@ -53,13 +53,13 @@ async fn several_components_go_through_each_batch_together() {
     let sizes: Vec<_> = each.iter().map(|each| (&each["name"], &each["rolloutTargetSize"])).collect();
     assert_eq!(sizes, [(&json!("back"), &json!(2)), (&json!("front"), &json!(4))]);
     let on = json!({"spec": {"rolloutPlan": {"batchPartition": null}}});
-    world.patch(OAM, "AppRollout", "release", on).await;
-    state(&world, "rolloutSucceed").await;
+    cluster.patch(OAM, "AppRollout", "release", on).await;
+    state(&cluster, "rolloutSucceed").await;
     for (name, wanted) in [("front", 0), ("front-v2", 4), ("back", 0), ("back-v2", 2)] {
-        has(&world, name, wanted).await;
-        assert!(has_no_owner(&world.deployment(name).await.unwrap()));
+        has(&cluster, name, wanted).await;
+        assert!(has_no_owner(&cluster.deployment(name).await.unwrap()));
     }
-    let other = world.deployment("other").await.unwrap();
+    let other = cluster.deployment("other").await.unwrap();
     assert_eq!(
         other["spec"]["template"]["spec"]["containers"][0]["image"], "nginx:2",
         "it is not rolled out"
@@ -69,58 +69,58 @@ async fn several_components_go_through_each_batch_together() {
     plan["targetSize"] = json!(4);
     let back = json!({"spec": {"targetAppRevisionName": "shop-v1", "sourceAppRevisionName": "shop-v2",
         "rolloutPlan": plan}});
-    world.patch(OAM, "AppRollout", "release", back).await;
-    let failed = state(&world, "rolloutFailed").await;
+    cluster.patch(OAM, "AppRollout", "release", back).await;
+    let failed = state(&cluster, "rolloutFailed").await;
     assert!(failed["status"]["conditions"].to_string().contains("several components: front, back"));
 }
 
 #[tokio::test]
 async fn what_an_application_made_itself_is_rolled_out_of_and_back_to() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let of = |image: &str| [sized("front", image, 3)];
-    handed_over(&world, [&of("nginx:1"), &of("nginx:2")]).await;
-    let made = world.deployment("front").await.unwrap();
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
-    world.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 2]))).await;
-    state(&world, "rolloutSucceed").await;
-    has(&world, "front-v2", 3).await;
-    has(&world, "front", 0).await;
+    handed_over(&cluster, [&of("nginx:1"), &of("nginx:2")]).await;
+    let made = cluster.deployment("front").await.unwrap();
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
+    cluster.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 2]))).await;
+    state(&cluster, "rolloutSucceed").await;
+    has(&cluster, "front-v2", 3).await;
+    has(&cluster, "front", 0).await;
     let back = json!({"spec": {"targetAppRevisionName": "shop-v1", "sourceAppRevisionName": "shop-v2"}});
-    world.patch(OAM, "AppRollout", "release", back).await;
-    has(&world, "front-v2", 0).await;
-    has(&world, "front", 3).await;
-    assert_eq!(world.deployment("front").await.unwrap()["metadata"]["uid"], made["metadata"]["uid"]);
-    assert!(world.deployment("front-v1").await.is_none(), "nothing is made beside it");
+    cluster.patch(OAM, "AppRollout", "release", back).await;
+    has(&cluster, "front-v2", 0).await;
+    has(&cluster, "front", 3).await;
+    assert_eq!(cluster.deployment("front").await.unwrap()["metadata"]["uid"], made["metadata"]["uid"]);
+    assert!(cluster.deployment("front-v1").await.is_none(), "nothing is made beside it");
     bounds.kept(3, i64::MAX);
-    world.delete(OAM, "Application", "shop").await;
+    cluster.delete(OAM, "Application", "shop").await;
     until("everything is gone", || async {
-        world.deployment("front").await.is_none() && world.deployment("front-v2").await.is_none()
+        cluster.deployment("front").await.is_none() && cluster.deployment("front-v2").await.is_none()
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_third_revision_replaces_the_pods_of_both_that_stand_half_way() {
-    let world = World::new().await;
-    first(&world).await;
-    second(&world).await;
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
     let mut plan = batches(&[2, 2]);
     plan["batchPartition"] = json!(0);
-    world.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
-    batch(&world, 0, "batchReady").await;
-    has(&world, "front-v1", 2).await;
-    has(&world, "front-v2", 2).await;
-    let bounds = PodBounds::follow(world.api("apps/v1", "Deployment").await);
-    change(&world, "nginx:3").await;
-    recorded(&world, "shop-v3").await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
+    batch(&cluster, 0, "batchReady").await;
+    has(&cluster, "front-v1", 2).await;
+    has(&cluster, "front-v2", 2).await;
+    let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);
+    change(&cluster, "nginx:3").await;
+    recorded(&cluster, "shop-v3").await;
     let to = json!({"spec": {"targetAppRevisionName": "shop-v3", "rolloutPlan": {"batchPartition": null}}});
-    world.patch(OAM, "AppRollout", "release", to).await;
-    has(&world, "front-v3", 4).await;
-    let done = state(&world, "rolloutSucceed").await;
+    cluster.patch(OAM, "AppRollout", "release", to).await;
+    has(&cluster, "front-v3", 4).await;
+    let done = state(&cluster, "rolloutSucceed").await;
     assert!(done["status"]["givenUpRevisions"].is_null(), "{done:#}");
     for name in ["front-v1", "front-v2"] {
-        assert_eq!(pods(&world, name).await.0, 0);
-        assert!(has_no_owner(&world.deployment(name).await.unwrap()));
+        assert_eq!(pods(&cluster, name).await.0, 0);
+        assert!(has_no_owner(&cluster.deployment(name).await.unwrap()));
     }
     bounds.kept(4, 4 + 2);
 }

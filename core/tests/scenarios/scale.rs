@@ -8,7 +8,7 @@ use kube::api::{Api, DynamicObject, PostParams};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
 
-use super::world::{World, application, web};
+use super::test_cluster::{TestCluster, application, web};
 
 /// Requests of the person who creates the applications, at the same time.
 const AT_ONCE: usize = 8;
@@ -42,11 +42,11 @@ fn memory() -> f64 {
 }
 
 async fn cost(count: usize, era: Era) -> Cost {
-    let world = World::new().await;
-    world.create(era.application("warm")).await;
-    let api = world.api(era.api_version(), era.kind()).await;
+    let cluster = TestCluster::new().await;
+    cluster.create(era.application("warm")).await;
+    let api = cluster.api(era.api_version(), era.kind()).await;
     running(&api, era, 1).await;
-    world.requests();
+    cluster.requests();
     let (processor_before, memory_before, started) = (processor(), memory(), Instant::now());
     let objects = (0..count).map(|number| {
         let object = era.application(&format!("app-{number:05}"));
@@ -66,7 +66,7 @@ async fn cost(count: usize, era: Era) -> Cost {
         running,
         processor: each(processor() - processor_before) * 1e3,
         memory: each(memory() - memory_before) * 1024.0,
-        requests: each(world.requests().len() as f64),
+        requests: each(cluster.requests().len() as f64),
     }
 }
 
@@ -146,15 +146,15 @@ fn print(era: Era, count: usize, cost: &Cost) {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "prints figures: cargo xtask bench"]
 async fn the_price_of_a_component_does_not_depend_on_how_many_there_are() {
-    let world = World::new().await;
+    let cluster = TestCluster::new().await;
     let mut prices = Vec::new();
     for count in [1, 10, 100] {
         let components: Vec<Value> =
             (0..count).map(|number| web(&format!("c{count}-{number}"), "nginx:1")).collect();
         let name = format!("reconcile-{count}");
         let (before, started) = (processor(), Instant::now());
-        world.create(application(&name, &components)).await;
-        world.phase(&name, "running").await;
+        cluster.create(application(&name, &components)).await;
+        cluster.phase(&name, "running").await;
         let (took, each) = (started.elapsed(), (processor() - before) * 1e3 / f64::from(count));
         println!(
             "reconcile: {count} components: running after {took:.0?}, processor {each:.1} ms per component"

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use vela_core::{Controllers, LeaseConfig, Process, Stop};
 use vela_runtime::fault::{Entry, Injection};
 
-use super::world::{World, application, until, web};
+use super::test_cluster::{TestCluster, application, until, web};
 
 const OAM: &str = "core.oam.dev/v1beta1";
 /// The lease duration and three seconds.
@@ -23,8 +23,8 @@ struct Replica {
     task: JoinHandle<Result<(), vela_core::Error>>,
 }
 
-fn replica(world: &World, who: &'static str, record: &Record) -> Option<Replica> {
-    let (client, faults) = world.another()?;
+fn replica(cluster: &TestCluster, who: &'static str, record: &Record) -> Option<Replica> {
+    let (client, faults) = cluster.another()?;
     let seen = record.clone();
     faults.inject(move |entry: &Entry| {
         if entry.writes() && !entry.is_event() {
@@ -33,7 +33,7 @@ fn replica(world: &World, who: &'static str, record: &Record) -> Option<Replica>
         Injection::Pass
     });
     let lease = LeaseConfig {
-        namespace: world.namespace.clone(),
+        namespace: cluster.namespace.clone(),
         name: "leader".to_owned(),
         identity: format!("{who}_6c9c1f4e-0000-4000-8000-000000000001"),
     };
@@ -51,33 +51,33 @@ fn writes(record: &Record, who: &str) -> bool {
 }
 
 /// There and back, faster than anything may be pruned.
-async fn there_and_back(world: &World, image: &str) {
+async fn there_and_back(cluster: &TestCluster, image: &str) {
     let with = |components: Vec<Value>| json!({"spec": {"components": components}});
-    world.patch(OAM, "Application", "shop", with(vec![web("front", image)])).await;
-    world
+    cluster.patch(OAM, "Application", "shop", with(vec![web("front", image)])).await;
+    cluster
         .patch(OAM, "Application", "shop", with(vec![web("front", "nginx:1"), web("back", "nginx:1")]))
         .await;
 }
 
-async fn uids(world: &World) -> [Value; 2] {
-    let uid = async |name: &str| world.deployment(name).await.unwrap()["metadata"]["uid"].clone();
+async fn uids(cluster: &TestCluster) -> [Value; 2] {
+    let uid = async |name: &str| cluster.deployment(name).await.unwrap()["metadata"]["uid"].clone();
     [uid("front").await, uid("back").await]
 }
 
 #[tokio::test]
 async fn a_change_of_leader_harms_nothing() {
-    let world = World::without_controllers().await;
+    let cluster = TestCluster::without_controllers().await;
     let record = Record::default();
-    let Some(first) = replica(&world, "first", &record) else {
+    let Some(first) = replica(&cluster, "first", &record) else {
         println!("skipped: e2e has this scenario for real clusters");
         return;
     };
     until("the first leads", || async { leads(&record, "first") }).await;
-    let second = replica(&world, "second", &record).unwrap();
-    world.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
-    world.phase("shop", "running").await;
-    let before = uids(&world).await;
-    there_and_back(&world, "nginx:2").await;
+    let second = replica(&cluster, "second", &record).unwrap();
+    cluster.create(application("shop", &[web("front", "nginx:1"), web("back", "nginx:1")])).await;
+    cluster.phase("shop", "running").await;
+    let before = uids(&cluster).await;
+    there_and_back(&cluster, "nginx:2").await;
     let asked = Instant::now();
     first.stop.cancel();
     first.task.await.unwrap().unwrap();
@@ -85,9 +85,9 @@ async fn a_change_of_leader_harms_nothing() {
     until("the second leads", || async { leads(&record, "second") }).await;
     println!("terms: a stop ended after {ended:?}; the next leads {:?} after it", asked.elapsed() - ended);
     assert!(asked.elapsed() - ended < Duration::from_secs(3));
-    let third = replica(&world, "third", &record).unwrap();
-    world.phase("shop", "running").await;
-    there_and_back(&world, "nginx:3").await;
+    let third = replica(&cluster, "third", &record).unwrap();
+    cluster.phase("shop", "running").await;
+    there_and_back(&cluster, "nginx:3").await;
     // On a busy machine it may not have come to that yet.
     until("the second writes", || async { writes(&record, "second") }).await;
     let killed = Instant::now();
@@ -98,10 +98,10 @@ async fn a_change_of_leader_harms_nothing() {
     let after = killed.elapsed();
     println!("terms: after a death the next leads {after:?} later");
     assert!(after <= LEADS_AFTER_KILL, "{after:?}");
-    there_and_back(&world, "nginx:4").await;
+    there_and_back(&cluster, "nginx:4").await;
     until("the third writes", || async { writes(&record, "third") }).await;
-    world.phase("shop", "running").await;
-    assert_eq!(uids(&world).await, before, "no Deployment was made anew");
+    cluster.phase("shop", "running").await;
+    assert_eq!(uids(&cluster).await, before, "no Deployment was made anew");
     let mut writers: Vec<_> =
         record.lock().unwrap().iter().filter(|(_, lease)| !lease).map(|(who, _)| *who).collect();
     writers.dedup();

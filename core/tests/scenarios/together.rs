@@ -9,22 +9,22 @@ use serde_json::{Value, json};
 use vela_core::{Options, Process, options};
 use vela_runtime::fault::Entry;
 
-use super::world::{World, application, web};
+use super::test_cluster::{TestCluster, application, web};
 
 /// All objects are there before this.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-async fn world(concurrent_writes: usize) -> World {
-    let mut world = World::without_controllers().await;
+async fn cluster(concurrent_writes: usize) -> TestCluster {
+    let mut cluster = TestCluster::without_controllers().await;
     // A namespace of its own is made below.
     let bounds = options::Bounds { own_namespace: false, ..options::Bounds::SAFE };
     let options = Options { concurrent_writes, bounds, ..Options::default() };
-    world.start_as(Process { options, ..Process::default() });
+    cluster.start_as(Process { options, ..Process::default() });
     // So that discovery and watches of its kinds are there already.
-    world.create(application("warm", &[web("warm", "nginx:1")])).await;
-    world.phase("warm", "running").await;
-    world.settled().await;
-    world
+    cluster.create(application("warm", &[web("warm", "nginx:1")])).await;
+    cluster.phase("warm", "running").await;
+    cluster.settled().await;
+    cluster
 }
 
 fn components(prefix: &str, count: usize) -> Vec<Value> {
@@ -37,15 +37,15 @@ fn writes_an_object(entry: &Entry) -> bool {
 
 /// What was asked until the application rests; its first reconcile alone makes every object.
 async fn requests(concurrent_writes: usize) -> (Vec<Entry>, usize) {
-    let mut world = world(concurrent_writes).await;
-    world.rested(1).await;
-    world.requests();
-    world.faults.slow(Duration::from_millis(100), writes_an_object);
-    world.create(application("shop", &components("web", 12))).await;
-    world.phase("shop", "running").await;
-    // On a real control plane the controllers of one world would work in the other one too.
-    world.stop().await;
-    (world.requests(), world.faults.most_in_flight())
+    let mut cluster = cluster(concurrent_writes).await;
+    cluster.rested(1).await;
+    cluster.requests();
+    cluster.faults.slow(Duration::from_millis(100), writes_an_object);
+    cluster.create(application("shop", &components("web", 12))).await;
+    cluster.phase("shop", "running").await;
+    // On a real control plane the controllers of one cluster would work in the other one too.
+    cluster.stop().await;
+    (cluster.requests(), cluster.faults.most_in_flight())
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn components_are_written_together_and_nothing_is_asked_twice() {
     }
     let objects = |all: &[Entry]| {
         let objects = all.iter().filter(|entry| entry.path.contains("/web-"));
-        // Each world has a namespace of its own.
+        // Each cluster has a namespace of its own.
         let name = |entry: &Entry| entry.path.split_once("/web-").map(|(_, name)| name.to_owned());
         let mut objects: Vec<_> = objects.map(|entry| (entry.method.to_string(), name(entry))).collect();
         objects.sort();
@@ -79,60 +79,60 @@ async fn components_are_written_together_and_nothing_is_asked_twice() {
 
 #[tokio::test]
 async fn one_component_that_fails_leaves_the_others_alone() {
-    let world = world(options::CONCURRENT_WRITES).await;
-    world
+    let cluster = cluster(options::CONCURRENT_WRITES).await;
+    cluster
         .create(json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web-3"}, "spec": {
             "selector": {"matchLabels": {"mine": "yes"}},
             "template": {"metadata": {"labels": {"mine": "yes"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}},
         }}))
         .await;
-    world.create(application("shop", &components("web", 10))).await;
+    cluster.create(application("shop", &components("web", 10))).await;
     let all = || async {
         let mut there = 0;
         for number in 0..10 {
-            let service = world.get("v1", "Service", &format!("web-{number}")).await;
+            let service = cluster.get("v1", "Service", &format!("web-{number}")).await;
             there += usize::from(service.is_some());
         }
         there
     };
-    super::world::until("nine components are there", || async { all().await == 9 }).await;
+    super::test_cluster::until("nine components are there", || async { all().await == 9 }).await;
     assert!(
-        world.get("v1", "Service", "web-3").await.is_none(),
+        cluster.get("v1", "Service", "web-3").await.is_none(),
         "the rest of the failed component is left alone"
     );
-    let kept = world.deployment("web-3").await.unwrap();
+    let kept = cluster.deployment("web-3").await.unwrap();
     assert_eq!(kept["spec"]["template"]["spec"]["containers"][0]["image"], "a");
 }
 
 #[tokio::test]
 async fn a_namespace_is_made_before_what_lives_in_it() {
-    let world = world(options::CONCURRENT_WRITES).await;
-    let inside = format!("{}-inside", world.namespace);
+    let cluster = cluster(options::CONCURRENT_WRITES).await;
+    let inside = format!("{}-inside", cluster.namespace);
     let place = format!("/namespaces/{inside}");
     let makes_it = move |entry: &Entry| {
         entry.method == http::Method::PATCH
             && entry.path.split('?').next().is_some_and(|path| path.ends_with(&place))
     };
-    world.faults.slow(Duration::from_millis(300), makes_it);
-    world.requests();
+    cluster.faults.slow(Duration::from_millis(300), makes_it);
+    cluster.requests();
     let raw = |name: &str, object: Value| json!({"name": name, "type": "raw", "properties": object});
     let place = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": inside}});
     let settings = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": inside}, "data": {"a": "1"},
     });
-    world.create(application("shop", &[raw("place", place), raw("settings", settings)])).await;
-    world.phase("shop", "running").await;
-    let written = world.requests();
+    cluster.create(application("shop", &[raw("place", place), raw("settings", settings)])).await;
+    cluster.phase("shop", "running").await;
+    let written = cluster.requests();
     let tries = written.iter().filter(|entry| entry.writes() && entry.path.contains("/configmaps/settings"));
     assert_eq!(tries.count(), 1, "one that came too early would be refused and tried again: {written:#?}");
 }
 
 /// The time from the application to its last object.
-async fn time(world: &World, name: &str, count: usize) -> Duration {
-    let api = world.api("apps/v1", "Deployment").await;
+async fn time(cluster: &TestCluster, name: &str, count: usize) -> Duration {
+    let api = cluster.api("apps/v1", "Deployment").await;
     let mut events = watcher(api, watcher::Config::default()).applied_objects().boxed();
     let started = Instant::now();
-    world.create(application(name, &components(name, count))).await;
+    cluster.create(application(name, &components(name, count))).await;
     let mut there = BTreeSet::new();
     let wait = async {
         while there.len() < count {
@@ -145,7 +145,7 @@ async fn time(world: &World, name: &str, count: usize) -> Duration {
         started.elapsed()
     };
     let time = tokio::time::timeout(DEADLINE, wait).await.unwrap();
-    world.phase(name, "running").await;
+    cluster.phase(name, "running").await;
     time
 }
 
@@ -159,13 +159,13 @@ async fn the_time_of_one_application() {
         let mut found = Vec::new();
         for limit in [1, options::CONCURRENT_WRITES] {
             // One after the other: on a real control plane the controllers of both would work on everything.
-            let mut world = world(limit).await;
-            world.faults.slow(delay, |entry| !entry.is_watch());
+            let mut cluster = cluster(limit).await;
+            cluster.faults.slow(delay, |entry| !entry.is_watch());
             let mut of_limit = Vec::new();
             for count in [1, 10, 100] {
-                of_limit.push((count, best(&world, limit, count).await));
+                of_limit.push((count, best(&cluster, limit, count).await));
             }
-            world.stop().await;
+            cluster.stop().await;
             found.push(of_limit);
         }
         let limit = options::CONCURRENT_WRITES;
@@ -181,15 +181,15 @@ async fn the_time_of_one_application() {
 }
 
 /// The fastest of the rounds, and the most requests for objects.
-async fn best(world: &World, limit: usize, count: usize) -> (Duration, usize) {
+async fn best(cluster: &TestCluster, limit: usize, count: usize) -> (Duration, usize) {
     let mut best = (Duration::MAX, 0);
     for round in 0..ROUNDS {
-        world.requests();
+        cluster.requests();
         let name = format!("l{limit}c{count}r{round}");
-        best.0 = best.0.min(time(world, &name, count).await);
-        best.1 = best.1.max(count_of(&name, &world.requests()));
-        world.delete("core.oam.dev/v1beta1", "Application", &name).await;
-        world.gone("core.oam.dev/v1beta1", "Application", &name).await;
+        best.0 = best.0.min(time(cluster, &name, count).await);
+        best.1 = best.1.max(count_of(&name, &cluster.requests()));
+        cluster.delete("core.oam.dev/v1beta1", "Application", &name).await;
+        cluster.gone("core.oam.dev/v1beta1", "Application", &name).await;
     }
     best
 }

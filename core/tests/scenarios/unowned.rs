@@ -3,25 +3,25 @@
 use serde_json::{Value, json};
 
 use super::configuration::{complaint, component, configuration, synced};
-use super::world::{World, until};
+use super::test_cluster::{TestCluster, until};
 
 const OAM: &str = "core.oam.dev/v1alpha2";
 const AC: &str = "ApplicationConfiguration";
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
 /// Names of objects without a namespace are of the whole cluster, which the tests share on a real one.
-fn role(world: &World) -> String {
-    format!("{}-role", world.namespace)
+fn role(cluster: &TestCluster) -> String {
+    format!("{}-role", cluster.namespace)
 }
 
 fn component_of(name: &str, workload: Value) -> Value {
     json!({"apiVersion": OAM, "kind": "Component", "metadata": {"name": name}, "spec": {"workload": workload}})
 }
 
-async fn a_second_namespace(world: &World) -> World {
-    let name = format!("{}-other", world.namespace);
-    world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})).await;
-    World::in_namespace(world, &name)
+async fn a_second_namespace(cluster: &TestCluster) -> TestCluster {
+    let name = format!("{}-other", cluster.namespace);
+    cluster.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})).await;
+    TestCluster::in_namespace(cluster, &name)
 }
 
 fn entries(other: &str, with_trait: bool) -> Value {
@@ -32,78 +32,78 @@ fn entries(other: &str, with_trait: bool) -> Value {
 
 #[tokio::test]
 async fn what_is_elsewhere_goes_with_its_configuration() {
-    let mut world = World::unbounded().await;
-    let other = a_second_namespace(&world).await;
+    let mut cluster = TestCluster::unbounded().await;
+    let other = a_second_namespace(&cluster).await;
     let third = a_second_namespace(&other).await;
     let rights =
-        json!({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": role(&world)}, "rules": []});
-    world.create(component("front", "nginx:1")).await;
-    world.create(component_of("rights", rights)).await;
+        json!({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": role(&cluster)}, "rules": []});
+    cluster.create(component("front", "nginx:1")).await;
+    cluster.create(component_of("rights", rights)).await;
     // A namesake in a third namespace, which nobody's configuration made.
     third.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "words", "labels": {"app.oam.dev/name": "shop"}}})).await;
-    world.create(configuration("shop", entries(&other.namespace, true))).await;
-    synced(&world, "shop").await;
+    cluster.create(configuration("shop", entries(&other.namespace, true))).await;
+    synced(&cluster, "shop").await;
     let words = other.get("v1", "ConfigMap", "words").await.unwrap();
     assert!(words["metadata"]["ownerReferences"].is_null());
-    assert!(world.get(RBAC, "ClusterRole", &role(&world)).await.is_some());
-    world.quiet().await;
+    assert!(cluster.get(RBAC, "ClusterRole", &role(&cluster)).await.is_some());
+    cluster.quiet().await;
 
     // Moved: the one that is left behind goes.
-    let spec = entries(&world.namespace, true);
-    world.patch(OAM, AC, "shop", json!({"spec": {"components": spec}})).await;
+    let spec = entries(&cluster.namespace, true);
+    cluster.patch(OAM, AC, "shop", json!({"spec": {"components": spec}})).await;
     other.gone("v1", "ConfigMap", "words").await;
-    assert!(world.get("v1", "ConfigMap", "words").await.is_some());
+    assert!(cluster.get("v1", "ConfigMap", "words").await.is_some());
     let spec = entries(&other.namespace, true);
-    world.patch(OAM, AC, "shop", json!({"spec": {"components": spec}})).await;
+    cluster.patch(OAM, AC, "shop", json!({"spec": {"components": spec}})).await;
     until("it is made again", || async { other.get("v1", "ConfigMap", "words").await.is_some() }).await;
-    world.gone("v1", "ConfigMap", "words").await;
+    cluster.gone("v1", "ConfigMap", "words").await;
     // Dropped: it goes, the others stay.
     let spec = entries(&other.namespace, false);
-    world.patch(OAM, AC, "shop", json!({"spec": {"components": spec}})).await;
+    cluster.patch(OAM, AC, "shop", json!({"spec": {"components": spec}})).await;
     other.gone("v1", "ConfigMap", "words").await;
-    assert!(world.get(RBAC, "ClusterRole", &role(&world)).await.is_some());
+    assert!(cluster.get(RBAC, "ClusterRole", &role(&cluster)).await.is_some());
     let spec = entries(&other.namespace, true);
-    world.patch(OAM, AC, "shop", json!({"spec": {"components": spec}})).await;
+    cluster.patch(OAM, AC, "shop", json!({"spec": {"components": spec}})).await;
     until("it is back", || async { other.get("v1", "ConfigMap", "words").await.is_some() }).await;
-    synced(&world, "shop").await;
+    synced(&cluster, "shop").await;
 
     // Deleted while nobody is there: the next start collects it.
-    world.stop().await;
-    world.delete(OAM, AC, "shop").await;
-    world.start_unbounded();
-    world.gone(OAM, AC, "shop").await;
+    cluster.stop().await;
+    cluster.delete(OAM, AC, "shop").await;
+    cluster.start_unbounded();
+    cluster.gone(OAM, AC, "shop").await;
     other.gone("v1", "ConfigMap", "words").await;
-    world.gone(RBAC, "ClusterRole", &role(&world)).await;
+    cluster.gone(RBAC, "ClusterRole", &role(&cluster)).await;
     assert!(third.get("v1", "ConfigMap", "words").await.is_some(), "it is somebody else's");
 }
 
 #[tokio::test]
 async fn two_configurations_do_not_share_an_object_elsewhere() {
-    let world = World::unbounded().await;
+    let cluster = TestCluster::unbounded().await;
     let rights =
-        json!({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": role(&world)}, "rules": []});
-    world.create(component_of("rights", rights)).await;
-    world.create(configuration("first", json!([{"componentName": "rights"}]))).await;
-    synced(&world, "first").await;
-    world.create(configuration("second", json!([{"componentName": "rights"}]))).await;
-    complaint(&world, "second", "existing object belongs to ApplicationConfiguration").await;
-    world.delete(OAM, AC, "second").await;
-    world.gone(OAM, AC, "second").await;
-    assert!(world.get(RBAC, "ClusterRole", &role(&world)).await.is_some());
+        json!({"apiVersion": RBAC, "kind": "ClusterRole", "metadata": {"name": role(&cluster)}, "rules": []});
+    cluster.create(component_of("rights", rights)).await;
+    cluster.create(configuration("first", json!([{"componentName": "rights"}]))).await;
+    synced(&cluster, "first").await;
+    cluster.create(configuration("second", json!([{"componentName": "rights"}]))).await;
+    complaint(&cluster, "second", "existing object belongs to ApplicationConfiguration").await;
+    cluster.delete(OAM, AC, "second").await;
+    cluster.gone(OAM, AC, "second").await;
+    assert!(cluster.get(RBAC, "ClusterRole", &role(&cluster)).await.is_some());
     // Taken over by a controller of its own, it stays.
     let boss =
-        world.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "boss"}})).await;
+        cluster.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "boss"}})).await;
     let owner = json!([{"apiVersion": "rbac.example.com/v1", "kind": "Boss", "name": "boss", "uid": boss.metadata.uid, "controller": true}]);
-    world.delete(OAM, AC, "first").await;
-    world.gone(OAM, AC, "first").await;
-    world.gone(RBAC, "ClusterRole", &role(&world)).await;
+    cluster.delete(OAM, AC, "first").await;
+    cluster.gone(OAM, AC, "first").await;
+    cluster.gone(RBAC, "ClusterRole", &role(&cluster)).await;
     let kept = json!({"apiVersion": RBAC, "kind": "ClusterRole", "rules": [], "metadata": {
-        "name": role(&world), "ownerReferences": owner, "labels": {"app.oam.dev/name": "first"}}});
-    world.create(kept).await;
-    world.create(configuration("first", json!([{"componentName": "rights"}]))).await;
-    complaint(&world, "first", "it belongs to Boss boss").await;
-    world.delete(OAM, AC, "first").await;
-    world.gone(OAM, AC, "first").await;
-    let left = world.get(RBAC, "ClusterRole", &role(&world)).await;
+        "name": role(&cluster), "ownerReferences": owner, "labels": {"app.oam.dev/name": "first"}}});
+    cluster.create(kept).await;
+    cluster.create(configuration("first", json!([{"componentName": "rights"}]))).await;
+    complaint(&cluster, "first", "it belongs to Boss boss").await;
+    cluster.delete(OAM, AC, "first").await;
+    cluster.gone(OAM, AC, "first").await;
+    let left = cluster.get(RBAC, "ClusterRole", &role(&cluster)).await;
     assert!(left.is_some_and(|left| left["metadata"]["deletionTimestamp"].is_null()));
 }

@@ -6,18 +6,18 @@ use super::authors::{by, judged, told};
 use super::core_kinds::{scaler, workload};
 use super::rollouts::{batches, recorded, rolling, rollout};
 use super::standard::{STANDARD, deployment, pod_spec_workload, trait_of, two_containers};
-use super::world::{World, until, until_or};
+use super::test_cluster::{TestCluster, until, until_or};
 
 const NEW: &str = "core.oam.dev/v1beta1";
 const OLD: &str = "core.oam.dev/v1alpha2";
 const WEB: (&str, &str, &str) = ("apps/v1", "Deployment", "web");
 
-async fn says(world: &World, object: &Value, words: &[&str]) {
+async fn says(cluster: &TestCluster, object: &Value, words: &[&str]) {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let (version, kind, name) =
         (text(&object["apiVersion"]), text(&object["kind"]), text(&object["metadata"]["name"]));
     let status = || async {
-        let found = world.get(&version, &kind, &name).await.unwrap_or_default();
+        let found = cluster.get(&version, &kind, &name).await.unwrap_or_default();
         found["status"].to_string().replace('\\', "")
     };
     until_or(&format!("{kind}: {words:?}"), status, |said| words.iter().all(|word| said.contains(word)))
@@ -50,44 +50,44 @@ fn acted_for() -> Vec<Value> {
 /// Who has a right to nothing but these kinds has by them the rights of nobody.
 #[tokio::test]
 async fn every_kind_is_acted_for_with_its_author_s_rights() {
-    let Some((world, rights)) = judged().await else { return };
-    world.create(deployment("web")).await;
+    let Some((cluster, rights)) = judged().await else { return };
+    cluster.create(deployment("web")).await;
     for object in acted_for() {
         let mut nobodys = object.clone();
         nobodys["metadata"]["name"] = json!("nobodys");
-        world.create(nobodys.clone()).await;
-        says(&world, &nobodys, &["nobody is known", "not executed"]).await;
-        world.create(by("mallory", "", object.clone())).await;
-        says(&world, &object, &["User \"mallory\" cannot"]).await;
+        cluster.create(nobodys.clone()).await;
+        says(&cluster, &nobodys, &["nobody is known", "not executed"]).await;
+        cluster.create(by("mallory", "", object.clone())).await;
+        says(&cluster, &object, &["User \"mallory\" cannot"]).await;
         let asked =
             ["get", "patch"].map(|verb| rights.was_asked("mallory", "", &format!("{verb} deployments.apps")));
         assert!(asked.contains(&true), "{}", object["kind"]);
     }
-    world.quiet().await;
-    let all = world.list("apps/v1", "Deployment").await;
+    cluster.quiet().await;
+    let all = cluster.list("apps/v1", "Deployment").await;
     assert_eq!(all.len(), 1, "{all:#?}");
-    let web = world.deployment("web").await.unwrap();
+    let web = cluster.deployment("web").await.unwrap();
     assert_eq!(web["spec"]["replicas"], 1, "nobody may scale what is not theirs");
     assert!(web["metadata"]["ownerReferences"].is_null(), "nor hold it");
-    assert!(world.list("v1", "Service").await.is_empty());
+    assert!(cluster.list("v1", "Service").await.is_empty());
 }
 
 #[tokio::test]
 async fn with_the_rights_of_its_author_each_does_its_work() {
-    let Some((world, rights)) = judged().await else { return };
+    let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", &["deployments.apps", "services", "configmaps", "ingresses.networking.k8s.io"]);
-    world.create(deployment("web")).await;
-    world.create(by("alice", "", pod_spec_workload("pods", two_containers()))).await;
-    world.create(by("alice", "", workload(json!([{"name": "http", "containerPort": 80}])))).await;
-    world.create(by("alice", "", trait_of("Route", "way", WEB, json!({"host": ""})))).await;
+    cluster.create(deployment("web")).await;
+    cluster.create(by("alice", "", pod_spec_workload("pods", two_containers()))).await;
+    cluster.create(by("alice", "", workload(json!([{"name": "http", "containerPort": 80}])))).await;
+    cluster.create(by("alice", "", trait_of("Route", "way", WEB, json!({"host": ""})))).await;
     let mut scales = scaler(3);
     scales["spec"]["workloadRef"] = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
-    world.create(by("alice", "", scales)).await;
+    cluster.create(by("alice", "", scales)).await;
     for name in ["pods", "shop"] {
-        until(name, || async { world.deployment(name).await.is_some() }).await;
+        until(name, || async { cluster.deployment(name).await.is_some() }).await;
     }
-    until("the route's service", || async { world.get("v1", "Service", "way").await.is_some() }).await;
-    let replicas = || async { world.deployment("web").await.unwrap()["spec"]["replicas"].clone() };
+    until("the route's service", || async { cluster.get("v1", "Service", "way").await.is_some() }).await;
+    let replicas = || async { cluster.deployment("web").await.unwrap()["spec"]["replicas"].clone() };
     until_or("alice may scale", replicas, |replicas| *replicas == 3).await;
     for what in ["patch deployments.apps", "patch services", "get deployments.apps"] {
         assert!(rights.was_asked("alice", "", what), "{what}");
@@ -97,37 +97,37 @@ async fn with_the_rights_of_its_author_each_does_its_work() {
 /// A revision that somebody copied, with another image, and a rollout to it: neither becomes what the application's author may.
 #[tokio::test]
 async fn a_forged_revision_is_not_rolled_out() {
-    let Some((world, rights)) = judged().await else { return };
+    let Some((cluster, rights)) = judged().await else { return };
     rights.grant("alice", &["deployments.apps", "services"]);
     let mut shop = rolling("nginx:1");
     shop["metadata"]["annotations"]["app.oam.dev/username"] = json!("alice");
-    world.create(shop).await;
-    recorded(&world, "shop-v1").await;
+    cluster.create(shop).await;
+    recorded(&cluster, "shop-v1").await;
     let mut plan = batches(&[1]);
     plan["targetSize"] = json!(1);
 
-    let mut forged = world.get(NEW, "ApplicationRevision", "shop-v1").await.unwrap();
+    let mut forged = cluster.get(NEW, "ApplicationRevision", "shop-v1").await.unwrap();
     let text = forged["spec"].to_string().replace("nginx:1", "evil:1");
     forged["spec"] = serde_json::from_str(&text).unwrap();
     let labels = forged["metadata"]["labels"].clone();
     forged["metadata"] = json!({"name": "shop-v7", "labels": labels});
     // Admission writes the name of whoever writes it.
-    world.create(by("mallory", "", forged.clone())).await;
-    world.create(by("mallory", "", rollout("shop-v7", None, plan.clone()))).await;
-    told(&world, "AppRollout", "release", &["shop-v7", "not what vela-core recorded"]).await;
+    cluster.create(by("mallory", "", forged.clone())).await;
+    cluster.create(by("mallory", "", rollout("shop-v7", None, plan.clone()))).await;
+    told(&cluster, "AppRollout", "release", &["shop-v7", "not what vela-core recorded"]).await;
     // Nor does a true revision give mallory a right.
     let patch = json!({"spec": {"targetAppRevisionName": "shop-v1"}});
-    world.patch(NEW, "AppRollout", "release", patch).await;
-    told(&world, "AppRollout", "release", &["User \"mallory\" cannot"]).await;
+    cluster.patch(NEW, "AppRollout", "release", patch).await;
+    told(&cluster, "AppRollout", "release", &["User \"mallory\" cannot"]).await;
     // The author of the application does not roll it out either, by mistake.
     let alices = json!({"metadata": {"annotations": {"app.oam.dev/username": "alice"}},
         "spec": {"targetAppRevisionName": "shop-v7"}});
-    world.patch(NEW, "AppRollout", "release", alices).await;
-    told(&world, "AppRollout", "release", &["not what vela-core recorded"]).await;
-    world.quiet().await;
-    assert!(world.list("apps/v1", "Deployment").await.is_empty());
+    cluster.patch(NEW, "AppRollout", "release", alices).await;
+    told(&cluster, "AppRollout", "release", &["not what vela-core recorded"]).await;
+    cluster.quiet().await;
+    assert!(cluster.list("apps/v1", "Deployment").await.is_empty());
 
-    world.patch(NEW, "AppRollout", "release", json!({"spec": {"targetAppRevisionName": "shop-v1"}})).await;
-    until("alice's rollout runs", || async { world.deployment("front-v1").await.is_some() }).await;
+    cluster.patch(NEW, "AppRollout", "release", json!({"spec": {"targetAppRevisionName": "shop-v1"}})).await;
+    until("alice's rollout runs", || async { cluster.deployment("front-v1").await.is_some() }).await;
     assert!(rights.was_asked("alice", "", "patch deployments.apps"));
 }

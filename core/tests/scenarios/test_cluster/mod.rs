@@ -28,7 +28,7 @@ pub(crate) use self::wait::{until, until_or};
 use super::access::Authorizer;
 use super::rights::Rights;
 
-pub(crate) struct World {
+pub(crate) struct TestCluster {
     pub(crate) client: kube::Client,
     pub(crate) faults: Faults,
     pub(crate) namespace: String,
@@ -57,9 +57,9 @@ struct Running {
 /// Where everything is on the embedded server.
 const NAMESPACE: &str = "core";
 
-static WORLDS: AtomicUsize = AtomicUsize::new(0);
+static CLUSTERS: AtomicUsize = AtomicUsize::new(0);
 
-/// A server whose kinds and definitions are there and recorded. It is made once: every world goes its own way from there.
+/// A server whose kinds and definitions are there and recorded. It is made once: every cluster goes its own way from there.
 fn prepared() -> &'static ApiServer {
     static PREPARED: OnceLock<ApiServer> = OnceLock::new();
     // On a thread of its own, since whoever comes first is inside a runtime.
@@ -69,18 +69,18 @@ fn prepared() -> &'static ApiServer {
 fn prepare() -> ApiServer {
     let prepared = virtual_time::run(async {
         let server = ApiServer::builder().build().unwrap();
-        let mut world = World::embedded(server.clone());
-        world.install_kinds().await;
-        world.install_definitions().await;
-        world.start();
-        world.settled().await;
-        world.stop().await;
+        let mut cluster = TestCluster::embedded(server.clone());
+        cluster.install_kinds().await;
+        cluster.install_definitions().await;
+        cluster.start();
+        cluster.settled().await;
+        cluster.stop().await;
         server
     });
     prepared.unwrap()
 }
 
-impl Drop for World {
+impl Drop for TestCluster {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             assert_eq!(
@@ -92,19 +92,19 @@ impl Drop for World {
     }
 }
 
-impl World {
+impl TestCluster {
     /// A cluster with CRDs, definitions and running controllers.
     pub(crate) async fn new() -> Self {
-        let mut world = Self::without_controllers().await;
-        world.start();
-        world
+        let mut cluster = Self::without_controllers().await;
+        cluster.start();
+        cluster
     }
 
     /// The same where applications may make everything everywhere, as in releases of KubeVela.
     pub(crate) async fn unbounded() -> Self {
-        let mut world = Self::without_controllers().await;
-        world.start_unbounded();
-        world
+        let mut cluster = Self::without_controllers().await;
+        cluster.start_unbounded();
+        cluster
     }
 
     /// The embedded server as it was prepared, or the real cluster that is asked for.
@@ -115,12 +115,12 @@ impl World {
         }
         let Some(file) = std::env::var_os("CORE_TEST_KUBECONFIG") else {
             let (jumping, clock) = Jumping::begin();
-            let mut world = Self::embedded(prepared().fork(clock));
-            world.jumping = jumping;
-            return world;
+            let mut cluster = Self::embedded(prepared().fork(clock));
+            cluster.jumping = jumping;
+            return cluster;
         };
         let (faults, authorizer) = (Faults::new(), Authorizer::default());
-        let number = WORLDS.fetch_add(1, Ordering::SeqCst);
+        let number = CLUSTERS.fetch_add(1, Ordering::SeqCst);
         let namespace = format!("core-{}-{number}", std::process::id());
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = kube::config::Kubeconfig::read_from(file).unwrap();
@@ -128,9 +128,9 @@ impl World {
         let builder = kube::client::ClientBuilder::try_from(config.clone()).unwrap();
         let controlled = builder.with_layer(&faults).with_layer(&authorizer).build();
         let client = kube::Client::try_from(config).unwrap();
-        let world = Self::over(client, controlled, (faults, authorizer), namespace, None);
-        world.install_definitions().await;
-        world
+        let cluster = Self::over(client, controlled, (faults, authorizer), namespace, None);
+        cluster.install_definitions().await;
+        cluster
     }
 
     fn embedded(server: ApiServer) -> Self {
@@ -165,12 +165,12 @@ impl World {
     }
 
     /// The same cluster seen from another namespace; its controllers are those of the first.
-    pub(crate) fn in_namespace(world: &Self, namespace: &str) -> Self {
-        let (client, controlled) = (world.client.clone(), world.controlled.clone());
+    pub(crate) fn in_namespace(cluster: &Self, namespace: &str) -> Self {
+        let (client, controlled) = (cluster.client.clone(), cluster.controlled.clone());
         Self::over(
             client,
             controlled,
-            (world.faults.clone(), world.authorizer.clone()),
+            (cluster.faults.clone(), cluster.authorizer.clone()),
             namespace.to_owned(),
             None,
         )

@@ -3,10 +3,10 @@
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use super::World;
+use super::TestCluster;
 use super::wait::{until, until_or};
 
-impl World {
+impl TestCluster {
     pub(crate) async fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
         let kind = self.discovery.resolve(api_version, kind).await.unwrap();
         kind.api(self.client.clone(), &self.namespace).inner().unwrap()

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 use vela_runtime::fault::Entry;
 
-use super::World;
+use super::TestCluster;
 use super::wait::{DEADLINE, until};
 
-impl World {
+impl TestCluster {
     /// Wait until the controllers have written nothing for a while: workloads may still be settling.
     pub(crate) async fn quiet(&self) {
         let end = tokio::time::Instant::now() + DEADLINE;
@@ -60,7 +60,7 @@ impl World {
     }
 
     /// The controllers' requests since the last call, without the watches and without what the definitions cost that
-    /// every world begins with: their controllers work while others are looked at.
+    /// every cluster begins with: their controllers work while others are looked at.
     pub(crate) fn requests(&self) -> Vec<Entry> {
         let definition = |path: &str| {
             ["definitions", "definitionrevisions"].iter().any(|kind| path.contains(kind))
