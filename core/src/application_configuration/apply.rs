@@ -272,7 +272,7 @@ async fn remove_former(
             };
             Some(RecreateReason {
                 wait,
-                cluster: &reconciler.world,
+                cluster: &reconciler.cluster,
                 definitions,
                 seen: latest.seen(reconciler),
             })

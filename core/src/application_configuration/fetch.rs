@@ -25,7 +25,8 @@ pub(super) async fn fetch(
         revision.into_iter().for_each(|recorded| recorded.insert_into(document, snapshot))
     };
     let recorded = revision.is_some().then_some(&tell as &(dyn Fn(&mut Snapshot) + Send + Sync));
-    let mut snapshot = reconciler.world.reader().configuration_by(&key.namespace, document, recorded).await?;
+    let mut snapshot =
+        reconciler.cluster.reader().configuration_by(&key.namespace, document, recorded).await?;
     if revision.is_none() {
         confirm_missing(reconciler, key, document, &snapshot).await?;
     }

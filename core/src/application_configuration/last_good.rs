@@ -26,7 +26,7 @@ pub(super) async fn apply(
     failed: Failed,
     secrets: &mut Secrets,
 ) -> Failed {
-    let revision = match reconciler.revisions.last(&reconciler.world, work.configuration).await {
+    let revision = match reconciler.revisions.last(&reconciler.cluster, work.configuration).await {
         Ok(Some(found)) => found,
         Ok(None) => return failed,
         Err(why) => return failed.and(&format!("what runs is not looked after: {why}")),
@@ -58,7 +58,7 @@ pub(super) async fn confirm(
     if !asked.iter().any(|(kind, name)| snapshot.definition(*kind, name).is_none()) {
         return Ok(());
     }
-    let last = reconciler.revisions.last(&reconciler.world, work.configuration).await;
+    let last = reconciler.revisions.last(&reconciler.cluster, work.configuration).await;
     let last = last.map_err(|why| Error::Unavailable(Failure::retry(why)))?;
     let gone = last.and_then(|last| last_good::gone(work.document, snapshot, &last.spec));
     gone.map_or(Ok(()), |gone| {

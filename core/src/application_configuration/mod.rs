@@ -53,7 +53,7 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         configurations: watch(ApiResource::erase::<ApplicationConfiguration>(&())),
         applications: context.authors.is_some().then(|| watch(ApiResource::erase::<Application>(&()))),
         components: watch(ApiResource::erase::<Component>(&())),
-        world: ClusterReader::new(context),
+        cluster: ClusterReader::new(context),
         owned: OwnedKinds::new(context, elsewhere::owner_of),
         quiet: QuietTimes::default(),
         refusals: Refusals::default(),

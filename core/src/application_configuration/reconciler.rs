@@ -25,7 +25,7 @@ pub(crate) struct ApplicationConfigurationReconciler {
     /// Whose author is acted for; only where authors are asked for.
     pub(super) applications: Option<Arc<Informer>>,
     pub(super) components: Arc<Informer>,
-    pub(super) world: ClusterReader,
+    pub(super) cluster: ClusterReader,
     pub(super) owned: OwnedKinds,
     pub(super) quiet: QuietTimes,
     pub(super) refusals: Refusals,

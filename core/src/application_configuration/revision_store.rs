@@ -52,7 +52,7 @@ impl RevisionStore {
     /// What was recorded last; nothing where the controllers did not do it themselves.
     pub(super) async fn last(
         &self,
-        world: &ClusterReader,
+        cluster: &ClusterReader,
         configuration: &DynamicObject,
     ) -> Result<Option<Arc<StoredRevision>>, ReadError> {
         let Some(newest) = self.newest(configuration) else { return Ok(None) };
@@ -64,7 +64,7 @@ impl RevisionStore {
                 return Ok::<_, ReadError>(None);
             }
             let namespace = configuration.metadata.namespace.as_deref().unwrap_or_default();
-            let definitions = recorded::definitions(world, &found, namespace).await?;
+            let definitions = recorded::definitions(cluster, &found, namespace).await?;
             let spec = found.data["spec"].clone();
             Ok(Some(Arc::new(StoredRevision { name: name.clone(), spec, definitions })))
         };

@@ -71,7 +71,7 @@ async fn path(
         .await
         .map_err(Failure::retry)?;
     let name = format!("{}.{}", kind.resource.plural, kind.resource.group);
-    let definition = reconciler.world.reader().stored(DefinitionKind::Scope, namespace, &name).await;
+    let definition = reconciler.cluster.reader().stored(DefinitionKind::Scope, namespace, &name).await;
     let path = definition
         .map_err(Failure::retry)?
         .and_then(|definition| definition.value()["spec"]["workloadRefsPath"].as_str().map(str::to_owned));

@@ -16,8 +16,8 @@ pub(super) fn controller(reconciler: ApplicationConfigurationReconciler, workers
     let context = reconciler.context.clone();
     let configurations = reconciler.configurations.clone();
     let applications = reconciler.applications.clone();
-    let (components, owned, world) =
-        (reconciler.components.clone(), reconciler.owned.clone(), reconciler.world.clone());
+    let (components, owned, cluster) =
+        (reconciler.components.clone(), reconciler.owned.clone(), reconciler.cluster.clone());
     let flows = reconciler.flows.clone();
     let scopes = context.cache.informer(Watch::full(ApiResource::erase::<HealthScope>(&())));
     let mut controller =
@@ -45,7 +45,7 @@ pub(super) fn controller(reconciler: ApplicationConfigurationReconciler, workers
         }
         named(change, &among, SCOPE)
     });
-    for informer in world.definitions().values() {
+    for informer in cluster.definitions().values() {
         let among = configurations.clone();
         controller = controller.watches(informer, move |change| match change.initial {
             true => Vec::new(),

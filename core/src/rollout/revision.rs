@@ -37,7 +37,7 @@ pub(super) struct Revisions {
     context: Context,
     /// Metadata only: a revision holds whole definitions.
     stored: Arc<Informer>,
-    world: ClusterReader,
+    cluster: ClusterReader,
     templates: Arc<Templates>,
     revisions: RevisionReader<Rendered>,
 }
@@ -49,7 +49,7 @@ impl Revisions {
             context: context.clone(),
             stored: context.cache.informer(Watch::metadata(resource.clone())),
             revisions: RevisionReader::new(context, resource, REMEMBERED_AT_MOST),
-            world: ClusterReader::new(context),
+            cluster: ClusterReader::new(context),
             templates: Arc::new(Templates::default()),
         }
     }
@@ -109,16 +109,16 @@ impl Revisions {
         Ok(Rendered { application, graph: Arc::new(graph), secrets: Arc::new(secrets) })
     }
 
-    /// What the world says, with the definitions as they were recorded.
+    /// What the cluster has, with the definitions as they were recorded.
     async fn snapshot(&self, object: &DynamicObject, document: &Document) -> Result<Snapshot, ReadError> {
-        let trouble = |error: &dyn std::fmt::Display| error.to_string();
+        let message = |error: &dyn std::fmt::Display| error.to_string();
         let references = parse::references(document);
-        let snapshot = self.world.snapshot(document.namespace(), &references).await;
-        let mut snapshot = snapshot.map_err(|error| trouble(&error))?;
-        let definitions = recorded::definitions(&self.world, object, document.namespace()).await?;
+        let snapshot = self.cluster.snapshot(document.namespace(), &references).await;
+        let mut snapshot = snapshot.map_err(|error| message(&error))?;
+        let definitions = recorded::definitions(&self.cluster, object, document.namespace()).await?;
         recorded::insert(&definitions, document, &mut snapshot);
         let registered = parse::registered(document, &snapshot);
-        self.world.tell_registered(&registered, &mut snapshot).await.map_err(|error| trouble(&error))?;
+        self.cluster.tell_registered(&registered, &mut snapshot).await.map_err(|error| message(&error))?;
         Ok(snapshot)
     }
 
