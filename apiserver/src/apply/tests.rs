@@ -7,14 +7,14 @@ use crate::{builtin, patch, schema};
 /// What one step did: the stored object, or the code and message of the refusal.
 type Outcome = Result<Value, (u64, String)>;
 
-struct World {
+struct TestKind {
     structural: Structural,
     custom: bool,
     api_version: String,
     kind: String,
 }
 
-impl World {
+impl TestKind {
     fn step(&self, live: Option<&Value>, step: &Value) -> Outcome {
         let schema = if self.custom {
             Schema::Crd(&self.structural)
@@ -121,7 +121,7 @@ fn sequences_of_writes_end_as_on_the_real_server() {
     for sequence in recorded.as_array().unwrap() {
         let name = sequence["name"].as_str().unwrap();
         let first = &sequence["steps"][0]["body"];
-        let world = World {
+        let test_kind = TestKind {
             structural: schema::tests::structural(),
             custom: first["kind"] == "Test",
             api_version: first["apiVersion"].as_str().unwrap().to_owned(),
@@ -130,11 +130,11 @@ fn sequences_of_writes_end_as_on_the_real_server() {
         let mut live: Option<Value> = None;
         for (i, step) in sequence["steps"].as_array().unwrap().iter().enumerate() {
             let code = step["code"].as_u64().unwrap();
-            let outcome = world.step(live.as_ref(), step);
+            let outcome = test_kind.step(live.as_ref(), step);
             match (&outcome, code) {
                 (Ok(object), 200 | 201) => {
-                    let ours = comparable(object, world.custom);
-                    let theirs = comparable(&step["answer"], world.custom);
+                    let ours = comparable(object, test_kind.custom);
+                    let theirs = comparable(&step["answer"], test_kind.custom);
                     if ours != theirs {
                         let diff = json_patch::diff(&theirs, &ours);
                         wrong.push(format!(

@@ -2,7 +2,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{World, start};
+use super::{FakeStore, start};
 use crate::simulate::View as _;
 use crate::simulate::clone_set::RESOURCE;
 use crate::simulate::object;
@@ -17,7 +17,7 @@ fn clone_set(replicas: i64, strategy: Value) -> Value {
     })
 }
 
-impl World {
+impl FakeStore {
     /// Writes fields of the set, as a user does.
     fn edit(&mut self, fields: &[(&str, Value)]) {
         let mut set = self.one(RESOURCE, "c");
@@ -46,135 +46,135 @@ impl World {
     }
 }
 
-fn with(replicas: i64, strategy: Value) -> World {
-    let mut world = World::default();
-    world.create(RESOURCE, clone_set(replicas, strategy), start());
-    world.settle(start());
-    world
+fn with(replicas: i64, strategy: Value) -> FakeStore {
+    let mut store = FakeStore::default();
+    store.create(RESOURCE, clone_set(replicas, strategy), start());
+    store.settle(start());
+    store
 }
 
 #[test]
 fn a_paused_set_changes_nothing_and_a_partition_keeps_so_many_old() {
-    let mut world = with(5, json!({"type": "InPlaceIfPossible"}));
-    let set = world.one(RESOURCE, "c");
-    assert_eq!(world.counts(), [5, 5, 5, 5]);
+    let mut store = with(5, json!({"type": "InPlaceIfPossible"}));
+    let set = store.one(RESOURCE, "c");
+    assert_eq!(store.counts(), [5, 5, 5, 5]);
     assert_eq!(set["status"]["currentRevision"], set["status"]["updateRevision"]);
     assert_eq!(set["status"]["labelSelector"], "app=a");
-    let before = world.uids();
-    world.edit(&[("spec.updateStrategy.paused", json!(true))]);
-    world.edit_image("i:2");
-    world.settle(start());
-    assert_eq!(world.counts(), [5, 5, 0, 0]);
-    world.edit(&[("spec.updateStrategy.paused", json!(false)), ("spec.updateStrategy.partition", json!(3))]);
-    world.settle(start());
-    assert_eq!(world.counts(), [5, 5, 2, 2]);
-    let set = world.one(RESOURCE, "c");
+    let before = store.uids();
+    store.edit(&[("spec.updateStrategy.paused", json!(true))]);
+    store.edit_image("i:2");
+    store.settle(start());
+    assert_eq!(store.counts(), [5, 5, 0, 0]);
+    store.edit(&[("spec.updateStrategy.paused", json!(false)), ("spec.updateStrategy.partition", json!(3))]);
+    store.settle(start());
+    assert_eq!(store.counts(), [5, 5, 2, 2]);
+    let set = store.one(RESOURCE, "c");
     assert_eq!(set["status"]["expectedUpdatedReplicas"], 2);
     assert_eq!(set["status"]["observedGeneration"], 4);
     assert_ne!(set["status"]["currentRevision"], set["status"]["updateRevision"]);
-    assert_eq!(before, world.uids(), "an image changes in place");
+    assert_eq!(before, store.uids(), "an image changes in place");
     // Back: the partition alone takes no pod back.
-    world.edit(&[("spec.updateStrategy.partition", json!("100%"))]);
-    world.settle(start());
-    assert_eq!(world.counts(), [5, 5, 2, 2]);
-    world.edit(&[("spec.updateStrategy.partition", json!(0))]);
-    world.settle(start());
-    assert_eq!(world.counts(), [5, 5, 5, 5]);
-    let set = world.one(RESOURCE, "c");
+    store.edit(&[("spec.updateStrategy.partition", json!("100%"))]);
+    store.settle(start());
+    assert_eq!(store.counts(), [5, 5, 2, 2]);
+    store.edit(&[("spec.updateStrategy.partition", json!(0))]);
+    store.settle(start());
+    assert_eq!(store.counts(), [5, 5, 5, 5]);
+    let set = store.one(RESOURCE, "c");
     assert_eq!(set["status"]["currentRevision"], set["status"]["updateRevision"]);
-    let writes = world.writes;
-    world.settle(start());
-    assert_eq!(world.writes, writes, "a settled world writes nothing");
+    let writes = store.writes;
+    store.settle(start());
+    assert_eq!(store.writes, writes, "a settled cluster writes nothing");
 }
 
 #[test]
 fn no_more_pods_are_missing_than_may_be_and_replaced_ones_are_others() {
     for (kind, stays) in [("ReCreate", false), ("InPlaceIfPossible", true)] {
-        let mut world = with(4, json!({"type": kind, "maxUnavailable": 1}));
-        let before = world.uids();
-        let mut set = world.one(RESOURCE, "c");
+        let mut store = with(4, json!({"type": kind, "maxUnavailable": 1}));
+        let before = store.uids();
+        let mut set = store.one(RESOURCE, "c");
         let slow = json!({"simulate.vela.dev/start-seconds": "5"});
         object::set(&mut set, &["spec", "template", "metadata", "annotations"], slow);
-        world.put(RESOURCE, set);
-        world.edit_image("i:2");
+        store.put(RESOURCE, set);
+        store.edit_image("i:2");
         for second in 0..4 * 5 {
             let now: Timestamp = start() + SignedDuration::from_secs(second);
-            world.settle(now);
-            let [all, ready, updated, updated_ready] = world.counts();
+            store.settle(now);
+            let [all, ready, updated, updated_ready] = store.counts();
             assert_eq!((all, ready, updated), (4, 3, second / 5 + 1), "{kind} at second {second}");
             assert_eq!(updated_ready, second / 5, "{kind} at second {second}");
         }
-        world.settle(start() + SignedDuration::from_secs(20));
-        assert_eq!(world.counts(), [4, 4, 4, 4]);
-        assert_eq!(before == world.uids(), stays, "{kind}");
+        store.settle(start() + SignedDuration::from_secs(20));
+        assert_eq!(store.counts(), [4, 4, 4, 4]);
+        assert_eq!(before == store.uids(), stays, "{kind}");
     }
 }
 
 #[test]
 fn a_pod_that_changes_in_place_is_not_ready_in_any_step_before_its_new_container_runs() {
-    let mut world = with(1, json!({"type": "InPlaceIfPossible"}));
-    world.edit_image("i:2");
-    let step = crate::simulate::reconcile(&world, RESOURCE, "n", "c", start());
+    let mut store = with(1, json!({"type": "InPlaceIfPossible"}));
+    store.edit_image("i:2");
+    let step = crate::simulate::reconcile(&store, RESOURCE, "n", "c", start());
     for action in step.actions {
-        world.act(action, start());
+        store.act(action, start());
     }
-    let pod = world.list("pods", None).remove(0);
+    let pod = store.list("pods", None).remove(0);
     assert_eq!(pod["spec"]["containers"][0]["image"], "i:2");
     assert!(!object::is_ready(&pod), "{}", pod["status"]);
-    world.settle(start());
-    assert_eq!(world.counts(), [1, 1, 1, 1]);
+    store.settle(start());
+    assert_eq!(store.counts(), [1, 1, 1, 1]);
 }
 
 #[test]
 fn what_cannot_change_in_place_is_replaced_and_a_pod_that_fails_stops_the_rest() {
-    let mut world = with(3, json!({"type": "InPlaceIfPossible", "maxUnavailable": 1}));
-    let before = world.uids();
-    world.edit(&[("spec.template.spec.hostNetwork", json!(true))]);
-    world.settle(start());
-    assert_eq!(world.counts(), [3, 3, 3, 3]);
-    assert!(world.uids().iter().all(|uid| !before.contains(uid)));
-    world.edit_image("i:simulate-fail-crash");
-    world.settle(start());
-    assert_eq!(world.counts(), [3, 2, 1, 0]);
+    let mut store = with(3, json!({"type": "InPlaceIfPossible", "maxUnavailable": 1}));
+    let before = store.uids();
+    store.edit(&[("spec.template.spec.hostNetwork", json!(true))]);
+    store.settle(start());
+    assert_eq!(store.counts(), [3, 3, 3, 3]);
+    assert!(store.uids().iter().all(|uid| !before.contains(uid)));
+    store.edit_image("i:simulate-fail-crash");
+    store.settle(start());
+    assert_eq!(store.counts(), [3, 2, 1, 0]);
     // A failing pod costs nothing, so it changes first on the way back.
-    world.edit_image("i:3");
-    world.settle(start());
-    assert_eq!(world.counts(), [3, 3, 3, 3]);
+    store.edit_image("i:3");
+    store.settle(start());
+    assert_eq!(store.counts(), [3, 3, 3, 3]);
 }
 
 #[test]
 fn scaling_keeps_what_the_partition_wants() {
-    let mut world = with(4, json!({"partition": "50%"}));
-    world.edit_image("i:2");
-    world.settle(start());
-    assert_eq!(world.counts(), [4, 4, 2, 2]);
-    world.edit(&[("spec.replicas", json!(8))]);
-    world.settle(start());
-    assert_eq!(world.counts(), [8, 8, 4, 4]);
-    world.edit(&[("spec.replicas", json!(2))]);
-    world.settle(start());
-    assert_eq!(world.counts(), [2, 2, 1, 1]);
-    world.edit(&[("spec.replicas", json!(0))]);
-    world.settle(start());
-    assert_eq!(world.counts(), [0, 0, 0, 0]);
-    let set = world.one(RESOURCE, "c");
+    let mut store = with(4, json!({"partition": "50%"}));
+    store.edit_image("i:2");
+    store.settle(start());
+    assert_eq!(store.counts(), [4, 4, 2, 2]);
+    store.edit(&[("spec.replicas", json!(8))]);
+    store.settle(start());
+    assert_eq!(store.counts(), [8, 8, 4, 4]);
+    store.edit(&[("spec.replicas", json!(2))]);
+    store.settle(start());
+    assert_eq!(store.counts(), [2, 2, 1, 1]);
+    store.edit(&[("spec.replicas", json!(0))]);
+    store.settle(start());
+    assert_eq!(store.counts(), [0, 0, 0, 0]);
+    let set = store.one(RESOURCE, "c");
     assert_eq!(set["status"]["currentRevision"], set["status"]["updateRevision"]);
 }
 
 #[test]
 fn the_newer_version_keeps_its_strategy_elsewhere() {
-    let mut world = World::default();
+    let mut store = FakeStore::default();
     let mut set = clone_set(
         4,
         json!({"type": "RollingUpdate",
         "rollingUpdate": {"podUpdatePolicy": "InPlaceOnly", "partition": 1, "maxUnavailable": "100%"}}),
     );
     set["apiVersion"] = "apps.kruise.io/v1beta1".into();
-    world.create(RESOURCE, set, start());
-    world.settle(start());
-    let before = world.uids();
-    world.edit_image("i:2");
-    world.settle(start());
-    assert_eq!(world.counts(), [4, 4, 3, 3]);
-    assert_eq!(before, world.uids());
+    store.create(RESOURCE, set, start());
+    store.settle(start());
+    let before = store.uids();
+    store.edit_image("i:2");
+    store.settle(start());
+    assert_eq!(store.counts(), [4, 4, 3, 3]);
+    assert_eq!(before, store.uids());
 }

@@ -1,4 +1,4 @@
-//! Small worlds run until they are quiet: what is there then, and how many steps it took.
+//! Small clusters run until they are quiet: what is there then, and how many steps it took.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ mod clone_sets;
 
 /// A store that does what the real one does for the controllers: names, uids, generations, finalizers.
 #[derive(Default)]
-struct World {
+struct FakeStore {
     objects: BTreeMap<(String, String, String), Arc<Value>>,
     count: u64,
     writes: usize,
@@ -25,7 +25,7 @@ const GC: &[gc::Resource<'static>] = &[
     gc::Resource { resource: "pods", group: "", kind: "Pod", namespaced: true },
 ];
 
-impl View for World {
+impl View for FakeStore {
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         self.objects.get(&(resource.to_owned(), namespace.to_owned(), name.to_owned())).cloned()
     }
@@ -36,7 +36,7 @@ impl View for World {
     }
 }
 
-impl World {
+impl FakeStore {
     fn put(&mut self, resource: &str, object: Value) {
         let key =
             (resource.to_owned(), object::namespace(&object).to_owned(), object::name(&object).to_owned());
@@ -124,7 +124,7 @@ impl World {
                 return again;
             }
         }
-        panic!("the world does not come to rest");
+        panic!("the cluster does not come to rest");
     }
 
     fn one(&self, resource: &str, name: &str) -> Value {
@@ -148,59 +148,59 @@ fn deployment(replicas: i64, image: &str) -> Value {
 
 #[test]
 fn a_deployment_becomes_available_and_then_nothing_moves() {
-    let mut world = World::default();
-    world.create("deployments.apps", deployment(3, "nginx:1"), start());
-    world.settle(start());
-    let d = world.one("deployments.apps", "d");
+    let mut store = FakeStore::default();
+    store.create("deployments.apps", deployment(3, "nginx:1"), start());
+    store.settle(start());
+    let d = store.one("deployments.apps", "d");
     for field in ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas"] {
         assert_eq!(d["status"][field], 3, "{field}: {}", d["status"]);
     }
     assert_eq!(object::condition(&d, "Progressing").unwrap()["reason"], "NewReplicaSetAvailable");
     assert_eq!(object::condition(&d, "Available").unwrap()["status"], "True");
     assert_eq!(d["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "1");
-    let before = world.writes;
-    world.settle(start());
-    assert_eq!(world.writes, before, "a settled world writes nothing");
+    let before = store.writes;
+    store.settle(start());
+    assert_eq!(store.writes, before, "a settled cluster writes nothing");
 }
 
 #[test]
 fn a_rolling_update_replaces_the_pods_and_keeps_the_old_set() {
-    let mut world = World::default();
-    world.create("deployments.apps", deployment(4, "nginx:1"), start());
-    world.settle(start());
-    let mut d = world.one("deployments.apps", "d");
+    let mut store = FakeStore::default();
+    store.create("deployments.apps", deployment(4, "nginx:1"), start());
+    store.settle(start());
+    let mut d = store.one("deployments.apps", "d");
     d["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:2".into();
     d["metadata"]["generation"] = 2.into();
-    world.put("deployments.apps", d);
-    world.settle(start());
-    let d = world.one("deployments.apps", "d");
+    store.put("deployments.apps", d);
+    store.settle(start());
+    let d = store.one("deployments.apps", "d");
     assert_eq!(d["status"]["availableReplicas"], 4);
     assert_eq!(d["status"]["observedGeneration"], 2);
     assert_eq!(d["metadata"]["annotations"]["deployment.kubernetes.io/revision"], "2");
-    assert_eq!(world.list("replicasets.apps", Some("n")).len(), 2);
-    for pod in world.list("pods", Some("n")) {
+    assert_eq!(store.list("replicasets.apps", Some("n")).len(), 2);
+    for pod in store.list("pods", Some("n")) {
         assert_eq!(pod["spec"]["containers"][0]["image"], "nginx:2");
     }
 }
 
 #[test]
 fn a_failing_image_keeps_the_rollout_waiting_until_its_deadline() {
-    let mut world = World::default();
-    world.create("deployments.apps", deployment(2, "nginx:1"), start());
-    world.settle(start());
-    let mut d = world.one("deployments.apps", "d");
+    let mut store = FakeStore::default();
+    store.create("deployments.apps", deployment(2, "nginx:1"), start());
+    store.settle(start());
+    let mut d = store.one("deployments.apps", "d");
     d["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:simulate-fail-image-pull".into();
     d["metadata"]["generation"] = 2.into();
-    world.put("deployments.apps", d);
-    let wait = world.settle(start());
-    let d = world.one("deployments.apps", "d");
+    store.put("deployments.apps", d);
+    let wait = store.settle(start());
+    let d = store.one("deployments.apps", "d");
     assert_eq!(d["status"]["availableReplicas"], 2, "the old pods stay: {}", d["status"]);
     assert_eq!(wait, Some(std::time::Duration::from_secs(600)));
     let later = start() + SignedDuration::from_secs(601);
-    world.settle(later);
-    let d = world.one("deployments.apps", "d");
+    store.settle(later);
+    let d = store.one("deployments.apps", "d");
     assert_eq!(object::condition(&d, "Progressing").unwrap()["reason"], "ProgressDeadlineExceeded");
-    let waiting = world.list("pods", None).iter().any(|p| {
+    let waiting = store.list("pods", None).iter().any(|p| {
         p.pointer("/status/containerStatuses/0/state/waiting/reason") == Some(&"ImagePullBackOff".into())
     });
     assert!(waiting);
@@ -208,69 +208,69 @@ fn a_failing_image_keeps_the_rollout_waiting_until_its_deadline() {
 
 #[test]
 fn a_paused_deployment_says_so_and_misses_no_pods_that_it_never_made() {
-    let mut world = World::default();
+    let mut store = FakeStore::default();
     let mut paused = deployment(2, "nginx:1");
     paused["spec"]["paused"] = true.into();
-    world.create("deployments.apps", paused, start());
-    world.settle(start());
-    let mut d = world.one("deployments.apps", "d");
+    store.create("deployments.apps", paused, start());
+    store.settle(start());
+    let mut d = store.one("deployments.apps", "d");
     let progressing = object::condition(&d, "Progressing").unwrap();
     assert_eq!(
         (&progressing["reason"], &progressing["status"]),
         (&json!("DeploymentPaused"), &json!("Unknown"))
     );
     assert_eq!(d["status"]["unavailableReplicas"], Value::Null, "{}", d["status"]);
-    assert!(world.list("replicasets.apps", None).is_empty());
+    assert!(store.list("replicasets.apps", None).is_empty());
     d["spec"]["paused"] = false.into();
     d["metadata"]["generation"] = 2.into();
-    world.put("deployments.apps", d);
-    world.settle(start());
-    let d = world.one("deployments.apps", "d");
+    store.put("deployments.apps", d);
+    store.settle(start());
+    let d = store.one("deployments.apps", "d");
     assert_eq!(object::condition(&d, "Progressing").unwrap()["reason"], "NewReplicaSetAvailable");
     assert_eq!(d["status"]["availableReplicas"], 2);
 }
 
 #[test]
 fn what_a_deleted_deployment_owned_goes() {
-    let mut world = World::default();
-    world.create("deployments.apps", deployment(2, "nginx:1"), start());
-    world.settle(start());
-    world.objects.remove(&("deployments.apps".into(), "n".into(), "d".into()));
-    world.settle(start());
-    assert!(world.list("replicasets.apps", None).is_empty());
-    assert!(world.list("pods", None).is_empty());
+    let mut store = FakeStore::default();
+    store.create("deployments.apps", deployment(2, "nginx:1"), start());
+    store.settle(start());
+    store.objects.remove(&("deployments.apps".into(), "n".into(), "d".into()));
+    store.settle(start());
+    assert!(store.list("replicasets.apps", None).is_empty());
+    assert!(store.list("pods", None).is_empty());
 }
 
 #[test]
 fn foreground_deletion_waits_for_the_dependents_and_orphans_stay() {
-    let mut world = World::default();
-    world.create("deployments.apps", deployment(1, "nginx:1"), start());
-    world.settle(start());
-    let mut d = world.one("deployments.apps", "d");
+    let mut store = FakeStore::default();
+    store.create("deployments.apps", deployment(1, "nginx:1"), start());
+    store.settle(start());
+    let mut d = store.one("deployments.apps", "d");
     d["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     d["metadata"]["finalizers"] = json!(["foregroundDeletion"]);
-    world.put("deployments.apps", d.clone());
-    let actions = gc::step(&world, GC, None);
+    store.put("deployments.apps", d.clone());
+    let actions = gc::step(&store, GC, None);
     assert!(
         matches!(&actions[..], [Action::Delete { resource, .. }] if resource == "replicasets.apps"),
         "{actions:?}"
     );
     d["metadata"]["finalizers"] = json!(["orphan"]);
-    world.put("deployments.apps", d);
+    store.put("deployments.apps", d);
     for _ in 0..3 {
-        for action in gc::step(&world, GC, None) {
-            world.act(action, start());
+        for action in gc::step(&store, GC, None) {
+            store.act(action, start());
         }
     }
-    assert!(world.get("deployments.apps", "n", "d").is_none());
-    let sets = world.list("replicasets.apps", None);
+    assert!(store.get("deployments.apps", "n", "d").is_none());
+    let sets = store.list("replicasets.apps", None);
     assert_eq!(sets.len(), 1);
     assert_eq!(sets[0]["metadata"]["ownerReferences"], json!([]));
 }
 
 #[test]
 fn a_stateful_set_starts_in_order_with_its_claims() {
-    let mut world = World::default();
+    let mut store = FakeStore::default();
     let set = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s", "namespace": "n"},
         "spec": {
@@ -280,21 +280,21 @@ fn a_stateful_set_starts_in_order_with_its_claims() {
                 "resources": {"requests": {"storage": "1Gi"}}}}],
         },
     });
-    world.create("statefulsets.apps", set, start());
-    let first = reconcile(&world, "statefulsets.apps", "n", "s", start());
+    store.create("statefulsets.apps", set, start());
+    let first = reconcile(&store, "statefulsets.apps", "n", "s", start());
     let pods =
         first.actions.iter().filter(|a| matches!(a, Action::Create { resource, .. } if resource == "pods"));
     assert_eq!(pods.count(), 1, "one pod at a time");
-    world.settle(start());
-    let s = world.one("statefulsets.apps", "s");
+    store.settle(start());
+    let s = store.one("statefulsets.apps", "s");
     assert_eq!(s["status"]["readyReplicas"], 2);
     assert_eq!(s["status"]["currentRevision"], s["status"]["updateRevision"]);
-    assert_eq!(world.one("persistentvolumeclaims", "data-s-1")["status"]["phase"], "Bound");
+    assert_eq!(store.one("persistentvolumeclaims", "data-s-1")["status"]["phase"], "Bound");
 }
 
 #[test]
 fn a_stateful_set_replaces_one_pod_at_a_time() {
-    let mut world = World::default();
+    let mut store = FakeStore::default();
     let slow = json!({"simulate.vela.dev/start-seconds": "5"});
     let set = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s", "namespace": "n"},
@@ -304,51 +304,51 @@ fn a_stateful_set_replaces_one_pod_at_a_time() {
                 "spec": {"containers": [{"name": "c", "image": "i:1"}]}},
         },
     });
-    world.create("statefulsets.apps", set, start());
-    world.settle(start());
-    world.settle(start() + SignedDuration::from_secs(5));
-    let mut set = world.one("statefulsets.apps", "s");
+    store.create("statefulsets.apps", set, start());
+    store.settle(start());
+    store.settle(start() + SignedDuration::from_secs(5));
+    let mut set = store.one("statefulsets.apps", "s");
     object::set(
         &mut set,
         &["spec", "template", "spec", "containers"],
         json!([{"name": "c", "image": "i:2"}]),
     );
-    world.put("statefulsets.apps", set);
+    store.put("statefulsets.apps", set);
     for second in 5..20 {
-        world.settle(start() + SignedDuration::from_secs(second));
-        let ready = world.one("statefulsets.apps", "s")["status"]["readyReplicas"].clone();
+        store.settle(start() + SignedDuration::from_secs(second));
+        let ready = store.one("statefulsets.apps", "s")["status"]["readyReplicas"].clone();
         assert_eq!(ready, 2, "at second {second}");
     }
-    world.settle(start() + SignedDuration::from_secs(20));
-    assert_eq!(world.one("statefulsets.apps", "s")["status"]["updatedReplicas"], 3);
+    store.settle(start() + SignedDuration::from_secs(20));
+    assert_eq!(store.one("statefulsets.apps", "s")["status"]["updatedReplicas"], 3);
 }
 
 #[test]
 fn a_job_completes_after_its_time_and_a_failing_one_gives_up() {
-    let mut world = World::default();
+    let mut store = FakeStore::default();
     let job = |name: &str, image: &str| {
         json!({
             "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": "n"},
             "spec": {"backoffLimit": 1, "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": image}]}}},
         })
     };
-    world.create("jobs.batch", job("good", "i:1"), start());
-    world.create("jobs.batch", job("bad", "i:simulate-fail-exit"), start());
-    assert_eq!(world.settle(start()), Some(std::time::Duration::from_secs(1)));
+    store.create("jobs.batch", job("good", "i:1"), start());
+    store.create("jobs.batch", job("bad", "i:simulate-fail-exit"), start());
+    assert_eq!(store.settle(start()), Some(std::time::Duration::from_secs(1)));
     for second in 1..5 {
-        world.settle(start() + SignedDuration::from_secs(second));
+        store.settle(start() + SignedDuration::from_secs(second));
     }
-    assert!(object::is_true(&world.one("jobs.batch", "good"), "Complete"));
-    let bad = world.one("jobs.batch", "bad");
+    assert!(object::is_true(&store.one("jobs.batch", "good"), "Complete"));
+    let bad = store.one("jobs.batch", "bad");
     assert!(object::is_true(&bad, "Failed"), "{}", bad["status"]);
     assert_eq!(bad["status"]["failed"], 2);
 }
 
 #[test]
 fn a_daemon_set_covers_the_nodes_and_a_service_finds_its_pods() {
-    let mut world = World::default();
-    world.create("nodes", pod::node("a", start()), start());
-    world.create("nodes", pod::node("b", start()), start());
+    let mut store = FakeStore::default();
+    store.create("nodes", pod::node("a", start()), start());
+    store.create("nodes", pod::node("b", start()), start());
     let set = json!({
         "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "ds", "namespace": "n"},
         "spec": {
@@ -357,16 +357,16 @@ fn a_daemon_set_covers_the_nodes_and_a_service_finds_its_pods() {
                 {"name": "c", "image": "i:1", "ports": [{"name": "http", "containerPort": 8080}]}]}},
         },
     });
-    world.create("daemonsets.apps", set, start());
+    store.create("daemonsets.apps", set, start());
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "svc", "namespace": "n"},
         "spec": {"selector": {"app": "a"}, "ports": [{"port": 80, "targetPort": "http"}]},
     });
-    world.create("services", service, start());
-    world.settle(start());
-    assert_eq!(world.one("daemonsets.apps", "ds")["status"]["numberReady"], 2);
-    let endpoints = world.one("endpoints", "svc");
+    store.create("services", service, start());
+    store.settle(start());
+    assert_eq!(store.one("daemonsets.apps", "ds")["status"]["numberReady"], 2);
+    let endpoints = store.one("endpoints", "svc");
     assert_eq!(endpoints["subsets"][0]["addresses"].as_array().unwrap().len(), 2);
     assert_eq!(endpoints["subsets"][0]["ports"][0]["port"], 8080);
-    assert_eq!(world.list("endpointslices.discovery.k8s.io", Some("n")).len(), 1);
+    assert_eq!(store.list("endpointslices.discovery.k8s.io", Some("n")).len(), 1);
 }
