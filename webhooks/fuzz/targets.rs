@@ -28,7 +28,7 @@ pub(crate) fn run(target: &str, input: &[u8]) {
 }
 
 /// A cluster in which something of everything is there.
-static WORLD: LazyLock<(Snapshot, Arc<Templates>, Vec<Value>)> = LazyLock::new(|| {
+static FIXTURE: LazyLock<(Snapshot, Arc<Templates>, Vec<Value>)> = LazyLock::new(|| {
     let mut snapshot = Snapshot::default();
     let definitions = [
         json!({"kind": "ComponentDefinition", "metadata": {"name": "web"}, "spec": {
@@ -71,7 +71,7 @@ static WORLD: LazyLock<(Snapshot, Arc<Templates>, Vec<Value>)> = LazyLock::new(|
 
 fn admission(input: &[u8]) {
     let Ok(review) = Review::read(input) else { return };
-    let (snapshot, templates, bindings) = &*WORLD;
+    let (snapshot, templates, bindings) = &*FIXTURE;
     let judges: [&dyn Fn(&Review) -> Verdict; 8] = [
         &|review| application::validate(review, Release::Seed, snapshot, templates),
         &|review| application::validate(review, Release::V1, snapshot, templates),

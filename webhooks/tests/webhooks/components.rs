@@ -7,7 +7,7 @@ use vela_webhooks::{Verdict, component};
 
 use crate::review;
 
-fn world() -> Snapshot {
+fn snapshot() -> Snapshot {
     let mut snapshot = Snapshot::default();
     let definition = json!({
         "apiVersion": "core.oam.dev/v1alpha2", "kind": "WorkloadDefinition", "metadata": {"name": "webservice"},
@@ -27,7 +27,7 @@ fn component(workload: Value) -> Value {
 }
 
 fn judge(workload: Value) -> Verdict {
-    component::validate(&review("CREATE", component(workload), Value::Null), &world())
+    component::validate(&review("CREATE", component(workload), Value::Null), &snapshot())
 }
 
 /// Checklist 10, where we differ: labels that are written inside the workload stay.
@@ -35,7 +35,7 @@ fn judge(workload: Value) -> Verdict {
 fn a_workload_by_type_gets_kind_namespace_labels_and_annotations() {
     let workload = json!({"type": "webservice", "spec": {"replicas": 1}, "metadata": {"labels": {"a": "own", "b": "own"}}});
     let written = component(workload);
-    let verdict = component::mutate(&review("CREATE", written.clone(), Value::Null), &world());
+    let verdict = component::mutate(&review("CREATE", written.clone(), Value::Null), &snapshot());
     let mut patched = written;
     patch(&mut patched, &verdict.patch).unwrap();
     assert_eq!(
@@ -49,8 +49,8 @@ fn a_workload_by_type_gets_kind_namespace_labels_and_annotations() {
         })
     );
     let review = review("CREATE", patched, Value::Null);
-    assert_eq!(component::mutate(&review, &world()), Verdict::allowed(), "a second time changes nothing");
-    assert!(component::validate(&review, &world()).is_allowed());
+    assert_eq!(component::mutate(&review, &snapshot()), Verdict::allowed(), "a second time changes nothing");
+    assert!(component::validate(&review, &snapshot()).is_allowed());
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_type_that_is_no_text_or_not_defined_is_a_bad_request() {
         [(json!({"type": 3}), "must be a string"), (json!({"type": "gone"}), "\"gone\" not found")]
     {
         let review = review("CREATE", component(workload), Value::Null);
-        let verdict = component::mutate(&review, &world());
+        let verdict = component::mutate(&review, &snapshot());
         assert!(verdict.causes[0].message.contains(words), "{verdict:?}");
         assert_eq!(verdict.reply(&review)["response"]["status"]["code"], 400);
     }
@@ -94,8 +94,8 @@ fn a_workload_says_its_kind_and_nothing_but_its_kind() {
 fn metadata_is_judged_as_well() {
     let mut object = component(json!({"apiVersion": "apps/v1", "kind": "Deployment"}));
     object["metadata"]["name"] = json!("No_Name");
-    let verdict = component::validate(&review("CREATE", object.clone(), Value::Null), &world());
+    let verdict = component::validate(&review("CREATE", object.clone(), Value::Null), &snapshot());
     assert_eq!(verdict.causes[0].field, "metadata.name");
     object["metadata"] = json!({"generateName": "web-", "namespace": "default"});
-    assert!(component::validate(&review("CREATE", object, Value::Null), &world()).is_allowed());
+    assert!(component::validate(&review("CREATE", object, Value::Null), &snapshot()).is_allowed());
 }

@@ -8,8 +8,8 @@ use vela_webhooks::{Verdict, configuration};
 
 use crate::review;
 
-/// A world with a Deployment component `web`, its workload definition, and these trait definitions.
-fn world(traits: &[Value]) -> Snapshot {
+/// A snapshot with a Deployment component `web`, its workload definition, and these trait definitions.
+fn snapshot_with(traits: &[Value]) -> Snapshot {
     let mut snapshot = Snapshot::default();
     let resource = |plural: &str| Resource { plural: plural.to_owned(), namespaced: true };
     snapshot.insert_resource("apps/v1", "Deployment", resource("deployments"));
@@ -79,21 +79,21 @@ fn refused(verdict: &Verdict, field: &str, words: &str) {
 
 #[test]
 fn a_configuration_of_known_parts_enters() {
-    let snapshot = world(&[definition("as.x.io", json!({}))]);
+    let snapshot = snapshot_with(&[definition("as.x.io", json!({}))]);
     let verdict = with_traits(&snapshot, "web", &[a_trait("A"), a_trait("B")]);
     assert!(verdict.is_allowed(), "{verdict:#?}");
 }
 
 #[test]
 fn a_missing_component_and_a_missing_workload_definition_are_refused() {
-    let verdict = judge(&world(&[]), json!([{"componentName": "gone"}, {"componentName": "other"}]));
+    let verdict = judge(&snapshot_with(&[]), json!([{"componentName": "gone"}, {"componentName": "other"}]));
     refused(&verdict, "spec.components[0].componentName", "\"gone\" not found");
     refused(&verdict, "spec.components[1].componentName", "workload definition \"services.\" not found");
 }
 
 #[test]
 fn component_and_revision_exclude_each_other() {
-    let mut snapshot = world(&[]);
+    let mut snapshot = snapshot_with(&[]);
     snapshot.insert_object(json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "web-v1", "namespace": "default"},
         "data": {"metadata": {"name": "web"}, "spec": {"workload": {"apiVersion": "apps/v1", "kind": "Deployment"}}},
@@ -111,7 +111,7 @@ fn component_and_revision_exclude_each_other() {
 #[test]
 fn traits_without_kind_or_still_written_by_name_are_refused() {
     let verdict = with_traits(
-        &world(&[]),
+        &snapshot_with(&[]),
         "web",
         &[
             json!({"trait": {"spec": {}}}),
@@ -125,7 +125,7 @@ fn traits_without_kind_or_still_written_by_name_are_refused() {
 
 #[test]
 fn a_versioned_component_leaves_the_name_of_its_workload_empty() {
-    let snapshot = world(&[definition("as.x.io", json!({"revisionEnabled": true}))]);
+    let snapshot = snapshot_with(&[definition("as.x.io", json!({"revisionEnabled": true}))]);
     assert!(with_traits(&snapshot, "web", &[a_trait("A")]).is_allowed());
     assert!(with_traits(&snapshot, "named", &[a_trait("B")]).is_allowed());
     refused(
@@ -152,7 +152,7 @@ fn a_trait_applies_to_what_its_definition_says() {
         ("*.s", false),
         ("statefulsets.apps", false),
     ] {
-        let snapshot = world(&[definition("as.x.io", json!({"appliesToWorkloads": [entry]}))]);
+        let snapshot = snapshot_with(&[definition("as.x.io", json!({"appliesToWorkloads": [entry]}))]);
         let verdict = with_traits(&snapshot, "web", &[a_trait("A")]);
         assert_eq!(verdict.is_allowed(), applies, "{entry}: {verdict:#?}");
         if !applies {
@@ -162,14 +162,14 @@ fn a_trait_applies_to_what_its_definition_says() {
             refused(&verdict, "spec.components[0].traits[0]", &words);
         }
     }
-    let snapshot = world(&[definition("as.x.io", json!({"appliesToWorkloads": []}))]);
+    let snapshot = snapshot_with(&[definition("as.x.io", json!({"appliesToWorkloads": []}))]);
     assert!(with_traits(&snapshot, "web", &[a_trait("A")]).is_allowed());
 }
 
 /// Checklist 8: a group is compared as a whole.
 #[test]
 fn a_group_does_not_mean_groups_that_end_alike() {
-    let mut snapshot = world(&[definition("as.x.io", json!({"appliesToWorkloads": ["*.apps"]}))]);
+    let mut snapshot = snapshot_with(&[definition("as.x.io", json!({"appliesToWorkloads": ["*.apps"]}))]);
     let foo = json!({
         "apiVersion": "core.oam.dev/v1alpha2", "kind": "WorkloadDefinition", "metadata": {"name": "deployments.apps"},
         "spec": {"definitionRef": {"name": "foo.apps.kruise.io"}},
@@ -190,7 +190,7 @@ fn conflicts_in_every_form() {
         ("labelSelector:role in (cs.x.io)", false),
         ("labelSelector:!role", false),
     ] {
-        let snapshot = world(&[
+        let snapshot = snapshot_with(&[
             definition("as.x.io", json!({"conflictsWith": [rule]})),
             definition("bs.x.io", json!({})),
         ]);
@@ -208,7 +208,7 @@ fn conflicts_in_every_form() {
 /// Checklist 9, and that two traits of one definition conflict only under `*`.
 #[test]
 fn a_trait_does_not_conflict_with_itself() {
-    let snapshot = world(&[definition("as.x.io", json!({"conflictsWith": ["*"]}))]);
+    let snapshot = snapshot_with(&[definition("as.x.io", json!({"conflictsWith": ["*"]}))]);
     assert!(with_traits(&snapshot, "web", &[a_trait("A")]).is_allowed());
     let two = [a_trait("A"), a_trait("A")];
     refused(
@@ -216,7 +216,7 @@ fn a_trait_does_not_conflict_with_itself() {
         "spec.components[0].traits[0]",
         "conflicts with all other traits",
     );
-    let snapshot = world(&[definition(
+    let snapshot = snapshot_with(&[definition(
         "as.x.io",
         json!({"conflictsWith": ["as.x.io", "*.x.io", "labelSelector:role"]}),
     )]);
@@ -225,7 +225,8 @@ fn a_trait_does_not_conflict_with_itself() {
 
 #[test]
 fn a_bad_selector_is_told() {
-    let snapshot = world(&[definition("as.x.io", json!({"conflictsWith": ["labelSelector:a in b"]}))]);
+    let snapshot =
+        snapshot_with(&[definition("as.x.io", json!({"conflictsWith": ["labelSelector:a in b"]}))]);
     refused(
         &with_traits(&snapshot, "web", &[a_trait("A")]),
         "spec.components[0].traits[0]",
@@ -235,7 +236,7 @@ fn a_bad_selector_is_told() {
 
 #[test]
 fn all_components_are_judged_at_once_and_deletions_pass() {
-    let snapshot = world(&[definition(
+    let snapshot = snapshot_with(&[definition(
         "as.x.io",
         json!({"appliesToWorkloads": ["jobs.batch"], "conflictsWith": ["*"]}),
     )]);
@@ -262,7 +263,8 @@ fn all_components_are_judged_at_once_and_deletions_pass() {
 /// Checklist 15: the first version that is listed.
 #[test]
 fn a_trait_by_name_gets_its_kind_its_label_and_its_spec() {
-    let mut snapshot = world(&[definition("scaler", json!({"definitionRef": {"name": "scalers.x.io"}}))]);
+    let mut snapshot =
+        snapshot_with(&[definition("scaler", json!({"definitionRef": {"name": "scalers.x.io"}}))]);
     snapshot.insert_registered("scalers.x.io", "", ("x.io/v1beta1".to_owned(), "Scaler".to_owned()));
     let written = configuration(json!([{"componentName": "web", "traits": [
         {"trait": {"name": "scaler", "properties": {"replicas": 2}, "spec": {"lost": true}}},
@@ -293,7 +295,7 @@ fn a_trait_by_a_name_that_is_no_text_or_not_defined_is_a_bad_request() {
     let traits = json!([{"trait": {"name": 3}}, {"trait": {"name": "gone"}}]);
     let review =
         review("CREATE", configuration(json!([{"componentName": "web", "traits": traits}])), Value::Null);
-    let verdict = configuration::mutate(&review, &world(&[]));
+    let verdict = configuration::mutate(&review, &snapshot_with(&[]));
     refused(&verdict, "spec.components[0].traits[0].trait.name", "must be a string");
     refused(&verdict, "spec.components[0].traits[1].trait.name", "\"gone\" not found");
     assert_eq!(verdict.reply(&review)["response"]["status"]["code"], 400);

@@ -80,7 +80,7 @@ fn examples(folder: &Path) -> Vec<Example> {
 }
 
 /// What every example may use: built-in definitions, kinds of Kubernetes, of ours and of others.
-fn world(examples: &[Example]) -> Snapshot {
+fn base_snapshot(examples: &[Example]) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for built_in in vela_definitions::builtin() {
         let _ = snapshot.insert_definition_object(built_in.manifest("vela-system"));
@@ -120,8 +120,8 @@ fn insert_kind(snapshot: &mut Snapshot, api_version: &str, kind: &str, plural: &
 }
 
 /// Definitions and components of all folders, those of the example's own folder last, so that they count.
-fn near(world: &Snapshot, examples: &[Example], file: &Path) -> Snapshot {
-    let mut snapshot = world.clone();
+fn near(base: &Snapshot, examples: &[Example], file: &Path) -> Snapshot {
+    let mut snapshot = base.clone();
     let distance = |example: &Example| {
         let common = example.file.components().zip(file.components()).take_while(|(a, b)| a == b).count();
         (common, example.file == file)
@@ -211,14 +211,14 @@ fn then(mutated: Verdict, object: &Value, judge: impl FnOnce(&vela_webhooks::Rev
 #[tokio::test]
 async fn what_kubevela_lets_in_is_not_refused() {
     let examples = examples(&cases::folder("examples"));
-    let world = world(&examples);
+    let base = base_snapshot(&examples);
     let server = ApiServer::builder().build().unwrap();
     let client = Client::new(server.service(), "default");
     let cluster = Live::new(client.clone(), Discovery::new(client));
     let templates = Templates::new();
     let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let mut wrong = Vec::new();
-    // The objects of one file are judged with the same world around them.
+    // The objects of one file are judged with the same snapshot around them.
     let mut around: Option<(&Path, Snapshot)> = None;
     for example in examples.iter().filter(|example| is_ours(&example.object)) {
         let mut object = example.object.clone();
@@ -226,7 +226,7 @@ async fn what_kubevela_lets_in_is_not_refused() {
             object["metadata"]["namespace"] = json!("default");
         }
         if around.as_ref().is_none_or(|(file, _)| *file != example.file) {
-            let mut snapshot = near(&world, &examples, &example.file);
+            let mut snapshot = near(&base, &examples, &example.file);
             import(&mut snapshot, &cluster).await;
             around = Some((example.file.as_path(), snapshot));
         }
@@ -278,10 +278,10 @@ async fn applications_that_kubevela_rendered_are_not_refused() {
     let client = Client::new(server.service(), "default");
     let cluster = Live::new(client.clone(), Discovery::new(client));
     let templates = Templates::new();
-    let world = world(&[]);
+    let base = base_snapshot(&[]);
     let (mut judged, mut wrong) = (0, Vec::new());
     for case in folders.iter().filter(|case| case.is_dir()) {
-        let mut snapshot = world.clone();
+        let mut snapshot = base.clone();
         let mut applications = Vec::new();
         for Example { file, mut object, definition } in examples(case) {
             if file.ends_with("output.yaml") {

@@ -80,7 +80,7 @@ fn impossible_numbers_are_refused() {
     assert!(!verdict.is_allowed());
 }
 
-fn world() -> Snapshot {
+fn snapshot() -> Snapshot {
     let mut snapshot = Snapshot::default();
     for (name, components) in [("shop-v1", vec!["web", "db"]), ("shop-v2", vec!["web", "cache"])] {
         let components: Vec<Value> = components.into_iter().map(|name| json!({"name": name})).collect();
@@ -105,7 +105,7 @@ fn plan() -> Value {
 }
 
 fn judge(object: Value) -> Verdict {
-    rollout::validate(&review("CREATE", object, Value::Null), &world())
+    rollout::validate(&review("CREATE", object, Value::Null), &snapshot())
 }
 
 fn fields(verdict: &Verdict) -> Vec<&str> {
@@ -198,7 +198,7 @@ fn a_rollout_that_ended_keeps_its_plan() {
         let mut new = rollout(changed.clone());
         new["spec"]["targetAppRevisionName"] = json!(target);
         new["spec"]["componentList"] = json!(["web"]);
-        let verdict = rollout::validate(&review("UPDATE", new, old), &world());
+        let verdict = rollout::validate(&review("UPDATE", new, old), &snapshot());
         assert_eq!(verdict.is_allowed(), allowed, "{state} {target}: {verdict:?}");
     }
     // The same plan, written otherwise, is no change.
@@ -206,7 +206,7 @@ fn a_rollout_that_ended_keeps_its_plan() {
     old["status"] = json!({"rollingState": "rolloutSucceed"});
     let mut new = rollout(plan());
     new["spec"]["rolloutPlan"]["paused"] = json!(false);
-    assert!(rollout::validate(&review("UPDATE", new, old), &world()).is_allowed());
+    assert!(rollout::validate(&review("UPDATE", new, old), &snapshot()).is_allowed());
 }
 
 #[test]
