@@ -1,10 +1,10 @@
-//! Reads the `Snapshot` by which the pure phases know the world, from a cluster, watches or files.
+//! Reads the `Snapshot` by which the pure phases know a cluster, read from it, from watches or from files.
 //!
 //! ```text
 //! References ─Reader over a Source─▶ Snapshot
 //! ```
 //!
-//! Controllers, webhooks, console and command read the world here and nowhere else, so what one of them renders, the others
+//! Controllers, webhooks, console and command read the cluster here and nowhere else, so what one of them renders, the others
 //! render alike. A [`Source`] says where objects come from: [`Live`] asks the API server, [`Watched`] looks into the watches
 //! of a process first, [`Files`] puts documents before another source. The [`Reader`] decides what that means: in which
 //! namespaces definitions are looked for and in which order, which version `name@v1` is, and what advice needs. Nothing

@@ -64,7 +64,7 @@ struct Found {
 /// Resource names and versions, each with its kind and since when that is known.
 type Registered = BTreeMap<(String, String), (ApiKind, Instant)>;
 
-/// Reads the world from a source. Cheap to clone; the clones remember together.
+/// Reads the state of a cluster from a source. Cheap to clone; the clones remember together.
 #[derive(Clone, Debug)]
 pub struct Reader<S> {
     source: S,

@@ -1,4 +1,4 @@
-//! What a reader asks of wherever the world is read from.
+//! What a reader asks of wherever the state of a cluster is read from.
 
 use std::future::Future;
 
@@ -10,7 +10,7 @@ use vela_runtime::{Discovery, discovery};
 
 use crate::registered::ApiKind;
 
-/// Why the world could not be read.
+/// Why the state of the cluster could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The API server refused or could not be reached.
@@ -94,7 +94,7 @@ impl Version {
     }
 }
 
-/// Where the world is read from. What is not there is nothing, never an error.
+/// Where the state of a cluster is read from. What is not there is nothing, never an error.
 pub trait Source: Send + Sync {
     /// The version of the cluster.
     ///

@@ -1,7 +1,7 @@
-//! One world, read through every source: the snapshots are equal.
+//! One cluster, read through every source: the snapshots are equal.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "snapshot/cluster.rs"]
+mod cluster;
 #[path = "snapshot/equal.rs"]
 mod equal;
-#[path = "snapshot/world.rs"]
-mod world;

@@ -1,11 +1,11 @@
-//! Whoever reads the world reads the same one.
+//! Whoever reads the cluster reads the same one.
 
 use serde_json::{Value, json};
 use vela_engine::parse::References;
 use vela_engine::{DefinitionKind, Document, ObjectKey, Snapshot};
 use vela_snapshot::{Error, Files, Namespaces, Reader};
 
-use super::world::{FIRST, Readers, SYSTEM, TEAM, component, readers};
+use super::cluster::{FIRST, Readers, SYSTEM, TEAM, component, readers};
 
 /// What each reader makes of these references.
 async fn all(readers: &Readers, namespace: &str, references: &References) -> Vec<Result<Snapshot, Error>> {

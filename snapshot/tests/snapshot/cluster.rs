@@ -13,7 +13,7 @@ pub(crate) const SYSTEM: &str = "platform";
 pub(crate) const FIRST: &str = "first";
 pub(crate) const TEAM: &str = "team";
 
-/// Readers of one world, as controllers, webhooks and command make them.
+/// Readers of one cluster, as controllers, webhooks and command make them.
 pub(crate) struct Readers {
     pub(crate) live: Reader<Live>,
     pub(crate) webhooks: Reader<Watched>,
