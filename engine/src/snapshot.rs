@@ -68,7 +68,7 @@ pub struct Resource {
 /// Versions of one definition, with their content where that is known.
 type Versions = BTreeMap<String, Option<Arc<Definition>>>;
 
-/// Everything the pure phases may know of the world.
+/// Everything the pure phases may know of the cluster.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
     definitions: BTreeMap<(DefinitionKind, String), Arc<Definition>>,
@@ -84,7 +84,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// An empty world of a given version.
+    /// An empty cluster of a given version.
     pub fn new(cluster_version: ClusterVersion) -> Self {
         Self { cluster_version, ..Self::default() }
     }

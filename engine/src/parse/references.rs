@@ -9,7 +9,7 @@ use crate::manifest::Document;
 use crate::names;
 use crate::observed::ObjectKey;
 
-/// What a document needs to know of the world.
+/// What a document needs to know of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
     /// Definitions by kind and name. A component type is asked for as ComponentDefinition and as

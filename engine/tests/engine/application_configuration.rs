@@ -12,7 +12,7 @@ fn resource(plural: &str) -> Resource {
     Resource { plural: plural.to_owned(), namespaced: true }
 }
 
-fn v1alpha2_world() -> Snapshot {
+fn v1alpha2_snapshot() -> Snapshot {
     let mut snapshot = Snapshot::default();
     let version = "core.oam.dev/v1alpha2";
     for (kind, plural) in [
@@ -54,7 +54,7 @@ fn the_containerized_example_gives_the_objects_of_the_real_controller() {
     let folder = cases::folder("examples/first/containerized");
     let read =
         |file: &str| manifest::read(file, &std::fs::read_to_string(folder.join(file)).unwrap()).unwrap();
-    let mut snapshot = v1alpha2_world();
+    let mut snapshot = v1alpha2_snapshot();
     for document in read("objects.yaml") {
         store(&mut snapshot, document.into_value(), "containerized");
     }
@@ -104,7 +104,7 @@ fn configuration(components: Json) -> Document {
 
 #[test]
 fn all_mistakes_are_told_together() {
-    let mut snapshot = v1alpha2_world();
+    let mut snapshot = v1alpha2_snapshot();
     let workload = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1}});
     let parameters = json!([
         {"name": "image", "required": true, "fieldPaths": ["spec.image"]},
@@ -133,7 +133,7 @@ fn all_mistakes_are_told_together() {
 
 #[test]
 fn names_follow_revisions_only_when_a_trait_asks() {
-    let mut snapshot = v1alpha2_world();
+    let mut snapshot = v1alpha2_snapshot();
     let workload =
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"labels": {"team": "b"}}});
     store(&mut snapshot, component("web", workload, json!([])), "ns");
@@ -163,7 +163,7 @@ fn names_follow_revisions_only_when_a_trait_asks() {
 
 #[test]
 fn what_the_status_names_and_nobody_wants_is_garbage() {
-    let mut snapshot = v1alpha2_world();
+    let mut snapshot = v1alpha2_snapshot();
     let workload = json!({"apiVersion": "apps/v1", "kind": "Deployment"});
     store(&mut snapshot, component("web", workload, json!([])), "ns");
     let mut document = configuration(json!([{"componentName": "web"}])).into_value();
@@ -204,7 +204,7 @@ fn the_settings_example_becomes_a_configuration_and_components() {
     let folder = cases::folder("examples/first/settings");
     let text = std::fs::read_to_string(folder.join("app.yaml")).unwrap();
     let application = manifest::read("app.yaml", &text).unwrap().as_slice()[0].clone();
-    let mut snapshot = v1alpha2_world();
+    let mut snapshot = v1alpha2_snapshot();
     for definition in vela_definitions::builtin() {
         snapshot.insert_definition_object(definition.manifest("vela-system")).unwrap();
     }

@@ -125,7 +125,7 @@ pub(super) fn render(
     placed(state, context, environment.requests)
 }
 
-/// What a component may use of the world, and what it asks of it.
+/// What a component may use of the cluster, and what it asks of it.
 struct Environment<'a> {
     templates: &'a Templates,
     inputs: &'a Inputs,
