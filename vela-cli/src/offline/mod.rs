@@ -51,7 +51,7 @@ pub(crate) async fn of_cluster(cluster: &Cluster, more: &[&Document]) -> Result<
     Ok(Reader::new(Files::new(live, namespaces.clone(), more)?, namespaces))
 }
 
-/// Why the world could not be read, as an error of ours.
+/// Why the cluster could not be read, as an error of ours.
 pub(crate) fn unread(cluster: Option<&Cluster>, error: vela_snapshot::Error) -> Failure {
     use vela_snapshot::Error::{Api, Definition, Kind};
     match (error, cluster) {
@@ -65,7 +65,7 @@ pub(crate) fn unread(cluster: Option<&Cluster>, error: vela_snapshot::Error) -> 
     }
 }
 
-/// Applications, each with the world that it sees, and the definitions given beside them.
+/// Applications, each with the snapshot that it sees, and the definitions given beside them.
 pub(crate) struct RenderInputs {
     applications: Vec<(Document, Result<Snapshot>)>,
     judged: Vec<(Document, Arc<Definition>)>,

@@ -8,7 +8,7 @@ use vela_engine::{ClusterVersion, DefinitionKind, Document, ObjectKey};
 use vela_runtime::openapi;
 use vela_snapshot::{ApiKind, Error, KindOf, Source, Version};
 
-/// A world without a cluster.
+/// No cluster at all.
 #[derive(Default)]
 pub(crate) struct NoCluster {
     /// Started when the first template imports kinds.

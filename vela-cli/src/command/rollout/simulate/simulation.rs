@@ -38,7 +38,7 @@ pub(super) struct Simulation {
     pod_outcomes: PodOutcomes,
     timeline: Timeline,
     slowest: Duration,
-    /// When to give up, in the time of the world.
+    /// When to give up, in the time of the simulation.
     until: Duration,
     began: Duration,
     kill_at: Option<usize>,
