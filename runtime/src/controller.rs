@@ -73,7 +73,7 @@ impl From<kube::Error> for Failure {
     }
 }
 
-/// Brings the world of one key towards what is wanted. It is called for deleted objects too.
+/// Brings the objects of one key towards their desired state. It is called for deleted objects too.
 pub trait Reconciler: Send + Sync + 'static {
     /// One level-triggered reconcile: reads what is, changes what differs, and may be called at any time.
     ///

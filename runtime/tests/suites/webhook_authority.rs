@@ -93,7 +93,7 @@ async fn writes(faults: &Faults) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn replicas_share_one_secret_and_an_unchanged_world_costs_no_write() {
+async fn replicas_share_one_secret_and_an_unchanged_cluster_costs_no_write() {
     let (client, faults) = recorded();
     let (one, two) = tokio::join!(start(&client), start(&client));
     let (one, two) = (one.unwrap(), two.unwrap());
