@@ -48,7 +48,7 @@ fn the_controllers_keep_their_promises_to_rollouts() {
 }
 
 #[test]
-fn a_seed_of_rollouts_repeats_exactly_in_another_world() {
+fn a_seed_of_rollouts_repeats_exactly_in_another_run() {
     let traced = |seed| {
         let options = Options { form: Some(Form::Rollout), sabotage: None, trace: true };
         run(&ROLLOUTS, Draws::new(seed), &options, &mut Baselines::default())
@@ -81,7 +81,7 @@ fn rollouts_that_are_broken_on_purpose_are_found() {
 }
 
 #[test]
-fn a_seed_repeats_exactly_in_another_world() {
+fn a_seed_repeats_exactly_in_another_run() {
     // Two that lead at once race in everything they do: nothing but the seed may say who is first.
     let both = Some(Sabotage::EverybodyLeads);
     for (seed, sabotage) in [(9, None), (18, None), (20, None), (1, both), (2, both), (3, both)] {
