@@ -216,7 +216,7 @@ mod tests {
                 },
             },
         });
-        let told: Vec<(String, String)> =
+        let reported: Vec<(String, String)> =
             problems(&object).into_iter().map(|one| (one.field, one.message)).collect();
         let container = "spec.template.spec.containers[0]";
         let expected = [
@@ -227,8 +227,8 @@ mod tests {
             (format!("{container}.ports[0].containerPort"), "Invalid value: 70000"),
             (format!("{container}.ports[1].name"), "Duplicate value: \"http\""),
         ];
-        assert_eq!(told.len(), expected.len(), "{told:#?}");
-        for ((field, message), (place, begin)) in told.iter().zip(&expected) {
+        assert_eq!(reported.len(), expected.len(), "{reported:#?}");
+        for ((field, message), (place, begin)) in reported.iter().zip(&expected) {
             assert!(field == place && message.starts_with(begin), "{field}: {message}");
         }
     }
@@ -236,9 +236,9 @@ mod tests {
     #[test]
     fn a_value_of_the_wrong_type_is_told_and_not_shown() {
         let object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"k": "not base64!"}});
-        let told = problems(&object);
-        assert_eq!((told.len(), told[0].field.as_str()), (1, "data.k"));
-        assert_eq!(told[0].message, "expected text in base64, found a string");
+        let reported = problems(&object);
+        assert_eq!((reported.len(), reported[0].field.as_str()), (1, "data.k"));
+        assert_eq!(reported[0].message, "expected text in base64, found a string");
         let object = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
             "spec": {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"cpu": "half"}}}]},

@@ -20,7 +20,7 @@ pub(super) fn conditions(object: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// What a condition says in a sentence, where it says something.
-pub(super) fn told(condition: &Value) -> Option<String> {
+pub(super) fn message_of(condition: &Value) -> Option<String> {
     condition["message"].as_str().filter(|message| !message.is_empty()).map(str::to_owned)
 }
 
@@ -33,13 +33,13 @@ pub(super) fn named(condition: &Value) -> String {
 
 /// A few words, and what a condition adds to them.
 pub(super) fn with_reason(words: &str, condition: &Value) -> String {
-    told(condition).map_or_else(|| words.to_owned(), |message| format!("{words}: {message}"))
+    message_of(condition).map_or_else(|| words.to_owned(), |message| format!("{words}: {message}"))
 }
 
 /// The verdict of one condition that is true when all is well.
 pub(super) fn by(condition: &Value) -> Readiness {
     match condition["status"] == "True" {
-        true => Readiness::current(told(condition).unwrap_or_default()),
-        false => Readiness::in_progress(told(condition).unwrap_or_else(|| named(condition))),
+        true => Readiness::current(message_of(condition).unwrap_or_default()),
+        false => Readiness::in_progress(message_of(condition).unwrap_or_else(|| named(condition))),
     }
 }

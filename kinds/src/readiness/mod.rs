@@ -77,7 +77,7 @@ fn common(object: &Value) -> Option<Readiness> {
     }
     let abnormal = |found: &&Value| found["type"] == "Reconciling" || found["type"] == "Stalled";
     let found = conditions::conditions(object).filter(abnormal).find(|found| found["status"] == "True")?;
-    let message = conditions::told(found).unwrap_or_else(|| conditions::named(found));
+    let message = conditions::message_of(found).unwrap_or_else(|| conditions::named(found));
     Some(match found["type"] == "Stalled" {
         true => Readiness::failed(message),
         false => Readiness::in_progress(message),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::conditions::{by, condition, holds, told};
+use super::conditions::{by, condition, holds, message_of};
 use super::verdict::{Readiness, UNREPORTED};
 
 /// It has a volume.
@@ -34,7 +34,7 @@ pub(super) fn custom_resource_definition(object: &Value) -> Readiness {
     let refused = |type_: &str| condition(object, type_).filter(|found| found["status"] == "False");
     let established = refused("Established").filter(|found| found["reason"] != "Installing");
     if let Some(refused) = refused("NamesAccepted").or(established) {
-        return Readiness::failed(told(refused).unwrap_or_else(|| "it is not accepted".to_owned()));
+        return Readiness::failed(message_of(refused).unwrap_or_else(|| "it is not accepted".to_owned()));
     }
     match holds(object, "Established") {
         true => Readiness::current("Established"),

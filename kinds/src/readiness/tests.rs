@@ -340,7 +340,7 @@ fn every_other_kind_is_judged_by_what_it_reports() {
     ];
     check("example.com/v1", "Thing", &good, &cases);
     // Nothing is awaited of these, whatever their status tells.
-    let told = json!({"conditions": conditions(&[("DisruptionAllowed", "False", "", "")])});
+    let reported = json!({"conditions": conditions(&[("DisruptionAllowed", "False", "", "")])});
     for (api_version, kind) in
         [("v1", "ConfigMap"), ("v1", "Secret"), ("batch/v1", "CronJob"), ("policy/v1", "PodDisruptionBudget")]
     {
@@ -348,7 +348,7 @@ fn every_other_kind_is_judged_by_what_it_reports() {
             api_version,
             kind,
             &good,
-            &[(none(), none(), Current, ""), (none(), told.clone(), Current, "")],
+            &[(none(), none(), Current, ""), (none(), reported.clone(), Current, "")],
         );
     }
     // Conditions that every kind may have come before the rule of a kind.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::conditions::{condition, holds, told, with_reason};
+use super::conditions::{condition, holds, message_of, with_reason};
 use super::verdict::{Readiness, UNREPORTED};
 
 /// The value that stands for "no deadline": the controller writes no condition `Progressing` then.
@@ -36,14 +36,14 @@ fn unconfirmed(object: &Value, progressing: Option<&Value>) -> Option<Readiness>
     if has_deadline && !is_through {
         let message = match object["spec"]["paused"] == true {
             true => "it is paused".to_owned(),
-            false => {
-                progressing.and_then(told).unwrap_or_else(|| "its ReplicaSet is not available yet".to_owned())
-            }
+            false => progressing
+                .and_then(message_of)
+                .unwrap_or_else(|| "its ReplicaSet is not available yet".to_owned()),
         };
         return Some(Readiness::in_progress(message));
     }
     (!holds(object, "Available")).then(|| {
-        let said = condition(object, "Available").and_then(told);
+        let said = condition(object, "Available").and_then(message_of);
         Readiness::in_progress(said.unwrap_or_else(|| "it is not available yet".to_owned()))
     })
 }
