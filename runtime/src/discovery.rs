@@ -9,7 +9,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use tokio::time::Instant;
 
 /// A kind that was missing is not looked up again before this time: a broken manifest must not flood the server.
-const MISS_KEPT: Duration = Duration::from_secs(2);
+const MISS_TTL: Duration = Duration::from_secs(2);
 
 /// A kind the server knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -121,7 +121,7 @@ impl Discovery {
                 if let Some(found) = group_version.kinds.get(kind) {
                     return Ok(found.clone());
                 }
-                if group_version.asked.elapsed() < MISS_KEPT {
+                if group_version.asked.elapsed() < MISS_TTL {
                     return Err(unknown(&known, api_version, kind));
                 }
             }

@@ -121,17 +121,17 @@ mod tests {
     fn a_passing_endpoint_is_brief_unless_asked() {
         let checks = [("caches", true), ("webhooks", true)];
         assert_eq!(readyz("", "", &checks), Some((200, "ok".into())));
-        let told = "[+]caches ok\n[+]webhooks ok\nreadyz check passed\n";
-        assert_eq!(readyz("", "verbose", &checks), Some((200, told.into())));
-        assert_eq!(readyz("", "a=b&verbose=1", &checks), Some((200, told.into())));
+        let body = "[+]caches ok\n[+]webhooks ok\nreadyz check passed\n";
+        assert_eq!(readyz("", "verbose", &checks), Some((200, body.into())));
+        assert_eq!(readyz("", "a=b&verbose=1", &checks), Some((200, body.into())));
         assert_eq!(readyz("webhooks", "", &checks), Some((200, "ok".into())));
     }
 
     #[test]
     fn a_failing_check_is_named_and_its_reason_withheld() {
         let checks = [("good", true), ("bad", false)];
-        let told = "[+]good ok\n[-]bad failed: reason withheld\nreadyz check failed\n";
-        assert_eq!(readyz("", "", &checks), Some((500, told.into())));
+        let body = "[+]good ok\n[-]bad failed: reason withheld\nreadyz check failed\n";
+        assert_eq!(readyz("", "", &checks), Some((500, body.into())));
         assert_eq!(readyz("good", "", &checks), Some((200, "ok".into())));
         assert_eq!(readyz("bad", "", &checks).map(|(status, _)| status), Some(500));
         assert_eq!(readyz("worse", "", &checks), None);
@@ -141,8 +141,8 @@ mod tests {
     fn what_is_excluded_does_not_count_and_what_cannot_be_is_told() {
         let checks = [("good", true), ("bad", false)];
         assert_eq!(readyz("", "exclude=bad", &checks), Some((200, "ok".into())));
-        let told = "[+]good excluded: ok\n[+]bad excluded: ok\nreadyz check passed\n";
-        assert_eq!(readyz("", "exclude=bad&exclude=%22good%22&verbose", &checks), Some((200, told.into())));
+        let body = "[+]good excluded: ok\n[+]bad excluded: ok\nreadyz check passed\n";
+        assert_eq!(readyz("", "exclude=bad&exclude=%22good%22&verbose", &checks), Some((200, body.into())));
         let (status, text) = readyz("", "exclude=worse", &checks).unwrap_or_default();
         assert_eq!(status, 500);
         assert!(
@@ -169,8 +169,8 @@ mod tests {
             let mut added = Added::default();
             added.add("twice".into(), Box::new(|| Ok(())));
             added.add(name.into(), Box::new(|| Ok(())));
-            let (told, reason) = added.unusable(&["caches", "webhooks"]).unwrap();
-            assert!(told == name && reason.contains(why), "{name:?}: {reason}");
+            let (unusable, reason) = added.unusable(&["caches", "webhooks"]).unwrap();
+            assert!(unusable == name && reason.contains(why), "{name:?}: {reason}");
         }
     }
 }

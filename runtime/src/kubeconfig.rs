@@ -17,7 +17,7 @@ pub fn guarded(error: &(dyn Error + 'static)) -> Option<String> {
     for _ in 0..DEEPEST {
         let error = cause?;
         if let Some(error) = error.downcast_ref::<KubeconfigError>() {
-            return Some(told(error));
+            return Some(describe(error));
         }
         if let Some(error) = error.downcast_ref::<AuthError>() {
             return Some(auth(error));
@@ -28,7 +28,7 @@ pub fn guarded(error: &(dyn Error + 'static)) -> Option<String> {
 }
 
 /// What is wrong with a kubeconfig.
-pub fn told(error: &KubeconfigError) -> String {
+pub fn describe(error: &KubeconfigError) -> String {
     let data = |what: &str, error: &LoadDataError| match error {
         LoadDataError::DecodeBase64(_) => format!("the {what} is not base64"),
         LoadDataError::ReadFile(error, _) => format!("the file of the {what} cannot be read: {error}"),

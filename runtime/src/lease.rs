@@ -107,7 +107,7 @@ impl Elector {
 
     /// Wait until this process leads; false when stopped first, and then nothing is held.
     pub async fn acquire(&mut self, stop: &CancellationToken) -> bool {
-        let mut told = None;
+        let mut reported = None;
         loop {
             let attempt = tokio::select! {
                 biased;
@@ -130,10 +130,10 @@ impl Elector {
                 }
                 Some(Ok(Attempted::Foreign | Attempted::Raced)) => {
                     let holder = self.seen.as_ref().and_then(|(spec, _)| spec.holder_identity.clone());
-                    if holder != told {
+                    if holder != reported {
                         let name = holder.as_deref().unwrap_or_default();
                         tracing::info!(lease = %self.config.name, holder = name, "another process leads; waiting");
-                        told = holder;
+                        reported = holder;
                     }
                 }
                 Some(Err(error)) => {
@@ -355,7 +355,7 @@ async fn in_time<T>(
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, kube::Error> {
     timeout(at_most, request).await.unwrap_or_else(|_| {
-        let trouble = format!("no answer within {} s", at_most.as_secs());
-        Err(kube::Error::Service(std::io::Error::new(std::io::ErrorKind::TimedOut, trouble).into()))
+        let message = format!("no answer within {} s", at_most.as_secs());
+        Err(kube::Error::Service(std::io::Error::new(std::io::ErrorKind::TimedOut, message).into()))
     })
 }

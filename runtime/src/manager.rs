@@ -318,10 +318,10 @@ impl Manager {
             synced = synced(&self.cache) => synced?,
         }
         state.ready.store(true, Ordering::SeqCst);
-        let told = stop.child_token();
+        let others_stop = stop.child_token();
         let mut others = JoinSet::new();
         for other in self.others {
-            others.spawn(other(told.clone()));
+            others.spawn(other(others_stop.clone()));
         }
         let mut elector = self.lease.map(|config| Elector::new(self.client.clone(), config));
         if let Some(elector) = &mut elector {
@@ -341,7 +341,7 @@ impl Manager {
             metrics: self.metrics.clone(),
         };
         let end = term.serve(elector.as_mut(), stop).await;
-        told.cancel();
+        others_stop.cancel();
         let lease = elector.as_ref().map(Elector::name).unwrap_or_default();
         if !lease.is_empty() {
             self.metrics.leading(lease, false);

@@ -100,7 +100,7 @@ impl Directory {
     /// Wait for a pair: the folder is there, has files, none of them is empty, and certificate and key match.
     pub(super) async fn first(&self) -> Result<Contents, DirectoryError> {
         let end = tokio::time::Instant::now() + self.wait;
-        let mut told = false;
+        let mut reported = false;
         loop {
             let reason = match self.read().await {
                 Ok(contents) => return Ok(contents),
@@ -109,9 +109,9 @@ impl Directory {
             if tokio::time::Instant::now() + self.ask_every > end {
                 return Err(DirectoryError::InTime { waited: self.wait, reason: Box::new(reason) });
             }
-            if !told {
+            if !reported {
                 tracing::info!(%reason, wait = ?self.wait, "waiting for the certificate of the webhook server");
-                told = true;
+                reported = true;
             }
             tokio::time::sleep(self.ask_every).await;
         }

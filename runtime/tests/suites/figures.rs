@@ -133,7 +133,7 @@ fn many() -> kube::Client {
 }
 
 /// Bytes that ten thousand cached objects keep resident.
-async fn kept(watch: Watch) -> usize {
+async fn resident_bytes(watch: Watch) -> usize {
     let cache = Cache::new(many());
     let before = resident();
     let informer = cache.informer(watch);
@@ -149,7 +149,7 @@ async fn figures_of_queue_and_cache() {
     // Metadata first: what the larger objects leave to the allocator must not hide its own.
     for (name, watch) in [("metadata", Watch::metadata(config_maps())), ("whole", Watch::full(config_maps()))]
     {
-        let bytes = kept(watch).await;
+        let bytes = resident_bytes(watch).await;
         println!(
             "cache: {OBJECTS} objects, {name}: {:.1} MB resident, {} bytes each",
             bytes as f64 / 1e6,

@@ -145,14 +145,14 @@ async fn checks_and_handlers_that_were_added_are_served_beside_the_own_ones() {
     let stop = CancellationToken::new();
     let task = tokio::spawn(manager.run(stop.clone()));
     until("the endpoints are there", || std::net::TcpStream::connect(metrics).is_ok()).await;
-    let told = get(health, "/healthz?verbose").await.unwrap();
-    assert!(told.contains("[+]ping ok\n[+]disk ok\n"), "{told}");
-    let told = get(health, "/readyz").await.unwrap();
+    let body = get(health, "/healthz?verbose").await.unwrap();
+    assert!(body.contains("[+]ping ok\n[+]disk ok\n"), "{body}");
+    let body = get(health, "/readyz").await.unwrap();
     assert!(
-        told.starts_with("HTTP/1.1 500") && told.contains("[-]database failed: reason withheld"),
-        "{told}"
+        body.starts_with("HTTP/1.1 500") && body.contains("[-]database failed: reason withheld"),
+        "{body}"
     );
-    assert!(!told.contains("secret"), "{told}");
+    assert!(!body.contains("secret"), "{body}");
     connected.store(true, Ordering::SeqCst);
     assert!(get(health, "/readyz/database").await.unwrap().starts_with("HTTP/1.1 200"));
     assert!(get(metrics, "/debug/state?all").await.unwrap().ends_with("asked for all"));
@@ -169,7 +169,7 @@ async fn a_check_or_handler_that_cannot_be_served_ends_the_start() {
     let client = client();
     let manager = || Manager::new(client.clone(), Cache::new(client.clone()));
     let handler = |_: &http::Request<()>| http::Response::default();
-    for (manager, told) in [
+    for (manager, message) in [
         (
             manager().add_healthz_check("ping", || Ok(())),
             "the healthz check \"ping\": another check has this name",
@@ -180,7 +180,7 @@ async fn a_check_or_handler_that_cannot_be_served_ends_the_start() {
         (manager().add_metrics_handler("/a", handler).add_metrics_handler("/a", handler), "another handler"),
     ] {
         let error = manager.run(CancellationToken::new()).await.unwrap_err();
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
 }
 

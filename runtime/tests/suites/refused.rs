@@ -107,19 +107,19 @@ async fn a_kind_that_goes_takes_its_objects_along_though_the_watch_ends_before_i
     create(&client, &config_map("stays", json!({}))).await;
     let cache = Cache::new(client);
     let informer = cache.informer(Watch::full(config_maps()));
-    let told = Arc::<Mutex<Vec<bool>>>::default();
-    let heard = told.clone();
-    informer.on_change(Arc::new(move |change| heard.lock().unwrap().push(change.new.is_some())));
+    let changes = Arc::<Mutex<Vec<bool>>>::default();
+    let sink = changes.clone();
+    informer.on_change(Arc::new(move |change| sink.lock().unwrap().push(change.new.is_some())));
     informer.synced().await.unwrap();
-    assert_eq!(*told.lock().unwrap(), [true]);
+    assert_eq!(*changes.lock().unwrap(), [true]);
     refuses.store(true, Ordering::SeqCst);
     switch.switch_to(server.fork(Clock::system()).service());
     server.shutdown().await;
     until("the store is empty", || informer.keys().is_empty()).await;
-    assert_eq!(*told.lock().unwrap(), [true, false], "and that is told");
+    assert_eq!(*changes.lock().unwrap(), [true, false], "and that is told");
     // It was a server that did not know its kinds yet: everything is there again.
     refuses.store(false, Ordering::SeqCst);
     until("the kind is followed", || informer.keys().len() == 1).await;
-    assert_eq!(*told.lock().unwrap(), [true, false, true]);
+    assert_eq!(*changes.lock().unwrap(), [true, false, true]);
     cache.stop().await;
 }

@@ -29,12 +29,12 @@ async fn copies_follow_a_server_that_was_set_back() {
     create(&client, &config_map("goes", json!({}))).await;
     let cache = Cache::new(client.clone());
     let informer = cache.informer(Watch::full(config_maps()));
-    let told = Arc::<Mutex<Vec<String>>>::default();
-    let heard = told.clone();
+    let changes = Arc::<Mutex<Vec<String>>>::default();
+    let sink = changes.clone();
     informer.on_change(Arc::new(move |change| {
         let name = change.object().and_then(|object| object.metadata.name.clone()).unwrap();
         let data = change.new.as_ref().map(|new| new.data["data"]["x"].clone());
-        heard.lock().unwrap().push(format!("{name} {}", data.unwrap_or_else(|| json!("gone"))));
+        sink.lock().unwrap().push(format!("{name} {}", data.unwrap_or_else(|| json!("gone"))));
     }));
     informer.synced().await.unwrap();
     let backup = server.fork(Clock::system());
@@ -45,8 +45,8 @@ async fn copies_follow_a_server_that_was_set_back() {
         reached = write(&client, "stays", json!({"x": (number + 2).to_string()})).await;
     }
     let last = format!("stays {}", json!((WRITES + 1).to_string()));
-    until("the last write is told", || told.lock().unwrap().last() == Some(&last)).await;
-    told.lock().unwrap().clear();
+    until("the last write is told", || changes.lock().unwrap().last() == Some(&last)).await;
+    changes.lock().unwrap().clear();
     // The server ends, and another one stands in its place, which has what was backed up.
     door.switch_to(backup.service());
     server.shutdown().await;
@@ -54,14 +54,14 @@ async fn copies_follow_a_server_that_was_set_back() {
     until("the store is as the backup", || x("stays") == Some(json!("1"))).await;
     assert!(x("goes").is_some() && x("late").is_none());
     assert_eq!(
-        *told.lock().unwrap(),
+        *changes.lock().unwrap(),
         ["goes null", "stays \"1\"", "late \"gone\""],
         "handlers are told of everything that is another now"
     );
-    told.lock().unwrap().clear();
+    changes.lock().unwrap().clear();
     let now = write(&client, "stays", json!({"x": "3"})).await;
     assert!(now < reached, "version {now} has passed {reached} already: nothing is shown");
-    until("what changes from now on is told", || !told.lock().unwrap().is_empty()).await;
-    assert_eq!(*told.lock().unwrap(), ["stays \"3\""]);
+    until("what changes from now on is told", || !changes.lock().unwrap().is_empty()).await;
+    assert_eq!(*changes.lock().unwrap(), ["stays \"3\""]);
     cache.stop().await;
 }

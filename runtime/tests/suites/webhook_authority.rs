@@ -209,19 +209,19 @@ async fn labelled_configurations_are_told_whom_to_trust_again_and_again() {
     }
     let _running = start(&client).await.unwrap();
     let bundle = authorities(&client).await.unwrap();
-    let told = async || {
+    let bundles = async || {
         let webhooks = api.get("ours").await.unwrap().webhooks?;
         let right = |bytes: &k8s_openapi::ByteString| bytes.0 == bundle.as_bytes();
         webhooks.iter().all(|one| one.client_config.ca_bundle.as_ref().is_some_and(right)).then_some(webhooks)
     };
-    let webhooks = until("both webhooks are told", told).await;
+    let webhooks = until("both webhooks are told", bundles).await;
     assert_eq!(webhooks.iter().map(|one| one.timeout_seconds).collect::<Vec<_>>(), [Some(7), Some(7)]);
     assert_eq!(writes(&faults).await, Vec::<String>::new());
     let patch =
         json!([{"op": "replace", "path": "/webhooks/1/clientConfig/caBundle", "value": "bm9uc2Vuc2U="}]);
     let patch: Patch<Value> = Patch::Json(serde_json::from_value(patch).unwrap());
     api.patch("ours", &PatchParams::default(), &patch).await.unwrap();
-    until("it is told again", told).await;
+    until("it is told again", bundles).await;
     let theirs = api.get("theirs").await.unwrap().webhooks.unwrap();
     assert!(theirs.iter().all(|one| one.client_config.ca_bundle.is_none()));
 }
