@@ -28,7 +28,7 @@ impl DefinitionCache {
         read.get(&key).filter(|(known, _)| *known == version).map(|(_, definition)| definition.clone())
     }
 
-    pub(crate) fn keep(&self, kind: DefinitionKind, document: &Document, definition: &Arc<Definition>) {
+    pub(crate) fn insert(&self, kind: DefinitionKind, document: &Document, definition: &Arc<Definition>) {
         let Some((key, version)) = identity(kind, document) else { return };
         let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if read.len() >= READ_AT_MOST {

@@ -45,7 +45,7 @@ impl<S: Source> Files<S> {
         for document in documents {
             if document.kind() == DEFINITION_REVISION {
                 // One that keeps nothing readable is the matter of those who ask for it.
-                if let Err(diagnostic) = keep(&mut revisions, &document) {
+                if let Err(diagnostic) = insert_revision(&mut revisions, &document) {
                     wrong.push(diagnostic);
                 }
                 continue;
@@ -66,7 +66,7 @@ impl<S: Source> Files<S> {
         self.definitions.get(&(kind, name.to_owned())).and_then(|given| given.last())
     }
 
-    fn kept(&self, kind: DefinitionKind, name: &str) -> &[Version] {
+    fn recorded(&self, kind: DefinitionKind, name: &str) -> &[Version] {
         self.revisions.get(&(kind, name.to_owned())).map_or(&[], Vec::as_slice)
     }
 
@@ -79,14 +79,14 @@ impl<S: Source> Files<S> {
     ) -> Result<Vec<Version>, Error> {
         let given = self.definitions.get(&(kind, name.to_owned()));
         let Some(given) = given.filter(|_| record::name_label(kind).is_some()) else { return Ok(Vec::new()) };
-        let mut known = self.kept(kind, name).to_vec();
+        let mut known = self.recorded(kind, name).to_vec();
         for place in self.namespaces.around(namespace) {
             known.extend(self.below.versions(kind, place, name, None).await?);
         }
         let newest = known.into_iter().max_by_key(|version| version.number);
         let mut previous = newest.and_then(|newest| {
-            let kept = Definition::from_document(&newest.definition).ok()?;
-            Some(Previous { number: newest.number, hash: record::revision(&kept, None).hash })
+            let definition = Definition::from_document(&newest.definition).ok()?;
+            Some(Previous { number: newest.number, hash: record::revision(&definition, None).hash })
         });
         let mut expected = Vec::with_capacity(given.len());
         for document in given {
@@ -101,10 +101,10 @@ impl<S: Source> Files<S> {
     }
 }
 
-fn keep(revisions: &mut ByName<Vec<Version>>, document: &Document) -> Result<(), Diagnostic> {
+fn insert_revision(revisions: &mut ByName<Vec<Version>>, document: &Document) -> Result<(), Diagnostic> {
     let spec = document.value().get("spec").unwrap_or(&Value::Null);
-    let Some(kept) = version::of_revision(document.name(), spec) else { return Ok(()) };
-    let (kind, name) = (kept.kind, kept.name.to_owned());
+    let Some(recorded) = version::of_revision(document.name(), spec) else { return Ok(()) };
+    let (kind, name) = (recorded.kind, recorded.name.to_owned());
     let Some(version) = Version::of(document.value(), kind, &name, document.namespace()) else {
         return Ok(());
     };
@@ -137,7 +137,7 @@ impl<S: Source> Source for Files<S> {
         name: &str,
         asked: Option<&str>,
     ) -> Result<Vec<Version>, Error> {
-        let mut found = self.kept(kind, name).to_vec();
+        let mut found = self.recorded(kind, name).to_vec();
         found.extend(self.expected(kind, namespace, name).await?);
         let below = self.below.versions(kind, namespace, name, asked).await?;
         let given: BTreeSet<String> = found.iter().map(|version| version.version.clone()).collect();

@@ -24,7 +24,7 @@ const ROUNDS_AT_MOST: usize = 6;
 /// Reads under way for one snapshot: an object may name thousands of others, and the API server serves others too.
 const CONCURRENT_READS: usize = 16;
 /// How long the kind behind a resource name is remembered: a CRD seldom gets another first version.
-const REGISTERED_KEPT: Duration = Duration::from_secs(300);
+const REGISTERED_TTL: Duration = Duration::from_secs(300);
 
 /// Where definitions are looked for, beside the namespace of the object that names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -307,7 +307,7 @@ impl<S: Source> Reader<S> {
         let definition = Definition::from_document(document).map_err(broken)?;
         let definition = Arc::new(with_imports(&self.source, definition).await?);
         if is_complete(&definition) {
-            self.cache.keep(kind, document, &definition);
+            self.cache.insert(kind, document, &definition);
         }
         Ok(definition)
     }
@@ -317,7 +317,7 @@ impl<S: Source> Reader<S> {
         {
             let known = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((kind, since)) = known.get(&key)
-                && since.elapsed() < REGISTERED_KEPT
+                && since.elapsed() < REGISTERED_TTL
             {
                 return Ok(Some(kind.clone()));
             }

@@ -100,10 +100,10 @@ async fn what_is_missing_is_missing_alike_and_what_is_broken_is_told_alike() {
     let snapshot = the_same(&readers, TEAM, &asked).await;
     assert!(snapshot.names(DefinitionKind::Component).contains(&"webservice"), "for advice");
     let broken = definitions(&[(DefinitionKind::Component, "of-no-era")]);
-    let told: Vec<String> =
+    let errors: Vec<String> =
         all(&readers, TEAM, &broken).await.into_iter().map(|made| made.unwrap_err().to_string()).collect();
-    assert!(told[0].contains("of-no-era"), "{}", told[0]);
-    assert!(told.iter().all(|other| *other == told[0]), "{told:#?}");
+    assert!(errors[0].contains("of-no-era"), "{}", errors[0]);
+    assert!(errors.iter().all(|other| *other == errors[0]), "{errors:#?}");
 }
 
 #[tokio::test]
