@@ -229,8 +229,8 @@ fn problem(keys: impl Iterator<Item = ObjectKey>, observed: &Observed) -> Option
     for key in keys {
         if let Some(error) = observed.error(&key) {
             // An error that names the object already needs no second name.
-            let told = error.contains(&key.to_string());
-            return Some(if told { error.to_owned() } else { format!("{key}: {error}") });
+            let names_object = error.contains(&key.to_string());
+            return Some(if names_object { error.to_owned() } else { format!("{key}: {error}") });
         }
         if observed.object(&key).is_none() {
             return Some(format!("{key} is not there yet"));

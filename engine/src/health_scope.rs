@@ -44,7 +44,7 @@ pub fn workload(checked: &Checked) -> WorkloadHealthCondition {
 }
 
 /// Entries of a joint diagnosis that are told even when nothing runs there: the newest revision and the one before.
-const TOLD_ALWAYS: usize = 2;
+const ALWAYS_SHOWN: usize = 2;
 /// What a revision without replicas says.
 const NOTHING_RUNS: &str = "Ready:0/0 ";
 
@@ -58,12 +58,13 @@ fn merged(
     all.extend(peers.iter().map(|peer| (peer.reference.name.clone(), one(peer))));
     all.sort_by(|(a, _), (b, _)| revision(b).cmp(&revision(a)).then_with(|| a.cmp(b)));
     let unwell = all.iter().any(|(_, c)| c.health_status == HealthStatus::Unhealthy);
-    let told = all
+    let shown = all
         .iter()
         .enumerate()
-        .filter(|(index, (_, c))| *index < TOLD_ALWAYS || c.diagnosis.as_deref() != Some(NOTHING_RUNS));
-    let diagnosis: Vec<String> =
-        told.map(|(_, (name, c))| format!("{name}:{}", c.diagnosis.as_deref().unwrap_or_default())).collect();
+        .filter(|(index, (_, c))| *index < ALWAYS_SHOWN || c.diagnosis.as_deref() != Some(NOTHING_RUNS));
+    let diagnosis: Vec<String> = shown
+        .map(|(_, (name, c))| format!("{name}:{}", c.diagnosis.as_deref().unwrap_or_default()))
+        .collect();
     let statuses: Vec<String> = all
         .iter()
         .filter_map(|(name, c)| Some(format!("{name}:{}", c.workload_status.as_deref()?)))

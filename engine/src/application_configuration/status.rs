@@ -182,18 +182,18 @@ pub fn intended(graph: &Graph, previous: Option<&Json>) -> Option<Json> {
 
 /// The messages of all findings with their places, for a condition.
 pub fn message(found: &Diagnostics) -> String {
-    let told: Vec<String> = found
+    let messages: Vec<String> = found
         .iter()
         .filter(|diagnostic| diagnostic.is_error())
         .map(|diagnostic| {
-            let told = match diagnostic.path.as_str() {
+            let text = match diagnostic.path.as_str() {
                 "" => diagnostic.message.clone(),
                 path => format!("{} (at {path})", diagnostic.message),
             };
-            diagnostic.hint.iter().fold(told, |told, hint| format!("{told}: {hint}"))
+            diagnostic.hint.iter().fold(text, |text, hint| format!("{text}: {hint}"))
         })
         .collect();
-    told.join("; ")
+    messages.join("; ")
 }
 
 fn base(previous: Option<&Json>) -> Json {

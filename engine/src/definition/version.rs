@@ -9,7 +9,7 @@ use super::DefinitionKind;
 use crate::nearest;
 
 /// More versions of one definition are only counted where they are told.
-const TOLD_AT_MOST: usize = 10;
+const SHOWN_AT_MOST: usize = 10;
 
 /// A type as written, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct TypeReference<'a> {
 
 /// What a DefinitionRevision keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KeptVersion<'a> {
+pub struct RecordedVersion<'a> {
     /// Kind of the definition.
     pub kind: DefinitionKind,
     /// Its name.
@@ -78,8 +78,8 @@ pub fn advice<'a>(asked: TypeReference<'_>, known: impl IntoIterator<Item = &'a 
     known.sort_by(|a, b| newest_first(a, b));
     let written = |version: &str| format!("{}@v{version}", asked.name);
     let near = near(asked.version, &known).map(|version| format!("did you mean {:?}? ", written(version)));
-    let shown: Vec<String> = known.iter().take(TOLD_AT_MOST).map(|version| written(version)).collect();
-    let more = known.len().saturating_sub(TOLD_AT_MOST);
+    let shown: Vec<String> = known.iter().take(SHOWN_AT_MOST).map(|version| written(version)).collect();
+    let more = known.len().saturating_sub(SHOWN_AT_MOST);
     let more = if more > 0 { format!(", … ({} in all)", known.len()) } else { String::new() };
     format!("{}known versions: {}{more}", near.unwrap_or_default(), shown.join(", "))
 }
@@ -100,7 +100,7 @@ pub fn is_complete(version: &str) -> bool {
 }
 
 /// What the DefinitionRevision of that name and spec keeps; nothing for one that cannot be read.
-pub fn of_revision<'a>(revision: &'a str, spec: &'a Json) -> Option<KeptVersion<'a>> {
+pub fn of_revision<'a>(revision: &'a str, spec: &'a Json) -> Option<RecordedVersion<'a>> {
     use DefinitionKind::{Component, Policy, Trait, WorkflowStep};
     // Whoever wrote it may have left empty objects in the places of the other kinds.
     let (kind, field) = match spec.get("definitionType").and_then(Json::as_str)? {
@@ -113,7 +113,7 @@ pub fn of_revision<'a>(revision: &'a str, spec: &'a Json) -> Option<KeptVersion<
     let definition = spec.get(field)?;
     let name = definition.pointer("/metadata/name")?.as_str()?;
     let version = revision.strip_prefix(name)?.strip_prefix("-v")?;
-    Some(KeptVersion { kind, name, version, definition })
+    Some(RecordedVersion { kind, name, version, definition })
 }
 
 /// A semantic version, as far as it is written.
@@ -217,17 +217,24 @@ mod tests {
 
     #[test]
     fn advice_names_the_nearest_and_what_there_is() {
-        let told =
+        let message =
             |type_: &str, known: &[&str]| advice(parse_reference(type_).unwrap(), known.iter().copied());
         assert_eq!(
-            told("web@v1.3", &["1", "1.2.0", "1.10.0"]),
+            message("web@v1.3", &["1", "1.2.0", "1.10.0"]),
             "did you mean \"web@v1.10.0\"? known versions: web@v1.10.0, web@v1.2.0, web@v1"
         );
-        assert_eq!(told("web@v9.9", &["1", "2"]), "known versions: web@v2, web@v1");
-        assert_eq!(told("web@v9", &[]), "no version of it is known here; \"web\" means the newest content");
+        assert_eq!(message("web@v9.9", &["1", "2"]), "known versions: web@v2, web@v1");
+        assert_eq!(
+            message("web@v9", &[]),
+            "no version of it is known here; \"web\" means the newest content"
+        );
         let many: Vec<String> = (1..=20).map(|n| n.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(told("web@v21", &many).ends_with("web@v11, … (20 in all)"), "{}", told("web@v21", &many));
+        assert!(
+            message("web@v21", &many).ends_with("web@v11, … (20 in all)"),
+            "{}",
+            message("web@v21", &many)
+        );
     }
 
     #[test]

@@ -100,22 +100,22 @@ if parameter.mode == "remote" {parameter: region: string}
 #[test]
 fn what_is_declared_under_a_condition_is_described_with_it() {
     let described = cue(CONDITIONAL);
-    let told = |one: &Parameter| (one.type_.clone(), one.required, one.condition.clone());
+    let shape = |one: &Parameter| (one.type_.clone(), one.required, one.condition.clone());
     let some = |condition: &str| Some(condition.to_owned());
     let root = &described.root;
-    assert_eq!(told(child(root, "mode")), ("string".to_owned(), false, None));
+    assert_eq!(shape(child(root, "mode")), ("string".to_owned(), false, None));
     let local = (String::from("string"), true, some(r#"mode == "local""#));
-    assert_eq!(told(child(root, "folder")), local, "it holds by default");
+    assert_eq!(shape(child(root, "folder")), local, "it holds by default");
     assert_eq!(child(root, "url").description, "Where it is");
-    assert_eq!(told(child(root, "url")), ("string".to_owned(), true, some(r#"mode == "remote""#)));
-    assert_eq!(told(child(root, "port")), ("int".to_owned(), false, some(r#"mode == "remote""#)));
+    assert_eq!(shape(child(root, "url")), ("string".to_owned(), true, some(r#"mode == "remote""#)));
+    assert_eq!(shape(child(root, "port")), ("int".to_owned(), false, some(r#"mode == "remote""#)));
     let inner = some(r#"mode == "remote" && port != _|_ && url != """#);
-    assert_eq!(told(child(root, "tls")), ("bool".to_owned(), false, inner));
-    assert_eq!(told(child(root, "region")).2, some(r#"parameter.mode == "remote""#));
-    assert_eq!(told(child(root, "cache")).2, some(r#"mode == "remote" || mode == "mirror""#));
+    assert_eq!(shape(child(root, "tls")), ("bool".to_owned(), false, inner));
+    assert_eq!(shape(child(root, "region")).2, some(r#"parameter.mode == "remote""#));
+    assert_eq!(shape(child(root, "cache")).2, some(r#"mode == "remote" || mode == "mirror""#));
     let auth = child(root, "auth");
     assert!(!auth.required, "with nothing given its condition does not hold");
-    assert_eq!(told(child(auth, "user")), ("string".to_owned(), true, some(r#"kind == "basic""#)));
+    assert_eq!(shape(child(auth, "user")), ("string".to_owned(), true, some(r#"kind == "basic""#)));
 
     let text = described.markdown(3);
     let row = r#"| `url` | `string` | yes |  | Where it is; only if `mode == "remote"` |"#;

@@ -27,12 +27,12 @@ impl Exhausted {
     }
 
     /// Remembers what was told of it.
-    pub(super) fn keep(&self, template: &str, given: &[&Json], told: &Diagnostics) {
+    pub(super) fn insert(&self, template: &str, given: &[&Json], diagnostics: &Diagnostics) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= REMEMBERED_AT_MOST {
             known.clear();
         }
-        known.insert(key(template, given), told.clone());
+        known.insert(key(template, given), diagnostics.clone());
     }
 }
 

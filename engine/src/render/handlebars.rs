@@ -117,11 +117,11 @@ mod tests {
         let text = "{{#each parameter.n}}{{#each ../parameter.n}}{{#each ../../parameter.n}}\
                     {{#each ../../../parameter.n}}{{this}}{{/each}}{{/each}}{{/each}}{{/each}}";
         let template = Template::compile("loops", text).expect("a template");
-        let told =
+        let message =
             template.render(&json!({"n": vec![0; 1000]}), &json!({})).expect_err("far too much").to_string();
         assert!(
-            told.contains("the template makes more than 4194304 bytes or 100000 pieces of text"),
-            "{told}"
+            message.contains("the template makes more than 4194304 bytes or 100000 pieces of text"),
+            "{message}"
         );
         let long = Template::compile("long", "text: {{parameter.n}}").expect("a template");
         let n = "n".repeat(1 << 20);

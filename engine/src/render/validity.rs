@@ -23,23 +23,23 @@ pub(super) fn object(
     found: &mut Diagnostics,
 ) {
     for problem in vela_kinds::problems(&rendered.object) {
-        if !is_told(&problem, found) {
-            found.push(told(rendered, origins, site, &problem));
+        if !is_reported(&problem, found) {
+            found.push(diagnostic(rendered, origins, site, &problem));
         }
     }
 }
 
 /// A parameter that nobody declares and that a template hands on is one slip, not two.
-fn is_told(problem: &Problem, found: &Diagnostics) -> bool {
+fn is_reported(problem: &Problem, found: &Diagnostics) -> bool {
     let segments = field_path::parse(&problem.field).unwrap_or_default();
     let Some(field_path::Segment::Field(name)) = segments.last() else { return false };
     let name = format!("{name:?}");
-    let told =
+    let is_same =
         |finding: &Diagnostic| finding.code == Code::UnknownParameter && finding.message.contains(&name);
-    !problem.known.is_empty() && found.iter().any(told)
+    !problem.known.is_empty() && found.iter().any(is_same)
 }
 
-fn told(
+fn diagnostic(
     rendered: &RenderedObject,
     origins: &[cue::Origin],
     (document, path): (&Document, &str),

@@ -69,7 +69,7 @@ pub fn check(target: &TypedReference, sources: &[TypedReference]) -> Result<(), 
 /// Every field that is wrong.
 pub fn plan(written: &Json, target: &TypedReference, has_source: bool) -> Result<RolloutPlan, String> {
     let mut written = written.clone();
-    let told = |findings: Vec<plan::Finding>| {
+    let message = |findings: Vec<plan::Finding>| {
         let each = findings.into_iter().map(|finding| {
             let field = format!("spec.rolloutPlan.{}", finding.path);
             format!("{}: {}", field.trim_end_matches('.'), finding.message)
@@ -78,11 +78,11 @@ pub fn plan(written: &Json, target: &TypedReference, has_source: bool) -> Result
     };
     if let Some(fields) = written.as_object_mut() {
         let completed = plan::complete(fields, has_source.then_some(Distribution::RoundRobin));
-        completed.map_err(|finding| told(vec![finding]))?;
+        completed.map_err(|finding| message(vec![finding]))?;
     }
     let findings: Vec<_> = plan::check(&written).into_iter().chain(plan::missing(&written)).collect();
     if !findings.is_empty() {
-        return Err(told(findings));
+        return Err(message(findings));
     }
     let plan: RolloutPlan =
         serde_json::from_value(written).map_err(|error| format!("spec.rolloutPlan: {error}"))?;

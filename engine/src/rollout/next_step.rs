@@ -144,9 +144,9 @@ pub fn batch_began(status: &RolloutStatus) -> Option<Timestamp> {
 
 fn in_batches(situation: &Situation<'_>, parts: &Parts<'_>, state: State, still: PlannedStep) -> PlannedStep {
     let Situation { plan, status, .. } = *situation;
-    let is_told = status.condition_status(BATCH_PAUSED) == condition::status::TRUE;
+    let is_reported = status.condition_status(BATCH_PAUSED) == condition::status::TRUE;
     if plan.paused {
-        return paused(still, status, is_told);
+        return paused(still, status, is_reported);
     }
     if state.batch == B::BatchVerifying
         && let Some(why) = metrics::held(status, situation.generation)
@@ -190,7 +190,7 @@ fn in_batches(situation: &Situation<'_>, parts: &Parts<'_>, state: State, still:
             ..still
         },
     };
-    if !is_told {
+    if !is_reported {
         return step;
     }
     let mut step = step;
@@ -198,9 +198,9 @@ fn in_batches(situation: &Situation<'_>, parts: &Parts<'_>, state: State, still:
     step
 }
 
-fn paused(still: PlannedStep, status: &RolloutStatus, is_told: bool) -> PlannedStep {
+fn paused(still: PlannedStep, status: &RolloutStatus, is_reported: bool) -> PlannedStep {
     let waits_for = Some("the plan is paused: set paused to false to go on".to_owned());
-    if is_told {
+    if is_reported {
         return PlannedStep { waits_for, ..still };
     }
     let message = format!("the rollout is paused in batch {}", status.current_batch);
@@ -436,8 +436,8 @@ impl PlannedStep {
     pub fn succeeded(self) -> Ended {
         let Self { recorded, mut effects, notes, input, .. } = self;
         let Some(input) = input else { return Ended { status: recorded, effects, notes } };
-        let (status, told) = state::next(&recorded, &input);
-        effects.extend(told);
+        let (status, more) = state::next(&recorded, &input);
+        effects.extend(more);
         Ended { status, effects, notes }
     }
 

@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_pod_whose_containers_are_ready_waits_for_its_node_or_a_gate() {
-        let told = |reason: &str, message: &str| {
+        let explained = |reason: &str, message: &str| {
             let mut pod = pod(
                 "a",
                 json!({"phase": "Running", "conditions": [
@@ -293,9 +293,9 @@ mod tests {
             pod["spec"]["nodeName"] = json!("n1");
             explain(&problems(&[pod], &[]))
         };
-        let lost = told("", "");
+        let lost = explained("", "");
         assert!(lost.contains("NodeNotReady") && lost.contains("kubectl get node n1"), "{lost}");
-        let gated = told("ReadinessGatesNotReady", "gate balancer is missing");
+        let gated = explained("ReadinessGatesNotReady", "gate balancer is missing");
         assert!(gated.contains("gate balancer is missing"), "{gated}");
     }
 

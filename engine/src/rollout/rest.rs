@@ -104,13 +104,13 @@ pub fn problem(status: &AppRolloutStatus, now: State) -> &str {
     // A rollout that ended says why in the condition of the state it was in; the newest word counts.
     let newest = || {
         let all = status.conditions().iter().filter(|each| !paused.contains(&each.condition_type.as_str()));
-        let told = all.filter(|each| each.status == condition::status::FALSE && each.message.is_some());
+        let failed = all.filter(|each| each.status == condition::status::FALSE && each.message.is_some());
         // Of words of one second, those that tell a reason count more than those that tell of a turn.
         let is_reason = |message: &str| ![MODIFIED, DELETED].contains(&message);
         let order = |each: &&condition::Condition| {
             (each.last_transition_time.0, each.message.as_deref().is_some_and(is_reason))
         };
-        told.max_by_key(order).and_then(|each| each.message.as_deref())
+        failed.max_by_key(order).and_then(|each| each.message.as_deref())
     };
     match now.rolling {
         RollingState::RolloutSucceed => "",

@@ -15,7 +15,7 @@ pub const WAITS_AT_MOST_SECONDS: i64 = 600;
 
 /// Nobody is asked in it, but who is told of the end.
 pub fn way_back(plan: &RolloutPlan) -> RolloutPlan {
-    let is_told = |hook: &&RolloutWebhook| hook.hook_type == "finalize-rollout";
+    let is_final = |hook: &&RolloutWebhook| hook.hook_type == "finalize-rollout";
     let batch = |batch: &RolloutBatch| RolloutBatch {
         batch_rollout_webhooks: Vec::new(),
         canary_metric: Vec::new(),
@@ -25,7 +25,7 @@ pub fn way_back(plan: &RolloutPlan) -> RolloutPlan {
         paused: false,
         batch_partition: None,
         canary_metric: Vec::new(),
-        rollout_webhooks: plan.rollout_webhooks.iter().filter(is_told).cloned().collect(),
+        rollout_webhooks: plan.rollout_webhooks.iter().filter(is_final).cloned().collect(),
         rollout_batches: plan.rollout_batches.as_ref().map(|batches| batches.iter().map(batch).collect()),
         ..plan.clone()
     }

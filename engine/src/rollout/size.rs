@@ -282,18 +282,18 @@ mod tests {
             check(good, 5).unwrap();
         }
         assert_eq!(check(json!([]), 5), Err(Mismatch::NoBatches));
-        let told = |batches, total| check(batches, total).unwrap_err().to_string();
+        let message = |batches, total| check(batches, total).unwrap_err().to_string();
         assert_eq!(
-            told(json!([1, 2, null]), 5),
+            message(json!([1, 2, null]), 5),
             "batch size mismatch: rolloutBatches[0] to [2] make 3 of 5 pods (1 + 2 + 0); write replicas: 2 in the last batch"
         );
         assert_eq!(
-            told(json!(["10%", 2, 2]), 1),
+            message(json!(["10%", 2, 2]), 1),
             "batch size mismatch: rolloutBatches[0] to [1] make 3 of 1 pods (1 + 2); nothing is left for the last batch: \
              make them smaller"
         );
-        assert!(told(json!([-1, 6]), 5).contains("rolloutBatches[0].replicas is -1"));
-        assert!(told(json!(["x", 5]), 5).contains("rolloutBatches[0].replicas is \"x\""));
+        assert!(message(json!([-1, 6]), 5).contains("rolloutBatches[0].replicas is -1"));
+        assert!(message(json!(["x", 5]), 5).contains("rolloutBatches[0].replicas is \"x\""));
         assert!(check(json!([0, 0]), 0).is_err(), "nothing to replace");
     }
 
@@ -306,11 +306,11 @@ mod tests {
         check(json!([2, 1]), 5, 2).unwrap();
         check(json!([0, 0]), 5, 5).unwrap();
         check(json!([0, "70%"]), 5, 5).unwrap();
-        let told = |batches, original, target| check(batches, original, target).unwrap_err();
-        assert!(told(json!([2, 3]), 1, 5).contains("lead from 1 to 6 pods (2 + 3), and targetSize is 5"));
-        assert!(told(json!([4, 3]), 1, 5).contains("increased too much"));
-        assert!(told(json!([3, 3]), 5, 2).contains("reduced too much"));
-        assert!(told(json!([1, 0]), 5, 5).contains("nothing is to be scaled"));
+        let message = |batches, original, target| check(batches, original, target).unwrap_err();
+        assert!(message(json!([2, 3]), 1, 5).contains("lead from 1 to 6 pods (2 + 3), and targetSize is 5"));
+        assert!(message(json!([4, 3]), 1, 5).contains("increased too much"));
+        assert!(message(json!([3, 3]), 5, 2).contains("reduced too much"));
+        assert!(message(json!([1, 0]), 5, 5).contains("nothing is to be scaled"));
     }
 
     #[test]

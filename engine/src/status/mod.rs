@@ -268,7 +268,7 @@ impl Status {
             }
         };
         self.conditions.iter_mut().for_each(|condition| hide(&mut condition.message));
-        self.definitions.iter_mut().for_each(|told| hide(&mut told.message));
+        self.definitions.iter_mut().for_each(|definitions| hide(&mut definitions.message));
         self.run.messages().for_each(hide);
         for health in self.services.iter_mut().map(|service| &mut service.health) {
             hide(&mut health.workload.message);
@@ -292,13 +292,13 @@ impl Status {
         for condition in &self.conditions {
             conditions.push(condition.to_json(find(condition.type_), now));
         }
-        if let Some(told) = self.definitions.as_ref().map(Definitions::condition) {
-            conditions.push(told.to_json(find(told.type_), now));
+        if let Some(condition) = self.definitions.as_ref().map(Definitions::condition) {
+            conditions.push(condition.to_json(find(condition.type_), now));
         }
         if self.phase == Phase::Deleting {
             // What was true before is told beside what holds the deletion up.
-            let told: Vec<Json> = conditions.iter().map(|condition| condition["type"].clone()).collect();
-            let before = old_conditions.iter().filter(|old| !told.contains(&old["type"])).cloned();
+            let types: Vec<Json> = conditions.iter().map(|condition| condition["type"].clone()).collect();
+            let before = old_conditions.iter().filter(|old| !types.contains(&old["type"])).cloned();
             conditions = before.chain(conditions).collect();
         }
         let mut status = match self.revision {

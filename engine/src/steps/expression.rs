@@ -17,12 +17,12 @@ pub fn condition(text: &str, names: &[(&str, &Json)]) -> Result<bool, Diagnostic
     if text.trim() == "always" {
         return Ok(true);
     }
-    let told = |found: vela_cue::Diagnostics| findings(script, &found);
+    let diagnostics = |found: vela_cue::Diagnostics| findings(script, &found);
     let declared: String = names.iter().map(|(name, _)| format!("{name}: _\n")).collect();
-    let template = Template::compile(&[Source::new("names", declared)]).map_err(told)?;
+    let template = Template::compile(&[Source::new("names", declared)]).map_err(diagnostics)?;
     let inputs: Vec<Input<'_>> = names.iter().map(|(name, value)| Input::new(name, value)).collect();
-    let value = template.instantiate(&inputs).root().evaluate(script, text).map_err(told)?;
-    value.validate(true).map_err(told)?;
+    let value = template.instantiate(&inputs).root().evaluate(script, text).map_err(diagnostics)?;
+    value.validate(true).map_err(diagnostics)?;
     value.as_bool().ok_or_else(|| error(format!("{text:?} is neither true nor false")))
 }
 

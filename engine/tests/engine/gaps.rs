@@ -90,13 +90,13 @@ fn a_version_means_its_revision_or_nothing() {
         ("note@1.2", "a version is written with a v before its numbers, such as \"note@v1.2.0\""),
         ("nota@v1", "did you mean \"note\"?"),
     ] {
-        let told = says(type_).unwrap_err();
-        assert!(told.to_string().contains(words), "{type_}: {told}");
-        assert_eq!(told.iter().next().unwrap().path, "spec.components[0].type");
+        let errors = says(type_).unwrap_err();
+        assert!(errors.to_string().contains(words), "{type_}: {errors}");
+        assert_eq!(errors.iter().next().unwrap().path, "spec.components[0].type");
     }
     let missing = app("{name: a, type: note, traits: [{type: scaler@v2}]}");
-    let told = dry_run::render(&missing, &snapshot, &Templates::new()).unwrap_err();
-    assert_eq!(told.iter().next().unwrap().path, "spec.components[0].traits[0].type");
+    let errors = dry_run::render(&missing, &snapshot, &Templates::new()).unwrap_err();
+    assert_eq!(errors.iter().next().unwrap().path, "spec.components[0].traits[0].type");
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn a_template_that_wants_a_secret_is_refused_with_its_place() {
         "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\nparameter: {\n\t// +insertSecretTo=db\n\tdbSecret: string\n}\n",
     );
     let application = app("{name: a, type: wants, properties: {dbSecret: s}}");
-    let told = planned(&application, &snapshot(&[wants])).unwrap_err().to_string();
-    assert!(told.contains("insertSecretTo") && told.contains("spec.components[0]"), "{told}");
+    let error = planned(&application, &snapshot(&[wants])).unwrap_err().to_string();
+    assert!(error.contains("insertSecretTo") && error.contains("spec.components[0]"), "{error}");
 }
 
 #[test]
 fn scopes_that_nobody_joins_are_told() {
     let application = app("{name: a, type: note, scopes: {healthscopes.core.oam.dev: health}}");
     let plan = planned(&application, &snapshot(&[note("x")])).unwrap();
-    let told = plan.warnings().to_string();
-    assert!(told.contains("scopes") && told.contains("spec.components[0].scopes"), "{told}");
+    let warnings = plan.warnings().to_string();
+    assert!(warnings.contains("scopes") && warnings.contains("spec.components[0].scopes"), "{warnings}");
 }

@@ -24,7 +24,7 @@ fn snapshot(definitions: Vec<Document>) -> Snapshot {
 }
 
 /// Everything that is told of the components, errors and warnings.
-fn told(components: &str, definitions: Vec<Document>) -> String {
+fn report(components: &str, definitions: Vec<Document>) -> String {
     check(&application(components), &snapshot(definitions), &Templates::new()).to_string()
 }
 
@@ -37,9 +37,9 @@ fn in_yaml(kind: &str, template: &str) -> Vec<Document> {
     manifest::read("own.yaml", &text).unwrap().into_iter().collect()
 }
 
-fn assert_told(told: &str, parts: &[&str]) {
+fn assert_reported(report: &str, parts: &[&str]) {
     for part in parts {
-        assert!(told.contains(part), "{part:?} is missing:\n{told}");
+        assert!(report.contains(part), "{part:?} is missing:\n{report}");
     }
 }
 
@@ -47,25 +47,25 @@ fn assert_told(told: &str, parts: &[&str]) {
 fn errors_in_a_template_point_into_its_file() {
     let template = "output: {\n  apiVersion: \"v1\"\n  kind: \"ConfigMap\"\n  data: a: parameter.image + 1\n}\nparameter: image: string\n";
     let component = "  - {name: web, type: own, properties: {image: nginx}}\n";
-    let found = told(component, in_yaml("ComponentDefinition", template));
+    let found = report(component, in_yaml("ComponentDefinition", template));
     // The template is written eight columns in, behind nine lines.
-    assert_told(&found, &["component definition \"own\" at own.yaml:13:"]);
+    assert_reported(&found, &["component definition \"own\" at own.yaml:13:"]);
     let file = format!(
         "import \"strings\"\n\nown: {{\n\ttype: \"component\"\n\tattributes: workload: type: \"configmaps\"\n}}\ntemplate: {{\n\t_x: strings.ToUpper(\"a\")\n{template}}}\n"
     );
-    let found = told(component, vec![cue_file::document("own.cue", &file).unwrap()]);
-    assert_told(&found, &["component definition \"own\" at own.cue:12:"]);
+    let found = report(component, vec![cue_file::document("own.cue", &file).unwrap()]);
+    assert_reported(&found, &["component definition \"own\" at own.cue:12:"]);
     // What is built in has no file: its name says which it is.
-    let found = told("  - {name: web, type: webservice, properties: {}}\n", Vec::new());
-    assert_told(&found, &["component definition \"webservice\" at ", "parameter.image must be given"]);
+    let found = report("  - {name: web, type: webservice, properties: {}}\n", Vec::new());
+    assert_reported(&found, &["component definition \"webservice\" at ", "parameter.image must be given"]);
 }
 
 #[test]
 fn fields_that_nobody_declares_are_told_with_the_nearest_name() {
     let template = "output: {\n  apiVersion: \"v1\"\n  kind: \"ConfigMap\"\n  data: {a: parameter.img, b: context.nme}\n}\nparameter: image: string\n";
     let component = "  - {name: web, type: own, properties: {image: nginx}}\n";
-    let found = told(component, in_yaml("ComponentDefinition", template));
-    assert_told(
+    let found = report(component, in_yaml("ComponentDefinition", template));
+    assert_reported(
         &found,
         &[
             "output.data.a has no value: undefined field: img",
@@ -81,8 +81,8 @@ fn fields_that_nobody_declares_are_told_with_the_nearest_name() {
 fn markers_that_mean_nothing_and_missing_keys_are_told() {
     let template = "patch: spec: template: spec: {\n  // +patchKye=name\n  volumes: []\n  // +patchStrategy=retainkeys\n  restartPolicy: \"Always\"\n  // +patchKey=name\n  containers: [{nme: \"x\"}]\n}\nparameter: {}\n";
     let component = "  - {name: web, type: webservice, properties: {image: nginx}, traits: [{type: own, properties: {}}]}\n";
-    let found = told(component, in_yaml("TraitDefinition", template));
-    assert_told(
+    let found = report(component, in_yaml("TraitDefinition", template));
+    assert_reported(
         &found,
         &[
             "the marker +patchKye means nothing",
@@ -109,15 +109,15 @@ fn built_in_definitions_raise_no_doubts() {
 #[test]
 fn mistakes_of_traits_are_told_beside_those_of_their_component() {
     let component = "  - name: web\n    type: webservice\n    properties: {image: 3}\n    traits:\n    - type: scaler\n      properties: {replicas: many}\n    - type: labels\n      properties: {a: 1}\n";
-    let found = told(component, Vec::new());
-    assert_told(&found, &["app.yaml:8:25: error", "app.yaml:11:", "replicas", "app.yaml:13:"]);
+    let found = report(component, Vec::new());
+    assert_reported(&found, &["app.yaml:8:25: error", "app.yaml:11:", "replicas", "app.yaml:13:"]);
 }
 
 #[test]
 fn what_no_api_server_takes_is_told_where_it_was_written() {
     let component = "  - name: web\n    type: webservice\n    properties:\n      image: nginx\n      ports: [{port: 70000}]\n      cpu: half\n    traits:\n    - type: scaler\n      properties: {replicas: -2}\n    - type: scaler\n      properties: {replicas: 3}\n    - type: labels\n      properties: {tier: \"not one\"}\n";
-    let found = told(component, Vec::new());
-    assert_told(
+    let found = report(component, Vec::new());
+    assert_reported(
         &found,
         &[
             "app.yaml:10:22: warning[invalid_object]: Deployment default/web: spec.template.spec.containers[0].ports[0].containerPort",
@@ -132,20 +132,23 @@ fn what_no_api_server_takes_is_told_where_it_was_written() {
         dry_run::render(&application(component), &snapshot(Vec::new()), &Templates::new()).unwrap();
     assert!(rendered.strictly().is_err());
     let negative = "  - {name: web, type: webservice, properties: {image: nginx}, traits: [{type: scaler, properties: {replicas: -2}}]}\n";
-    assert_told(
-        &told(negative, Vec::new()),
+    assert_reported(
+        &report(negative, Vec::new()),
         &["spec.replicas: Invalid value: -2", "app.yaml:6:110: warning"],
     );
     let scalers = "  - {name: web, type: webservice, properties: {image: nginx}, traits: [{type: cpuscaler, properties: {}}, {type: hpa, properties: {}}]}\n";
-    assert_told(&told(scalers, Vec::new()), &["two autoscalers undo each other"]);
+    assert_reported(&report(scalers, Vec::new()), &["two autoscalers undo each other"]);
 }
 
 #[test]
 fn a_field_that_the_kind_does_not_have_is_told_with_its_place_in_the_template() {
     let template = "output: {\n  apiVersion: \"v1\"\n  kind: \"Service\"\n  spec: {selectr: a: \"b\", ports: [{port: 80}]}\n}\nparameter: {}\n";
     let found =
-        told("  - {name: web, type: own, properties: {}}\n", in_yaml("ComponentDefinition", template));
-    assert_told(&found, &["Service default/web: spec.selectr", "did you mean \"selector\"?", "own.yaml:13:"]);
+        report("  - {name: web, type: own, properties: {}}\n", in_yaml("ComponentDefinition", template));
+    assert_reported(
+        &found,
+        &["Service default/web: spec.selectr", "did you mean \"selector\"?", "own.yaml:13:"],
+    );
 }
 
 #[test]
@@ -158,5 +161,5 @@ fn objects_of_an_application_that_will_not_run_are_doubted_but_not_refused() {
     assert!(render(component).is_err());
     // What is left out of it may be what makes its objects right.
     let shown = render(&format!("{component}{policies}")).unwrap();
-    assert_told(&shown.warnings().to_string(), &["replication", "containerPort"]);
+    assert_reported(&shown.warnings().to_string(), &["replication", "containerPort"]);
 }

@@ -124,12 +124,12 @@ fn what_a_topology_cannot_do_is_told_with_place_and_advice() {
         ("{namespace: Prod}", "wrong_type", ".namespace", "\"Prod\""),
         ("{allowEmpty: maybe}", "wrong_type", ".allowEmpty", "true or false"),
     ] {
-        let told = meant(&app(&topology(written)), Bounds::NONE).unwrap_err();
-        let first = told.iter().next().unwrap();
+        let errors = meant(&app(&topology(written)), Bounds::NONE).unwrap_err();
+        let first = errors.iter().next().unwrap();
         assert_eq!(
             (first.code.as_str(), first.path.as_str()),
             (code, &*format!("{properties}{field}")),
-            "{told}"
+            "{errors}"
         );
         assert!(first.to_string().contains(words), "{written}: {first}");
         assert!(first.manifest.is_some(), "{written}: {first}");
@@ -174,8 +174,8 @@ fn two_topologies_are_two_places() {
     for object in placed.objects_of(2) {
         observed.insert(object.object.clone());
     }
-    let told = status::status(&placed, &observed, &templates).to_json(None, "then");
-    let services: Vec<(&Json, &Json, &Json)> = told["services"]
+    let written = status::status(&placed, &observed, &templates).to_json(None, "then");
+    let services: Vec<(&Json, &Json, &Json)> = written["services"]
         .as_array()
         .unwrap()
         .iter()
@@ -190,19 +190,19 @@ fn two_topologies_are_two_places() {
         service("back", "green", true),
     ];
     assert!(
-        services.iter().zip(&expected).all(|(told, want)| *told == (&want.0, &want.1, &want.2)),
-        "{told}"
+        services.iter().zip(&expected).all(|(found, want)| *found == (&want.0, &want.1, &want.2)),
+        "{written}"
     );
-    let journal = &told["workflow"]["steps"];
+    let journal = &written["workflow"]["steps"];
     assert_eq!(journal[0]["phase"], "pending");
     assert_eq!((&journal[1]["phase"], &journal[1]["type"]), (&json!("succeeded"), &json!("deploy")));
 
     // What succeeded has succeeded, and keeps the times of that.
     let mut stored = application.value().clone();
-    stored["status"] = told.clone();
+    stored["status"] = written.clone();
     let placed = meant(&Document::from_object(stored), Bounds::NONE).unwrap();
-    let later = status::status(&placed, &Observed::new(), &templates).to_json(Some(&told), "now");
-    assert_eq!(later["workflow"]["steps"][1], told["workflow"]["steps"][1]);
+    let later = status::status(&placed, &Observed::new(), &templates).to_json(Some(&written), "now");
+    assert_eq!(later["workflow"]["steps"][1], written["workflow"]["steps"][1]);
     let preview = dry_run::render(&application, &snapshots::of(DEFINITIONS), &templates).unwrap();
     let heads = dry_run::text(&preview);
     assert!(heads.contains("# Application(shop with topology blue) -- Component(front)"), "{heads}");
@@ -218,11 +218,11 @@ fn a_step_says_where_its_component_goes() {
     let placed = meant(&app(steps), Bounds::NONE).unwrap();
     assert!(keys(&placed).contains(&"ConfigMap prod/back".to_owned()), "{:?}", keys(&placed));
     assert!(keys(&placed).contains(&"ConfigMap dev/back".to_owned()), "{:?}", keys(&placed));
-    let told = status::status(&placed, &Observed::new(), &templates).to_json(None, "now");
-    let steps = told["workflow"]["steps"].as_array().unwrap();
+    let written = status::status(&placed, &Observed::new(), &templates).to_json(None, "now");
+    let steps = written["workflow"]["steps"].as_array().unwrap();
     let names: Vec<&Json> = steps.iter().map(|step| &step["name"]).collect();
     assert_eq!(names, ["first", "again", "last"]);
-    assert_eq!(told["workflow"]["mode"], "StepByStep-DAG");
+    assert_eq!(written["workflow"]["mode"], "StepByStep-DAG");
     assert_eq!(steps[2]["message"], "Pending on DependsOn: first, again");
     assert_eq!(workflow::due(&placed, &Observed::new(), &templates), [1]);
 
@@ -231,10 +231,10 @@ fn a_step_says_where_its_component_goes() {
             "  workflow: {{steps: [{{name: a, type: apply-component, properties: {{component: back, {place}}}}}]}}\n"
         )
     };
-    let told = meant(&app(&step("cluster: far")), Bounds::NONE).unwrap_err();
-    assert_eq!(told.iter().next().unwrap().path, "spec.workflow.steps[0].properties.cluster");
-    let told = meant(&app(&step("namespace: prod")), Bounds::SAFE).unwrap_err();
-    assert_eq!(told.iter().next().unwrap().path, "spec.workflow.steps[0].properties.namespace");
+    let errors = meant(&app(&step("cluster: far")), Bounds::NONE).unwrap_err();
+    assert_eq!(errors.iter().next().unwrap().path, "spec.workflow.steps[0].properties.cluster");
+    let errors = meant(&app(&step("namespace: prod")), Bounds::SAFE).unwrap_err();
+    assert_eq!(errors.iter().next().unwrap().path, "spec.workflow.steps[0].properties.namespace");
 }
 
 #[test]
@@ -245,16 +245,16 @@ fn a_topology_that_no_step_goes_by_is_told() {
     let application = app(&(topology("{namespace: prod}") + steps));
     let placed = meant(&application, Bounds::NONE).unwrap();
     assert!(keys(&placed).contains(&"ConfigMap dev/back".to_owned()));
-    let told = placed.warnings().to_string();
-    assert!(told.contains("spec.policies[0]") && told.contains("no step goes by"), "{told}");
+    let warnings = placed.warnings().to_string();
+    assert!(warnings.contains("spec.policies[0]") && warnings.contains("no step goes by"), "{warnings}");
 }
 
 #[test]
 fn an_application_that_is_rolled_out_stays_where_it_is() {
     let mut rolled = app(&topology("{namespace: prod}")).value().clone();
     rolled["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
-    let told = meant(&Document::from_object(rolled.clone()), Bounds::NONE).unwrap_err();
-    assert_eq!(told.iter().next().unwrap().path, "spec.policies[0].properties");
+    let errors = meant(&Document::from_object(rolled.clone()), Bounds::NONE).unwrap_err();
+    assert_eq!(errors.iter().next().unwrap().path, "spec.policies[0].properties");
     rolled["spec"]["policies"][0]["properties"] = json!({"clusters": ["local"]});
     meant(&Document::from_object(rolled), Bounds::NONE).unwrap();
 }

@@ -135,13 +135,13 @@ fn a_step_for_a_missing_component_fails_the_workflow_there() {
     observed.insert(live(&graph.objects_of(1)[0].object));
     assert_eq!(workflow::due(&graph, &observed, &templates), [1]);
     let failed = status::status(&graph, &observed, &templates);
-    let told = failed.to_json(None, "2026-01-01T00:00:00Z");
+    let status = failed.to_json(None, "2026-01-01T00:00:00Z");
     assert_eq!(
-        (told["status"].as_str(), told["workflow"]["finished"].as_bool()),
+        (status["status"].as_str(), status["workflow"]["finished"].as_bool()),
         (Some("workflowFailed"), Some(false))
     );
     let workflow =
-        told["conditions"].as_array().unwrap().iter().find(|one| one["type"] == "Workflow").unwrap();
+        status["conditions"].as_array().unwrap().iter().find(|one| one["type"] == "Workflow").unwrap();
     assert!(workflow["message"].as_str().unwrap().starts_with("step \"two\""), "{workflow}");
 }
 
@@ -233,8 +233,8 @@ fn health_policies_decide_and_broken_ones_say_so() {
     assert!(status_with(definition(policy, message), 2).is_running());
     let broken = status_with(definition("isHealth: nowhere", ""), 2);
     assert!(!broken.is_running());
-    let told = &broken.services()[0].health.workload.message;
-    assert!(told.contains("health policy of component definition \"web\""), "{told}");
+    let message = &broken.services()[0].health.workload.message;
+    assert!(message.contains("health policy of component definition \"web\""), "{message}");
 }
 
 #[test]

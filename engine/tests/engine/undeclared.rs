@@ -225,9 +225,9 @@ fn every_misspelt_field_of_the_application_itself_is_told() {
         let text = serde_json::to_string_pretty(&misspelt(&application, pointer)).unwrap();
         let document = manifest::read("app.yaml", &text).unwrap().as_slice()[0].clone();
         let found = check(&document, &snapshot, &templates);
-        let told =
+        let is_reported =
             |finding: &&Diagnostic| finding.code == Code::UnknownField && finding.message.contains(&name);
-        let place = found.iter().find(told).and_then(|finding| finding.manifest.clone());
+        let place = found.iter().find(is_reported).and_then(|finding| finding.manifest.clone());
         let line = place.and_then(|place| text.lines().nth(place.line as usize - 1));
         if !line.is_some_and(|line| line.contains(&name)) {
             silent.push(format!("{pointer}\n{found}"));

@@ -117,13 +117,13 @@ impl Template {
         evaluate: impl FnOnce() -> Result<T, Diagnostics>,
     ) -> Result<T, Diagnostics> {
         let Some(Bounds { guard, hash, exhausted }) = &self.bounds else { return evaluate() };
-        if let Some(told) = exhausted.get(hash, given) {
-            return Err(told);
+        if let Some(diagnostics) = exhausted.get(hash, given) {
+            return Err(diagnostics);
         }
-        evaluate().inspect_err(|told| {
+        evaluate().inspect_err(|diagnostics| {
             let interrupted = guard.as_ref().is_some_and(|guard| guard.interrupted());
-            if !interrupted && told.iter().any(|diagnostic| diagnostic.code == Code::Limit) {
-                exhausted.keep(hash, given, told);
+            if !interrupted && diagnostics.iter().any(|diagnostic| diagnostic.code == Code::Limit) {
+                exhausted.insert(hash, given, diagnostics);
             }
         })
     }

@@ -74,7 +74,7 @@ fn scale(random: &mut Random) -> (Cluster, Preview) {
 fn run(seed: u64, make: impl Fn(&mut Random) -> (Cluster, Preview), pods_fail: bool) -> Cluster {
     let mut random = Random::new(seed);
     let (mut cluster, known) = make(&mut random);
-    let told = |cluster: &Cluster| {
+    let report = |cluster: &Cluster| {
         format!(
             "seed {seed}: {:?}\n{known}\nstatus {:?}\nsets {:?}",
             cluster.plan, cluster.status, cluster.sets
@@ -82,15 +82,15 @@ fn run(seed: u64, make: impl Fn(&mut Random) -> (Cluster, Preview), pods_fail: b
     };
     let judge = |cluster: &Cluster| {
         let (available, pods) = (cluster.available() + cluster.lost(), cluster.pods());
-        assert!(available >= known.least_available, "{available} available, {}", told(cluster));
-        assert!(pods <= known.most_pods, "{pods} pods, {}", told(cluster));
+        assert!(available >= known.least_available, "{available} available, {}", report(cluster));
+        assert!(pods <= known.most_pods, "{pods} pods, {}", report(cluster));
     };
     for _ in 0..EVENTS {
         cluster.happen(&mut random, pods_fail);
         judge(&cluster);
     }
-    assert!(cluster.settle(&mut random, &judge), "it never ends, {}", told(&cluster));
-    assert_eq!(cluster.status.rolling_state, "rolloutSucceed", "{}", told(&cluster));
+    assert!(cluster.settle(&mut random, &judge), "it never ends, {}", report(&cluster));
+    assert_eq!(cluster.status.rolling_state, "rolloutSucceed", "{}", report(&cluster));
     for set in cluster.sets.values() {
         assert_eq!(set.object["metadata"].get("ownerReferences").cloned().unwrap_or(json!([])), json!([]));
     }
@@ -335,8 +335,8 @@ fn a_rollout_goes_back_from_any_moment_and_costs_no_pods() {
         let sizes = (cluster.sets[SOURCE].wanted(), cluster.sets[TARGET].wanted());
         let size = usize::try_from(cluster.plan.target_size.unwrap()).unwrap();
         assert_eq!(sizes, (0, size), "seed {seed}: {:?}", cluster.status);
-        let told = cluster.status.condition_status("RolloutReverted");
-        assert_eq!(told, "True", "seed {seed}");
+        let report = cluster.status.condition_status("RolloutReverted");
+        assert_eq!(report, "True", "seed {seed}");
         gone_back += 1;
     }
     assert!(gone_back > CASES / 10, "only {gone_back} rollouts were half-way");

@@ -42,7 +42,7 @@ fn after(from: (&str, &str), event: Event) -> (String, String, Vec<Effect>) {
 #[test]
 fn a_rollout_of_one_batch_goes_through_all_states() {
     let mut now = reset(&RolloutStatus::default());
-    let mut told = Vec::new();
+    let mut types = Vec::new();
     for event in [
         Event::AppLocated,
         Event::SpecVerified,
@@ -63,12 +63,12 @@ fn a_rollout_of_one_batch_goes_through_all_states() {
         for effect in effects {
             let Effect::Condition { type_, holds, message } = effect else { panic!("{effect:?}") };
             assert!(holds && message.is_none());
-            told.push(type_);
+            types.push(type_);
         }
     }
     assert_eq!((now.rolling_state.as_str(), now.current_batch), ("rolloutSucceed", 1));
     assert_eq!(
-        told,
+        types,
         [
             "RolloutSpecVerifying",
             "RolloutInitializing",
@@ -130,13 +130,13 @@ fn what_cannot_be_done_is_told_in_the_condition_of_the_state() {
 fn illegal_transitions_fail_with_both_names() {
     let (rolling, _, effects) = after(("initializing", "batchInitializing"), Event::SpecVerified);
     assert_eq!(rolling, "rolloutFailed");
-    let told =
+    let message =
         "the rollout state transition from `initializing` state  with `RollingSpecVerifiedEvent` is invalid";
-    assert_eq!(effects, [Effect::negative("RolloutInitializing", told)]);
+    assert_eq!(effects, [Effect::negative("RolloutInitializing", message)]);
     let (_, _, effects) = after(("rollingInBatches", "batchReady"), Event::Finalized);
-    let told =
+    let message =
         "the batch rolling state transition from `batchReady` state  with `AllBatchFinishedEvent` is invalid";
-    assert_eq!(effects, [Effect::negative("BatchReady", told)]);
+    assert_eq!(effects, [Effect::negative("BatchReady", message)]);
     let (rolling, ..) = after(("RolloutDeletingState", "batchInitializing"), Event::Modified);
     assert_eq!(rolling, "rolloutFailed");
     let (rolling, ..) = after(("rolloutSucceed", "batchReady"), Event::Deleted);
@@ -192,10 +192,10 @@ fn any_walk_keeps_the_status_readable() {
 fn a_rollout_that_goes_back_ends_failed_and_says_why() {
     let since = jiff::Timestamp::UNIX_EPOCH;
     let from = status("rollingInBatches", "batchVerifying");
-    let (mut now, told) = next(&from, &Input::Revert { why: "too many errors".to_owned(), since });
+    let (mut now, effects) = next(&from, &Input::Revert { why: "too many errors".to_owned(), since });
     assert_eq!(now.rolling_state, "rolloutAbandoning");
     assert_eq!(
-        told,
+        effects,
         [
             Effect::negative("BatchVerifying", "too many errors"),
             Effect::negative(ROLLOUT_REVERTED, "the rollout goes back to its source: too many errors"),
@@ -232,9 +232,9 @@ fn a_way_back_that_is_given_up_says_so() {
         (Input::Event(Event::Deleted), "RolloutDeletingState", false),
         (Input::Failing("no pods".to_owned()), "rolloutFailing", true),
     ] {
-        let (next, told) = next(&back, &input);
+        let (next, effects) = next(&back, &input);
         assert_eq!((next.rolling_state.as_str(), next.revert.is_some()), (state, goes_back));
-        let lost = matches!(&told[1], Effect::Condition { type_: ROLLOUT_REVERTED, holds: false, .. });
-        assert!(lost, "{told:?}");
+        let lost = matches!(&effects[1], Effect::Condition { type_: ROLLOUT_REVERTED, holds: false, .. });
+        assert!(lost, "{effects:?}");
     }
 }

@@ -64,7 +64,7 @@ impl InPlace {
     }
 
     /// The partition that keeps so many pods old. Numbered pods may begin elsewhere than at 0.
-    fn keep(self, object: &Json, old: i64) -> i64 {
+    fn partition_value(self, object: &Json, old: i64) -> i64 {
         match self.0 {
             InPlaceKind::StatefulSet | InPlaceKind::AdvancedStatefulSet => {
                 old + number(object, "/spec/ordinals/start")
@@ -74,7 +74,7 @@ impl InPlace {
     }
 
     fn partition(self, object: &Json, old: i64) -> Json {
-        let mut fields = field(self.0.partition(), json!(self.keep(object, old)));
+        let mut fields = field(self.0.partition(), json!(self.partition_value(object, old)));
         if self.0 != InPlaceKind::CloneSet {
             // A partition means nothing to pods that are only replaced when they are deleted.
             merge(&mut fields, json!({"spec": {"updateStrategy": {"type": "RollingUpdate"}}}));
@@ -95,12 +95,13 @@ impl InPlace {
             None => {
                 let strategy = &object["spec"]["updateStrategy"];
                 let held = strategy["type"] == "OnDelete"
-                    || number(strategy, "/rollingUpdate/partition") >= self.keep(object, self.size(object));
+                    || number(strategy, "/rollingUpdate/partition")
+                        >= self.partition_value(object, self.size(object));
                 (!held).then(|| {
                     format!(
                         "{} need to be held first: spec.updateStrategy.rollingUpdate.partition must be {} before a rollout",
                         named(object),
-                        self.keep(object, self.size(object))
+                        self.partition_value(object, self.size(object))
                     )
                 })
             }
@@ -195,8 +196,8 @@ impl Workload for InPlace {
         let goal = Sizes::rollout(view.plan, total).goal(view.batch());
         let record = Record { upgraded: Some(goal), target_size: Some(total), ..Record::default() };
         let step = WorkloadStep::done().record(record);
-        let keep = self.keep(object, total - goal);
-        if object.pointer(self.0.partition()).and_then(Json::as_i64) == Some(keep) {
+        let partition = self.partition_value(object, total - goal);
+        if object.pointer(self.0.partition()).and_then(Json::as_i64) == Some(partition) {
             return step;
         }
         let message = format!("{goal} of {total} pods of {} may be new", named(object));

@@ -117,11 +117,11 @@ fn replicas(number: i64) -> Json {
 
 #[test]
 fn kinds_that_cannot_be_rolled_out_are_told() {
-    let told =
+    let message =
         |api_version, kind, has_source| strategy(api_version, kind, has_source).err().unwrap_or_default();
-    assert!(told("batch/v1", "Job", true).starts_with("the workload kind `Job` is not supported"));
-    assert!(told("apps/v1", "DaemonSet", false).contains("cannot be scaled"));
+    assert!(message("batch/v1", "Job", true).starts_with("the workload kind `Job` is not supported"));
+    assert!(message("apps/v1", "DaemonSet", false).contains("cannot be scaled"));
     for kind in ["CloneSet", "StatefulSet", "DaemonSet"] {
-        assert_eq!(told("apps.kruise.io/v1alpha1", kind, true), "");
+        assert_eq!(message("apps.kruise.io/v1alpha1", kind, true), "");
     }
 }
