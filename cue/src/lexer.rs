@@ -181,8 +181,8 @@ impl Lexer<'_> {
             if self.insert_comma {
                 self.push(TokenKind::Comma { automatic: true }, start, start);
             }
-            let told = self.out.tokens.iter().rev().any(|token| token.kind == TokenKind::Bad);
-            if !self.open.is_empty() && !told {
+            let is_reported = self.out.tokens.iter().rev().any(|token| token.kind == TokenKind::Bad);
+            if !self.open.is_empty() && !is_reported {
                 self.error("string literal not terminated", start, start);
             }
             self.push(TokenKind::End, start, start);

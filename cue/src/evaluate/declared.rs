@@ -70,14 +70,14 @@ impl Evaluation {
     ) {
         // Where nothing is said about fields, any may be given.
         let says = |this: &Self, vertex: &VertexId| !this.takes_any_field(*vertex);
-        let told = !left.is_empty() && left.iter().all(|vertex| says(self, vertex));
+        let is_closed = !left.is_empty() && left.iter().all(|vertex| says(self, vertex));
         for (name, value) in fields {
             let [Some(label), ..] = self.labels_of(name) else { continue };
             let inner = self.declared_at(left, label);
             walk.path.push(Segment::Field(name.clone()));
             if !inner.is_empty() {
                 self.undeclared_in(&inner, value, walk);
-            } else if told && walk.found.len() < MAX_FOUND && !self.is_refused(left, label) {
+            } else if is_closed && walk.found.len() < MAX_FOUND && !self.is_refused(left, label) {
                 let known = self.declared_names(left);
                 walk.found.push(Undeclared { path: walk.path.clone(), known });
             }

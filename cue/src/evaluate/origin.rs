@@ -192,8 +192,10 @@ impl Evaluation {
         let before = walk.out.len();
         self.origins_in(conjunct, vertex, written, depth, walk);
         let leaves = |kind| matches!(kind, OriginKind::Reference | OriginKind::Operand);
-        let mut told = walk.out[before..].iter().filter(|(_, origin)| !leaves(origin.kind)).peekable();
-        if told.peek().is_some() && !told.any(|(expr, _)| walk.taken.contains(expr)) && !walk.taken.is_empty()
+        let mut found = walk.out[before..].iter().filter(|(_, origin)| !leaves(origin.kind)).peekable();
+        if found.peek().is_some()
+            && !found.any(|(expr, _)| walk.taken.contains(expr))
+            && !walk.taken.is_empty()
         {
             walk.out.truncate(before);
         }

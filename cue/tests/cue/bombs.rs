@@ -70,7 +70,7 @@ fn evaluate(command: &str, file: &Path) -> Ended {
         let _ = stdout.read_to_string(&mut text);
         text
     });
-    let told = std::thread::spawn(move || {
+    let errors = std::thread::spawn(move || {
         let mut text = String::new();
         let _ = stderr.read_to_string(&mut text);
         text
@@ -88,7 +88,7 @@ fn evaluate(command: &str, file: &Path) -> Ended {
         // The kernel keeps the peak; it is only read before the process is gone.
         std::thread::sleep(Duration::from_millis(2));
     };
-    Ended { code, stdout: read.join().expect("read"), stderr: told.join().expect("read"), peak_kib }
+    Ended { code, stdout: read.join().expect("read"), stderr: errors.join().expect("read"), peak_kib }
 }
 
 /// The most memory that a process had, where the kernel tells.
@@ -98,7 +98,7 @@ fn peak(process: u32) -> Option<usize> {
 }
 
 /// `line:column code path: message` of each, or that there is a value.
-fn told(name: &str, ended: &Ended) -> String {
+fn summary(name: &str, ended: &Ended) -> String {
     if ended.code == Some(0) {
         return "a value\n".to_owned();
     }
@@ -141,11 +141,11 @@ fn bombs_end_within_their_memory_and_say_where() {
         if ended.peak_kib > IDLE_KIB + 2 * BUDGET_KIB {
             writeln!(wrong, "{name} took {} KiB", ended.peak_kib).expect("writes");
         }
-        let told = told(&name, &ended);
-        if told.contains("null:null") || !matches!(ended.code, Some(0 | 1)) {
-            writeln!(wrong, "{name} has no place: {told}").expect("writes");
+        let summary = summary(&name, &ended);
+        if summary.contains("null:null") || !matches!(ended.code, Some(0 | 1)) {
+            writeln!(wrong, "{name} has no place: {summary}").expect("writes");
         }
-        archive.set("told", told);
+        archive.set("told", summary);
         golden(path, &archive.to_string());
     }
     fs::remove_dir_all(&scratch).expect("removed");

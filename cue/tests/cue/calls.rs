@@ -167,7 +167,7 @@ fn a_field_that_the_package_does_not_have_is_refused() {
 fn calls_without_end_end() {
     let numbers =
         "numbers: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22]\n";
-    let told = |text: &str, budget: Budget| {
+    let error = |text: &str, budget: Budget| {
         let mut run = with_budget(&format!("{numbers}{text}"), budget);
         let Err(found) = finish(&mut run) else { panic!("it must end with a diagnostic") };
         let first = found.iter().next().expect("one diagnostic");
@@ -175,10 +175,10 @@ fn calls_without_end_end() {
         first.message.clone()
     };
     let pings = "list: [for i in numbers for j in numbers {shop.#Ping}]";
-    assert!(told(pings, Budget::default()).contains("500 calls"));
+    assert!(error(pings, Budget::default()).contains("500 calls"));
     let doubles = "list: [for i in numbers {shop.#Double & {$params: i}}]";
     let small = Budget { steps: 1_000, ..Budget::default() };
-    assert!(told(doubles, small).contains("5000 steps"));
+    assert!(error(doubles, small).contains("5000 steps"));
     // The same calls may be answered shortly, and not at length.
     let texts = format!("{numbers}list: [for i in numbers {{shop.#Text}}]");
     let limit = Budget { steps: 2_000, ..Budget::default() };
@@ -246,7 +246,7 @@ other: {#do: "get", #provider: "shop", $params: "nobody is asked"}
             Progress::Done(value) => break value,
         }
     };
-    let told = |path: &str, function: &str, with: Json| (path.to_owned(), function.to_owned(), with);
-    assert_eq!(asked, [told("first", "first", json!("tea")), told("late", "second", json!(3))]);
+    let call_of = |path: &str, function: &str, with: Json| (path.to_owned(), function.to_owned(), with);
+    assert_eq!(asked, [call_of("first", "first", json!("tea")), call_of("late", "second", json!(3))]);
     assert_eq!(value.lookup("late.got").as_i64(), Some(3));
 }

@@ -37,9 +37,9 @@ fn messages_are_what_was_agreed_on() {
         }
         golden(&path, &archive.to_string());
     }
-    let untold: Vec<&str> =
+    let unmet: Vec<&str> =
         Code::ALL.iter().filter(|code| !codes.contains(code)).map(|code| code.as_str()).collect();
-    assert_eq!(untold, ["eval"], "codes without a message among the archives");
+    assert_eq!(unmet, ["eval"], "codes without a message among the archives");
 }
 
 #[test]

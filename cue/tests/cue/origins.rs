@@ -35,7 +35,7 @@ fn template() -> Template {
 }
 
 /// `line:column kind text` of each, indented by depth.
-fn told(value: &Value) -> Vec<String> {
+fn described(value: &Value) -> Vec<String> {
     let (origins, sources) = (value.origins(), value.sources());
     let one = |origin: &vela_cue::value::Origin| {
         let (file, line, column) = sources.position(origin.span).expect("a place");
@@ -63,13 +63,13 @@ fn positions() -> Arc<BTreeMap<Vec<Segment>, Place>> {
 #[test]
 fn a_default_a_reference_and_a_computation_are_told() {
     let root = template().instantiate(&[]).root();
-    assert_eq!(told(&root.lookup("parameter.port")), ["t.cue:4:10 Default 80"]);
+    assert_eq!(described(&root.lookup("parameter.port")), ["t.cue:4:10 Default 80"]);
     assert_eq!(
-        told(&root.lookup("output.port")),
+        described(&root.lookup("output.port")),
         ["t.cue:18:9 Reference parameter.port", "  t.cue:4:10 Default 80"]
     );
     assert_eq!(
-        told(&root.lookup("output.total")),
+        described(&root.lookup("output.total")),
         [
             "t.cue:19:9 Computed parameter.port + 1",
             "  t.cue:19:9 Operand parameter.port",
@@ -78,7 +78,7 @@ fn a_default_a_reference_and_a_computation_are_told() {
         ]
     );
     assert_eq!(
-        told(&root.lookup("output.ports[0].containerPort")),
+        described(&root.lookup("output.ports[0].containerPort")),
         ["t.cue:20:52 Reference p", "  t.cue:20:20 Reference parameter.port", "    t.cue:4:10 Default 80"]
     );
 }
@@ -89,7 +89,7 @@ fn an_input_is_told_with_its_own_place() {
     let input = Input::new("parameter", &given).with_positions(positions());
     let root = template().instantiate(&[input]).root();
     assert_eq!(
-        told(&root.lookup("parameter.port")),
+        described(&root.lookup("parameter.port")),
         [
             "t.cue:4:15 Reference #Port",
             "  t.cue:1:8 Constraint int",
@@ -98,7 +98,7 @@ fn an_input_is_told_with_its_own_place() {
         ]
     );
     assert_eq!(
-        told(&root.lookup("output.image")),
+        described(&root.lookup("output.image")),
         [
             r#"t.cue:17:9 Computed "\(parameter.image):\(tag)""#,
             "  t.cue:17:12 Operand parameter.image",
@@ -120,7 +120,7 @@ fn an_input_is_told_with_its_own_place() {
     let patch = json!(8080);
     let patched = root.lookup("output.port").fill_input(&Input::new("", &patch).with_positions(Arc::new(at)));
     assert_eq!(patched.as_i64(), Some(8080));
-    assert_eq!(told(&patched).last().map(String::as_str), Some("patch.yaml:1:7 Patch 8080"));
+    assert_eq!(described(&patched).last().map(String::as_str), Some("patch.yaml:1:7 Patch 8080"));
 }
 
 #[test]
