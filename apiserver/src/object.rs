@@ -47,7 +47,7 @@ pub(crate) fn remove_meta(object: &mut Value, field: &str) {
 }
 
 /// Carries a field of `metadata` over from the old object, or removes it where the old one has none.
-pub(crate) fn keep_meta(object: &mut Value, old: &Value, field: &str) {
+pub(crate) fn preserve_metadata(object: &mut Value, old: &Value, field: &str) {
     match metadata(old).and_then(|m| m.get(field)) {
         Some(value) => set_meta(object, field, value.clone()),
         None => remove_meta(object, field),

@@ -34,7 +34,7 @@ pub(crate) fn prepare_create(api_version: &str, kind: &str, new: &mut Value) {
 /// Completes a changed object with what stays as it was.
 pub(crate) fn prepare_update(api_version: &str, kind: &str, old: &Value, new: &mut Value) {
     match (api_version, kind) {
-        ("v1", "Service") => keep_addresses(old, new),
+        ("v1", "Service") => preserve_addresses(old, new),
         ("apps/v1", "DaemonSet") => {
             let before = text(old, "/metadata/annotations/deprecated.daemonset.template.generation");
             let changed = old.pointer("/spec/template") != new.pointer("/spec/template")
@@ -127,7 +127,7 @@ fn service_families(new: &mut Value) {
     spec.entry("ipFamilyPolicy").or_insert_with(|| policy.into());
 }
 
-fn keep_addresses(old: &Value, new: &mut Value) {
+fn preserve_addresses(old: &Value, new: &mut Value) {
     if text(new, "/spec/type") == "ExternalName" {
         return;
     }

@@ -145,8 +145,11 @@ fn what_may_not_change_is_refused() {
         }})
     };
     let causes = validate("apps/v1", "Deployment", &deployment("b"), Some(&deployment("a")));
-    let told: Vec<String> = causes.iter().map(ToString::to_string).collect();
-    assert_eq!(told, [r#"spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable"#]);
+    let messages: Vec<String> = causes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        messages,
+        [r#"spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable"#]
+    );
 }
 
 #[test]

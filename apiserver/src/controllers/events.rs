@@ -5,7 +5,7 @@ use crate::object;
 use crate::verbs::{Context, DeleteOptions, delete_object};
 
 /// How long core Events are kept, as kube-apiserver does by default.
-const EVENTS_KEPT: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+const EVENT_TTL: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 /// Events kept at most, so that a crash loop cannot fill the store within the hour.
 const EVENTS_MAX: usize = 10_000;
 
@@ -23,7 +23,7 @@ pub(super) fn expire(context: &Context<'_>) {
             let seen = ["lastTimestamp", "eventTime"].iter().find_map(|field| event[*field].as_str());
             let seen = seen.unwrap_or_else(|| object::meta(&event, "creationTimestamp"));
             let seen = seen.parse::<jiff::Timestamp>();
-            if !seen.is_ok_and(|seen| now.duration_since(seen) > EVENTS_KEPT) {
+            if !seen.is_ok_and(|seen| now.duration_since(seen) > EVENT_TTL) {
                 // Those after it were written later.
                 break;
             }

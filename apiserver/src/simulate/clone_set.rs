@@ -35,7 +35,7 @@ enum Change {
 struct Strategy {
     replicas: i64,
     /// Pods that shall stay old.
-    keep: i64,
+    partition: i64,
     unavailable: i64,
     paused: bool,
     change: Change,
@@ -56,7 +56,7 @@ impl Strategy {
         let kind = field("podUpdatePolicy").or_else(|| field("type")).and_then(Value::as_str);
         Self {
             replicas,
-            keep: keep(field("partition"), replicas),
+            partition: partition_of(field("partition"), replicas),
             // Without a surge, 0 would mean that no pod ever changes.
             unavailable: unavailable.max(1),
             paused: field("paused") == Some(&Value::Bool(true)),
@@ -70,10 +70,10 @@ impl Strategy {
 }
 
 /// The partition in pods; of a percentage below 100, one pod may change however few there are.
-fn keep(partition: Option<&Value>, replicas: i64) -> i64 {
-    let keep = template::share(partition, replicas, true).clamp(0, replicas);
+fn partition_of(partition: Option<&Value>, replicas: i64) -> i64 {
+    let old = template::share(partition, replicas, true).clamp(0, replicas);
     let all_but_one = partition.is_some_and(|p| p.is_string() && p != "100%") && replicas > 1;
-    if all_but_one { keep.min(replicas - 1) } else { keep }
+    if all_but_one { old.min(replicas - 1) } else { old }
 }
 
 pub(super) fn reconcile(view: &dyn View, owner: &Value, now: Timestamp, out: &mut Outcome) {
@@ -122,7 +122,7 @@ fn grow(
     let present = i64::try_from(active.len()).unwrap_or(i64::MAX);
     let missing =
         (strategy.replicas - present).min(i64::try_from(template::MAX_PODS_A_STEP).unwrap_or(i64::MAX));
-    let old_missing = (strategy.keep - count(active, |p| !is_new(p, newest))).max(0);
+    let old_missing = (strategy.partition - count(active, |p| !is_new(p, newest))).max(0);
     // An instance's number is taken until its pod has gone.
     let taken: BTreeSet<&str> =
         active.iter().map(|p| text(p, "/metadata/labels/apps.kruise.io~1cloneset-instance-id")).collect();
@@ -152,7 +152,7 @@ fn shrink(owner: &Value, strategy: &Strategy, active: &[&Arc<Value>], newest: &s
         let created = object::time(p, "/metadata/creationTimestamp").map_or(0, Timestamp::as_second);
         (!is_named(p), object::is_ready(p), std::cmp::Reverse(created), object::name(p).to_owned())
     });
-    let old_surplus = (count(active, |p| !is_new(p, newest)) - strategy.keep).max(0);
+    let old_surplus = (count(active, |p| !is_new(p, newest)) - strategy.partition).max(0);
     let (old, new): (Vec<&Arc<Value>>, Vec<&Arc<Value>>) =
         order.iter().copied().partition(|p| !is_new(p, newest));
     let (old_first, old_last) = old.split_at(usize::try_from(old_surplus).unwrap_or_default().min(old.len()));
@@ -176,7 +176,7 @@ fn update(
     let min_ready = number(owner, "/spec/minReadySeconds");
     let is_available = |pod: &Value| object::is_available(pod, min_ready, now).is_ok();
     let mut old: Vec<&Arc<Value>> = active.iter().filter(|p| !is_new(p, newest)).copied().collect();
-    let mut due = count(&old, |_| true) - strategy.keep;
+    let mut due = count(&old, |_| true) - strategy.partition;
     let mut room = strategy.unavailable - count(active, |p| !is_available(p));
     // Those that serve nobody cost nothing, so they go first.
     old.sort_by_key(|p| (object::is_ready(p), object::name(p).to_owned()));
@@ -233,7 +233,7 @@ fn status(
         ("updatedReplicas", updated),
         ("updatedReadyReplicas", count(active, |p| is_new(p, newest) && object::is_ready(p))),
         ("updatedAvailableReplicas", count(active, |p| is_new(p, newest) && is_available(p))),
-        ("expectedUpdatedReplicas", strategy.replicas - strategy.keep),
+        ("expectedUpdatedReplicas", strategy.replicas - strategy.partition),
         ("collisionCount", 0),
     ] {
         status.insert(name.to_owned(), count.into());

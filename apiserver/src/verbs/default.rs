@@ -13,13 +13,13 @@ pub(super) fn new_object(resource: &Resource, new: &mut Value) {
 
 /// A changed object with what a client may not change, and with its defaults.
 pub(super) fn changed_object(resource: &Resource, subresource: &str, old: &Value, new: Value) -> Value {
-    let mut new = keep_unchangeable(resource, subresource, old, new);
+    let mut new = preserve_immutable(resource, subresource, old, new);
     apply_defaults(resource, &mut new);
     new
 }
 
 /// Keeps what a client may not change.
-fn keep_unchangeable(resource: &Resource, subresource: &str, old: &Value, mut new: Value) -> Value {
+fn preserve_immutable(resource: &Resource, subresource: &str, old: &Value, mut new: Value) -> Value {
     if subresource == "status" {
         let mut next = old.clone();
         if let (Some(next), Some(new)) = (next.as_object_mut(), new.as_object_mut()) {
@@ -45,7 +45,7 @@ fn keep_unchangeable(resource: &Resource, subresource: &str, old: &Value, mut ne
         "resourceVersion",
         "generateName",
     ] {
-        object::keep_meta(&mut new, old, field);
+        object::preserve_metadata(&mut new, old, field);
     }
     if (resource.status || subresource == "finalize")
         && let Some(map) = new.as_object_mut()

@@ -51,9 +51,9 @@ async fn defaults_status_and_generation() {
     assert_eq!(made.metadata.generation, Some(1));
 
     let status = Patch::Merge(json!({ "status": { "full": true }, "spec": { "size": 9 } }));
-    let told = boxes.patch_status("a", &PatchParams::default(), &status).await.expect("patched");
-    assert_eq!((&told.data["spec"]["size"], &told.data["status"]["full"]), (&json!(3), &json!(true)));
-    assert_eq!(told.metadata.generation, Some(1));
+    let patched = boxes.patch_status("a", &PatchParams::default(), &status).await.expect("patched");
+    assert_eq!((&patched.data["spec"]["size"], &patched.data["status"]["full"]), (&json!(3), &json!(true)));
+    assert_eq!(patched.metadata.generation, Some(1));
 
     let spec = Patch::Merge(json!({ "spec": { "size": 4 }, "status": null }));
     let grown = boxes.patch("a", &PatchParams::default(), &spec).await.expect("patched");

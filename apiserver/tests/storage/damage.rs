@@ -60,7 +60,7 @@ fn damage_is_told_or_harmless() {
     // Most of a file is free space: damage there is harmless, and shows little.
     let used: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    let (mut told, mut harmless) = (0, 0);
+    let (mut reported, mut harmless) = (0, 0);
     for copy in 0..COPIES {
         let mut damaged = bytes.clone();
         let at = used[numbers.below(used.len())];
@@ -84,10 +84,10 @@ fn damage_is_told_or_harmless() {
         let path = folder.path().join(format!("copy-{copy}"));
         std::fs::write(&path, damaged).expect("written");
         match Store::file(&path) {
-            Err(Error::File(FileError::Damaged(_) | FileError::Database(_))) => told += 1,
+            Err(Error::File(FileError::Damaged(_) | FileError::Database(_))) => reported += 1,
             Err(other) => panic!("{what}: the file is damaged, not: {other}"),
             // An older root that is whole took the place of the newest one: `revision` tells.
-            Ok(store) if store.revision() < reached => told += 1,
+            Ok(store) if store.revision() < reached => reported += 1,
             Ok(store) => {
                 assert_eq!(contents(&store), wanted, "{what}: unnoticed");
                 harmless += 1;
@@ -95,8 +95,11 @@ fn damage_is_told_or_harmless() {
         }
         std::fs::remove_file(&path).expect("removed");
     }
-    println!("damaged copies: {told} told, {harmless} harmless");
-    assert!(told > COPIES / 3, "only {told} of {COPIES} were told: the damage does not reach what is used");
+    println!("damaged copies: {reported} told, {harmless} harmless");
+    assert!(
+        reported > COPIES / 3,
+        "only {reported} of {COPIES} were told: the damage does not reach what is used"
+    );
 }
 
 #[test]
