@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn too_many_values_are_refused_where_they_become_too_many() {
         let many = format!("[{}0]", "0,".repeat(VALUES_AT_MOST));
-        let told = counts(many.as_bytes()).expect_err("too many").to_string();
-        assert!(told.contains("more than 600000 values"), "{told}");
+        let message = counts(many.as_bytes()).expect_err("too many").to_string();
+        assert!(message.contains("more than 600000 values"), "{message}");
         assert!(counts(b"{").is_err());
     }
 }

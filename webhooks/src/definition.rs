@@ -38,7 +38,7 @@ pub fn revision(definition: &Definition, namespace: &str) -> Option<ObjectKey> {
 #[derive(Clone, Debug, Default)]
 pub struct DefinitionFacts {
     /// The DefinitionRevision that has the name of its version.
-    pub kept: Option<Value>,
+    pub recorded: Option<Value>,
     /// The resource (`<plural>.<group>`) of the workload's kind, where that is installed.
     pub resource: Option<String>,
     /// Is the WorkloadDefinition there that a ComponentDefinition names?
@@ -112,7 +112,7 @@ pub fn validate(
         }
     };
     let mut verdict = faults(&definition, templates);
-    verdict.causes.extend(facts.kept.as_ref().and_then(|kept| taken(&definition, kept)));
+    verdict.causes.extend(facts.recorded.as_ref().and_then(|recorded| taken(&definition, recorded)));
     verdict
         .causes
         .extend(facts.resource.as_deref().and_then(|resource| contradicts(&review.object, resource)));
@@ -164,10 +164,10 @@ fn version(version: &Value, definition: &Definition) -> Option<Cause> {
 }
 
 /// What a version means never changes: applications name it for that.
-fn taken(definition: &Definition, kept: &Value) -> Option<Cause> {
+fn taken(definition: &Definition, recorded: &Value) -> Option<Cause> {
     let version = record::named_version(definition)?;
     let named = record::revision(definition, None);
-    if record::keeps(&named.name, &kept["spec"], definition, &named.hash) {
+    if record::keeps(&named.name, &recorded["spec"], definition, &named.hash) {
         return None;
     }
     let field = match definition.object()["spec"]["version"].as_str() {

@@ -206,12 +206,12 @@ impl Path {
     pub fn refuses(&self, review: &Review) -> Option<String> {
         let Self { group, versions, resources, .. } = self;
         let found = &review.resource;
-        let told = !found.group.is_empty() || !found.version.is_empty() || !found.resource.is_empty();
+        let is_named = !found.group.is_empty() || !found.version.is_empty() || !found.resource.is_empty();
         let fits = self.subject == Subject::Workload
             || (found.group == *group
                 && versions.contains(&found.version.as_str())
                 && resources.contains(&found.resource.as_str()));
-        (told && !fits).then(|| {
+        (is_named && !fits).then(|| {
             format!(
                 "expected {} of {group} ({}), found {} of {}/{}",
                 resources.join(" or "),

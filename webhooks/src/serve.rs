@@ -270,7 +270,7 @@ impl Webhooks {
         };
         let revision = definition.as_ref().ok();
         let revision = revision.and_then(|one| definition::revision(one, review.object_namespace()));
-        let kept = match revision {
+        let recorded = match revision {
             Some(key) => self.reader.object(&key).await?,
             None => None,
         };
@@ -282,8 +282,11 @@ impl Webhooks {
             }
             None => None,
         };
-        let facts =
-            definition::DefinitionFacts { kept, resource: self.workload_resource(review).await?, workload };
+        let facts = definition::DefinitionFacts {
+            recorded,
+            resource: self.workload_resource(review).await?,
+            workload,
+        };
         self.evaluate(until, move |templates| definition::validate(review, definition, &facts, templates))
             .await
     }

@@ -59,13 +59,13 @@ async fn a_definition_that_computes_without_end_refuses_with_its_place() {
     let began = Instant::now();
     let reply = ask(&webhooks, bomb(0)).await;
     let first = began.elapsed();
-    let told = message(&reply);
-    assert!(told.contains("evaluation stopped at 8388608 bytes of memory"), "{}", reply.body);
-    assert!(told.contains("endless"), "{told}");
+    let text = message(&reply);
+    assert!(text.contains("evaluation stopped at 8388608 bytes of memory"), "{}", reply.body);
+    assert!(text.contains("endless"), "{text}");
     // The same content is not evaluated again.
     let began = Instant::now();
     for _ in 0..5 {
-        assert_eq!(message(&ask(&webhooks, bomb(0)).await), told);
+        assert_eq!(message(&ask(&webhooks, bomb(0)).await), text);
     }
     assert!(began.elapsed() < first * 3, "five took {:?}, the first one {first:?}", began.elapsed());
 }
@@ -80,8 +80,8 @@ async fn a_review_that_nobody_waits_for_ends() {
     let until = Instant::now() + Duration::from_millis(300);
     let reply = webhooks.answer_until(APPLICATIONS, review.as_bytes(), until).await;
     assert_eq!(reply.status, 503, "{}", reply.body);
-    let told = reply.body["message"].as_str().unwrap_or_default();
-    assert!(told.contains("nobody waits for it"), "{}", reply.body);
+    let text = reply.body["message"].as_str().unwrap_or_default();
+    assert!(text.contains("nobody waits for it"), "{}", reply.body);
 }
 
 #[tokio::test]
