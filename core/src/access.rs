@@ -14,7 +14,7 @@ pub const ACCOUNT: &str = "vela-core";
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 const READ: &[&str] = &["get", "list", "watch"];
-const READ_KEEP: &[&str] = &["get", "list", "watch", "create", "delete"];
+const READ_CREATE_DELETE: &[&str] = &["get", "list", "watch", "create", "delete"];
 const WRITE: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 const READ_MAKE: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 
@@ -78,7 +78,7 @@ pub const OWN: &[Rule] = &[
         ],
         &["patch"],
     ),
-    rule("core.oam.dev", &["applicationrevisions", "definitionrevisions"], READ_KEEP),
+    rule("core.oam.dev", &["applicationrevisions", "definitionrevisions"], READ_CREATE_DELETE),
     rule("core.oam.dev", &["resourcetrackers"], &["get", "list", "watch", "create", "update", "delete"]),
     // The status of an Autoscaler is not a subresource.
     rule("standard.oam.dev", &["autoscalers", "rollouttraits"], &["get", "list", "watch", "patch"]),
@@ -88,7 +88,7 @@ pub const OWN: &[Rule] = &[
         &["metricstraits/status", "podspecworkloads/status", "rollouttraits/status", "routes/status"],
         &["patch"],
     ),
-    rule("apps", &["controllerrevisions"], READ_KEEP),
+    rule("apps", &["controllerrevisions"], READ_CREATE_DELETE),
     // What makes pods in a rollout, and why it does not.
     rule("apps", &["replicasets"], READ),
     rule("", &["pods"], READ),

@@ -129,7 +129,7 @@ impl Actor {
     }
 
     /// Why something could not be done, and whom to ask for what where a right is missing.
-    pub(crate) fn told(&self, error: &runtime_apply::Error) -> String {
+    pub(crate) fn explain_apply(&self, error: &runtime_apply::Error) -> String {
         match error {
             runtime_apply::Error::Client { source, .. } => format!("{error}{}", self.hint(source)),
             error => error.to_string(),

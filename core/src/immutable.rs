@@ -47,7 +47,7 @@ pub(crate) fn fields(error: &runtime_apply::Error) -> Option<Vec<String>> {
 
 /// Why the live object is not deleted to be made again, and what people can do; nothing where it may be. `owner` is the uid of
 /// whoever wants it: an ApplicationConfiguration controls what it makes.
-pub(crate) fn why_kept(desired: &DynamicObject, live: &DynamicObject, owner: &str) -> Option<String> {
+pub(crate) fn why_retained(desired: &DynamicObject, live: &DynamicObject, owner: &str) -> Option<String> {
     let types = desired.types.clone().unwrap_or_default();
     let group = types.api_version.split_once('/').map_or("", |(group, _)| group);
     let key = Key::of(desired);
@@ -110,7 +110,7 @@ pub(crate) struct Refusals(Mutex<BTreeMap<Owned, Refusal>>);
 struct Refusal {
     wish: String,
     version: Option<String>,
-    told: String,
+    message: String,
 }
 
 impl Refusals {
@@ -120,17 +120,23 @@ impl Refusals {
         let refusal = refusals.get(owned)?;
         let same =
             refusal.wish == runtime_apply::hash(desired) && refusal.version == live.metadata.resource_version;
-        same.then(|| refusal.told.clone())
+        same.then(|| refusal.message.clone())
     }
 
     /// Remember what is told.
-    pub(crate) fn keep(&self, owned: &Owned, desired: &DynamicObject, live: &DynamicObject, told: String) {
+    pub(crate) fn insert(
+        &self,
+        owned: &Owned,
+        desired: &DynamicObject,
+        live: &DynamicObject,
+        message: String,
+    ) {
         let mut refusals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if refusals.len() >= REFUSALS_AT_MOST {
             refusals.clear();
         }
         let (wish, version) = (runtime_apply::hash(desired), live.metadata.resource_version.clone());
-        refusals.insert(owned.clone(), Refusal { wish, version, told });
+        refusals.insert(owned.clone(), Refusal { wish, version, message });
     }
 }
 
@@ -196,13 +202,13 @@ mod tests {
             ("example.com/v1", "Job"),
         ] {
             let it = of(api_version, kind);
-            assert!(why_kept(&it, &it, "").is_some(), "{kind}");
+            assert!(why_retained(&it, &it, "").is_some(), "{kind}");
         }
         for (api_version, kind) in
             [("batch/v1", "Job"), ("apps/v1", "Deployment"), ("rbac.authorization.k8s.io/v1", "RoleBinding")]
         {
             let it = of(api_version, kind);
-            assert_eq!(why_kept(&it, &it, ""), None, "{kind}");
+            assert_eq!(why_retained(&it, &it, ""), None, "{kind}");
             let mut held = it.clone();
             held.metadata.owner_references = Some(vec![
                 serde_json::from_value(
@@ -210,8 +216,8 @@ mod tests {
                 )
                 .unwrap(),
             ]);
-            assert!(why_kept(&it, &held, "").is_some(), "{kind} of a controller");
-            assert_eq!(why_kept(&it, &held, "1"), None, "{kind} of the one that wants it");
+            assert!(why_retained(&it, &held, "").is_some(), "{kind} of a controller");
+            assert_eq!(why_retained(&it, &held, "1"), None, "{kind} of the one that wants it");
         }
     }
 
@@ -222,12 +228,12 @@ mod tests {
                 json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "immutable": true, "data": data}),
             )
         };
-        assert_eq!(why_kept(&map(json!({"a": "2"})), &map(json!({"a": "1"})), ""), None);
-        let said = why_kept(&map(json!({"a": "2"})), &map(json!({"a": "1", "b": "1"})), "").unwrap();
+        assert_eq!(why_retained(&map(json!({"a": "2"})), &map(json!({"a": "1"})), ""), None);
+        let said = why_retained(&map(json!({"a": "2"})), &map(json!({"a": "1", "b": "1"})), "").unwrap();
         assert!(said.contains("\"b\""), "{said}");
         let balancer = object(
             json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"type": "LoadBalancer"}}),
         );
-        assert!(why_kept(&balancer, &balancer, "").is_some());
+        assert!(why_retained(&balancer, &balancer, "").is_some());
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Rotation {
     /// Bytes after which a new file is begun; nothing means never.
     pub(crate) size: Option<u64>,
     /// How long a rotated file is kept; nothing means for ever.
-    pub(crate) keep: Option<Duration>,
+    pub(crate) max_age: Option<Duration>,
     /// Compress rotated files.
     pub(crate) compress: bool,
 }
@@ -114,7 +114,7 @@ fn clean_up(path: &Path, rotation: Rotation, now: Timestamp) -> io::Result<()> {
         let file = entry?.path();
         let Some((stamp, compressed)) = stamp(path, &file) else { continue };
         let age = Duration::try_from(now.duration_since(stamp)).unwrap_or_default();
-        if rotation.keep.is_some_and(|keep| age > keep) {
+        if rotation.max_age.is_some_and(|max_age| age > max_age) {
             std::fs::remove_file(&file)?;
         } else if rotation.compress && !compressed {
             compress(&file)?;
@@ -172,7 +172,7 @@ mod tests {
     fn a_full_file_is_rotated_and_no_line_is_lost_or_cut() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logs/vela.log");
-        let rotation = Rotation { size: Some(100), keep: None, compress: false };
+        let rotation = Rotation { size: Some(100), max_age: None, compress: false };
         for _ in 0..2 {
             // The second process continues the file of the first.
             let mut log = LogFile::open(&path, rotation).unwrap();
@@ -202,7 +202,7 @@ mod tests {
         write("vela-2026-01-01T00-00-00.000000.log");
         write("vela-2026-01-01T00-00-00.000000.log.gz");
         write("vela-2026-01-09T00-00-00.000000.log");
-        let rotation = Rotation { size: None, keep: Some(7 * DAY), compress: true };
+        let rotation = Rotation { size: None, max_age: Some(7 * DAY), compress: true };
         clean_up(&path, rotation, "2026-01-10T00:00:00Z".parse().unwrap()).unwrap();
         let mut expected: Vec<_> = kept.map(str::to_owned).to_vec();
         expected.push("vela-2026-01-09T00-00-00.000000.log.gz".into());
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_written_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        let rotation = Rotation { size: None, keep: None, compress: false };
+        let rotation = Rotation { size: None, max_age: None, compress: false };
         assert!(LogFile::open(folder.path(), rotation).is_err());
     }
 }

@@ -84,7 +84,7 @@ fn log_lines(args: &LogArgs) -> Result<Box<dyn Layer<Registry> + Send + Sync>, S
     let some = |number: u32| (number > 0).then_some(number);
     let rotation = Rotation {
         size: some(args.log_file_max_size).map(|size| u64::from(size) * MEGABYTE),
-        keep: some(args.log_retain_date).map(|days| DAY * days),
+        max_age: some(args.log_retain_date).map(|days| DAY * days),
         compress: args.log_compress,
     };
     let file = LogFile::open(Path::new(&args.log_file_path), rotation)

@@ -74,12 +74,12 @@ pub(crate) async fn remove_former(
         return Ok(Removal::Later(Some(CONFLICT_WAIT)));
     };
     let refuse = |why: &str| {
-        let told = format!("{}: {why}", acting.told(refusal));
-        refusals.keep(&owned, desired, &live, told.clone());
-        Ok(Removal::Refused(told))
+        let message = format!("{}: {why}", acting.explain_apply(refusal));
+        refusals.insert(&owned, desired, &live, message.clone());
+        Ok(Removal::Refused(message))
     };
     let uid = owner.metadata.uid.as_deref().unwrap_or_default();
-    if let Some(why) = immutable::why_kept(desired, &live, uid) {
+    if let Some(why) = immutable::why_retained(desired, &live, uid) {
         return refuse(&why);
     }
     let RecreateReason { wait, cluster, definitions, seen } = match because {
@@ -104,7 +104,7 @@ pub(crate) async fn remove_former(
         if now.metadata.uid != live.metadata.uid {
             return Err("another object took its name since".to_owned());
         }
-        match immutable::why_kept(desired, now, uid) {
+        match immutable::why_retained(desired, now, uid) {
             Some(why) => Err(why),
             None => may_delete(now),
         }

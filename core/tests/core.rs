@@ -25,9 +25,9 @@ mod scenarios {
     mod fixed;
     mod fixed_configurations;
     pub(crate) mod foreign;
-    mod kept;
-    mod kept_configurations;
-    mod kept_unserved;
+    mod last_good;
+    mod last_good_configurations;
+    mod last_good_unserved;
     pub(crate) mod lifecycle;
     mod metrics;
     mod old_applications;

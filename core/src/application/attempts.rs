@@ -21,7 +21,7 @@ impl RenderAttempts {
     }
 
     /// Remember what was wrong with this content.
-    pub(super) fn keep(&self, key: &Key, content: String, wrong: Option<Diagnostics>) {
+    pub(super) fn insert(&self, key: &Key, content: String, wrong: Option<Diagnostics>) {
         let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if tried.len() >= TRIES_AT_MOST {
             tried.clear();

@@ -106,7 +106,7 @@ async fn delete_all(
             Ok(Deletion::Going) => all_gone = false,
             // The others can go nevertheless.
             Err(error) => {
-                first_error = first_error.or_else(|| Some(application.acting.told(&error)));
+                first_error = first_error.or_else(|| Some(application.acting.explain_apply(&error)));
             }
         }
     }

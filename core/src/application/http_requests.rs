@@ -28,7 +28,7 @@ impl AnswerCache {
     }
 
     /// Keep the answers given to a content; those to former ones are forgotten.
-    pub(super) fn keep(&self, application: &Key, content: &str, answers: &Answers) {
+    pub(super) fn insert(&self, application: &Key, content: &str, answers: &Answers) {
         let mut known = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(application.clone(), (content.to_owned(), answers.clone()));
     }

@@ -162,7 +162,7 @@ impl ApplicationReconciler {
         let computed = self.compute(document.clone(), snapshot, Vec::new(), processing::Answers::new()).await;
         // An error that passes says nothing about the definitions.
         let wrong = computed.err().and_then(|stopped| Some(stopped.lasting()?.diagnostics().clone()));
-        self.attempts.keep(key, content, wrong.clone());
+        self.attempts.insert(key, content, wrong.clone());
         wrong
     }
 
@@ -238,7 +238,7 @@ impl ApplicationReconciler {
             }
             let sent = http_requests::send_all(&self.context.egress, &requests, &mut answers).await;
             sent.map_err(|error| Stopped::unavailable(PhaseError::Render, &error))?;
-            self.answers.keep(key, &content, &answers);
+            self.answers.insert(key, &content, &answers);
         }
     }
 

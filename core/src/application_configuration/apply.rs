@@ -98,7 +98,7 @@ impl Unapplied {
         match self {
             Self::Object(error) => {
                 let next = if error.is_transient() { NextTry::BackOff } else { NextTry::Persistent };
-                Failed::new(acting.told(&error), next)
+                Failed::new(acting.explain_apply(&error), next)
             }
             Self::Later(again) => Failed::new(
                 "a field of it that cannot change is to change: it is made again once the change has stayed for a moment",

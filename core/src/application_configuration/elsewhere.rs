@@ -150,7 +150,7 @@ pub(super) async fn delete_all(
             let identity = (api_version.as_str(), kind.as_str(), &key);
             match prune::delete_with_owner(&decision, identity, &guard)
                 .await
-                .map_err(|error| Failure::retry(acting.told(&error)))?
+                .map_err(|error| Failure::retry(acting.explain_apply(&error)))?
             {
                 Pruned::Gone => informer.forget(&key),
                 Pruned::Foreign(_) => {}

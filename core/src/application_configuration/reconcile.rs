@@ -145,7 +145,7 @@ async fn finish(
     let left = scopes::leave(reconciler, acting, namespace, &order.graph.dropped_memberships()).await;
     let left = left.map_err(|error| PhaseError::Apply(failed(error.to_string())))?;
     let collected = collect::collect(reconciler, order, applied).await;
-    let collected = collected.map_err(|error| PhaseError::Collect(failed(acting.told(&error))))?;
+    let collected = collected.map_err(|error| PhaseError::Collect(failed(acting.explain_apply(&error))))?;
     let complete = Complete {
         graph: order.graph,
         left: &collected.left,

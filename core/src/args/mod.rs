@@ -16,7 +16,7 @@ use vela_core::options::{
     Hook, RenderLimits,
 };
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
-use vela_runtime::kubeconfig::told;
+use vela_runtime::kubeconfig::describe;
 
 use values::{Listen, boolean, bytes, duration};
 use webhook::WebhookArgs;
@@ -212,7 +212,7 @@ impl Args {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         if let Some(file) = &self.kubeconfig {
             let unusable = |error: KubeconfigError| {
-                format!("the kubeconfig {} cannot be used: {}", file.display(), told(&error))
+                format!("the kubeconfig {} cannot be used: {}", file.display(), describe(&error))
             };
             let kubeconfig = Kubeconfig::read_from(file).map_err(unusable)?;
             return Ok(kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(unusable)?);
@@ -220,11 +220,11 @@ impl Args {
         match kube::Config::from_kubeconfig(&options).await {
             Ok(config) => Ok(config),
             Err(error) if self.context.is_some() => {
-                Err(format!("the kubeconfig cannot be used: {}", told(&error)).into())
+                Err(format!("the kubeconfig cannot be used: {}", describe(&error)).into())
             }
             // What kube says while it chooses quotes the file in the log, so the choice is made here.
             Err(error) => kube::Config::incluster().map_err(|pod| {
-                format!("no cluster is configured: the kubeconfig cannot be used ({}), and this is no pod ({pod})", told(&error)).into()
+                format!("no cluster is configured: the kubeconfig cannot be used ({}), and this is no pod ({pod})", describe(&error)).into()
             }),
         }
     }

@@ -52,9 +52,9 @@ async fn one(context: &Context, acting: &Actor, namespace: &str, measurement: &M
 async fn ask(context: &Context, question: &Question, query: &str) -> Result<f64, String> {
     let url = url(&question.address, query)?;
     let answer = context.egress.send("GET", &url, &question.headers, Vec::new(), ANSWER_BYTES_AT_MOST).await;
-    let told = |why: String| format!("{}: {why}", shown(&question.address));
-    let (status, body) = answer.map_err(told)?;
-    reading(status, &body).map_err(told)
+    let message = |why: String| format!("{}: {why}", shown(&question.address));
+    let (status, body) = answer.map_err(message)?;
+    reading(status, &body).map_err(message)
 }
 
 /// Templates are read each time: nobody waits for a change of one, and there may be many ConfigMaps.

@@ -99,12 +99,13 @@ impl Revisions {
         let mut secrets = Secrets::default();
         secrets.add(document.value());
         let snapshot = self.snapshot(object, &document).await?;
-        let told = |error: String| secrets.hide(&format!("ApplicationRevision {key}: {error}")).into_owned();
+        let message =
+            |error: String| secrets.hide(&format!("ApplicationRevision {key}: {error}")).into_owned();
         let graph = self.mean(document, snapshot, number).await;
-        let graph = graph.map_err(|missing| missing.reworded(told))?;
+        let graph = graph.map_err(|missing| missing.reworded(message))?;
         // A revision may be older than the cluster's release.
         let graph = successors::succeeded(&self.context.discovery, graph).await;
-        let graph = graph.map_err(|error| told(error.to_string()))?;
+        let graph = graph.map_err(|error| message(error.to_string()))?;
         graph.objects().for_each(|each| secrets.add(&each.object));
         Ok(Rendered { application, graph: Arc::new(graph), secrets: Arc::new(secrets) })
     }

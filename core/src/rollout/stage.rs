@@ -149,7 +149,7 @@ async fn write(
         let applied = stage.acting.applier().apply(&object, live, false, Conflicts::Force, &guard).await;
         let applied = applied.map_err(|error| match &error {
             runtime_apply::Error::Client { source, .. } if is_behind(source) => Unready::Behind,
-            error => Unready::Wrong(stage.acting.told(error)),
+            error => Unready::Wrong(stage.acting.explain_apply(error)),
         })?;
         if applied.outcome != runtime_apply::Outcome::Unchanged {
             look.observe(&applied.object);

@@ -62,7 +62,7 @@ impl ReconcileError {
             Retry::BackOff(_) | Retry::Forbidden => NextReconcile::Retry,
             Retry::Never => NextReconcile::Wait,
         };
-        Self { reason, message: acting.told(error), next }
+        Self { reason, message: acting.explain_apply(error), next }
     }
 
     /// Is nothing to be reported?

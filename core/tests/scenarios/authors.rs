@@ -49,13 +49,13 @@ fn settings(name: &str) -> Value {
     json!({"name": name, "type": "settings", "properties": {"text": "hello"}})
 }
 
-pub(super) async fn told(cluster: &TestCluster, kind: &str, name: &str, words: &[&str]) {
+pub(super) async fn reports(cluster: &TestCluster, kind: &str, name: &str, words: &[&str]) {
     let version = if kind == AC { OLD } else { NEW };
     let conditions = || async {
         let found = cluster.get(version, kind, name).await.unwrap_or_default();
         found["status"]["conditions"].to_string().replace('\\', "")
     };
-    until_or(&format!("{words:?}"), conditions, |told| words.iter().all(|word| told.contains(word))).await;
+    until_or(&format!("{words:?}"), conditions, |found| words.iter().all(|word| found.contains(word))).await;
 }
 
 async fn event(cluster: &TestCluster, reason: &str, words: &str) {
@@ -78,7 +78,7 @@ pub(crate) async fn what_the_author_may_runs_and_what_not_is_refused() {
     until("the deployment is there", || async { cluster.deployment("front").await.is_some() }).await;
     let in_namespace = format!("in the namespace \"{}\"", cluster.namespace);
     let words = ["ConfigMap", "\"configmaps\"", &in_namespace, "User \"alice\"", "let somebody who has it"];
-    told(&cluster, "Application", "shop", &words).await;
+    reports(&cluster, "Application", "shop", &words).await;
     event(&cluster, "FailedApply", "on behalf of alice").await;
     assert_eq!(cluster.get("v1", "ConfigMap", "words").await, None);
     // What was never made is not on the record, where it would hold up the deletion for those who may not look.
@@ -114,10 +114,10 @@ async fn without_an_author_nothing_runs_and_nothing_goes() {
     rights.grant("alice", WEB);
     cluster.create(application("nobodys", &[web("orphan", "nginx:1")])).await;
     let way = ["app.oam.dev/username", "not executed", "kubectl annotate application nobodys"];
-    told(&cluster, "Application", "nobodys", &way).await;
+    reports(&cluster, "Application", "nobodys", &way).await;
     let system = by("system:admin", "", application("systems", &[web("orphan", "nginx:1")]));
     cluster.create(system).await;
-    told(&cluster, "Application", "systems", &["system:admin", "not executed"]).await;
+    reports(&cluster, "Application", "systems", &["system:admin", "not executed"]).await;
     assert_eq!(cluster.deployment("orphan").await, None);
 
     cluster
@@ -126,10 +126,15 @@ async fn without_an_author_nothing_runs_and_nothing_goes() {
     cluster.phase("shop", "running").await;
     let strip = json!({"metadata": {"annotations": null}, "spec": {"components": [web("front", "nginx:2")]}});
     cluster.patch(NEW, "Application", "shop", strip).await;
-    told(&cluster, "Application", "shop", &["not executed"]).await;
+    reports(&cluster, "Application", "shop", &["not executed"]).await;
     cluster.delete(NEW, "Application", "shop").await;
-    told(&cluster, "Application", "shop", &["CannotDelete", "nothing of it is deleted", "kubectl annotate"])
-        .await;
+    reports(
+        &cluster,
+        "Application",
+        "shop",
+        &["CannotDelete", "nothing of it is deleted", "kubectl annotate"],
+    )
+    .await;
     event(&cluster, "FailedDelete", "not executed").await;
     for name in ["front", "back"] {
         let image =
@@ -151,7 +156,7 @@ async fn an_author_who_lost_the_right_keeps_what_runs() {
         cluster.phase(name, "running").await;
         rights.grant(author, &["services"]);
         cluster.delete(NEW, "Application", name).await;
-        told(
+        reports(
             &cluster,
             "Application",
             name,
@@ -186,7 +191,7 @@ async fn the_old_form_acts_for_its_author_through_its_configuration() {
     let patch =
         json!({"metadata": {"annotations": stamp("bob", "")}, "spec": {"components": old("nginx:2")}});
     cluster.patch(NEW, "Application", "shop", patch).await;
-    told(&cluster, AC, "shop", &["User \"bob\" cannot", "deployments"]).await;
+    reports(&cluster, AC, "shop", &["User \"bob\" cannot", "deployments"]).await;
     rights.grant("bob", WEB);
     let image = || async {
         let front = cluster.deployment("front").await.unwrap();
@@ -195,9 +200,9 @@ async fn the_old_form_acts_for_its_author_through_its_configuration() {
     until_or("bob's image", image, |image| image == "nginx:2").await;
     let strip = json!({"metadata": {"annotations": null}, "spec": {"components": old("nginx:3")}});
     cluster.patch(NEW, "Application", "shop", strip).await;
-    told(&cluster, "Application", "shop", &["not executed"]).await;
+    reports(&cluster, "Application", "shop", &["not executed"]).await;
     cluster.delete(NEW, "Application", "shop").await;
-    told(&cluster, "Application", "shop", &["CannotDelete"]).await;
+    reports(&cluster, "Application", "shop", &["CannotDelete"]).await;
     assert_eq!(image().await, "nginx:2");
     cluster.patch(NEW, "Application", "shop", json!({"metadata": {"annotations": stamp("bob", "")}})).await;
     cluster.gone(NEW, "Application", "shop").await;
@@ -209,12 +214,12 @@ async fn a_configuration_of_a_person_acts_for_that_person() {
     rights.grant("alice", &["deployments.apps"]);
     cluster.create(component("front", "nginx:1")).await;
     cluster.create(configuration("nobodys", named(&["front"]))).await;
-    told(&cluster, AC, "nobodys", &["not executed", "kubectl annotate applicationconfiguration nobodys"])
+    reports(&cluster, AC, "nobodys", &["not executed", "kubectl annotate applicationconfiguration nobodys"])
         .await;
     // Only the controllers' own name leads to an application, and there is none of it.
     let claims = by(super::rights::OWN, "", configuration("claims", named(&["front"])));
     cluster.create(claims).await;
-    told(&cluster, AC, "claims", &["an Application that is not there"]).await;
+    reports(&cluster, AC, "claims", &["an Application that is not there"]).await;
     assert_eq!(cluster.deployment("front").await, None);
     cluster.create(by("alice", "dev", configuration("alices", named(&["front"])))).await;
     until("the deployment is there", || async { cluster.deployment("front").await.is_some() }).await;
@@ -238,6 +243,6 @@ async fn what_the_author_may_not_read_flows_nowhere() {
         {"componentName": "copy", "dataInputs": [{"valueFrom": {"dataOutputName": "key"}, "toFieldPaths": ["data.key"]}]},
     ]);
     cluster.create(by("alice", "", configuration("spy", source))).await;
-    told(&cluster, AC, "spy", &["cannot read", "User \"alice\" cannot get resource \"secrets\""]).await;
+    reports(&cluster, AC, "spy", &["cannot read", "User \"alice\" cannot get resource \"secrets\""]).await;
     assert_eq!(cluster.get("v1", "ConfigMap", "copy").await, None);
 }

@@ -36,7 +36,7 @@ fn component(type_: &str, name: &str) -> Value {
 }
 
 /// Why an application is not rendered, once it is told.
-async fn told(cluster: &TestCluster, name: &str) -> String {
+async fn reported(cluster: &TestCluster, name: &str) -> String {
     let failed = |application: &Value| {
         let conditions = application["status"]["conditions"].as_array().cloned().unwrap_or_default();
         conditions.iter().any(|condition| condition["type"] == "Render" && condition["status"] == "False")
@@ -60,7 +60,7 @@ async fn one_that_computes_without_end_is_told_and_its_neighbours_run() {
     cluster.create(application("shop", &[web("front", "nginx:1")])).await;
     cluster.phase("shop", "running").await;
     for name in ["bomb-a", "bomb-b", "bomb-c"] {
-        let message = told(&cluster, name).await;
+        let message = reported(&cluster, name).await;
         assert!(message.contains("evaluation stopped") && message.contains("endless"), "{message}");
     }
     // A definition that is mended is evaluated again.
@@ -86,14 +86,14 @@ async fn a_health_policy_has_no_more_than_the_process_gives() {
     heavy["spec"]["status"] = large(100_000);
     cluster.create(heavy).await;
     cluster.create(application("ill", &[component("heavy", "ill"), web("beside", "nginx:1")])).await;
-    let told = |application: &Value| {
+    let is_reported = |application: &Value| {
         let message = application.pointer("/status/services/0/message").and_then(Value::as_str);
         let message = message.unwrap_or_default();
         message.contains("health policy of component definition \"heavy\"")
             && message.contains(&GIVEN.to_string())
             && application.pointer("/status/services/1/healthy") == Some(&json!(true))
     };
-    until_or("it is told, and what is beside it is well", || cluster.application("ill"), told).await;
+    until_or("it is told, and what is beside it is well", || cluster.application("ill"), is_reported).await;
     let status = json!({"spec": {"status": large(10)}});
     cluster.patch("core.oam.dev/v1beta1", "ComponentDefinition", "heavy", status).await;
     // What runs takes up a definition with its next change.
@@ -111,7 +111,7 @@ mod process {
     use vela_testkit::Process;
 
     use super::super::test_cluster::{TestCluster, application, until, web};
-    use super::{ENDLESS, component, endless, told};
+    use super::{ENDLESS, component, endless, reported};
 
     /// Bombs that are thrown, one of them a new one each time.
     const BOMBS: usize = 6;
@@ -179,7 +179,7 @@ parameter: text: string
             cluster.create(application(&name, &[component(&name, &name)])).await;
         }
         for number in 0..BOMBS {
-            told(&cluster, &format!("bomb-{number}")).await;
+            reported(&cluster, &format!("bomb-{number}")).await;
         }
         let (_, peak) = resident(&core);
         // Two large evaluations of 64 MB at once, and what the allocator and the small ones need.

@@ -62,7 +62,7 @@ async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
     let before = cluster.create(foreign).await;
     let settings = json!({"name": "front", "type": "settings", "properties": {"text": "hello"}});
     cluster.create(application("shop", &[settings])).await;
-    let told = until_or(
+    let shop = until_or(
         "the conflict is told",
         || cluster.application("shop"),
         |application| {
@@ -74,7 +74,7 @@ async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
         },
     )
     .await;
-    assert!(told["status"].to_string().contains("was not made by application"), "{}", told["status"]);
+    assert!(shop["status"].to_string().contains("was not made by application"), "{}", shop["status"]);
     cluster.delete(OAM, "Application", "shop").await;
     cluster.gone(OAM, "Application", "shop").await;
     let after = cluster.get("v1", "ConfigMap", "front").await.unwrap();
@@ -98,10 +98,10 @@ async fn a_version_that_is_not_served_is_told_with_those_that_are() {
     });
     cluster.create(old).await;
     cluster.create(application("shop", &[json!({"name": "back", "type": "old", "properties": {}})])).await;
-    let told = |application: &serde_json::Value| {
+    let is_reported = |application: &serde_json::Value| {
         application["status"]["conditions"].to_string().contains("Deployment of apps/v1alpha1")
     };
-    let shop = until_or("it is told", || cluster.application("shop"), told).await;
+    let shop = until_or("it is told", || cluster.application("shop"), is_reported).await;
     let message = shop["status"]["services"][0]["message"].as_str().unwrap();
     assert!(message.contains("it is served as apps/v1; correct the object, or the template"), "{message}");
     assert_eq!(message.matches(&format!("Deployment {}/back", cluster.namespace)).count(), 1, "{message}");
@@ -118,8 +118,8 @@ async fn what_is_not_done_is_told_by_an_event() {
         let events = cluster.list("events.k8s.io/v1", "Event").await;
         events.into_iter().filter(|event| event["reason"] == "Doubtful").collect::<Vec<_>>()
     };
-    let told = until_or("the doubt is told", doubts, |events| !events.is_empty()).await;
-    let note = told[0]["note"].as_str().unwrap();
+    let recorded = until_or("the doubt is told", doubts, |events| !events.is_empty()).await;
+    let note = recorded[0]["note"].as_str().unwrap();
     assert!(note.contains("spec.components[0].scopes"), "{note}");
     cluster.rested(0).await;
     assert_eq!(doubts().await.len(), 1, "once for each generation");

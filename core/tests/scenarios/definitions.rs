@@ -75,8 +75,9 @@ async fn a_definition_that_nobody_judged_tells_what_is_wrong_with_it() {
         synced.unwrap_or_default()
     };
     let look = async |cluster: &TestCluster| cluster.get(OAM, "ComponentDefinition", "note").await;
-    let told = until_or("it is told", || look(&cluster), |found| synced(found)["status"] == "False").await;
-    let message = synced(&told)["message"].as_str().unwrap().to_owned();
+    let definition =
+        until_or("it is told", || look(&cluster), |found| synced(found)["status"] == "False").await;
+    let message = synced(&definition)["message"].as_str().unwrap().to_owned();
     for words in ["missing", "\"note\" at 3:8"] {
         assert!(message.contains(words), "{words}: {message}");
     }

@@ -92,11 +92,11 @@ async fn what_others_have_elsewhere_stays_theirs() {
         component("back", &json!({"text": "two", "role": false})),
     ];
     cluster.create(application("shop", &components)).await;
-    let told = |application: &Value| {
-        let told = application["status"].to_string();
-        told.contains("was not made by application") && told.contains("is controlled by ConfigMap owner")
+    let is_reported = |application: &Value| {
+        let status = application["status"].to_string();
+        status.contains("was not made by application") && status.contains("is controlled by ConfigMap owner")
     };
-    until_or("both are told", || cluster.application("shop"), told).await;
+    until_or("both are told", || cluster.application("shop"), is_reported).await;
     cluster.delete(OAM, "Application", "shop").await;
     cluster.gone(OAM, "Application", "shop").await;
     let role = cluster.get(RBAC, "ClusterRole", &role).await.unwrap();

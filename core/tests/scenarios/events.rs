@@ -8,7 +8,7 @@ use super::test_cluster::{TestCluster, application, until_or, web};
 const OAM: &str = "core.oam.dev/v1beta1";
 
 /// Reason, object and words of what is told when these objects are written.
-const TOLD: [(&str, &str, &str); 12] = [
+const EXPECTED: [(&str, &str, &str); 12] = [
     ("Parsed", "good", "definitions"),
     ("Rendered", "good", "rendered"),
     ("Applied", "good", "applied"),
@@ -62,14 +62,14 @@ async fn every_event_names_its_object_and_its_reason_and_says_what_happened() {
     write_everything(&cluster).await;
     let missing = || async {
         let events = cluster.list("events.k8s.io/v1", "Event").await;
-        let is_told = |(reason, name, words): &&(&str, &str, &str)| {
+        let is_recorded = |(reason, name, words): &&(&str, &str, &str)| {
             events.iter().any(|event| {
                 text(event, "/reason") == *reason
                     && text(event, "/regarding/name") == *name
                     && text(event, "/note").to_lowercase().contains(words)
             })
         };
-        let missing: Vec<_> = TOLD.iter().filter(|told| !is_told(told)).collect();
+        let missing: Vec<_> = EXPECTED.iter().filter(|expected| !is_recorded(expected)).collect();
         let known =
             |event: &Value| ["/reason", "/regarding/name", "/note"].map(|at| text(event, at).to_owned());
         match missing.is_empty() {

@@ -82,11 +82,11 @@ async fn a_changed_job_is_made_again_once_the_change_stays() {
     let after = uid(&look().await);
     cluster.resync("thing").await;
     assert_eq!(uid(&look().await), after, "once");
-    let told = || async {
+    let warnings = || async {
         let events = cluster.list("events.k8s.io/v1", "Event").await;
         events.into_iter().filter(|event| event["reason"] == "Recreated").count()
     };
-    until_or("it is told", told, |count| *count == 1).await;
+    until_or("it is told", warnings, |count| *count == 1).await;
     cluster.delete(OAM, "Application", "shop").await;
     cluster.gone("batch/v1", "Job", "once").await;
 }
@@ -99,8 +99,8 @@ async fn a_job_stays_where_the_new_one_would_be_refused() {
     let look = || cluster.get("batch/v1", "Job", "once");
     let before = uid(&look().await);
     wish(&cluster, "once", &job("busybox:2", "Always")).await;
-    let told = |shop: &Value| shop["status"].to_string().contains("restartPolicy");
-    until_or("it is told", || cluster.application("shop"), told).await;
+    let is_reported = |shop: &Value| shop["status"].to_string().contains("restartPolicy");
+    until_or("it is told", || cluster.application("shop"), is_reported).await;
     // Longer than what passes is waited for.
     cluster.pass(std::time::Duration::from_secs(3)).await;
     assert_eq!(uid(&look().await), before);
@@ -114,8 +114,8 @@ async fn what_may_hold_data_is_told_about_and_not_tried_again_and_again() {
     let look = || cluster.get("apps/v1", "StatefulSet", "data");
     let before = uid(&look().await);
     wish(&cluster, "data", &store("second")).await;
-    let told = |shop: &Value| shop["status"].to_string().contains("--cascade=orphan");
-    until_or("what to do is told", || cluster.application("shop"), told).await;
+    let is_reported = |shop: &Value| shop["status"].to_string().contains("--cascade=orphan");
+    until_or("what to do is told", || cluster.application("shop"), is_reported).await;
     cluster.quiet().await;
     let reconciles = cluster.reconciles("application");
     cluster.requests();
@@ -153,7 +153,7 @@ async fn an_immutable_config_map_is_made_again_unless_others_wrote_into_it() {
     assert_ne!(uid(&second), uid(&cluster.get("v1", "ConfigMap", "other").await));
     cluster.patch("v1", "ConfigMap", "other", json!({"data": {"theirs": "x"}, "immutable": true})).await;
     wish(&cluster, "other", &settings("4")).await;
-    let told = |shop: &Value| shop["status"].to_string().contains("somebody else put");
-    until_or("it is told", || cluster.application("shop"), told).await;
+    let is_reported = |shop: &Value| shop["status"].to_string().contains("somebody else put");
+    until_or("it is told", || cluster.application("shop"), is_reported).await;
     assert_eq!(cluster.get("v1", "ConfigMap", "other").await.unwrap()["data"]["theirs"], "x");
 }

@@ -39,11 +39,11 @@ async fn a_changed_job_is_made_again_once_the_change_stays() {
     };
     until_or("it is made again", look, another).await;
     synced(&cluster, "shop").await;
-    let told = || async {
+    let warnings = || async {
         let events = cluster.list("events.k8s.io/v1", "Event").await;
         events.into_iter().filter(|event| event["reason"] == "Recreated").count()
     };
-    until_or("it is told", told, |count| *count == 1).await;
+    until_or("it is told", warnings, |count| *count == 1).await;
     cluster.delete(OAM, AC, "shop").await;
     cluster.gone("batch/v1", "Job", "once").await;
 }

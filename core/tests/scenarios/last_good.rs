@@ -45,7 +45,7 @@ pub(super) fn condition<'a>(application: &'a Value, type_: &str) -> &'a Value {
 }
 
 /// Wait until the application's condition says this.
-pub(super) async fn told(cluster: &TestCluster, type_: &str, words: &[&str]) -> Value {
+pub(super) async fn reports(cluster: &TestCluster, type_: &str, words: &[&str]) -> Value {
     let says = |application: &Value| {
         let message = condition(application, type_)["message"].as_str().unwrap_or_default().to_owned();
         words.iter().all(|word| message.contains(word))
@@ -76,7 +76,7 @@ async fn a_broken_definition_does_not_stop_the_care_for_what_runs() {
     cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
     cluster.phase("shop", "running").await;
     redefine(&cluster, &broken()).await;
-    let shop = told(&cluster, "Render", &["component definition \"note\" at 3:8", "missing"]).await;
+    let shop = reports(&cluster, "Render", &["component definition \"note\" at 3:8", "missing"]).await;
     assert_eq!(shop["status"]["status"], "running", "{}", shop["status"]);
     assert!(condition(&shop, "Ready")["message"].as_str().unwrap().contains("shop-v1 is kept running"));
     comes_back(&cluster, "apps/v1", "Deployment", "front").await;
@@ -114,7 +114,7 @@ async fn a_wrong_spec_does_not_stop_the_care_for_what_runs_and_prunes_nothing() 
     let wrong = json!({"name": "card", "type": "note", "properties": {"text": 7}});
     let spec = json!({"components": [wrong]});
     cluster.patch(OAM, "Application", "shop", json!({"spec": spec})).await;
-    let shop = told(&cluster, "Render", &["text"]).await;
+    let shop = reports(&cluster, "Render", &["text"]).await;
     assert_eq!(shop["status"]["status"], "rendering");
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
     comes_back(&cluster, "apps/v1", "Deployment", "front").await;
@@ -141,7 +141,7 @@ async fn health_is_told_as_it_is_while_a_definition_is_broken() {
     cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
     cluster.phase("shop", "running").await;
     redefine(&cluster, &broken()).await;
-    told(&cluster, "Render", &["note"]).await;
+    reports(&cluster, "Render", &["note"]).await;
     // Somebody else takes the Service over: it is not ours to change any more, and that is told.
     let owner =
         cluster.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owner"}})).await;
@@ -165,7 +165,7 @@ async fn an_application_keeps_its_definitions_until_it_asks() {
     cluster.phase("shop", "running").await;
     redefine(&cluster, &note("?")).await;
     let shop =
-        told(&cluster, "Definitions", &["component definition \"note\" changed after revision shop-v1"])
+        reports(&cluster, "Definitions", &["component definition \"note\" changed after revision shop-v1"])
             .await;
     assert_eq!(condition(&shop, "Definitions")["status"], "True", "nothing is wrong");
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
@@ -183,17 +183,17 @@ async fn an_application_keeps_its_definitions_until_it_asks() {
     assert!(writes.is_empty(), "nothing changed: {writes:#?}");
     // One that is broken now is told, and hurts nobody.
     redefine(&cluster, &broken()).await;
-    let shop = told(&cluster, "Definitions", &["shop-v1", "\"note\" at 3:8"]).await;
+    let shop = reports(&cluster, "Definitions", &["shop-v1", "\"note\" at 3:8"]).await;
     assert_eq!(shop["status"]["status"], "running");
     assert_eq!(condition(&shop, "Ready")["status"], "True");
     redefine(&cluster, &note("?")).await;
-    told(&cluster, "Definitions", &["changed after"]).await;
+    reports(&cluster, "Definitions", &["changed after"]).await;
     // To publish anew is to ask.
     let annotations = json!({"metadata": {"annotations": {"app.oam.dev/publishVersion": "two"}}});
     cluster.patch(OAM, "Application", "shop", annotations).await;
     text_is(&cluster, "card", "hello?").await;
     redefine(&cluster, &note(".")).await;
-    told(&cluster, "Definitions", &["changed after revision shop-v2"]).await;
+    reports(&cluster, "Definitions", &["changed after revision shop-v2"]).await;
     text_is(&cluster, "card", "hello?").await;
     let annotations = json!({"metadata": {"annotations": {"app.oam.dev/autoUpdate": "true"}}});
     cluster.patch(OAM, "Application", "shop", annotations).await;
@@ -211,7 +211,7 @@ async fn a_spec_that_changes_takes_the_definitions_of_now() {
     cluster.create(application("shop", &[says("card")])).await;
     cluster.phase("shop", "running").await;
     redefine(&cluster, &note("?")).await;
-    told(&cluster, "Definitions", &["changed after"]).await;
+    reports(&cluster, "Definitions", &["changed after"]).await;
     cluster
         .patch(OAM, "Application", "shop", json!({"spec": {"components": [says("card"), says("more")]}}))
         .await;
@@ -228,7 +228,7 @@ async fn what_never_ran_is_healed_by_a_definition_that_is_mended() {
     refused["spec"]["schematic"]["cue"]["template"] = json!(template);
     cluster.create(refused).await;
     cluster.create(application("shop", &[says("card")])).await;
-    told(&cluster, "Workflow", &["card"]).await;
+    reports(&cluster, "Workflow", &["card"]).await;
     redefine(&cluster, &note("!")).await;
     text_is(&cluster, "card", "hello!").await;
     cluster.phase("shop", "running").await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use vela_runtime::fault::Injection;
 
 use super::configuration::{complaint, component, configuration, deployed, image, named, synced};
-use super::kept::comes_back;
+use super::last_good::comes_back;
 use super::test_cluster::{TestCluster, until_or};
 
 /// More often than anything else makes the configuration be looked at.

@@ -7,7 +7,7 @@ use vela_core::{Options, Process};
 use super::configuration::{complaint, component, configuration, named, synced};
 use super::definitions::note;
 use super::foreign::small;
-use super::kept::{comes_back, condition, redefine, says, told};
+use super::last_good::{comes_back, condition, redefine, reports, says};
 use super::test_cluster::{TestCluster, application, until_or, web};
 
 const CRD: &str = "CustomResourceDefinition";
@@ -61,7 +61,7 @@ async fn a_kind_that_is_gone_does_not_stop_the_care_for_the_others() {
     cluster.delete(EXTENSIONS, CRD, "widgets.shop.example.com").await;
     comes_back(&cluster, "v1", "ConfigMap", "card").await;
     comes_back(&cluster, "apps/v1", "Deployment", "front").await;
-    let shop = told(&cluster, "Ready", &["Widget"]).await;
+    let shop = reports(&cluster, "Ready", &["Widget"]).await;
     assert_eq!(shop["status"]["latestRevision"]["name"], "shop-v1");
     comes_back(&cluster, "v1", "ConfigMap", "card").await;
     assert_eq!(cluster.get("v1", "Service", "front").await.unwrap()["metadata"]["uid"], service);
@@ -103,7 +103,7 @@ async fn a_definition_that_computes_too_long_does_not_stop_the_care_for_what_run
         cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
         cluster.phase("shop", "running").await;
         redefine(&cluster, &long()).await;
-        let shop = told(&cluster, type_, &["evaluation stopped", "\"note\""]).await;
+        let shop = reports(&cluster, type_, &["evaluation stopped", "\"note\""]).await;
         assert_eq!(shop["status"]["status"], "running", "{type_}: {}", condition(&shop, type_));
         comes_back(&cluster, "v1", "ConfigMap", "card").await;
         comes_back(&cluster, "apps/v1", "Deployment", "front").await;
@@ -118,12 +118,12 @@ async fn a_kept_revision_that_the_budget_does_not_reach_for_loses_nothing() {
     cluster.create(application("shop", &[says("card"), web("front", "nginx:1")])).await;
     cluster.phase("shop", "running").await;
     redefine(&cluster, &note("?")).await;
-    told(&cluster, "Definitions", &["changed after revision shop-v1"]).await;
+    reports(&cluster, "Definitions", &["changed after revision shop-v1"]).await;
     let card = cluster.get("v1", "ConfigMap", "card").await.unwrap()["metadata"]["uid"].clone();
     cluster.stop().await;
     cluster.requests();
     cluster.start_as(process(SMALL, DefinitionUpdates::Annotated));
-    let shop = told(&cluster, "Render", &["evaluation stopped"]).await;
+    let shop = reports(&cluster, "Render", &["evaluation stopped"]).await;
     // Nothing could be looked at, so nothing is called healthy.
     let services = shop["status"]["services"].as_array().cloned().unwrap_or_default();
     assert!(services.iter().all(|service| service["healthy"] != true), "{}", shop["status"]);

@@ -15,9 +15,9 @@ async fn a_scraper_is_told_of_applications_by_phase() {
     cluster.phase("shop", "running").await;
     cluster.rested(1).await;
     let text = cluster.metrics();
-    let told = |line: &str| assert!(text.lines().any(|told| told == line), "{line}\n{text}");
-    told("application_phase_number{phase=\"running\"} 1");
-    told("workflow_step_phase_number{step_type=\"apply-component\",phase=\"succeeded\"} 1");
+    let shows = |line: &str| assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+    shows("application_phase_number{phase=\"running\"} 1");
+    shows("workflow_step_phase_number{step_type=\"apply-component\",phase=\"succeeded\"} 1");
     let begun = "application_reconcile_time_seconds_count{begin_phase=\"\",end_phase=\"runningWorkflow\"} ";
     assert!(text.lines().any(|line| line.starts_with(begun)), "{text}");
 

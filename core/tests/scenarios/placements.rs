@@ -32,13 +32,13 @@ async fn components_are_placed_looked_after_moved_and_removed() {
     assert!(cluster.deployment("front").await.is_none(), "it is where the policy says");
     let made = blue.deployment("front").await.unwrap();
     assert_eq!(made["metadata"]["labels"]["app.oam.dev/namespace"], cluster.namespace.as_str());
-    let told = cluster.application("shop").await["status"].clone();
-    assert_eq!(told["services"][0]["namespace"], blue.namespace.as_str(), "{told}");
-    let step = &told["workflow"]["steps"][0];
+    let status = cluster.application("shop").await["status"].clone();
+    assert_eq!(status["services"][0]["namespace"], blue.namespace.as_str(), "{status}");
+    let step = &status["workflow"]["steps"][0];
     assert_eq!(
         (&step["name"], &step["type"], &step["phase"]),
         (&json!("deploy-place-0"), &json!("deploy"), &json!("succeeded")),
-        "{told}"
+        "{status}"
     );
     let tracker = cluster.tracker("shop").await.unwrap();
     let recorded = tracker["spec"]["managedResources"].as_array().unwrap().clone();
@@ -79,10 +79,10 @@ async fn two_topologies_place_every_component_twice() {
     for place in [&blue, &green] {
         assert!(place.deployment("front").await.is_some() && place.deployment("back").await.is_some());
     }
-    let told = cluster.application("shop").await["status"].clone();
-    assert_eq!(told["services"].as_array().unwrap().len(), 4, "{told}");
-    assert_eq!(told["appliedResources"].as_array().unwrap().len(), 8, "Deployments and Services: {told}");
-    let steps = told["workflow"]["steps"].as_array().unwrap();
+    let status = cluster.application("shop").await["status"].clone();
+    assert_eq!(status["services"].as_array().unwrap().len(), 4, "{status}");
+    assert_eq!(status["appliedResources"].as_array().unwrap().len(), 8, "Deployments and Services: {status}");
+    let steps = status["workflow"]["steps"].as_array().unwrap();
     let names: Vec<&Value> = steps.iter().map(|step| &step["name"]).collect();
     assert_eq!(names, ["deploy-place-0", "deploy-place-1"]);
 

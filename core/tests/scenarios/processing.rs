@@ -81,11 +81,11 @@ async fn an_answer_is_asked_for_once_and_used() {
 async fn an_answer_that_is_no_object_is_told_and_nothing_is_applied() {
     let (url, _) = server("[1]").await;
     let cluster = cluster(&url).await;
-    let told = until_or(
+    let shop = until_or(
         "the mistake is told",
         || cluster.application("shop"),
         |found: &Value| found["status"].to_string().contains("must be a JSON object"),
     );
-    assert!(told.await["status"].to_string().contains("/token"));
+    assert!(shop.await["status"].to_string().contains("/token"));
     assert!(cluster.get("v1", "ConfigMap", "note").await.is_none());
 }

@@ -22,7 +22,7 @@ fn uid(object: &Option<Value>) -> String {
 
 /// Holds the first request that matches: the first end tells that it is there, the second lets it go.
 fn hold(cluster: &TestCluster, matches: fn(&Entry) -> bool) -> (Receiver<()>, Sender<()>) {
-    let (there, told) = channel();
+    let (there, arrived) = channel();
     let (go, gone) = channel();
     let gate = Mutex::new(Some((there, gone)));
     cluster.faults.inject(move |entry| {
@@ -34,10 +34,10 @@ fn hold(cluster: &TestCluster, matches: fn(&Entry) -> bool) -> (Receiver<()>, Se
         }
         Injection::Pass
     });
-    (told, go)
+    (arrived, go)
 }
 
-async fn told(there: Receiver<()>) {
+async fn arrived(there: Receiver<()>) {
     tokio::task::spawn_blocking(move || there.recv_timeout(HELD_AT_MOST).unwrap()).await.unwrap();
 }
 
@@ -61,7 +61,7 @@ async fn a_reconcile_that_decided_before_the_user_went_back_deletes_nothing() {
     let (there, go) =
         hold(&cluster, |entry| entry.method == "GET" && entry.path.contains("/deployments/back"));
     cluster.patch(OAM, "Application", "shop", shop(&[web("front", "nginx:2")])).await;
-    told(there).await;
+    arrived(there).await;
     cluster.faults.take();
     cluster.patch(OAM, "Application", "shop", shop(&both)).await;
     go.send(()).unwrap();
@@ -99,7 +99,7 @@ async fn a_stored_configuration_deletes_nothing_that_its_application_wants_again
         hold(&cluster, |entry| entry.method == "GET" && entry.path.contains("/deployments/back"));
     let spec = |application: &Value| json!({"spec": application["spec"]});
     cluster.patch(ALPHA, "Application", "shop", spec(&alpha(&[("front", "nginx:2")]))).await;
-    told(there).await;
+    arrived(there).await;
     let tried = Arc::new(AtomicBool::new(false));
     let tries = tried.clone();
     cluster.faults.inject(move |entry| {
@@ -128,7 +128,7 @@ async fn a_delete_sent_late_misses_an_object_that_was_written_since() {
     let (there, go) =
         hold(&cluster, |entry| entry.method == "DELETE" && entry.path.contains("/deployments/back"));
     cluster.patch(OAM, "Application", "shop", shop(&[web("front", "nginx:2")])).await;
-    told(there).await;
+    arrived(there).await;
     // What another process does that wants the object again.
     cluster
         .patch("apps/v1", "Deployment", "back", json!({"metadata": {"labels": {"wanted": "again"}}}))

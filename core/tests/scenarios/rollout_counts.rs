@@ -84,11 +84,11 @@ async fn a_batch_that_waits_for_its_pods_writes_what_is_new_only() {
     change(&cluster, "nginx:simulate-fail-image-pull").await;
     recorded(&cluster, "shop-v2").await;
     cluster.create(rollout("shop-v2", Some("shop-v1"), batches(&[1, 3]))).await;
-    let told = || async {
+    let is_counted = || async {
         let found = cluster.get(OAM, "AppRollout", "release").await.unwrap();
         found["status"]["conditions"].to_string().contains("ImagePullBackOff")
     };
-    until("the reason is told", told).await;
+    until("the reason is told", is_counted).await;
     cluster.quiet().await;
     cluster.requests();
     // The timer of a rollout that waits is one of these looks, and nobody woke it.

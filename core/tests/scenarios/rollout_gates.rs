@@ -149,9 +149,9 @@ pub(super) async fn a_metric_out_of_its_range_holds_a_batch_until_it_is_measured
     }]);
     cluster.create(rollout("shop-v2", Some("shop-v1"), plan)).await;
     let held = says(&cluster, "BatchPaused", "True", "0.31 is above metricsRange.max 0.05").await;
-    let told = held["status"]["conditions"].to_string();
+    let conditions = held["status"]["conditions"].to_string();
     for part in ["2 failed, 1 tolerated", "errors[1s]", "vela rollout resume", "vela rollout undo"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(conditions.contains(part), "{part}: {conditions}");
     }
     until("it is told as an event", || async {
         let events = cluster.list("events.k8s.io/v1", "Event").await;

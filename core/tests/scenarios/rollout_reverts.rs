@@ -42,11 +42,11 @@ async fn a_metric_that_fails_brings_the_source_back() {
     let failed = state(&cluster, "rolloutFailed").await;
     has(&cluster, "front-v1", 4).await;
     has(&cluster, "front-v2", 0).await;
-    bounds.kept(4, i64::MAX);
+    bounds.assert_held(4, i64::MAX);
     let conditions = failed["status"]["conditions"].as_array().unwrap();
-    let told = conditions.iter().find(|each| each["type"] == "RolloutReverted").unwrap();
-    assert_eq!(told["status"], "True", "{told:#}");
-    let message = told["message"].as_str().unwrap();
+    let reverted = conditions.iter().find(|each| each["type"] == "RolloutReverted").unwrap();
+    assert_eq!(reverted["status"], "True", "{reverted:#}");
+    let message = reverted["message"].as_str().unwrap();
     for part in ["went back to its source", "rolloutBatches[1].canaryMetric[0]", "0.31 is above"] {
         assert!(message.contains(part), "{message}");
     }
@@ -73,7 +73,7 @@ async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
     cluster.gone(OAM, "AppRollout", "release").await;
     has(&cluster, "front-v1", 4).await;
     has(&cluster, "front-v2", 0).await;
-    bounds.kept(4, 6);
+    bounds.assert_held(4, 6);
     nobody_holds(&cluster).await;
     let events = cluster.list("events.k8s.io/v1", "Event").await;
     assert!(events.iter().any(|event| event["reason"] == "Rollout Reverting"), "{events:#?}");
@@ -183,5 +183,5 @@ async fn cut_off_at_any_write_it_goes_back_and_no_pod_is_missing() {
         cut += 1;
     }
     assert!(cut > 8, "a way back in two batches has more writes than {cut}");
-    bounds.kept(4, 4 + 2);
+    bounds.assert_held(4, 4 + 2);
 }

@@ -81,7 +81,7 @@ pub(super) async fn pods_go_between_workloads_that_somebody_made() {
         has(&cluster, name, pods).await;
         assert_eq!(owners(&cluster, name).await, [], "{name} is let go");
     }
-    bounds.kept(4, i64::MAX);
+    bounds.assert_held(4, i64::MAX);
     // Without a source it is scaled, and again whenever the size that is wanted changes.
     for (size, batch) in [(6, 2), (2, 4)] {
         let plan = json!({"targetSize": size, "numBatches": null, "rolloutBatches": [{"replicas": batch}]});
@@ -172,8 +172,8 @@ async fn what_somebody_else_controls_is_not_taken_and_what_is_wrong_is_told() {
     says("the source Deployment is not there").await;
     change(json!({"sourceRef": [reference("old")]})).await;
     let failed = state(&cluster, "rolloutFailed").await;
-    let told = failed["status"]["conditions"].to_string();
-    assert!(told.contains("has a controller owner: ApplicationConfiguration shop"), "{told}");
+    let conditions = failed["status"]["conditions"].to_string();
+    assert!(conditions.contains("has a controller owner: ApplicationConfiguration shop"), "{conditions}");
     assert_eq!(cluster.deployment("old").await.unwrap()["spec"], before["spec"]);
     assert_eq!(pods(&cluster, "new").await, (0, 0));
 }
@@ -242,7 +242,7 @@ async fn cut_off_at_any_write_it_goes_on_and_deleted_it_lets_go() {
         cut += 1;
     }
     assert!(cut > 8, "a rollout in two batches has more writes than {cut}");
-    bounds.kept(4, 4 + 2);
+    bounds.assert_held(4, 4 + 2);
     // Deleted half-way it lets go, and everything stays as it stands.
     let full = if pods(&cluster, "one").await.0 == 4 { "one" } else { "two" };
     let empty = if full == "one" { "two" } else { "one" };

@@ -218,14 +218,14 @@ async fn a_revision_does_not_replace_itself() {
     let cluster = TestCluster::new().await;
     first(&cluster).await;
     cluster.create(rollout("shop-v1", Some("shop-v1"), batches(&[1, 3]))).await;
-    let told = until_or(
+    let current = until_or(
         "it says so",
         || cluster.get(OAM, "AppRollout", "release"),
         |found| found.as_ref().unwrap()["status"]["conditions"].to_string().contains("are both shop-v1"),
     )
     .await
     .unwrap();
-    assert_eq!(told["status"]["rollingState"], "locatingTargetApp");
+    assert_eq!(current["status"]["rollingState"], "locatingTargetApp");
     cluster.quiet().await;
     let live = cluster.deployment("front-v1").await.unwrap();
     assert_eq!((&live["spec"]["replicas"], &live["spec"]["paused"]), (&json!(4), &Value::Null), "{live:#}");
@@ -291,8 +291,8 @@ async fn what_is_wrong_is_told_with_its_place() {
 async fn hook(says_yes: Arc<AtomicBool>) -> (String, Arc<std::sync::Mutex<String>>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/may-i", listener.local_addr().unwrap());
-    let heard = Arc::new(std::sync::Mutex::new(String::new()));
-    let told = heard.clone();
+    let received = Arc::new(std::sync::Mutex::new(String::new()));
+    let sink = received.clone();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let (mut text, mut part) = (String::new(), [0; 4096]);
@@ -302,13 +302,13 @@ async fn hook(says_yes: Arc<AtomicBool>) -> (String, Arc<std::sync::Mutex<String
                     Ok(read) => text.push_str(&String::from_utf8_lossy(&part[..read])),
                 }
             }
-            *told.lock().unwrap() = text;
+            *sink.lock().unwrap() = text;
             let status = if says_yes.load(Ordering::SeqCst) { "200 OK" } else { "403 Forbidden" };
             let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
             let _ = stream.write_all(answer.as_bytes()).await;
         }
     });
-    (url, heard)
+    (url, received)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -319,7 +319,7 @@ async fn a_hook_that_says_no_holds_a_batch_back_until_it_says_yes() {
     first(&cluster).await;
     second(&cluster).await;
     let says_yes = Arc::new(AtomicBool::new(false));
-    let (url, heard) = hook(says_yes.clone()).await;
+    let (url, received) = hook(says_yes.clone()).await;
     let mut plan = batches(&[1, 3]);
     plan["rolloutBatches"][1]["batchRolloutWebhooks"] =
         json!([{"type": "pre-batch-rollout", "name": "gate", "url": url, "metadata": {"team": "shop"}}]);
@@ -333,10 +333,13 @@ async fn a_hook_that_says_no_holds_a_batch_back_until_it_says_yes() {
     )
     .await
     .unwrap();
-    let told = held["status"]["conditions"].to_string();
-    assert!(told.contains("rolloutBatches[1].batchRolloutWebhooks[0]") && told.contains("403"), "{told}");
+    let conditions = held["status"]["conditions"].to_string();
+    assert!(
+        conditions.contains("rolloutBatches[1].batchRolloutWebhooks[0]") && conditions.contains("403"),
+        "{conditions}"
+    );
     assert_eq!(pods(&cluster, "front-v2").await.0, 1, "the first batch is there, and the second waits");
-    assert!(heard.lock().unwrap().contains(r#""metadata":{"team":"shop"}"#));
+    assert!(received.lock().unwrap().contains(r#""metadata":{"team":"shop"}"#));
     says_yes.store(true, Ordering::SeqCst);
     state(&cluster, "rolloutSucceed").await;
     has(&cluster, "front-v2", 4).await;
@@ -407,5 +410,5 @@ async fn cut_off_at_any_write_it_goes_on_and_no_pod_is_missing() {
     }
     assert!(cut > 10, "a rollout in three batches has more writes than {cut}");
     // The largest batch comes on top of what is there.
-    bounds.kept(4, 4 + 2);
+    bounds.assert_held(4, 4 + 2);
 }

@@ -81,7 +81,7 @@ async fn an_application_with_a_plan_reaches_its_revisions_in_batches() {
     has(&cluster, "front", 4).await;
     has(&cluster, "front-v2", 0).await;
     assert!(cluster.deployment("front-v3").await.is_none());
-    bounds.kept(8, 8 + 4);
+    bounds.assert_held(8, 8 + 4);
     cluster.delete(OAM, "Application", "shop").await;
     until("everything is gone", || async {
         cluster.get(OAM, "AppRollout", "shop").await.is_none()
@@ -129,7 +129,7 @@ pub(super) async fn a_revision_that_comes_half_way_replaces_both() {
         cluster.list("apps/v1", "Deployment").await.len() == 2
     })
     .await;
-    bounds.kept(8, i64::MAX);
+    bounds.assert_held(8, i64::MAX);
 }
 
 #[tokio::test]
@@ -164,14 +164,14 @@ async fn a_namesake_of_somebody_else_is_left_alone() {
         "spec": {"targetAppRevisionName": "other-v1", "rolloutPlan": {}}});
     cluster.create(other).await;
     cluster.create(planned(halves())).await;
-    let told = until_or(
+    let shop = until_or(
         "it is told",
         || cluster.get(OAM, "Application", "shop"),
         |found| found.as_ref().unwrap()["status"]["conditions"].to_string().contains("AppRollout"),
     )
     .await
     .unwrap();
-    assert!(told["status"]["conditions"].to_string().contains("not this application's"), "{told:#}");
+    assert!(shop["status"]["conditions"].to_string().contains("not this application's"), "{shop:#}");
     let kept = cluster.get(OAM, "AppRollout", "shop").await.unwrap();
     assert_eq!(kept["spec"]["targetAppRevisionName"], "other-v1");
 }

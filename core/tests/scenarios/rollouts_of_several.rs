@@ -91,7 +91,7 @@ async fn what_an_application_made_itself_is_rolled_out_of_and_back_to() {
     has(&cluster, "front", 3).await;
     assert_eq!(cluster.deployment("front").await.unwrap()["metadata"]["uid"], made["metadata"]["uid"]);
     assert!(cluster.deployment("front-v1").await.is_none(), "nothing is made beside it");
-    bounds.kept(3, i64::MAX);
+    bounds.assert_held(3, i64::MAX);
     cluster.delete(OAM, "Application", "shop").await;
     until("everything is gone", || async {
         cluster.deployment("front").await.is_none() && cluster.deployment("front-v2").await.is_none()
@@ -122,5 +122,5 @@ async fn a_third_revision_replaces_the_pods_of_both_that_stand_half_way() {
         assert_eq!(pods(&cluster, name).await.0, 0);
         assert!(has_no_owner(&cluster.deployment(name).await.unwrap()));
     }
-    bounds.kept(4, 4 + 2);
+    bounds.assert_held(4, 4 + 2);
 }

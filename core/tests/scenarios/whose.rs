@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::authors::{by, judged, told};
+use super::authors::{by, judged, reports};
 use super::core_kinds::{scaler, workload};
 use super::rollouts::{batches, recorded, rolling, rollout};
 use super::standard::{STANDARD, deployment, pod_spec_workload, trait_of, two_containers};
@@ -114,16 +114,16 @@ async fn a_forged_revision_is_not_rolled_out() {
     // Admission writes the name of whoever writes it.
     cluster.create(by("mallory", "", forged.clone())).await;
     cluster.create(by("mallory", "", rollout("shop-v7", None, plan.clone()))).await;
-    told(&cluster, "AppRollout", "release", &["shop-v7", "not what vela-core recorded"]).await;
+    reports(&cluster, "AppRollout", "release", &["shop-v7", "not what vela-core recorded"]).await;
     // Nor does a true revision give mallory a right.
     let patch = json!({"spec": {"targetAppRevisionName": "shop-v1"}});
     cluster.patch(NEW, "AppRollout", "release", patch).await;
-    told(&cluster, "AppRollout", "release", &["User \"mallory\" cannot"]).await;
+    reports(&cluster, "AppRollout", "release", &["User \"mallory\" cannot"]).await;
     // The author of the application does not roll it out either, by mistake.
     let alices = json!({"metadata": {"annotations": {"app.oam.dev/username": "alice"}},
         "spec": {"targetAppRevisionName": "shop-v7"}});
     cluster.patch(NEW, "AppRollout", "release", alices).await;
-    told(&cluster, "AppRollout", "release", &["not what vela-core recorded"]).await;
+    reports(&cluster, "AppRollout", "release", &["not what vela-core recorded"]).await;
     cluster.quiet().await;
     assert!(cluster.list("apps/v1", "Deployment").await.is_empty());
 

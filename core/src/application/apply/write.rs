@@ -144,7 +144,7 @@ impl<'a> ComponentWriter<'a> {
                         self.record_writer.lock().await.refused.extend(new);
                     }
                     part.is_lasting = !error.is_transient();
-                    part.error = Some((piece.name.clone(), self.acting.told(&error)));
+                    part.error = Some((piece.name.clone(), self.acting.explain_apply(&error)));
                     break;
                 }
                 Err(error) => {
