@@ -144,8 +144,8 @@ async fn from_kubeconfig(kubeconfig: Kubeconfig, source: &str, global: &Global) 
 
 /// An error with the causes below it, which many libraries leave out of their first sentence.
 pub(crate) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
-    if let Some(told) = vela_runtime::kubeconfig::guarded(error) {
-        return told;
+    if let Some(message) = vela_runtime::kubeconfig::guarded(error) {
+        return message;
     }
     /// Deeper chains say nothing new.
     const DEEPEST: usize = 8;

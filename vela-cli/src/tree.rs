@@ -250,11 +250,11 @@ impl Node {
 
     /// The tree without what was told already.
     #[must_use]
-    pub(crate) fn without(mut self, told: &str) -> Self {
-        if told.contains(self.message.as_str()) {
+    pub(crate) fn without(mut self, shown: &str) -> Self {
+        if shown.contains(self.message.as_str()) {
             self.message.clear();
         }
-        self.children = self.children.into_iter().map(|child| child.without(told)).collect();
+        self.children = self.children.into_iter().map(|child| child.without(shown)).collect();
         self
     }
 

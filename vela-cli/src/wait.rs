@@ -86,7 +86,8 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
     let none = Vec::new();
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array).unwrap_or(&none);
     let bad = conditions.iter().filter(|condition| text(condition, "/status") == "False");
-    let told = |condition: &Value| format!("{}: {}", text(condition, "/type"), text(condition, "/message"));
+    let describe =
+        |condition: &Value| format!("{}: {}", text(condition, "/type"), text(condition, "/message"));
     if awaited.kind == "ApplicationConfiguration" {
         let synced = conditions.iter().find(|condition| text(condition, "/type") == "Synced");
         return match synced {
@@ -94,14 +95,14 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
             Some(condition) if text(condition, "/reason") == REFUSED => {
                 Verdict::Failed(text(condition, "/message").to_owned())
             }
-            Some(condition) => Verdict::Waiting(told(condition)),
+            Some(condition) => Verdict::Waiting(describe(condition)),
             None => Verdict::Waiting("its components are being applied".to_owned()),
         };
     }
     if let Some(condition) =
         bad.clone().find(|condition| FINAL_CONDITIONS.contains(&text(condition, "/type")))
     {
-        return Verdict::Failed(told(condition));
+        return Verdict::Failed(describe(condition));
     }
     let workflow = conditions.iter().find(|condition| text(condition, "/type") == "Workflow");
     match (text(object, "/status/status"), workflow.map_or("", |found| text(found, "/reason"))) {
@@ -109,7 +110,7 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
         ("rollingOut", "RolloutWaits") => {
             return Verdict::Rests(workflow.map_or("", |found| text(found, "/message")).to_owned());
         }
-        (_, "RolloutFailed") => return Verdict::Failed(workflow.map(told).unwrap_or_default()),
+        (_, "RolloutFailed") => return Verdict::Failed(workflow.map(describe).unwrap_or_default()),
         (_, REFUSED) => {
             return Verdict::Failed(workflow.map_or("", |found| text(found, "/message")).to_owned());
         }
@@ -118,7 +119,7 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
     match text(object, "/status/status") {
         "running" => Verdict::Running,
         phase @ ("workflowFailed" | "workflowTerminated") => {
-            let why = bad.clone().map(told).collect::<Vec<_>>().join("; ");
+            let why = bad.clone().map(describe).collect::<Vec<_>>().join("; ");
             Verdict::Failed(if why.is_empty() { phase.to_owned() } else { format!("{phase}: {why}") })
         }
         phase => {
@@ -130,7 +131,7 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
                 .collect();
             // The conditions repeat what the services say; they matter where no service is the reason.
             if why.is_empty() {
-                why = bad.filter(|condition| text(condition, "/type") != "Ready").map(told).collect();
+                why = bad.filter(|condition| text(condition, "/type") != "Ready").map(describe).collect();
             }
             let phase = if phase.is_empty() { "starting" } else { phase };
             Verdict::Waiting(if why.is_empty() {

@@ -41,14 +41,14 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
     say("Created", text(&application, "/metadata/creationTimestamp"));
     say("Phase", text(&application, "/status/status"));
     say("Revision", text(&application, "/status/latestRevision/name"));
-    let told = problems(&application);
-    for problem in &told {
+    let shown = problems(&application);
+    for problem in &shown {
         let width = screen.width().unwrap_or(usize::MAX).saturating_sub(LABEL);
         let lines: Vec<String> = wrapped(problem, width).lines().map(|line| styled(BAD, line)).collect();
         say("Problem", &lines.join(&format!("\n{}", " ".repeat(LABEL))));
     }
     out.push('\n');
-    out.push_str(&tree.without(&told.join("\n")).render());
+    out.push_str(&tree.without(&shown.join("\n")).render());
     screen.print(&out)
 }
 
@@ -60,9 +60,9 @@ fn problems(application: &Value) -> Vec<String> {
     let mut problems: Vec<String> = Vec::new();
     for condition in bad {
         let message = text(condition, "/message");
-        let is_told = problems.iter().any(|told| told.contains(message));
+        let is_shown = problems.iter().any(|shown| shown.contains(message));
         let repeats = text(condition, "/type") == "Ready" && !problems.is_empty();
-        if !repeats && (message.is_empty() || !is_told) {
+        if !repeats && (message.is_empty() || !is_shown) {
             problems.push(format!("{}: {message}", text(condition, "/type")));
         }
     }

@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn of_many_names_the_number_is_told() {
         let names: Vec<String> = (0..23).map(|number| format!("a{number}")).collect();
-        let told = named(names.into_iter());
-        assert!(told.starts_with("a0, a1, ") && told.ends_with("a19 and 3 more"), "{told}");
+        let text = named(names.into_iter());
+        assert!(text.starts_with("a0, a1, ") && text.ends_with("a19 and 3 more"), "{text}");
     }
 }

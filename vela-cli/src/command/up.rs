@@ -47,7 +47,7 @@ async fn up(session: &Session, documents: &[Document], args: &Up, screen: &mut S
         return waited;
     }
     // The trees are shown even when the wait failed: they tell which part is the reason. What it is stands in the error.
-    let told = waited.as_ref().err().map_or_else(String::new, |failure| failure.texts().join("\n"));
+    let shown = waited.as_ref().err().map_or_else(String::new, |failure| failure.texts().join("\n"));
     for awaited in &awaited {
         let Awaited { api_version, kind, namespace, name, .. } = awaited;
         match cluster.get(api_version, kind, Some(namespace), name).await? {
@@ -55,7 +55,7 @@ async fn up(session: &Session, documents: &[Document], args: &Up, screen: &mut S
                 rollout::show(&rollout::read(object)?, Format::Table, screen)?;
             }
             Some(object) => {
-                screen.print(&tree::read(cluster, &json!(object)).await?.without(&told).render())?
+                screen.print(&tree::read(cluster, &json!(object)).await?.without(&shown).render())?
             }
             None => {}
         }

@@ -51,14 +51,23 @@ pub(crate) fn identity(objects: &[Value]) -> String {
     text
 }
 
-/// Applies them; every kind is served before the first object of that kind comes. `told` hears of each.
-pub(crate) async fn apply(cluster: &Cluster, objects: &[Value], mut told: impl FnMut(String)) -> Result<()> {
+/// Applies them; every kind is served before the first object of that kind comes. `report` gets a line about each that changed.
+pub(crate) async fn apply(
+    cluster: &Cluster,
+    objects: &[Value],
+    mut report: impl FnMut(String),
+) -> Result<()> {
     for object in webhooks::standing_first(cluster, objects).await? {
         webhooks::convert_no_more(cluster, object).await?;
         // What vela installs is vela's: an older field manager of these objects gives way.
         let (applied, _) = cluster.apply(object, true, false).await?;
         if applied != Applied::Unchanged {
-            told(format!("{} {} {}", text(object, "/kind"), text(object, "/metadata/name"), applied.word()));
+            report(format!(
+                "{} {} {}",
+                text(object, "/kind"),
+                text(object, "/metadata/name"),
+                applied.word()
+            ));
         }
         if text(object, "/kind") == "CustomResourceDefinition" {
             crd::established(cluster, text(object, "/metadata/name")).await?;
@@ -73,12 +82,12 @@ pub(crate) fn access(needs: Needs) -> Vec<Value> {
 }
 
 /// Takes away the bindings that an earlier installation needed and this one does not.
-pub(crate) async fn withdraw(cluster: &Cluster, needs: Needs, mut told: impl FnMut(String)) -> Result<()> {
+pub(crate) async fn withdraw(cluster: &Cluster, needs: Needs, mut report: impl FnMut(String)) -> Result<()> {
     let kind = "ClusterRoleBinding";
     for name in vela_core::access::superseded(needs) {
         let gone = cluster.delete("rbac.authorization.k8s.io/v1", kind, None, name).await?;
         if gone.is_some() {
-            told(format!("{kind} {name} taken away: no flag of this installation needs it"));
+            report(format!("{kind} {name} taken away: no flag of this installation needs it"));
         }
     }
     Ok(())

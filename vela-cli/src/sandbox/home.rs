@@ -225,7 +225,7 @@ impl Home {
     /// Waits until the store is ours or somebody serves it.
     pub(crate) async fn take(&self, screen: &mut Screen) -> Result<LockAttempt> {
         let deadline = Instant::now() + LONGEST_WAIT;
-        let mut told = false;
+        let mut reported = false;
         loop {
             let holder = match self.try_lock()? {
                 Ok(lock) => return Ok(LockAttempt::Ours(lock)),
@@ -241,9 +241,9 @@ impl Home {
                     .hint("wait for it or stop it; `vela sandbox run` lets many commands work at once")
                     .into());
             }
-            if !told {
+            if !reported {
                 screen.say(&format!("Waiting for another vela{who} that works in the sandbox …"));
-                told = true;
+                reported = true;
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }

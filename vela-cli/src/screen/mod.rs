@@ -105,7 +105,7 @@ pub(crate) struct Screen {
     /// How many lines of progress stand above the cursor.
     standing: usize,
     /// The progress told last, so that a pipe gets only what is new.
-    told: Vec<String>,
+    reported: Vec<String>,
     /// Where the command works was said.
     has_target: bool,
 }
@@ -117,7 +117,7 @@ impl Screen {
             err: anstream::stderr(),
             live: std::io::stderr().is_terminal(),
             standing: 0,
-            told: Vec::new(),
+            reported: Vec::new(),
             has_target: false,
         }
     }
@@ -180,11 +180,11 @@ impl Screen {
             let _ = self.err.flush();
             self.standing = lines.len();
         } else {
-            for line in lines.iter().filter(|line| !self.told.contains(line)) {
+            for line in lines.iter().filter(|line| !self.reported.contains(line)) {
                 let _ = writeln!(self.err, "{line}");
             }
         }
-        self.told = lines;
+        self.reported = lines;
     }
 
     /// Leaves the progress shown last where it is and goes on below it.

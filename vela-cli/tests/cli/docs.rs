@@ -164,8 +164,8 @@ fn gives(page: &str, block: &Block) {
         Ok(template) => template.instantiate(&[]).root().validate(true).unwrap_err(),
         Err(found) => found,
     };
-    let told = found.render(false);
-    assert!(told.contains(&format!("error[{code}]: ")), "line {}: {code}\n{told}", block.line);
+    let rendered = found.render(false);
+    assert!(rendered.contains(&format!("error[{code}]: ")), "line {}: {code}\n{rendered}", block.line);
 }
 
 /// The code that a heading names.

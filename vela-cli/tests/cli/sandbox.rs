@@ -74,8 +74,8 @@ fn what_cannot_get_better_ends_the_wait_with_the_whole_reason_once() {
     let said = person.types(&["up", "-f", "site", "--timeout", "1h"]);
     let reason = "spec.workloadRefs: Required value";
     let said = said.fails(1, &["Application default/site failed", "front", reason]);
-    let told = [said.err.as_str(), said.out.as_str()].concat();
-    assert_eq!(told.matches(reason).count(), 1, "{said:?}");
+    let output = [said.err.as_str(), said.out.as_str()].concat();
+    assert_eq!(output.matches(reason).count(), 1, "{said:?}");
     let status = person.types(&["status", "site"]).ok();
     assert_eq!(status.out.matches(reason).count(), 1, "{status:?}");
 }

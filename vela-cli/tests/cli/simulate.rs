@@ -38,9 +38,9 @@ fn simulate(person: &Person, files: &[String], options: &[&str]) -> CommandOutpu
 }
 
 fn events(said: &CommandOutput) -> (Value, Vec<Value>) {
-    let told: Value = serde_json::from_str(&said.out).unwrap();
-    let events = told["events"].as_array().unwrap().clone();
-    (told, events)
+    let report: Value = serde_json::from_str(&said.out).unwrap();
+    let events = report["events"].as_array().unwrap().clone();
+    (report, events)
 }
 
 #[test]
@@ -70,17 +70,17 @@ fn a_pod_that_fails_stops_the_rollout_with_its_own_reason() {
     ] {
         let said = simulate(&person, &files, &["--fail", fail, "-o", "json"]);
         let said = said.fails(1, &["rollout release failed"]);
-        let (told, events) = events(&said);
-        let rollout = &told["rollouts"][0];
+        let (report, events) = events(&said);
+        let rollout = &report["rollouts"][0];
         assert_eq!(
             (&rollout["outcome"], &rollout["leastReady"]),
             (&"failed".into(), &5.into()),
             "{fail}: {rollout}"
         );
         assert!(rollout["toDo"].as_str().unwrap().contains("vela rollout undo release"), "{rollout}");
-        let told =
+        let is_reported =
             |event: &&Value| event["kind"] == "waits" && event["message"].as_str().unwrap().contains(reason);
-        let first = events.iter().find(told).unwrap_or_else(|| panic!("{fail}: {}", said.out));
+        let first = events.iter().find(is_reported).unwrap_or_else(|| panic!("{fail}: {}", said.out));
         let asked = events.iter().find(|event| event["kind"] == "asked").unwrap();
         let between = first["milliseconds"].as_u64().unwrap() - asked["milliseconds"].as_u64().unwrap();
         assert!(between <= 6000, "{fail}: told after {between} ms");

@@ -74,7 +74,7 @@ fn foresee(document: &Document, args: &Args) -> Result<Preview> {
     // What an Application rolls out comes from its last revision.
     let has_source =
         is_application || spec["sourceAppRevisionName"].as_str().is_some_and(|name| !name.is_empty());
-    let told = |path: &str, message: String| misplanned(document, path, message);
+    let failure = |path: &str, message: String| misplanned(document, path, message);
     let plan = planned(document, has_source)?;
     let target = plan.target_size.map(i64::from);
     let now = args.size.map(i64::from);
@@ -85,7 +85,7 @@ fn foresee(document: &Document, args: &Args) -> Result<Preview> {
     let (way, source, target) = match (has_source, args.pods) {
         (false, _) => {
             let missing =
-                || told("targetSize", "a rollout without a source needs the size to go to".to_owned());
+                || failure("targetSize", "a rollout without a source needs the size to go to".to_owned());
             (Strategy::Scale, now.ok_or_else(unknown)?, target.ok_or_else(missing)?)
         }
         (true, Pods::Replaced) => {
@@ -99,9 +99,9 @@ fn foresee(document: &Document, args: &Args) -> Result<Preview> {
     };
     if way == Strategy::Replace && target < source {
         let message = format!("{target} is less than the {source} pods there are now; scale them first");
-        return Err(told("targetSize", message));
+        return Err(failure("targetSize", message));
     }
-    preview(&plan, way, source, target).map_err(|mismatch| told("rolloutBatches", mismatch.to_string()))
+    preview(&plan, way, source, target).map_err(|mismatch| failure("rolloutBatches", mismatch.to_string()))
 }
 
 fn to_json(title: &str, preview: &Preview) -> Value {

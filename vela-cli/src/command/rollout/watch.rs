@@ -29,7 +29,7 @@ pub(super) async fn watch(
         let mut lines: Vec<String> = batches(&rollout).lines().map(str::to_owned).collect();
         lines.push(doing(&rollout));
         screen.progress(lines);
-        if rest(&rollout).is_some() && is_told(cluster, &rollout).await? {
+        if rest(&rollout).is_some() && is_observed(cluster, &rollout).await? {
             break;
         }
         if tokio::time::Instant::now() >= end {
@@ -50,7 +50,7 @@ pub(super) async fn watch(
 }
 
 /// Does it know what is wanted of it? One that carries out the plan of an Application learns it from there.
-async fn is_told(cluster: &Cluster, rollout: &AppRollout) -> Result<bool> {
+async fn is_observed(cluster: &Cluster, rollout: &AppRollout) -> Result<bool> {
     let Some(name) = application_of(rollout) else { return Ok(true) };
     let Some(application) = cluster.get(API_VERSION, APPLICATION, None, name).await? else {
         return Ok(true);

@@ -60,8 +60,8 @@ impl EgressStub {
         url: &str,
         body: &[u8],
     ) -> Option<&'a RolloutWebhook> {
-        let told: Value = serde_json::from_slice(body).ok()?;
-        let phase = told["phase"].as_str()?;
+        let body: Value = serde_json::from_slice(body).ok()?;
+        let phase = body["phase"].as_str()?;
         let fits = |hook: &&RolloutWebhook| {
             let its_method = hook.method.as_deref().filter(|method| !method.is_empty()).unwrap_or("POST");
             hook.url == url && its_method == method && {

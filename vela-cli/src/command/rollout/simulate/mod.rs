@@ -53,11 +53,11 @@ fn known_names(args: &Args, scenario: &Scenario) -> Result<()> {
         let unknown = given.iter().filter(|each| !there.contains(&each.name));
         let names = there.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let has = if names.is_empty() { format!("no {what}s") } else { format!("the {what}s {names}") };
-        let told = |each: &Verdict| {
+        let unknown_name = |each: &Verdict| {
             Error::user(format!("--{what} {}: the plan has no {what} of that name; it has {has}", each.name))
                 .into()
         };
-        unknown.map(told).collect()
+        unknown.map(unknown_name).collect()
     };
     let failures = [of("hook", &args.hooks, hooks), of("metric", &args.metrics, metrics)].concat();
     Failure::all(failures).map_or(Ok(()), Err)

@@ -47,7 +47,7 @@ impl PodOutcomes {
         pods: &[Pod],
         batch: usize,
     ) -> Result<Vec<String>> {
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         for pod in pods {
             if !self.seen.insert((pod.uid.clone(), pod.template.clone())) {
                 continue;
@@ -62,7 +62,7 @@ impl PodOutcomes {
                 *nth += 1;
                 if let Some(fail) = self.fails.iter().find(|fail| fail.batch == batch && fail.pod == *nth) {
                     annotations["simulate.vela.dev/fail"] = json!(fail.reason.annotation());
-                    told.push(format!(
+                    messages.push(format!(
                         "pod {nth} of batch {batch} ({}) will never get ready, as asked",
                         pod.name
                     ));
@@ -73,7 +73,7 @@ impl PodOutcomes {
             let written = api.patch(&pod.name, &PatchParams::default(), &patch).await;
             written.map_err(|error| cluster.failure("take what becomes of a pod", &error))?;
         }
-        Ok(told)
+        Ok(messages)
     }
 }
 

@@ -150,8 +150,8 @@ fn is_recorded(simulated: &SimulatedCluster, document: &Document, number: u64) -
     }
     let live = find("applications.core.oam.dev", document.name()).map(|live| live.shared());
     let conditions = live.as_ref().and_then(|live| live["status"]["conditions"].as_array());
-    let told = conditions.into_iter().flatten().find(|each| each["status"] == "False");
-    let error = match told.and_then(|told| told["message"].as_str()) {
+    let failed = conditions.into_iter().flatten().find(|each| each["status"] == "False");
+    let error = match failed.and_then(|failed| failed["message"].as_str()) {
         Some(message) => Error::user(format!("{}: {revision} is not made: {message}", place(document))),
         None => Error::user(format!(
             "{}: {revision} is not made: this says what the Application before it says",

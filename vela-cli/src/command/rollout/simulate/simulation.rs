@@ -276,7 +276,7 @@ impl Simulation {
 struct Blockage {
     /// Since when it is held up by these words, numbers left out, with these pods.
     now: Option<(String, PodCounts, Duration)>,
-    told: String,
+    reported: String,
     /// When it will be worth telling, if nothing changes.
     due: Option<Duration>,
 }
@@ -292,7 +292,7 @@ impl Blockage {
         self.now = Some((words.clone(), counts, since));
         self.due = None;
         let (is_failing, is_starting) = (counts.failing > 0, counts.ready() + counts.failing < counts.all());
-        if words.is_empty() || words == self.told || is_starting && !is_failing {
+        if words.is_empty() || words == self.reported || is_starting && !is_failing {
             return false;
         }
         let due = since + if is_failing { FAILS } else { LASTS };
@@ -300,7 +300,7 @@ impl Blockage {
             self.due = Some(due);
             return false;
         }
-        self.told = words;
+        self.reported = words;
         true
     }
 }
