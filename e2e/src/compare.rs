@@ -204,9 +204,9 @@ impl Place<'_> {
             }
             (Value::Array(expected), Value::Array(live)) => {
                 // What a status tells of services and their traits stands in the order in which it was found out.
-                let told = path.first().is_some_and(|field| field == "status")
+                let is_unordered = path.first().is_some_and(|field| field == "status")
                     && path.last().is_some_and(|field| field == "services" || field == "traits");
-                let (expected, live) = match told {
+                let (expected, live) = match is_unordered {
                     true => (sorted(expected), sorted(live)),
                     false => (keyed(expected), keyed(live)),
                 };

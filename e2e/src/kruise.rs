@@ -84,9 +84,9 @@ impl Manager {
                 "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "busybox"}]},
             }},
         });
-        let told = self.cluster.would_create(&set).await.map_err(|error| error.to_string())?;
-        let strategy = text(&told, "/spec/updateStrategy/type");
-        if strategy == "ReCreate" { Ok(()) } else { Err(format!("its webhook was not called: {told}")) }
+        let created = self.cluster.would_create(&set).await.map_err(|error| error.to_string())?;
+        let strategy = text(&created, "/spec/updateStrategy/type");
+        if strategy == "ReCreate" { Ok(()) } else { Err(format!("its webhook was not called: {created}")) }
     }
 
     /// Ends it and takes its webhooks away: nobody would answer them.

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::objects::Cluster;
 
 /// More breaches of a bound help nobody.
-const TOLD: usize = 10;
+const BREACHES_AT_MOST: usize = 10;
 
 /// Pods of one moment. Those that are on their way out do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl PodHistory {
     }
 
     /// From now on anything may be. Tells how it was; an error if the bound was broken, or nothing ever moved.
-    pub fn kept(&self) -> Result<String> {
+    pub fn check_bound(&self) -> Result<String> {
         let mut seen = lock(&self.seen);
         seen.bound = None;
         let breaches = std::mem::take(&mut seen.breaches);
@@ -116,8 +116,8 @@ fn judge(seen: &mut Seen) {
     seen.moments += 1;
     seen.fewest = seen.fewest.min(ready);
     seen.most = seen.most.max(total);
-    let is_kept = ready >= bound.ready_at_least && total <= bound.total_at_most;
-    if !is_kept && seen.breaches.len() < TOLD {
+    let holds = ready >= bound.ready_at_least && total <= bound.total_at_most;
+    if !holds && seen.breaches.len() < BREACHES_AT_MOST {
         seen.breaches.push(format!(
             "{ready} of {total} are ready, and {} shall be, of {} at most",
             bound.ready_at_least, bound.total_at_most

@@ -46,14 +46,14 @@ pub fn recordings(folder: &Path) -> Result<Vec<Recording>> {
 
 fn recording(folder: &Path) -> Result<Recording> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let told = story(&std::fs::read_to_string(folder.join("log.txt"))?);
+    let story = story(&std::fs::read_to_string(folder.join("log.txt"))?);
     let mut steps = Vec::new();
     loop {
         let step = folder.join(format!("step{}", steps.len()));
         if !step.is_dir() {
             return Ok(Recording { name, steps });
         }
-        let mut answers = told.get(&steps.len()).cloned().unwrap_or_default().into_iter();
+        let mut answers = story.get(&steps.len()).cloned().unwrap_or_default().into_iter();
         let mut requests = Vec::new();
         for request in asked(&step)? {
             let answer = answers.next().ok_or("log.txt has fewer answers than there are requests")?;
@@ -98,7 +98,7 @@ fn parse_command(line: &str) -> Result<Request> {
 
 /// The answers of each step: a line `stepN … rc=R TEXT` for each request, TEXT may go on below.
 fn story(log: &str) -> BTreeMap<usize, Vec<Answer>> {
-    let mut told: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
+    let mut answers_of: BTreeMap<usize, Vec<Answer>> = BTreeMap::new();
     let mut last: Option<usize> = None;
     for line in log.lines() {
         let head = line.strip_prefix("step").and_then(|rest| rest.split_once(' '));
@@ -109,11 +109,12 @@ fn story(log: &str) -> BTreeMap<usize, Vec<Answer>> {
                 let Some((_, end)) = rest.split_once(" rc=") else { continue };
                 let (code, said) = end.split_once(' ').unwrap_or((end, ""));
                 let answer = if code == "0" { Ok(()) } else { Err(said.trim_start().to_owned()) };
-                told.entry(step).or_default().push(answer);
+                answers_of.entry(step).or_default().push(answer);
                 last = Some(step);
             }
             None => {
-                let answer = last.and_then(|step| told.get_mut(&step)).and_then(|answers| answers.last_mut());
+                let answer =
+                    last.and_then(|step| answers_of.get_mut(&step)).and_then(|answers| answers.last_mut());
                 if let Some(Err(said)) = answer {
                     said.push('\n');
                     said.push_str(line);
@@ -121,7 +122,7 @@ fn story(log: &str) -> BTreeMap<usize, Vec<Answer>> {
             }
         }
     }
-    told
+    answers_of
 }
 
 #[cfg(test)]
@@ -131,11 +132,11 @@ mod tests {
 
     #[test]
     fn the_story_tells_who_was_refused_and_why() {
-        let told = story(
+        let answers_of = story(
             "step0 apply rc=0 x created \nstep0 apply rc=1  The X is invalid: \n* a: b\n* c: d\nstep0 settled 8 s\nstep1 ('delete') rc=0 gone",
         );
-        assert_eq!(told[&0], [Ok(()), Err("The X is invalid: \n* a: b\n* c: d".to_owned())]);
-        assert_eq!(told[&1], [Ok(())]);
+        assert_eq!(answers_of[&0], [Ok(()), Err("The X is invalid: \n* a: b\n* c: d".to_owned())]);
+        assert_eq!(answers_of[&1], [Ok(())]);
     }
 
     #[test]

@@ -64,8 +64,8 @@ const CONVERGE_DEADLINE: Duration = Duration::from_secs(120);
 fn scenario(work: impl Future<Output = Result<()>>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(work));
-    let trouble = outcome.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(trouble.is_empty(), "{trouble}");
+    let error = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.is_empty(), "{error}");
 }
 
 /// The same where it needs a real control plane. Such a scenario is ignored elsewhere, and asked for there it fails.

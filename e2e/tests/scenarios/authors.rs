@@ -135,7 +135,7 @@ fn secret() -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys"}, "stringData": {"key": "value"}})
 }
 
-async fn told(cluster: &Cluster, name: &str, words: &[&str]) -> Result<()> {
+async fn reports(cluster: &Cluster, name: &str, words: &[&str]) -> Result<()> {
     until(&format!("{name} says {words:?}"), CONVERGE_DEADLINE, async || {
         let found = cluster.get(APP.0, APP.1, name).await.map_err(|error| error.to_string())?;
         let said = found.unwrap_or_default()["status"]["conditions"].to_string().replace('\\', "");
@@ -208,13 +208,13 @@ async fn alice_is_refused_what_she_may_not(target: &Target, alice: &Cluster) -> 
     assert_eq!(stamp(alice, "shop").await?, "alice");
     there(alice, ("apps/v1", "Deployment"), "shop-web", true).await?;
     let namespace = format!("in the namespace \"{}\"", target.namespace());
-    told(
+    reports(
         alice,
         "shop",
         &["Secret", "User \"alice\" cannot", "resource \"secrets\"", &namespace, "give alice"],
     )
     .await?;
-    told(alice, "shop", &["resource \"clusterroles\"", "at the cluster scope"]).await?;
+    reports(alice, "shop", &["resource \"clusterroles\"", "at the cluster scope"]).await?;
     assert_eq!(target.cluster().get("v1", "Secret", "keys").await?, None);
     assert_eq!(target.cluster().get(RBAC, "ClusterRole", target.namespace()).await?, None);
     Ok(())
@@ -242,7 +242,7 @@ async fn bob_takes_over_and_loses_his_right(target: &Target, bob: &Cluster) -> R
     })
     .await?;
     bob.delete(APP.0, APP.1, "shop").await?;
-    told(bob, "shop", &["CannotDelete", "User \"bob\" cannot delete resource \"deployments\""]).await?;
+    reports(bob, "shop", &["CannotDelete", "User \"bob\" cannot delete resource \"deployments\""]).await?;
     assert!(admin.get("apps/v1", "Deployment", "shop-web").await?.is_some());
     // The way the condition shows: whoever has the right writes it.
     grant(admin, "carol", &["deployments", "secrets"]).await?;
@@ -315,7 +315,7 @@ async fn a_forged_revision_gives_nothing(target: &Target, alice: &Cluster) -> Re
 /// Where admission is not registered nobody knows who writes.
 async fn nobody_is_not_executed(outside: &Cluster) -> Result<()> {
     outside.create(&application("orphan", "nginx:1", &[])).await?;
-    told(outside, "orphan", &["not executed", "app.oam.dev/username"]).await?;
+    reports(outside, "orphan", &["not executed", "app.oam.dev/username"]).await?;
     assert_eq!(outside.get("apps/v1", "Deployment", "orphan-web").await?, None);
     Ok(())
 }

@@ -6,7 +6,7 @@ use vela_e2e::Result;
 use vela_e2e::objects::until;
 use vela_e2e::target::{Target, is_real};
 
-use crate::there_and_back::{Story, created, kept, settled};
+use crate::there_and_back::{Story, created, identities, settled};
 use crate::{CONVERGE_DEADLINE, scenario};
 
 /// Turns there and back, with two deaths each.
@@ -107,7 +107,7 @@ fn whatever_is_killed_in_the_middle_ends_right() {
         for number in 0..TURNS {
             let in_time = turn(&mut target, &mut chance, number, &all).await?;
             for ((namespace, _), before) in all.iter().zip(&mut before) {
-                let now = kept(&target.cluster().within(namespace)).await;
+                let now = identities(&target.cluster().within(namespace)).await;
                 let now = now.map_err(|error| format!("turn {number}: {namespace}: {error}"))?;
                 if !in_time {
                     println!("killed: turn {number} was too slow to judge");

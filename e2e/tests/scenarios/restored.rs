@@ -96,14 +96,14 @@ async fn life_goes_on(target: &Target, all: &[(String, Story)]) -> Result<()> {
 
 /// What carries out a Deployment, for who reads a failure.
 async fn standing(cluster: &Cluster) -> Result<String> {
-    let mut told = String::new();
+    let mut report = String::new();
     for (api_version, kind) in
         [("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("v1", "Pod"), ("v1", "Node")]
     {
         for object in cluster.list(api_version, kind).await? {
             let metadata = &object["metadata"];
             let spec = &object["spec"];
-            told += &format!(
+            report += &format!(
                 "{kind} {} generation {} version {} of {} node {}: {}\n",
                 metadata["name"],
                 metadata["generation"],
@@ -114,7 +114,7 @@ async fn standing(cluster: &Cluster) -> Result<String> {
             );
         }
     }
-    Ok(told)
+    Ok(report)
 }
 
 #[test]

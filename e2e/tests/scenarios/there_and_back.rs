@@ -91,7 +91,7 @@ impl Story {
         cluster.delete(self.api_version, self.kind, "app").await
     }
 
-    /// Does a spec want what [`kept`] looks at?
+    /// Does a spec want what [`identities`] looks at?
     pub(crate) fn keeps_web(&self, spec: &Value) -> bool {
         let names = |spec: &Value| -> Vec<Value> {
             let entries = spec["components"].as_array().cloned().unwrap_or_default();
@@ -103,13 +103,13 @@ impl Story {
     async fn holds(&self, cluster: &Cluster) -> Result<()> {
         self.create(cluster).await?;
         self.settles(cluster).await?;
-        let before = kept(cluster).await?;
+        let before = identities(cluster).await?;
         for turn in 0..TIMES {
             self.becomes(cluster, &self.others[turn % self.others.len()]).await?;
             tokio::time::sleep(LASTS[(turn / self.others.len()) % LASTS.len()]).await;
             self.becomes(cluster, &self.a).await?;
             self.settles(cluster).await?;
-            let after = kept(cluster).await.map_err(|error| format!("turn {turn}: {error}"))?;
+            let after = identities(cluster).await.map_err(|error| format!("turn {turn}: {error}"))?;
             if after != before {
                 return Err(format!("turn {turn}: the objects were {before:?}, now {after:?}").into());
             }
@@ -124,7 +124,7 @@ impl Story {
         })
         .await?;
         self.settles(cluster).await?;
-        match kept(cluster).await? {
+        match identities(cluster).await? {
             after if after == before => Ok(()),
             after => Err(format!("at the end: the objects were {before:?}, now {after:?}").into()),
         }
@@ -157,7 +157,7 @@ pub(crate) async fn settled(target: &Target, all: &[(String, Story)]) -> Result<
     for (namespace, story) in all {
         let cluster = target.cluster().within(namespace);
         story.settles(&cluster).await?;
-        found.push(kept(&cluster).await?);
+        found.push(identities(&cluster).await?);
     }
     Ok(found)
 }
@@ -173,7 +173,7 @@ pub(crate) async fn unharmed(target: &Target, all: &[(String, Story)], before: &
 }
 
 /// The identities of the workload and of its claim.
-pub(crate) async fn kept(cluster: &Cluster) -> Result<[Value; 2]> {
+pub(crate) async fn identities(cluster: &Cluster) -> Result<[Value; 2]> {
     let mut found = [Value::Null, Value::Null];
     let objects = [("apps/v1", "Deployment", "web"), ("v1", "PersistentVolumeClaim", "web-data")];
     for ((api_version, kind, name), uid) in objects.into_iter().zip(&mut found) {
@@ -338,14 +338,15 @@ fn configuration() -> Story {
 fn whoever_comes_back_finds_everything() {
     scenario(async {
         let target = Target::open("back").await?;
-        let told = stories().into_iter().map(async |story| {
+        let outcomes_of = stories().into_iter().map(async |story| {
             let cluster = namespace(&target, story.name).await?;
             story.prepare(&cluster).await?;
             let outcome = story.holds(&cluster).await;
             let wrong = outcome.err().iter().map(ToString::to_string).collect();
             Ok(Outcome { name: story.name.to_owned(), wrong })
         });
-        let outcomes: Result<Vec<Outcome>> = futures::future::join_all(told).await.into_iter().collect();
+        let outcomes: Result<Vec<Outcome>> =
+            futures::future::join_all(outcomes_of).await.into_iter().collect();
         judge(&repository("e2e/expected/passing.txt"), "there-and-back", &outcomes?)
     });
 }

@@ -183,9 +183,9 @@ impl Case {
         loop {
             let found = look(&cluster, kinds, &expected, given_up).await?;
             let (left, used) = rules.unexcused(&self.name, found);
-            let told: Vec<String> = left.iter().map(ToString::to_string).collect();
-            if told != still.0 {
-                still = (told, Instant::now());
+            let lines: Vec<String> = left.iter().map(ToString::to_string).collect();
+            if lines != still.0 {
+                still = (lines, Instant::now());
             }
             if left.is_empty() {
                 return Ok((Outcome { name: self.name.clone(), wrong: Vec::new() }, used));

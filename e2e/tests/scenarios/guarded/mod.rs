@@ -130,7 +130,7 @@ impl Guarded {
     }
 
     /// One entry of the Secret that the replicas share.
-    async fn kept(&self, entry: &str) -> Result<String> {
+    async fn secret_entry(&self, entry: &str) -> Result<String> {
         let secret = self.secrets().get(self.name()).await?;
         let bytes = secret.data.unwrap_or_default().remove(entry);
         Ok(String::from_utf8(bytes.ok_or_else(|| format!("the Secret has no {entry}"))?.0)?)
@@ -159,7 +159,7 @@ impl Guarded {
     /// Waits until the Secret holds this, or until it does not.
     async fn until_kept(&self, entry: &str, text: &str, is: bool) -> Result<()> {
         until(&format!("the Secret has {entry} as it should be"), LOOKED, async || {
-            let now = self.kept(entry).await.map_err(|error| error.to_string())?;
+            let now = self.secret_entry(entry).await.map_err(|error| error.to_string())?;
             if (now == text) == is { Ok(()) } else { Err("it has not".to_owned()) }
         })
         .await
@@ -198,15 +198,18 @@ async fn stopped(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
         return Err(format!("a clean hand-over took {:?}", taken - ended).into());
     }
     authors.judged(ended, OTHER_SERVES).await?;
-    let told = authors.since(asked);
-    println!("guarded: SIGTERM in a reconcile: ended after {:.1} s; {told}", (ended - asked).as_secs_f64());
+    let requests = authors.since(asked);
+    println!(
+        "guarded: SIGTERM in a reconcile: ended after {:.1} s; {requests}",
+        (ended - asked).as_secs_f64()
+    );
     Ok(())
 }
 
 /// SIGKILL in a reconcile, while the Secret cannot be read: the one that is left judges at once, leads in time, and
 /// writes the Secret again.
 async fn killed(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
-    let before = guarded.kept("ca.crt").await?;
+    let before = guarded.secret_entry("ca.crt").await?;
     let nonsense = json!({"ca.crt": "?", "ca.key": "?", "tls.crt": "?", "tls.key": "?"});
     let (mut leader, other) = guarded.busy_leader(authors).await?;
     guarded.overwrite(nonsense).await?;
@@ -230,7 +233,7 @@ async fn killed(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
 /// An API server that is in trouble, for both replicas, while the certificate has expired.
 async fn faulty(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
     guarded.all_serve().await?;
-    let (certificate, key) = expired(&guarded.kept("ca.key").await?)?;
+    let (certificate, key) = expired(&guarded.secret_entry("ca.key").await?)?;
     guarded.overwrite(json!({"tls.crt": certificate, "tls.key": key})).await?;
     let faults = [
         ("slow", Fault::Delay(Duration::from_millis(400)), LASTS),
@@ -247,10 +250,10 @@ async fn faulty(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
         tokio::time::sleep(lasts).await;
         guarded.fault(Fault::Pass);
         let well = Instant::now();
-        let told = authors.since(began);
+        let requests = authors.since(began);
         let judged = authors.judged(well, RECOVERS).await.map_err(|error| format!("{name}: {error}"))?;
         println!(
-            "guarded: {name} for {} s: {told}; verdicts {:.1} s after it",
+            "guarded: {name} for {} s: {requests}; verdicts {:.1} s after it",
             lasts.as_secs(),
             judged.as_secs_f64()
         );
@@ -270,7 +273,7 @@ async fn swapped(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
     guarded.until_served(before + 1).await?;
     let changed = began.elapsed();
     guarded.all_judge(authors).await?;
-    if guarded.kept("ca.crt").await? != other.pem() {
+    if guarded.secret_entry("ca.crt").await? != other.pem() {
         return Err("the authority that somebody put there was not kept".into());
     }
     println!(
@@ -312,7 +315,7 @@ fn nothing_broken_gets_past_two_replicas_whatever_happens() {
         let authors = Authors::new(guarded.replicas.target.cluster());
         tokio::select! {
             wrong = authors.write_on() => wrong,
-            told = story(&mut guarded, &authors) => told,
+            requests = story(&mut guarded, &authors) => requests,
         }?;
         authors.nothing_is_lost().await?;
         let seen = guarded.replicas.record.all();

@@ -16,7 +16,7 @@ const WOKEN: &str =
 const WORDS: &str = "messages name the object and the place, and what to do";
 const GIVEN_UP: &str =
     "an AppRollout remembers the targets it left before they were reached, so that nothing of them stays";
-const KEPT: &str = "an ApplicationRevision records what was applied of a configuration, by which that is kept when something breaks";
+const RECORDED: &str = "an ApplicationRevision records what was applied of a configuration, by which that is kept when something breaks";
 const REFUSED: &str = "an object that no other try makes better is told by the reason Refused";
 /// Reasons whose places differ only now and then: how many writes led to a state depends on who was faster.
 pub(crate) const BY_CHANCE: [&str; 2] = [WRITES, WOKEN];
@@ -43,15 +43,15 @@ const fn woken(kind: &'static str, path: &'static [&'static str]) -> Rule {
     Rule { runs: "revision", kind, path, reason: WOKEN }
 }
 
-const fn kept(runs: &'static str) -> Rule {
-    Rule { runs, kind: "ApplicationRevision", path: &[], reason: KEPT }
+const fn recorded(runs: &'static str) -> Rule {
+    Rule { runs, kind: "ApplicationRevision", path: &[], reason: RECORDED }
 }
 
 pub(crate) static TABLE: &[Rule] = &[
-    kept("containerized"),
-    kept("dep-"),
-    kept("revision"),
-    kept("rollout-demo"),
+    recorded("containerized"),
+    recorded("dep-"),
+    recorded("revision"),
+    recorded("rollout-demo"),
     Rule {
         runs: "typed",
         kind: "ApplicationConfiguration",

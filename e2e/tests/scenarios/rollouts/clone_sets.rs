@@ -114,7 +114,7 @@ async fn there_and_back(cluster: &Cluster, folder: &std::path::Path) -> Result<(
     applied(cluster, folder.join("appRollout-revert.yaml"), |_| {}).await?;
     succeeds(cluster, NAME, "test-rolling-v1").await?;
     images(cluster, 5, 0).await?;
-    println!("cloneset-rollout: {}", moments.kept()?);
+    println!("cloneset-rollout: {}", moments.check_bound()?);
     let set = has(cluster, KRUISE, "CloneSet", SET, 5).await?;
     if is_held(&set) { Err("in the end the rollout lets go".into()) } else { Ok(()) }
 }

@@ -74,16 +74,16 @@ async fn goes_over(target: &Target, folder: &std::path::Path) -> Result<()> {
     if !is_held(&source) || !is_held(&target) {
         return Err("while it rolls, the rollout holds both sides".into());
     }
-    let told = &waiting["status"];
-    if told["upgradedReplicas"] != 3 || told["upgradedReadyReplicas"] != 3 {
-        return Err(format!("3 pods are upgraded and ready: {told}").into());
+    let status = &waiting["status"];
+    if status["upgradedReplicas"] != 3 || status["upgradedReadyReplicas"] != 3 {
+        return Err(format!("3 pods are upgraded and ready: {status}").into());
     }
     is_still(cluster, &[(OAM, "AppRollout", NAME)]).await?;
     applied(cluster, folder.join("app-rollout-finish.yaml"), |_| {}).await?;
     succeeds(cluster, NAME, "test-rolling-v2").await?;
     let source = has(cluster, APPS, "Deployment", "metrics-provider-v1", 0).await?;
     let target = has(cluster, APPS, "Deployment", "metrics-provider-v2", SIZE).await?;
-    println!("deployment-rollout: {}", moments.kept()?);
+    println!("deployment-rollout: {}", moments.check_bound()?);
     if is_held(&source) || is_held(&target) {
         return Err("in the end the rollout lets go of both sides".into());
     }

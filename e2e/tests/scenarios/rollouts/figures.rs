@@ -199,12 +199,12 @@ struct Steps {
 impl Steps {
     async fn follow(cluster: &Cluster) -> Result<Self> {
         let seen = Arc::<Mutex<Vec<Step>>>::default();
-        let (told, api) = (seen.clone(), cluster.of_kind(OAM, "AppRollout").await?);
+        let (steps, api) = (seen.clone(), cluster.of_kind(OAM, "AppRollout").await?);
         let task = tokio::spawn(async move {
             let mut events = std::pin::pin!(watcher::watcher(api, watcher::Config::default()));
             while let Some(event) = events.next().await {
-                if let (Ok(Event::Apply(rollout)), Ok(mut told)) = (event, told.lock()) {
-                    told.push(step(&rollout));
+                if let (Ok(Event::Apply(rollout)), Ok(mut steps)) = (event, steps.lock()) {
+                    steps.push(step(&rollout));
                 }
             }
         });

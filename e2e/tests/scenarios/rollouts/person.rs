@@ -43,7 +43,7 @@ fn whatever_is_done_to_a_rollout_no_pod_is_missing() {
         held_and_let_go(&mut target, &mut moments).await?;
         turned_round(&target).await?;
         deleted_half_way(&target).await?;
-        println!("rollout-person: {}", moments.kept()?);
+        println!("rollout-person: {}", moments.check_bound()?);
         Ok(())
     });
 }

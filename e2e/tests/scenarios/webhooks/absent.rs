@@ -180,7 +180,7 @@ async fn live(target: &Target) -> Result<()> {
         }))
         .await?;
     let _core = serve(target, port)?;
-    told(target).await?;
+    definition_is_reported(target).await?;
     until("applications are judged again", DEADLINE, async || {
         match refusal(target, "new", json!({"image": "nginx"})).await {
             None => Ok(()),
@@ -211,7 +211,7 @@ pub(super) fn serve(target: &Target, port: u16) -> Result<Hooks> {
 }
 
 /// The controller says what is wrong with the definition, where it is wrong.
-async fn told(target: &Target) -> Result<()> {
+async fn definition_is_reported(target: &Target) -> Result<()> {
     until("the unjudged definition is told", DEADLINE, async || {
         let found = target.cluster().get(OAM, "ComponentDefinition", "unjudged").await;
         let found = found.map_err(|error| error.to_string())?.unwrap_or_default();

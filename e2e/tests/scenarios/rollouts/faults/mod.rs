@@ -135,7 +135,7 @@ async fn is_over(cluster: &Cluster) -> Result<()> {
 }
 
 /// Waits until a condition says all of this.
-async fn told(cluster: &Cluster, what: &str, words: &[&str]) -> Result<()> {
+async fn reports(cluster: &Cluster, what: &str, words: &[&str]) -> Result<()> {
     let begun = Instant::now();
     let message = until(&format!("{what} is told"), TOLD_WITHIN, async || {
         let found = cluster.get(OAM, "AppRollout", NAME).await.map_err(|error| error.to_string())?;

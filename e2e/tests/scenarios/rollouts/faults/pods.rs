@@ -10,7 +10,7 @@ use vela_e2e::target::Target;
 use super::super::becomes;
 use super::{
     APPS, NAME, OAM, SIZE, STEP_DEADLINE, accepted, begins, bound, goes_on, has, is_over, prepared, recorded,
-    shop, succeeds, told,
+    reports, shop, succeeds,
 };
 
 /// Nodes that only the pods of this namespace may use.
@@ -58,7 +58,7 @@ pub(super) async fn node_lost(target: &Target) -> Result<()> {
     cluster.create(&nodes[0]).await?;
     moments.must(bound(4, 4 + 2));
     begins(&cluster, &[1, 1, 2], true).await?;
-    println!("rollout-faults: before the node is lost: {}", moments.kept()?);
+    println!("rollout-faults: before the node is lost: {}", moments.check_bound()?);
     // One pod is lost, and that is the fault's doing; the rollout must not take another one.
     moments.must(bound(3, 4 + 2));
     cluster.delete("v1", "Node", text(&nodes[0], "/metadata/name")).await?;
@@ -67,12 +67,12 @@ pub(super) async fn node_lost(target: &Target) -> Result<()> {
         .map(|(of, status)| json!({"type": of, "status": status}));
     let lost = says(&cluster, &json!({"conditions": conditions})).await?;
     goes_on(&cluster).await?;
-    told(&cluster, "a lost node", &["NodeNotReady", "kubectl get node", &lost]).await?;
+    reports(&cluster, "a lost node", &["NodeNotReady", "kubectl get node", &lost]).await?;
     cluster.create(&nodes[1]).await?;
     let pods: Api<Pod> = Api::namespaced(cluster.client().clone(), cluster.namespace());
     pods.delete(&lost, &DeleteParams::default().grace_period(0)).await?;
     is_over(&cluster).await?;
-    println!("rollout-faults: node lost: {}", moments.kept()?);
+    println!("rollout-faults: node lost: {}", moments.check_bound()?);
     cluster.delete("v1", "Node", text(&nodes[1], "/metadata/name")).await
 }
 
@@ -94,10 +94,10 @@ pub(super) async fn quota_exceeded(target: &Target) -> Result<()> {
     .await?;
     moments.must(bound(4, 4 + 2));
     begins(&cluster, &[2, 2], false).await?;
-    told(&cluster, "a quota", &["exceeded quota", "raise the ResourceQuota"]).await?;
+    reports(&cluster, "a quota", &["exceeded quota", "raise the ResourceQuota"]).await?;
     accepted(&cluster, &quota(SIZE + 2)).await?;
     is_over(&cluster).await?;
-    println!("rollout-faults: quota exceeded: {}", moments.kept()?);
+    println!("rollout-faults: quota exceeded: {}", moments.check_bound()?);
     Ok(())
 }
 
@@ -114,17 +114,17 @@ pub(super) async fn do_not_start(target: &Target) -> Result<()> {
     };
     let waiting = |reason: &str| json!({"waiting": {"reason": reason, "message": "as it was told"}});
     says(&cluster, &container(waiting("ImagePullBackOff"), json!({}))).await?;
-    told(&cluster, "an image", &["ImagePullBackOff", "imagePullSecrets"]).await?;
+    reports(&cluster, "an image", &["ImagePullBackOff", "imagePullSecrets"]).await?;
     let ended = json!({"terminated": {"exitCode": 1, "reason": "Error"}});
     says(&cluster, &container(waiting("CrashLoopBackOff"), ended)).await?;
-    told(&cluster, "a crash", &["CrashLoopBackOff", "exit code 1", "kubectl logs"]).await?;
+    reports(&cluster, "a crash", &["CrashLoopBackOff", "exit code 1", "kubectl logs"]).await?;
     // The way back, as `vela rollout undo` writes it.
     let back = json!({"spec": {"targetAppRevisionName": "shop-v1", "sourceAppRevisionName": "shop-v2"}});
     cluster.patch(OAM, "AppRollout", NAME, &back).await?;
     succeeds(&cluster, NAME, "shop-v1").await?;
     has(&cluster, APPS, "Deployment", "front-v1", SIZE).await?;
     has(&cluster, APPS, "Deployment", "front-v2", 0).await?;
-    println!("rollout-faults: pods that do not start: {}", moments.kept()?);
+    println!("rollout-faults: pods that do not start: {}", moments.check_bound()?);
     Ok(())
 }
 
@@ -133,7 +133,7 @@ pub(super) async fn fit_nowhere(target: &Target) -> Result<()> {
     let (cluster, moments) = prepared(target, "place", &json!({"nodeSelector": {"e2e": "nowhere"}})).await?;
     moments.must(bound(4, 4 + 1 + 1));
     begins(&cluster, &[1, 1, 1, 1], false).await?;
-    told(&cluster, "no place", &["Unschedulable", "free or add a node"]).await?;
+    reports(&cluster, "no place", &["Unschedulable", "free or add a node"]).await?;
     accepted(&cluster, &shop("nginx:3", &json!({}))).await?;
     recorded(&cluster, "shop-v3").await?;
     let other = json!({"spec": {"targetAppRevisionName": "shop-v3"}});
@@ -145,6 +145,6 @@ pub(super) async fn fit_nowhere(target: &Target) -> Result<()> {
     .await?;
     has(&cluster, APPS, "Deployment", "front-v3", SIZE).await?;
     has(&cluster, APPS, "Deployment", "front-v1", 0).await?;
-    println!("rollout-faults: pods that fit nowhere: {}", moments.kept()?);
+    println!("rollout-faults: pods that fit nowhere: {}", moments.check_bound()?);
     Ok(())
 }

@@ -12,7 +12,7 @@ use vela_e2e::target::Target;
 use super::super::{applied_plan, becomes};
 use super::{
     APPS, NAME, OAM, SIZE, STEP_DEADLINE, accepted, batch_is_ready, batches, begins, bound, deleted, goes_on,
-    has, is_over, prepared, rollout, succeeds, told,
+    has, is_over, prepared, reports, rollout, succeeds,
 };
 
 /// An address where nobody listens.
@@ -47,13 +47,13 @@ pub(super) async fn hook_down(target: &Target) -> Result<()> {
     plan["rolloutBatches"][1]["batchRolloutWebhooks"] =
         json!([{"type": "pre-batch-rollout", "name": "gate", "url": url, "method": "POST"}]);
     accepted(&cluster, &rollout(NAME, Some("shop-v1"), "shop-v2", plan)).await?;
-    told(&cluster, "a hook that is down", &["failed to invoke a webhook", &address.to_string()]).await?;
+    reports(&cluster, "a hook that is down", &["failed to invoke a webhook", &address.to_string()]).await?;
     has(&cluster, APPS, "Deployment", "front-v2", 2).await?;
     has(&cluster, APPS, "Deployment", "front-v1", 2).await?;
     let answers = says_yes(address).await?;
     is_over(&cluster).await?;
     answers.abort();
-    println!("rollout-faults: hook down: {}", moments.kept()?);
+    println!("rollout-faults: hook down: {}", moments.check_bound()?);
     Ok(())
 }
 
@@ -68,12 +68,12 @@ pub(super) async fn metric_absent(target: &Target) -> Result<()> {
         "provider": {"type": "prometheus", "address": format!("http://{address}")},
     }]);
     accepted(&cluster, &rollout(NAME, Some("shop-v1"), "shop-v2", plan)).await?;
-    told(&cluster, "an absent metric", &["is not let through", "errors", &address.to_string()]).await?;
+    reports(&cluster, "an absent metric", &["is not let through", "errors", &address.to_string()]).await?;
     has(&cluster, APPS, "Deployment", "front-v2", 2).await?;
     has(&cluster, APPS, "Deployment", "front-v1", 2).await?;
     applied_plan(&cluster, NAME, json!({"canaryMetric": null})).await?;
     is_over(&cluster).await?;
-    println!("rollout-faults: metric absent: {}", moments.kept()?);
+    println!("rollout-faults: metric absent: {}", moments.check_bound()?);
     Ok(())
 }
 
@@ -91,7 +91,7 @@ pub(super) async fn source_deleted(target: &Target) -> Result<()> {
     goes_on(&cluster).await?;
     succeeds(&cluster, NAME, "shop-v2").await?;
     has(&cluster, APPS, "Deployment", "front-v2", SIZE).await?;
-    println!("rollout-faults: source deleted: {}", moments.kept()?);
+    println!("rollout-faults: source deleted: {}", moments.check_bound()?);
     Ok(())
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn application_deleted(target: &Target) -> Result<()> {
     let (cluster, moments) = prepared(target, "application", &json!({})).await?;
     begins(&cluster, &[1, 1, 2], true).await?;
     cluster.delete(OAM, "Application", "shop").await?;
-    told(&cluster, "a deleted application", &["is not there"]).await?;
+    reports(&cluster, "a deleted application", &["is not there"]).await?;
     until("all it made is gone", crate::GONE_DEADLINE, async || {
         if moments.now().total == 0 { Ok(()) } else { Err(format!("{:?}", moments.now())) }
     })
@@ -124,6 +124,6 @@ pub(super) async fn plan_edited(target: &Target) -> Result<()> {
         return Err("the edited plan has two batches".into());
     }
     is_over(&cluster).await?;
-    println!("rollout-faults: plan edited: {}", moments.kept()?);
+    println!("rollout-faults: plan edited: {}", moments.check_bound()?);
     Ok(())
 }
