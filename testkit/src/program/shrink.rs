@@ -147,14 +147,14 @@ fn comprehensions(
     let made = |clauses: Vec<Expression>, body: Vec<Declaration>, otherwise: Option<Vec<Declaration>>| {
         Expression::Comprehension { clauses, body, otherwise }
     };
-    let kept = || otherwise.map(<[Declaration]>::to_vec);
+    let fallback = || otherwise.map(<[Declaration]>::to_vec);
     let mut all = Vec::new();
     if otherwise.is_some() {
         all.push(made(clauses.to_vec(), body.to_vec(), None));
     }
     if clauses.len() > 1 {
         for fewer in without(clauses).into_iter().filter(|fewer| !fewer.is_empty()) {
-            all.push(made(fewer, body.to_vec(), kept()));
+            all.push(made(fewer, body.to_vec(), fallback()));
         }
     }
     for (index, clause) in clauses.iter().enumerate() {
@@ -163,12 +163,12 @@ fn comprehensions(
             let Part::Inner(inner) = part else { continue };
             for smaller in expressions(inner) {
                 let clause = Expression::Parts(replaced(parts, at, vec![Part::Inner(smaller)]));
-                all.push(made(replaced(clauses, index, vec![clause]), body.to_vec(), kept()));
+                all.push(made(replaced(clauses, index, vec![clause]), body.to_vec(), fallback()));
             }
         }
     }
     for smaller in declarations(body) {
-        all.push(made(clauses.to_vec(), smaller, kept()));
+        all.push(made(clauses.to_vec(), smaller, fallback()));
     }
     all
 }
