@@ -41,16 +41,16 @@ mod tests {
         let recorded = r#"[{"path":"a","do":"read","provider":"kube","params":{"n":1.0}},
             {"path":"b","do":"wait","provider":"builtin","paramsError":"theirs"}]"#;
         let expected = Json::parse(recorded).expect("JSON");
-        let told = |text: &str| compare(&Json::parse(text).expect("JSON"), &expected);
+        let compared = |text: &str| compare(&Json::parse(text).expect("JSON"), &expected);
         let (read, wait) = (
             r#"{"path":"a","do":"read","provider":"kube","params":{"n":1}}"#,
             r#"{"path":"b","do":"wait","provider":"builtin","paramsError":"ours"}"#,
         );
-        assert_eq!(told(&format!("[{read},{wait}]")), Ok(()));
-        assert!(told(&format!("[{wait},{read}]")).is_err());
-        assert!(told(&format!("[{read}]")).is_err());
-        assert!(told(&format!("[{read},{}]", wait.replace("paramsError", "params"))).is_err());
-        assert!(told(&format!("[{},{wait}]", read.replace(":1}", ":2}"))).is_err());
+        assert_eq!(compared(&format!("[{read},{wait}]")), Ok(()));
+        assert!(compared(&format!("[{wait},{read}]")).is_err());
+        assert!(compared(&format!("[{read}]")).is_err());
+        assert!(compared(&format!("[{read},{}]", wait.replace("paramsError", "params"))).is_err());
+        assert!(compared(&format!("[{},{wait}]", read.replace(":1}", ":2}"))).is_err());
         let none = Json::parse("null").expect("JSON");
         assert_eq!(compare(&Json::parse("[]").expect("JSON"), &none), Ok(()));
     }

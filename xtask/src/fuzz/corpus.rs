@@ -32,7 +32,7 @@ pub(crate) fn read(target: &str) -> Result<Vec<Input>, String> {
 }
 
 /// Writes an input that showed a mistake; one name for the same bytes.
-pub(crate) fn keep(folder: &Path, target: &str, verdict: &Verdict, input: &[u8]) -> Result<PathBuf, String> {
+pub(crate) fn save(folder: &Path, target: &str, verdict: &Verdict, input: &[u8]) -> Result<PathBuf, String> {
     let kind = match verdict {
         Verdict::Fine => "fine",
         Verdict::Panic(_) => "panic",

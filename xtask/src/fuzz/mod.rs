@@ -90,7 +90,7 @@ fn one_target(target: &'static str, options: &Options, time: Duration) -> Result
         {
             seen.push(verdict.clone());
             let small = minimize::smallest(&input, &verdict, &mut child)?;
-            let file = corpus::keep(&options.keep, target, &verdict, &small)?;
+            let file = corpus::save(&options.keep, target, &verdict, &small)?;
             let line = format!("{target}: {}; the input is kept in {}", verdict.words(), file.display());
             println!("{line}");
             found.push(line);

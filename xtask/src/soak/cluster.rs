@@ -16,7 +16,7 @@ pub(super) const NAMESPACES: [&str; 3] = ["soak-a", "soak-b", "soak-c"];
 /// What every namespace has, and what tells of things that were.
 const USUAL: [&str; 2] = ["serviceaccounts", "events"];
 /// More of what is left helps nobody.
-const TOLD: usize = 10;
+const SHOWN_AT_MOST: usize = 10;
 
 /// The server; it ends with this.
 pub(super) struct Cluster {
@@ -124,7 +124,7 @@ impl Cluster {
         }
         let (trackers, _) = store.list("resourcetrackers.core.oam.dev", None);
         left.extend(trackers.iter().map(|entry| named("resourcetrackers", &entry.shared())));
-        left.truncate(TOLD);
+        left.truncate(SHOWN_AT_MOST);
         Ok(left)
     }
 }

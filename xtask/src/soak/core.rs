@@ -47,13 +47,13 @@ impl Core {
             .map_or_else(|| command::root().join("target"), PathBuf::from);
         let program = target.join("debug").join(format!("vela-core{}", std::env::consts::EXE_SUFFIX));
         let home = target.join("soak");
-        let told = |error: std::io::Error| format!("{}: {error}", home.display());
-        std::fs::create_dir_all(&home).map_err(told)?;
+        let message = |error: std::io::Error| format!("{}: {error}", home.display());
+        std::fs::create_dir_all(&home).map_err(message)?;
         let (config, log) = (home.join("kubeconfig"), home.join("vela-core.log"));
-        std::fs::write(&config, kubeconfig).map_err(told)?;
+        std::fs::write(&config, kubeconfig).map_err(message)?;
         // A port that is free now: whoever takes it meanwhile makes the start fail aloud.
         let metrics =
-            TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).map_err(told)?;
+            TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).map_err(message)?;
         let child = Command::new(&program)
             .env_remove("KUBECONFIG")
             .env_remove("KUBERNETES_SERVICE_HOST")
@@ -63,7 +63,7 @@ impl Core {
             .args(["--health-addr=0", &format!("--metrics-addr={metrics}"), "--log-level=warn"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(std::fs::File::create(&log).map_err(told)?)
+            .stderr(std::fs::File::create(&log).map_err(message)?)
             .spawn()
             .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         Ok(Self { child: child.into(), metrics, log })
@@ -95,14 +95,14 @@ impl Core {
     /// What it takes now.
     pub(super) fn size(&self) -> Result<Size, String> {
         let place = format!("/proc/{}", self.child.id());
-        let told = |error: std::io::Error| format!("{place}: {error}");
-        let status = std::fs::read_to_string(format!("{place}/status")).map_err(told)?;
+        let message = |error: std::io::Error| format!("{place}: {error}");
+        let status = std::fs::read_to_string(format!("{place}/status")).map_err(message)?;
         let figure = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
             let number = line.split_whitespace().next().and_then(|number| number.parse().ok());
             number.ok_or_else(|| format!("{place}/status does not tell {name}"))
         };
-        let descriptors = std::fs::read_dir(format!("{place}/fd")).map_err(told)?.count();
+        let descriptors = std::fs::read_dir(format!("{place}/fd")).map_err(message)?.count();
         Ok(Size { resident: figure("VmRSS:")?, descriptors, threads: figure("Threads:")? })
     }
 

@@ -65,7 +65,7 @@ fn chooses(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn told(name: &str, text: &str) -> Vec<String> {
+    fn violations(name: &str, text: &str) -> Vec<String> {
         let mut wrong = Vec::new();
         readiness(&Source { name: name.to_owned(), text: text.to_owned() }, &mut wrong);
         wrong
@@ -78,16 +78,16 @@ mod tests {
         let reads = "let have = number(\"status.readyReplicas\");\n";
         let second = format!("//! a\n{reads}{chooses}");
         let expected = "core/src/a.rs:4: judges an object by its kind; ask vela_engine::readiness or vela_kinds::readiness";
-        assert_eq!(told("core/src/a.rs", &second), [expected]);
+        assert_eq!(violations("core/src/a.rs", &second), [expected]);
         let compares = format!("//! a\n{reads}if object[\"kind\"] == \"DaemonSet\" {{}}\n");
-        assert_eq!(told("core/src/a.rs", &compares).len(), 1);
+        assert_eq!(violations("core/src/a.rs", &compares).len(), 1);
         // Who only chooses gives each kind its own treatment, and who only reads counts pods.
-        assert_eq!(told("core/src/a.rs", chooses).len(), 0);
-        assert_eq!(told("core/src/a.rs", reads).len(), 0);
+        assert_eq!(violations("core/src/a.rs", chooses).len(), 0);
+        assert_eq!(violations("core/src/a.rs", reads).len(), 0);
         for place in ["kinds/src/readiness/mod.rs", "apiserver/src/simulate/mod.rs", "core/tests/a.rs"] {
-            assert_eq!(told(place, &second).len(), 0, "{place}");
+            assert_eq!(violations(place, &second).len(), 0, "{place}");
         }
         let tested = format!("//! a\n{reads}#[cfg(test)]\n{chooses}");
-        assert_eq!(told("core/src/a.rs", &tested).len(), 0);
+        assert_eq!(violations("core/src/a.rs", &tested).len(), 0);
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn words(source: &Source, wrong: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    fn told(name: &str, text: &str) -> Vec<String> {
+    fn violations(name: &str, text: &str) -> Vec<String> {
         let mut wrong = Vec::new();
         words(&Source { name: name.to_owned(), text: text.to_owned() }, &mut wrong);
         wrong
@@ -51,17 +51,21 @@ mod tests {
     #[test]
     fn a_general_room_names_no_project() {
         let text = "//! What KubeVela does.\nconst GROUP: &str = \"core.oam.dev\";\nlet foam = roam();\n";
-        assert_eq!(told("runtime/src/a.rs", text).len(), 2);
-        assert!(told("core/src/a.rs", text).is_empty() && told("runtime/tests/a.rs", text).is_empty());
+        assert_eq!(violations("runtime/src/a.rs", text).len(), 2);
+        assert!(
+            violations("core/src/a.rs", text).is_empty() && violations("runtime/tests/a.rs", text).is_empty()
+        );
     }
 
     #[test]
     fn conventions_of_definitions_come_from_outside() {
         let text = "/// Such as \"#do\".\nconst FUNCTION: &str = \"#do\";\n";
         assert_eq!(
-            told("cue/src/a.rs", text),
+            violations("cue/src/a.rs", text),
             ["cue/src/a.rs:2: \"#do\" is a convention of definitions; take it from the caller"]
         );
-        assert!(told("cue/src/bin/a.rs", text).is_empty() && told("engine/src/a.rs", text).is_empty());
+        assert!(
+            violations("cue/src/bin/a.rs", text).is_empty() && violations("engine/src/a.rs", text).is_empty()
+        );
     }
 }
