@@ -135,8 +135,8 @@ async fn what_a_record_says_of_another_cluster_is_not_done_here() {
 
     cluster.delete(OAM, "Application", "shop").await;
     let status = || async { cluster.application("shop").await["status"]["conditions"].to_string() };
-    let is_told = |said: &String| said.contains("stray in cluster far is out of reach");
-    until_or("it is told why the application stays", status, is_told).await;
+    let is_reported = |said: &String| said.contains("stray in cluster far is out of reach");
+    until_or("it is told why the application stays", status, is_reported).await;
     cluster.gone("apps/v1", "Deployment", "front").await;
     assert!(cluster.get("v1", "ConfigMap", "stray").await.is_some());
     let resources = kept.iter().filter(|one| one["cluster"].is_null()).cloned().collect::<Vec<_>>();

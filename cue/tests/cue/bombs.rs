@@ -26,7 +26,7 @@ const IDLE_KIB: usize = 24 << 10;
 const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Diagnostics of one bomb that are kept.
-const TOLD: usize = 3;
+const SHOWN_AT_MOST: usize = 3;
 
 /// Writes out what stands for a repetition.
 fn written_out(text: &str) -> String {
@@ -112,7 +112,7 @@ fn summary(name: &str, ended: &Ended) -> String {
         );
     };
     let mut out = String::new();
-    for item in found["diagnostics"].as_array().expect("diagnostics").iter().take(TOLD) {
+    for item in found["diagnostics"].as_array().expect("diagnostics").iter().take(SHOWN_AT_MOST) {
         let place = &item["places"][0];
         let text = |key: &str| item[key].as_str().unwrap_or_default();
         let (line, column) = (&place["line"], &place["column"]);

@@ -64,6 +64,7 @@ pub(crate) fn run() -> Result<(), String> {
     layout::check(&sources, &known.beside, &mut wrong);
     let code: Vec<Code> =
         sources.iter().map(|source| Code::read(&source.name, &source.text)).collect::<Result<_, _>>()?;
+    code.iter().for_each(|file| words::private(file, &mut wrong));
     circles::check(&code, &known.circles, &mut wrong);
     reach::check(&code, &known.unreached, &mut wrong);
     manifests::check(&code, &mut wrong);

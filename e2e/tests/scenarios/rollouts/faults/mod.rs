@@ -25,7 +25,7 @@ mod surroundings;
 const SIZE: i64 = 4;
 const NAME: &str = "release";
 /// "Within seconds", on a machine that builds at the same time.
-const TOLD_WITHIN: Duration = Duration::from_secs(20);
+const REPORTED_WITHIN: Duration = Duration::from_secs(20);
 
 /// Component `front` of one Deployment whose pods are as `pod` says.
 const DEFINITION: &str = "output: {\n\tapiVersion: \"apps/v1\"\n\tkind: \"Deployment\"\n\tspec: {\n\t\tselector: matchLabels: app: context.name\n\t\ttemplate: {\n\t\t\tmetadata: labels: app: context.name\n\t\t\tspec: parameter.pod & {containers: [{name: context.name, image: parameter.image}]}\n\t\t}\n\t}\n}\nparameter: {\n\timage: string\n\tpod: {...}\n}\n";
@@ -137,7 +137,7 @@ async fn is_over(cluster: &Cluster) -> Result<()> {
 /// Waits until a condition says all of this.
 async fn reports(cluster: &Cluster, what: &str, words: &[&str]) -> Result<()> {
     let begun = Instant::now();
-    let message = until(&format!("{what} is told"), TOLD_WITHIN, async || {
+    let message = until(&format!("{what} is told"), REPORTED_WITHIN, async || {
         let found = cluster.get(OAM, "AppRollout", NAME).await.map_err(|error| error.to_string())?;
         let found = found.ok_or("there is no such rollout")?;
         let conditions = found["status"]["conditions"].as_array().cloned().unwrap_or_default();
