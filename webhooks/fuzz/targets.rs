@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 use vela_engine::snapshot::Resource;
 use vela_engine::{Snapshot, Templates};
-use vela_webhooks::application::{self, Release};
+use vela_webhooks::application::{self, ApiVersion};
 use vela_webhooks::{
     Review, Verdict, component, configuration, conversion, definition, identity, rollout, service_binding,
     standard,
@@ -73,8 +73,8 @@ fn admission(input: &[u8]) {
     let Ok(review) = Review::read(input) else { return };
     let (snapshot, templates, bindings) = &*FIXTURE;
     let judges: [&dyn Fn(&Review) -> Verdict; 8] = [
-        &|review| application::validate(review, Release::Seed, snapshot, templates),
-        &|review| application::validate(review, Release::V1, snapshot, templates),
+        &|review| application::validate(review, ApiVersion::V1alpha2, snapshot, templates),
+        &|review| application::validate(review, ApiVersion::V1beta1, snapshot, templates),
         &|review| configuration::validate(review, snapshot),
         &|review| component::validate(review, snapshot),
         &|review| {
@@ -96,8 +96,8 @@ fn admission(input: &[u8]) {
     let mutators: [&dyn Fn(&Review) -> Verdict; 8] = [
         &|review| configuration::mutate(review, snapshot),
         &|review| component::mutate(review, snapshot),
-        &|review| rollout::mutate(review, Release::Seed),
-        &|review| rollout::mutate(review, Release::V1),
+        &|review| rollout::mutate(review, ApiVersion::V1alpha2),
+        &|review| rollout::mutate(review, ApiVersion::V1beta1),
         &standard::mutate_metrics,
         &standard::mutate_pod_spec,
         &identity::mutate,

@@ -10,24 +10,24 @@ use vela_engine::{Code, Diagnostic, Diagnostics, Document, Snapshot, Templates, 
 use crate::review::{Operation, Review};
 use crate::verdict::{Cause, Verdict};
 
-/// Whose rules hold where releases differ.
+/// The API version of a path, whose rules hold where the versions differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
-    /// The rules of the v1alpha2 path.
-    Seed,
-    /// The rules of the v1beta1 path.
-    V1,
+pub enum ApiVersion {
+    /// `core.oam.dev/v1alpha2`.
+    V1alpha2,
+    /// `core.oam.dev/v1beta1`.
+    V1beta1,
 }
 
 /// Judges an Application by a dry render with everything the snapshot knows.
 ///
 /// Deletions, objects that go away and updates that keep the spec always pass but for the rules of annotations: a
 /// definition that broke later must not hold back a finalizer or a status.
-pub fn validate(review: &Review, release: Release, snapshot: &Snapshot, templates: &Templates) -> Verdict {
+pub fn validate(review: &Review, version: ApiVersion, snapshot: &Snapshot, templates: &Templates) -> Verdict {
     if !review.concerns_a_living_object() {
         return Verdict::allowed();
     }
-    let mut causes = rollout_template(review, release);
+    let mut causes = rollout_template(review, version);
     if review.keeps_the_spec() {
         return Verdict { causes, ..Verdict::allowed() };
     }
@@ -45,7 +45,7 @@ pub fn validate(review: &Review, release: Release, snapshot: &Snapshot, template
         Ok(graph) => found(graph.warnings()),
         Err(diagnostics) => found(diagnostics),
     };
-    if release == Release::V1 {
+    if version == ApiVersion::V1beta1 {
         causes.extend(batches(&review.object["spec"]["rolloutPlan"]));
     }
     verdict.causes.extend(causes);
@@ -71,18 +71,18 @@ fn found(diagnostics: &Diagnostics) -> Verdict {
 }
 
 /// The seed: a rollout is asked for when the application is made, or never. Later: the annotation says `true`.
-fn rollout_template(review: &Review, release: Release) -> Vec<Cause> {
+fn rollout_template(review: &Review, version: ApiVersion) -> Vec<Cause> {
     let annotation = |object: &Value| object["metadata"]["annotations"].get(ROLLOUT_TEMPLATE).cloned();
     let Some(new) = annotation(&review.object) else { return Vec::new() };
     let path = format!("metadata.annotations[{ROLLOUT_TEMPLATE:?}]");
-    match release {
-        Release::Seed => {
+    match version {
+        ApiVersion::V1alpha2 => {
             let added = review.operation == Operation::Update && annotation(&review.old_object).is_none();
             let message = "the annotation may be set when the application is made and removed later, but not added: \
                            make the application anew";
             if added { vec![Cause::invalid(path, message)] } else { Vec::new() }
         }
-        Release::V1 => match new.as_str() {
+        ApiVersion::V1beta1 => match new.as_str() {
             Some("" | "true") => Vec::new(),
             _ => vec![Cause::invalid(path, format!("expected \"true\" or nothing, found {new}"))],
         },

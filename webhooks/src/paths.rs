@@ -78,9 +78,9 @@ pub const CONVERT: &str = "/convert";
 
 pub(crate) const CORE: &str = "core.oam.dev";
 const STANDARD: &str = "standard.oam.dev";
-const OLD: &[&str] = &["v1alpha2"];
-const BOTH: &[&str] = &["v1beta1", "v1alpha2"];
-const BOTH_OLD_FIRST: &[&str] = &["v1alpha2", "v1beta1"];
+const V1ALPHA2: &[&str] = &["v1alpha2"];
+const V1BETA1_FIRST: &[&str] = &["v1beta1", "v1alpha2"];
+const V1ALPHA2_FIRST: &[&str] = &["v1alpha2", "v1beta1"];
 /// The seed writes one kind under two names.
 const ROLLOUTS: &[&str] = &["approllouts", "applicationdeployments"];
 const FIRST: &[&str] = &["v1alpha1"];
@@ -96,7 +96,7 @@ const fn core(
 }
 
 const fn definition(path: &'static str, resources: &'static [&'static str]) -> Path {
-    core(path, Action::Validate, Subject::Definition, BOTH, resources)
+    core(path, Action::Validate, Subject::Definition, V1BETA1_FIRST, resources)
 }
 
 const fn standard(
@@ -120,41 +120,53 @@ pub const PATHS: &[Path] = &[
         "/mutating-core-oam-dev-v1alpha2-applicationconfigurations",
         Mutate,
         Configuration,
-        OLD,
+        V1ALPHA2,
         &["applicationconfigurations"],
     ),
     core(
         "/validating-core-oam-dev-v1alpha2-applicationconfigurations",
         Validate,
         Configuration,
-        OLD,
+        V1ALPHA2,
         &["applicationconfigurations"],
     ),
-    core("/mutating-core-oam-dev-v1alpha2-components", Mutate, Component, OLD, &["components"]),
-    core("/validating-core-oam-dev-v1alpha2-components", Validate, Component, OLD, &["components"]),
+    core("/mutating-core-oam-dev-v1alpha2-components", Mutate, Component, V1ALPHA2, &["components"]),
+    core("/validating-core-oam-dev-v1alpha2-components", Validate, Component, V1ALPHA2, &["components"]),
     core(
         "/mutating-core-oam-dev-v1alpha2-applications",
         Mutate,
         Application,
-        BOTH_OLD_FIRST,
+        V1ALPHA2_FIRST,
         &["applications"],
     ),
     core(
         "/validating-core-oam-dev-v1alpha2-applications",
         Validate,
         Application,
-        BOTH_OLD_FIRST,
+        V1ALPHA2_FIRST,
         &["applications"],
     ),
-    core("/mutating-core-oam-dev-v1beta1-applications", Mutate, Application, BOTH, &["applications"]),
-    core("/validating-core-oam-dev-v1beta1-applications", Validate, Application, BOTH, &["applications"]),
+    core(
+        "/mutating-core-oam-dev-v1beta1-applications",
+        Mutate,
+        Application,
+        V1BETA1_FIRST,
+        &["applications"],
+    ),
+    core(
+        "/validating-core-oam-dev-v1beta1-applications",
+        Validate,
+        Application,
+        V1BETA1_FIRST,
+        &["applications"],
+    ),
     definition("/validating-core-oam-dev-v1alpha2-traitdefinitions", &["traitdefinitions"]),
     definition("/validating-core-oam-dev-v1beta1-traitdefinitions", &["traitdefinitions"]),
     core(
         "/mutating-core-oam-dev-v1beta1-componentdefinitions",
         Mutate,
         Definition,
-        BOTH,
+        V1BETA1_FIRST,
         &["componentdefinitions"],
     ),
     definition("/validating-core-oam-dev-v1beta1-componentdefinitions", &["componentdefinitions"]),
@@ -165,12 +177,12 @@ pub const PATHS: &[Path] = &[
         "/validating-core-oam-dev-v1beta1-definitionrevisions",
         Validate,
         DefinitionRevision,
-        BOTH,
+        V1BETA1_FIRST,
         &["definitionrevisions"],
     ),
-    core("/mutating-core-oam-dev-v1alpha2-applicationdeployments", Mutate, Rollout, BOTH_OLD_FIRST, ROLLOUTS),
-    core("/mutating-core-oam-dev-v1beta1-approllout", Mutate, Rollout, BOTH, ROLLOUTS),
-    core("/validating-core-oam-dev-v1beta1-approllout", Validate, Rollout, BOTH, ROLLOUTS),
+    core("/mutating-core-oam-dev-v1alpha2-applicationdeployments", Mutate, Rollout, V1ALPHA2_FIRST, ROLLOUTS),
+    core("/mutating-core-oam-dev-v1beta1-approllout", Mutate, Rollout, V1BETA1_FIRST, ROLLOUTS),
+    core("/validating-core-oam-dev-v1beta1-approllout", Validate, Rollout, V1BETA1_FIRST, ROLLOUTS),
     standard("/mutate-standard-oam-dev-v1alpha1-metricstrait", Mutate, MetricsTrait, &["metricstraits"]),
     standard("/validate-standard-oam-dev-v1alpha1-metricstrait", Validate, MetricsTrait, &["metricstraits"]),
     standard(

@@ -7,29 +7,29 @@ use vela_crds::RolloutPlan;
 use vela_engine::rollout::plan::{self, Distribution, Finding};
 use vela_engine::{ObjectKey, Snapshot};
 
-use crate::application::Release;
+use crate::application::ApiVersion;
 use crate::fields;
 use crate::review::{Operation, Review};
 use crate::verdict::{Cause, Refusal, Verdict};
 
 /// Fills in the strategy, and batches where their number and the size are given.
-pub fn mutate(review: &Review, release: Release) -> Verdict {
+pub fn mutate(review: &Review, version: ApiVersion) -> Verdict {
     let mut object = review.object.clone();
-    let is_rollout = release == Release::Seed
+    let is_rollout = version == ApiVersion::V1alpha2
         || object["spec"]["sourceAppRevisionName"].as_str().is_some_and(|name| !name.is_empty());
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
         return Verdict::bad_request("spec", "expected an object");
     };
-    if release == Release::Seed && spec.get("revertOnDelete").is_none_or(Value::is_null) {
+    if version == ApiVersion::V1alpha2 && spec.get("revertOnDelete").is_none_or(Value::is_null) {
         spec.insert("revertOnDelete".to_owned(), json!(false));
     }
     let plan = spec.entry("rolloutPlan").or_insert_with(|| json!({}));
     let Some(plan) = plan.as_object_mut() else {
         return Verdict::bad_request("spec.rolloutPlan", "expected an object");
     };
-    let how = match release {
-        Release::Seed => Distribution::RestLast,
-        Release::V1 => Distribution::RoundRobin,
+    let how = match version {
+        ApiVersion::V1alpha2 => Distribution::RestLast,
+        ApiVersion::V1beta1 => Distribution::RoundRobin,
     };
     if let Err(finding) = plan::complete(plan, is_rollout.then_some(how)) {
         return Verdict::refused(Refusal::Invalid, vec![cause(finding)]);

@@ -14,7 +14,7 @@ use vela_runtime::{Computations, Discovery};
 use vela_snapshot::{Live, Namespaces, Reader, Watched};
 
 use crate::allowance::limits;
-use crate::application::Release;
+use crate::application::ApiVersion;
 use crate::identity::OwnName;
 use crate::paths::{self, Action, Path, Subject};
 use crate::review::{self, Review};
@@ -176,10 +176,10 @@ impl Webhooks {
                 && review.object.is_object();
             return Ok(if stamped { identity::mutate(review) } else { Verdict::allowed() });
         }
-        let release = if path.path.contains("v1alpha2") { Release::Seed } else { Release::V1 };
+        let version = if path.path.contains("v1alpha2") { ApiVersion::V1alpha2 } else { ApiVersion::V1beta1 };
         match (path.subject, path.action) {
             (Subject::Application, Action::Mutate) => Ok(identity::mutate(review)),
-            (Subject::Application, Action::Validate) => self.application(review, release, until).await,
+            (Subject::Application, Action::Validate) => self.application(review, version, until).await,
             (Subject::Configuration, action) => Ok(self.configuration(review, action).await?),
             (Subject::Component, action) => Ok(self.component(review, action).await?),
             (Subject::Definition, Action::Mutate) => {
@@ -188,7 +188,7 @@ impl Webhooks {
             }
             (Subject::Definition, Action::Validate) => self.definition(review, until).await,
             (Subject::DefinitionRevision, _) => Ok(definition::validate_revision(review)),
-            (Subject::Rollout, Action::Mutate) => Ok(rollout::mutate(review, release)),
+            (Subject::Rollout, Action::Mutate) => Ok(rollout::mutate(review, version)),
             (Subject::Rollout, Action::Validate) => {
                 let references = References { objects: rollout::references(review), ..References::default() };
                 let snapshot = self.reader.snapshot(review.object_namespace(), &references).await?;
@@ -220,14 +220,14 @@ impl Webhooks {
     async fn application(
         &self,
         review: &Review,
-        release: Release,
+        version: ApiVersion,
         until: Option<Instant>,
     ) -> Result<Verdict, ReviewFailure> {
         let document = Document::from_object(review.object.clone());
         let namespace = review.object_namespace();
         let validate = |snapshot: Snapshot| {
             self.evaluate(until, move |templates| {
-                application::validate(review, release, &snapshot, templates)
+                application::validate(review, version, &snapshot, templates)
             })
         };
         if let Some(watched) = &self.watched {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vela_engine::bounds::Bounds;
 use vela_engine::{Snapshot, Templates};
-use vela_webhooks::application::Release;
+use vela_webhooks::application::ApiVersion;
 use vela_webhooks::{Verdict, application};
 
 use crate::{definition, review};
@@ -21,7 +21,12 @@ fn app(components: Value) -> Value {
 fn judge(operation: &str, object: Value, old_object: Value) -> Verdict {
     let mut snapshot = Snapshot::default();
     snapshot.insert_definition_object(definition("note", TEMPLATE)).unwrap();
-    application::validate(&review(operation, object, old_object), Release::V1, &snapshot, &Templates::new())
+    application::validate(
+        &review(operation, object, old_object),
+        ApiVersion::V1beta1,
+        &snapshot,
+        &Templates::new(),
+    )
 }
 
 #[test]
@@ -67,7 +72,7 @@ fn a_placement_enters_where_the_operator_allows_it() {
         let mut snapshot = Snapshot::default();
         snapshot.insert_definition_object(definition("note", TEMPLATE)).unwrap();
         let review = review("CREATE", placed.clone(), Value::Null);
-        application::validate(&review, Release::V1, &snapshot.within(bounds), &Templates::new())
+        application::validate(&review, ApiVersion::V1beta1, &snapshot.within(bounds), &Templates::new())
     };
     let verdict = judge(Bounds::NONE);
     assert!(verdict.is_allowed(), "{verdict:?}");
@@ -90,7 +95,7 @@ fn updates_that_keep_the_spec_and_deletions_pass() {
     assert!(!judge("UPDATE", broken, old).is_allowed());
 }
 
-fn judge_as(release: Release, operation: &str, object: Value, old_object: Value) -> Verdict {
+fn judge_as(version: ApiVersion, operation: &str, object: Value, old_object: Value) -> Verdict {
     let mut snapshot = Snapshot::default();
     let component = json!({
         "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": {"name": "web"},
@@ -103,7 +108,7 @@ fn judge_as(release: Release, operation: &str, object: Value, old_object: Value)
     });
     snapshot.insert_definition_object(component).unwrap();
     snapshot.insert_definition_object(trait_).unwrap();
-    application::validate(&review(operation, object, old_object), release, &snapshot, &Templates::new())
+    application::validate(&review(operation, object, old_object), version, &snapshot, &Templates::new())
 }
 
 fn web(properties: Value) -> Value {
@@ -120,20 +125,24 @@ fn with_rollout(value: Value) -> Value {
 fn the_seed_lets_a_rollout_be_asked_for_at_the_begin_only() {
     let plain = web(json!({"image": "nginx"}));
     let asked = with_rollout(json!("true"));
-    let seed =
-        |operation: &str, new: &Value, old: Value| judge_as(Release::Seed, operation, new.clone(), old);
+    let seed = |operation: &str, new: &Value, old: Value| {
+        judge_as(ApiVersion::V1alpha2, operation, new.clone(), old)
+    };
     assert!(seed("CREATE", &asked, Value::Null).is_allowed());
     assert!(seed("UPDATE", &plain, asked.clone()).is_allowed(), "it may be removed");
     assert!(seed("UPDATE", &asked, asked.clone()).is_allowed());
     let verdict = seed("UPDATE", &asked, plain.clone());
     assert_eq!(verdict.causes[0].field, "metadata.annotations[\"app.oam.dev/rollout-template\"]");
-    assert!(judge_as(Release::V1, "UPDATE", asked, plain).is_allowed(), "a later release lets it be added");
+    assert!(
+        judge_as(ApiVersion::V1beta1, "UPDATE", asked, plain).is_allowed(),
+        "a later release lets it be added"
+    );
 }
 
 #[test]
 fn a_later_release_takes_true_or_nothing_as_rollout_template() {
     for (value, allowed) in [("true", true), ("", true), ("false", false), ("yes", false)] {
-        let verdict = judge_as(Release::V1, "CREATE", with_rollout(json!(value)), Value::Null);
+        let verdict = judge_as(ApiVersion::V1beta1, "CREATE", with_rollout(json!(value)), Value::Null);
         assert_eq!(verdict.is_allowed(), allowed, "{value}: {verdict:?}");
     }
 }
@@ -142,23 +151,25 @@ fn a_later_release_takes_true_or_nothing_as_rollout_template() {
 fn a_plan_within_an_application_is_checked_and_needs_its_batches() {
     let mut object = web(json!({"image": "nginx"}));
     object["spec"]["rolloutPlan"] = json!({"rolloutStrategy": "Slowly", "targetSize": 3});
-    let verdict = judge_as(Release::V1, "CREATE", object.clone(), Value::Null);
+    let verdict = judge_as(ApiVersion::V1beta1, "CREATE", object.clone(), Value::Null);
     let fields: Vec<&str> = verdict.causes.iter().map(|cause| cause.field.as_str()).collect();
     for field in ["spec.rolloutPlan.rolloutStrategy", "spec.rolloutPlan.rolloutBatches"] {
         assert!(fields.contains(&field), "{field}: {verdict:?}");
     }
     object["spec"]["rolloutPlan"] =
         json!({"rolloutStrategy": "IncreaseFirst", "rolloutBatches": [{"replicas": 3}]});
-    let verdict = judge_as(Release::V1, "CREATE", object, Value::Null);
+    let verdict = judge_as(ApiVersion::V1beta1, "CREATE", object, Value::Null);
     assert!(verdict.is_allowed(), "{verdict:?}");
 }
 
 #[test]
 fn a_slip_in_the_name_of_a_parameter_is_refused_and_a_foreign_one_warned_of() {
-    let verdict = judge_as(Release::V1, "CREATE", web(json!({"image": "nginx", "prot": 80})), Value::Null);
+    let verdict =
+        judge_as(ApiVersion::V1beta1, "CREATE", web(json!({"image": "nginx", "prot": 80})), Value::Null);
     assert_eq!(verdict.causes[0].field, "spec.components[0].properties.prot", "{verdict:?}");
     assert!(verdict.causes[0].message.contains("did you mean \"port\"?"), "{verdict:?}");
-    let verdict = judge_as(Release::V1, "CREATE", web(json!({"image": "nginx", "zebra": 80})), Value::Null);
+    let verdict =
+        judge_as(ApiVersion::V1beta1, "CREATE", web(json!({"image": "nginx", "zebra": 80})), Value::Null);
     assert!(verdict.is_allowed(), "{verdict:?}");
     assert!(verdict.warnings.iter().any(|warning| warning.contains("\"zebra\"")), "{verdict:?}");
 }
@@ -166,7 +177,7 @@ fn a_slip_in_the_name_of_a_parameter_is_refused_and_a_foreign_one_warned_of() {
 #[test]
 fn two_outputs_of_one_name_in_a_component_are_refused() {
     let component = json!({"name": "one", "type": "web", "properties": {"image": "nginx"}, "traits": [{"type": "extra"}]});
-    let verdict = judge_as(Release::V1, "CREATE", app(json!([component])), Value::Null);
+    let verdict = judge_as(ApiVersion::V1beta1, "CREATE", app(json!([component])), Value::Null);
     let said = verdict.causes.iter().any(|cause| {
         cause.field == "spec.components[0]"
             && cause.message.starts_with("outputs items name must be unique: \"extra\"")
@@ -178,7 +189,7 @@ fn two_outputs_of_one_name_in_a_component_are_refused() {
 fn an_old_version_is_warned_of() {
     let mut object = app(json!([{"name": "one", "type": "web", "settings": {"image": "nginx"}}]));
     object["apiVersion"] = json!("core.oam.dev/v1alpha2");
-    let verdict = judge_as(Release::Seed, "CREATE", object, Value::Null);
+    let verdict = judge_as(ApiVersion::V1alpha2, "CREATE", object, Value::Null);
     assert!(verdict.is_allowed(), "{verdict:?}");
     assert!(verdict.warnings.iter().any(|warning| warning.contains("deprecated")), "{verdict:?}");
 }

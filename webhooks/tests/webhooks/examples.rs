@@ -12,7 +12,7 @@ use vela_engine::{Definition, Snapshot, Templates, manifest};
 use vela_runtime::Discovery;
 use vela_snapshot::{Live, with_imports};
 use vela_testkit::cases;
-use vela_webhooks::application::{self, Release};
+use vela_webhooks::application::{self, ApiVersion};
 use vela_webhooks::{Verdict, component, configuration, definition, standard};
 
 use crate::{documents, review};
@@ -178,7 +178,7 @@ async fn judge(
 ) -> Option<Verdict> {
     let review = review("CREATE", object.clone(), Value::Null);
     Some(match object["kind"].as_str()? {
-        "Application" => application::validate(&review, Release::V1, snapshot, templates),
+        "Application" => application::validate(&review, ApiVersion::V1beta1, snapshot, templates),
         "ApplicationConfiguration" => then(configuration::mutate(&review, snapshot), object, |review| {
             configuration::validate(review, snapshot)
         }),

@@ -3,7 +3,7 @@
 use json_patch::patch;
 use serde_json::{Value, json};
 use vela_engine::Snapshot;
-use vela_webhooks::application::Release;
+use vela_webhooks::application::ApiVersion;
 use vela_webhooks::{Verdict, rollout};
 
 use crate::review;
@@ -21,46 +21,46 @@ fn rollout(plan: Value) -> Value {
     )
 }
 
-fn mutated(release: Release, written: &Value) -> Value {
-    let verdict = rollout::mutate(&review("CREATE", written.clone(), Value::Null), release);
+fn mutated(version: ApiVersion, written: &Value) -> Value {
+    let verdict = rollout::mutate(&review("CREATE", written.clone(), Value::Null), version);
     assert!(verdict.is_allowed(), "{verdict:?}");
     let mut patched = written.clone();
     patch(&mut patched, &verdict.patch).unwrap();
-    let again = rollout::mutate(&review("CREATE", patched.clone(), Value::Null), release);
+    let again = rollout::mutate(&review("CREATE", patched.clone(), Value::Null), version);
     assert_eq!(again, Verdict::allowed(), "a second time changes nothing");
     patched
 }
 
-fn batches(release: Release, size: i64, count: i64) -> Vec<i64> {
-    let object = mutated(release, &rollout(json!({"targetSize": size, "numBatches": count})));
+fn batches(version: ApiVersion, size: i64, count: i64) -> Vec<i64> {
+    let object = mutated(version, &rollout(json!({"targetSize": size, "numBatches": count})));
     let batches = object["spec"]["rolloutPlan"]["rolloutBatches"].as_array().unwrap().clone();
     batches.iter().map(|batch| batch["replicas"].as_i64().unwrap()).collect()
 }
 
 #[test]
 fn pods_are_handed_out_to_batches() {
-    assert_eq!(batches(Release::V1, 5, 3), [1, 2, 2]);
-    assert_eq!(batches(Release::V1, 7, 3), [2, 2, 3]);
-    assert_eq!(batches(Release::V1, 2, 4), [0, 0, 1, 1]);
-    assert_eq!(batches(Release::Seed, 5, 3), [1, 1, 3]);
-    assert_eq!(batches(Release::Seed, 2, 4), [0, 0, 0, 2]);
+    assert_eq!(batches(ApiVersion::V1beta1, 5, 3), [1, 2, 2]);
+    assert_eq!(batches(ApiVersion::V1beta1, 7, 3), [2, 2, 3]);
+    assert_eq!(batches(ApiVersion::V1beta1, 2, 4), [0, 0, 1, 1]);
+    assert_eq!(batches(ApiVersion::V1alpha2, 5, 3), [1, 1, 3]);
+    assert_eq!(batches(ApiVersion::V1alpha2, 2, 4), [0, 0, 0, 2]);
 }
 
 #[test]
 fn defaults_are_those_of_the_release() {
     let plan = json!({"targetSize": 5, "numBatches": 3});
     let scale = object(json!({"targetAppRevisionName": "shop-v1", "rolloutPlan": plan}));
-    let object = mutated(Release::V1, &scale);
+    let object = mutated(ApiVersion::V1beta1, &scale);
     assert_eq!(object["spec"]["rolloutPlan"]["rolloutStrategy"], "IncreaseFirst");
     assert!(object["spec"]["rolloutPlan"].get("rolloutBatches").is_none(), "a scale is not handed out");
     assert!(object["spec"].get("revertOnDelete").is_none());
-    let object = mutated(Release::Seed, &scale);
+    let object = mutated(ApiVersion::V1alpha2, &scale);
     assert!(object["spec"]["rolloutPlan"].get("rolloutBatches").is_some());
     assert_eq!(object["spec"]["revertOnDelete"], false);
     let written = rollout(
         json!({"rolloutStrategy": "DecreaseFirst", "targetSize": 5, "numBatches": 3, "rolloutBatches": []}),
     );
-    assert_eq!(mutated(Release::V1, &written), written);
+    assert_eq!(mutated(ApiVersion::V1beta1, &written), written);
 }
 
 #[test]
@@ -71,12 +71,12 @@ fn impossible_numbers_are_refused() {
         (json!({"targetSize": 5, "numBatches": 2_000_000_000}), "spec.rolloutPlan.numBatches"),
         (json!({"targetSize": -5, "numBatches": 2}), "spec.rolloutPlan.targetSize"),
     ] {
-        for release in [Release::Seed, Release::V1] {
-            let verdict = rollout::mutate(&review("CREATE", rollout(plan.clone()), Value::Null), release);
+        for version in [ApiVersion::V1alpha2, ApiVersion::V1beta1] {
+            let verdict = rollout::mutate(&review("CREATE", rollout(plan.clone()), Value::Null), version);
             assert_eq!(verdict.causes[0].field, field, "{verdict:?}");
         }
     }
-    let verdict = rollout::mutate(&review("CREATE", json!({"spec": null}), Value::Null), Release::V1);
+    let verdict = rollout::mutate(&review("CREATE", json!({"spec": null}), Value::Null), ApiVersion::V1beta1);
     assert!(!verdict.is_allowed());
 }
 
@@ -230,7 +230,7 @@ fn the_rollouts_of_the_examples_enter() {
                     continue;
                 }
                 written["metadata"]["namespace"] = json!("default");
-                let mutated = mutated(Release::V1, &written);
+                let mutated = mutated(ApiVersion::V1beta1, &written);
                 let mut snapshot = Snapshot::default();
                 let components: Vec<Value> =
                     written["spec"]["componentList"].as_array().cloned().unwrap_or_default();
