@@ -108,22 +108,22 @@ pub(crate) struct Refusals(Mutex<BTreeMap<Owned, Refusal>>);
 /// One refusal.
 #[derive(Debug)]
 struct Refusal {
-    wish: String,
+    desired_hash: String,
     version: Option<String>,
     message: String,
 }
 
 impl Refusals {
-    /// What was told of this wish for this very object.
+    /// The message about this wish for this very object.
     pub(crate) fn of(&self, owned: &Owned, desired: &DynamicObject, live: &DynamicObject) -> Option<String> {
         let refusals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let refusal = refusals.get(owned)?;
-        let same =
-            refusal.wish == runtime_apply::hash(desired) && refusal.version == live.metadata.resource_version;
+        let same = refusal.desired_hash == runtime_apply::hash(desired)
+            && refusal.version == live.metadata.resource_version;
         same.then(|| refusal.message.clone())
     }
 
-    /// Remember what is told.
+    /// Remember the message of a refusal.
     pub(crate) fn insert(
         &self,
         owned: &Owned,
@@ -135,8 +135,8 @@ impl Refusals {
         if refusals.len() >= REFUSALS_AT_MOST {
             refusals.clear();
         }
-        let (wish, version) = (runtime_apply::hash(desired), live.metadata.resource_version.clone());
-        refusals.insert(owned.clone(), Refusal { wish, version, message });
+        let (desired_hash, version) = (runtime_apply::hash(desired), live.metadata.resource_version.clone());
+        refusals.insert(owned.clone(), Refusal { desired_hash, version, message });
     }
 }
 

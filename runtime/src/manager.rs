@@ -24,7 +24,7 @@ pub const GRACE: Duration = Duration::from_secs(30);
 /// A grace that lasts until the last reconcile has ended by itself.
 pub const FOR_EVER: Duration = Duration::MAX;
 /// How often it is said that the server is still waited for.
-const SAY_EVERY: Duration = Duration::from_secs(10);
+const LOG_EVERY: Duration = Duration::from_secs(10);
 
 type Other = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
 
@@ -373,7 +373,7 @@ async fn synced(cache: &Cache) -> Result<(), NotSynced> {
             tokio::select! {
                 biased;
                 synced = &mut waiting => break synced,
-                () = tokio::time::sleep(SAY_EVERY) => if let Some(cause) = cache.unreachable() {
+                () = tokio::time::sleep(LOG_EVERY) => if let Some(cause) = cache.unreachable() {
                     tracing::warn!(cause, "the API server cannot be reached; waiting for it, not ready until then");
                 },
             }

@@ -109,7 +109,7 @@ impl<S: Source> Reader<S> {
     pub async fn application(&self, namespace: &str, document: &Document) -> Result<Snapshot, Error> {
         let mut snapshot = self.snapshot(namespace, &parse::references(document)).await?;
         let registered = parse::registered(document, &snapshot);
-        self.tell_registered(&registered, &mut snapshot).await?;
+        self.insert_registered(&registered, &mut snapshot).await?;
         Ok(snapshot)
     }
 
@@ -140,7 +140,7 @@ impl<S: Source> Reader<S> {
             if let Some(tell) = recorded {
                 tell(&mut snapshot);
             }
-            self.tell_registered(&wanted.registered, &mut snapshot).await?;
+            self.insert_registered(&wanted.registered, &mut snapshot).await?;
             asked = wanted;
         }
         Ok(snapshot)
@@ -161,7 +161,7 @@ impl<S: Source> Reader<S> {
             .filter_map(|(kind, name)| snapshot.definition(*kind, name))
             .map(|definition| parse::resource_of(definition))
             .collect();
-        self.tell_registered(&registered, &mut snapshot).await?;
+        self.insert_registered(&registered, &mut snapshot).await?;
         Ok(snapshot)
     }
 
@@ -225,7 +225,7 @@ impl<S: Source> Reader<S> {
     }
 
     /// Tell the snapshot which kinds these resources are, as far as the source knows them.
-    pub async fn tell_registered(
+    pub async fn insert_registered(
         &self,
         resources: &BTreeSet<(String, String)>,
         snapshot: &mut Snapshot,

@@ -51,12 +51,12 @@ impl ClusterReader {
     }
 
     /// Tell the snapshot which kinds these resources are, as far as the cluster knows them.
-    pub(crate) async fn tell_registered(
+    pub(crate) async fn insert_registered(
         &self,
         resources: &BTreeSet<(String, String)>,
         snapshot: &mut Snapshot,
     ) -> Result<(), Error> {
-        self.reader.tell_registered(resources, snapshot).await
+        self.reader.insert_registered(resources, snapshot).await
     }
 
     /// An object as its kind's watch has it; of kinds that are not ours only objects labelled as somebody's.

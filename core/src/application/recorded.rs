@@ -119,7 +119,7 @@ impl RecordedApplications {
             self.cluster.snapshot(&application.namespace, &references).await.map_err(read_error)?;
         insert(&shared, &document, &mut snapshot);
         let registered = parse::registered(&document, &snapshot);
-        self.cluster.tell_registered(&registered, &mut snapshot).await.map_err(read_error)?;
+        self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(read_error)?;
         let hash = parse::parse(&document, &snapshot).ok().map(|app_file| revision::hash(&app_file));
         if hash.as_ref() != Some(&expected.hash) {
             tracing::debug!(application = %application, revision = %Key::of(object), "the revision is not what its hash says");

@@ -186,7 +186,7 @@ impl ApplicationReconciler {
             recorded.add_to(document, &mut snapshot);
         }
         let registered = parse::registered(document, &snapshot);
-        self.cluster.tell_registered(&registered, &mut snapshot).await.map_err(PhaseError::from)?;
+        self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(PhaseError::from)?;
         let look = self.interests.track(key);
         for config in parse::user_configs(document) {
             let name = Key::new(config.namespace.clone(), config.name.clone());

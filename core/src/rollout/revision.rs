@@ -101,7 +101,7 @@ impl Revisions {
         let snapshot = self.snapshot(object, &document).await?;
         let message =
             |error: String| secrets.hide(&format!("ApplicationRevision {key}: {error}")).into_owned();
-        let graph = self.mean(document, snapshot, number).await;
+        let graph = self.render_graph(document, snapshot, number).await;
         let graph = graph.map_err(|missing| missing.reworded(message))?;
         // A revision may be older than the cluster's release.
         let graph = successors::succeeded(&self.context.discovery, graph).await;
@@ -119,22 +119,27 @@ impl Revisions {
         let definitions = recorded::definitions(&self.cluster, object, document.namespace()).await?;
         recorded::insert(&definitions, document, &mut snapshot);
         let registered = parse::registered(document, &snapshot);
-        self.cluster.tell_registered(&registered, &mut snapshot).await.map_err(|error| message(&error))?;
+        self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(|error| message(&error))?;
         Ok(snapshot)
     }
 
-    /// The pure middle.
-    async fn mean(&self, document: Document, snapshot: Snapshot, number: u64) -> Result<Graph, Missing> {
-        let mean = move |templates: &Templates| {
+    /// The pure phases, from the document to the graph.
+    async fn render_graph(
+        &self,
+        document: Document,
+        snapshot: Snapshot,
+        number: u64,
+    ) -> Result<Graph, Missing> {
+        let compute = move |templates: &Templates| {
             let app_file = parse::parse(&document, &snapshot)?;
             let plan = plan::plan(revision::recorded(app_file, number))?;
             graph::graph(render::render(&plan, templates, &render::Inputs::default())?)
         };
-        let meant = run_blocking(&self.context.computations, &self.templates, mean).await;
-        let meant = meant.map_err(|error| match error {
+        let rendered = run_blocking(&self.context.computations, &self.templates, compute).await;
+        let rendered = rendered.map_err(|error| match error {
             NotComputed::Ends => Missing::Ends,
             error => Missing::Failed(error.to_string()),
         })?;
-        meant.map_err(|error| Missing::Failed(error.to_string()))
+        rendered.map_err(|error| Missing::Failed(error.to_string()))
     }
 }

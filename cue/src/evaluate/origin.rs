@@ -67,7 +67,7 @@ impl Evaluation {
             // A copy made for a disjunct, or the result of a call: only its leaves are known.
             let own = self.default_of(vertex).unwrap_or_else(|| self.deref(vertex));
             for (expr, kind) in self.v(own).origins.clone() {
-                self.tell(expr, kind, depth, walk);
+                self.record_origin(expr, kind, depth, walk);
             }
             return;
         }
@@ -78,7 +78,7 @@ impl Evaluation {
         }
     }
 
-    fn tell(&self, expr: ExprId, kind: OriginKind, depth: u32, walk: &mut Walk) {
+    fn record_origin(&self, expr: ExprId, kind: OriginKind, depth: u32, walk: &mut Walk) {
         let kind = self.input_kind(expr).unwrap_or(kind);
         walk.out.push((expr, Origin { span: self.span(expr), kind, depth }));
     }
@@ -121,7 +121,7 @@ impl Evaluation {
             }
             Expr::Value(value) => self.origins_of(VertexId(*value), depth, walk),
             Expr::Struct(body) => {
-                self.tell(id, written, depth, walk);
+                self.record_origin(id, written, depth, walk);
                 let env = self.new_env(conjunct.env, EnvKind::Vertex(vertex));
                 for decl in &body.decls {
                     if let Decl::Embed(expr) | Decl::Comprehension(expr) = decl {
@@ -130,24 +130,24 @@ impl Evaluation {
                     }
                 }
             }
-            Expr::Atom(_) | Expr::List(_) | Expr::Bottom => self.tell(id, written, depth, walk),
+            Expr::Atom(_) | Expr::List(_) | Expr::Bottom => self.record_origin(id, written, depth, walk),
             Expr::Top | Expr::Kinds(_) | Expr::Bound(..) | Expr::Function(_) => {
-                self.tell(id, OriginKind::Constraint, depth, walk);
+                self.record_origin(id, OriginKind::Constraint, depth, walk);
             }
             Expr::Call(callee, arguments)
                 if self.runs_as_constraint(*callee, arguments.len())
                     && !matches!(callee, Callee::Builtin(Builtin::And | Builtin::Or | Builtin::Close)) =>
             {
-                self.tell(id, OriginKind::Constraint, depth, walk);
+                self.record_origin(id, OriginKind::Constraint, depth, walk);
             }
             expr if expr.is_reference() => {
-                self.tell(id, OriginKind::Reference, depth, walk);
+                self.record_origin(id, OriginKind::Reference, depth, walk);
                 if let Ok(Term::Vertex(target)) = self.resolve(conjunct) {
                     self.origins_of(target, depth + 1, walk);
                 }
             }
             expr => {
-                self.tell(id, OriginKind::Computed, depth, walk);
+                self.record_origin(id, OriginKind::Computed, depth, walk);
                 for operand in operands(expr) {
                     self.operand_origins(conjunct.with(operand), depth + 1, walk);
                 }
@@ -161,7 +161,7 @@ impl Evaluation {
         if depth > MAX_DEPTH || walk.is_full() || !walk.seen.insert((id, conjunct.env)) {
             return;
         }
-        self.tell(id, OriginKind::Operand, depth, walk);
+        self.record_origin(id, OriginKind::Operand, depth, walk);
         let chunk = self.chunk(id);
         let expr = self.expr(&chunk, id);
         if expr.is_reference() {

@@ -90,7 +90,7 @@ struct Linter<'a> {
 }
 
 impl Linter<'_> {
-    fn tell(&mut self, span: Span, message: String, hint: Option<String>) {
+    fn warn(&mut self, span: Span, message: String, hint: Option<String>) {
         let number = |number: usize| u32::try_from(number).unwrap_or(0);
         let (line, column) =
             self.sources.position(span).map_or((0, 0), |(_, line, column)| (number(line), number(column)));
@@ -112,13 +112,13 @@ impl Linter<'_> {
                 "patchKey" => keys = value.split(',').map(|key| key.trim().to_owned()).collect(),
                 "patchStrategy" if !STRATEGIES.contains(&value) => {
                     let hint = nearest::advice(value, "strategies", STRATEGIES);
-                    self.tell(line.span, format!("+patchStrategy={value} means nothing"), hint);
+                    self.warn(line.span, format!("+patchStrategy={value} means nothing"), hint);
                 }
                 "patchStrategy" => {}
                 _ => {
                     if let Some(meant) = nearest::nearest(key, MARKERS) {
                         let hint = format!("did you mean \"+{meant}\"?");
-                        self.tell(line.span, format!("the marker +{key} means nothing"), Some(hint));
+                        self.warn(line.span, format!("the marker +{key} means nothing"), Some(hint));
                     }
                 }
             }
@@ -137,7 +137,7 @@ impl Linter<'_> {
                 let keys = keys.join(" or ");
                 let message =
                     format!("an element of this list has no field {keys}, by which +patchKey matches");
-                self.tell(element.span, message, Some(format!("give it a field {keys}")));
+                self.warn(element.span, message, Some(format!("give it a field {keys}")));
             }
         }
     }
@@ -152,7 +152,7 @@ impl Linter<'_> {
         let message = format!(
             "the cluster does not serve {api_version}, so nothing is known of the fields of its kinds"
         );
-        self.tell(span, message, Some(format!("import the kinds of {next}, and write their fields")));
+        self.warn(span, message, Some(format!("import the kinds of {next}, and write their fields")));
     }
 
     fn selected(&mut self, from: &str, field: &str, span: Span) {
@@ -161,12 +161,12 @@ impl Linter<'_> {
                 if !known.iter().any(|name| name == field) && !self.labels.contains(field) =>
             {
                 let hint = nearest::advice(field, "parameters", known.iter().map(String::as_str));
-                self.tell(span, format!("undefined field: parameter.{field}"), hint);
+                self.warn(span, format!("undefined field: parameter.{field}"), hint);
             }
             ("context", _) if !context::NAMES.contains(&field) => {
                 // A caller may give more than templates are known to ask for: only slips are told.
                 if let Some(hint) = nearest::did_you_mean(field, context::NAMES) {
-                    self.tell(span, format!("undefined field: context.{field}"), Some(hint));
+                    self.warn(span, format!("undefined field: context.{field}"), Some(hint));
                 }
             }
             _ => {}

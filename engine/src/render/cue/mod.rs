@@ -313,7 +313,7 @@ impl Template {
 }
 
 /// Tells every parameter that must be given and was not.
-fn missing(value: &Value, depth: usize, tell: &mut dyn FnMut(&Value)) {
+fn missing(value: &Value, depth: usize, report: &mut dyn FnMut(&Value)) {
     if depth > MISSING_DEPTH {
         return;
     }
@@ -322,9 +322,11 @@ fn missing(value: &Value, depth: usize, tell: &mut dyn FnMut(&Value)) {
         match field.value.kind() {
             // What is wrong is told elsewhere.
             Kind::Bottom => {}
-            _ if !given => tell(&field.value),
-            Kind::Struct => missing(&field.value, depth + 1, tell),
-            Kind::List => field.value.elements().iter().for_each(|element| missing(element, depth + 1, tell)),
+            _ if !given => report(&field.value),
+            Kind::Struct => missing(&field.value, depth + 1, report),
+            Kind::List => {
+                field.value.elements().iter().for_each(|element| missing(element, depth + 1, report))
+            }
             _ => {}
         }
     }

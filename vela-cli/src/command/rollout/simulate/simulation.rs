@@ -200,7 +200,7 @@ impl Simulation {
         for words in decided {
             self.record(place, counts, Occurrence::new(Kind::Asked, false, words));
         }
-        self.tell_waits(run, status, state, counts, place);
+        self.report_waits(run, status, state, counts, place);
         self.maybe_start(counts, place);
         let at = self.simulated.now() - self.began;
         self.timeline.sample(Moment { at, batch: place, counts });
@@ -208,7 +208,7 @@ impl Simulation {
     }
 
     /// What holds it up, where that is more than pods on their way.
-    fn tell_waits(
+    fn report_waits(
         &mut self,
         run: &mut RolloutRun<'_>,
         status: &AppRolloutStatus,
