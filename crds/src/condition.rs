@@ -48,6 +48,14 @@ pub mod types {
     pub const RENDER: &str = "Render";
     /// Objects were applied in order.
     pub const WORKFLOW: &str = "Workflow";
+    /// Templates gave objects (v1alpha2 form).
+    pub const BUILT: &str = "Built";
+    /// Objects were applied (v1alpha2 form).
+    pub const APPLIED: &str = "Applied";
+    /// What was applied is healthy (v1alpha2 form).
+    pub const HEALTH_CHECK: &str = "HealthCheck";
+    /// A rollout came to its end (v1alpha2 form).
+    pub const ROLLOUT: &str = "Rollout";
 }
 
 /// Well-known reasons.

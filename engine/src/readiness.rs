@@ -38,11 +38,13 @@ fn text<'a>(object: &'a Json, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Json::as_str).unwrap_or_default()
 }
 
-/// By its phase.
+/// By its phase. The v1alpha2 form has one for the first look at its health and for every later one.
 fn application(object: &Json) -> Readiness {
+    let was_healthy = object.pointer("/status/workflow/finished") == Some(&Json::Bool(true));
     match text(object, "/status/status") {
         "" => Readiness::in_progress(UNREPORTED),
         phase @ "running" => Readiness::current(phase),
+        phase @ "healthChecking" if was_healthy => Readiness::failed(phase),
         phase @ ("unhealthy" | "workflowFailed" | "workflowTerminated") => Readiness::failed(phase),
         phase => Readiness::in_progress(phase),
     }
@@ -99,6 +101,7 @@ mod tests {
             |status: &str| json!({"conditions": [{"type": "Synced", "status": status, "message": "no"}]});
         let scope = |health: &str| json!({"scopeHealthCondition": {"healthStatus": health}});
         let phase = |phase: &str| json!({"status": phase});
+        let again = json!({"status": "healthChecking", "workflow": {"finished": true}});
         let waits = || Readiness::in_progress(UNREPORTED);
         let core = |kind: &str| ("core.oam.dev/v1beta1".to_owned(), kind.to_owned());
         for ((api_version, kind), status, expected) in [
@@ -106,6 +109,8 @@ mod tests {
             (core("Application"), phase("rendering"), Readiness::in_progress("rendering")),
             (core("Application"), phase("unhealthy"), Readiness::failed("unhealthy")),
             (core("Application"), phase("running"), Readiness::current("running")),
+            (core("Application"), phase("healthChecking"), Readiness::in_progress("healthChecking")),
+            (core("Application"), again, Readiness::failed("healthChecking")),
             (core("ContainerizedWorkload"), json!({}), waits()),
             (core("ContainerizedWorkload"), synced("True"), Readiness::current("")),
             (core("ApplicationConfiguration"), synced("False"), Readiness::failed("no")),

@@ -2,6 +2,7 @@
 
 use kube::api::DynamicObject;
 use serde_json::Value;
+use vela_crds::condition::types;
 use vela_engine::status::REFUSED;
 use vela_engine::{Diagnostics, Secrets};
 use vela_runtime::events::{EventRecorder, reference};
@@ -16,13 +17,20 @@ pub(super) struct Report {
     pub(super) waits: bool,
 }
 
-/// Condition, reason and message of its event when it turns true, and the reason when it turns false.
-const EVENTS: [(&str, &str, &str, &str); 5] = [
-    ("Parsed", "Parsed", "the application and the definitions that it names were read", "FailedParse"),
-    ("Revision", "", "", "FailedRevision"),
-    ("Policy", "", "", "FailedParse"),
-    ("Render", "Rendered", "the objects of all components were rendered", "FailedRender"),
-    ("Workflow", "Applied", "the objects of all components were applied", "FailedApply"),
+const RENDERED: &str = "the objects of all components were rendered";
+const APPLIED: &str = "the objects of all components were applied";
+
+/// Condition, reason and message of its event when it turns true, and the reason when it turns false. The last ones are those
+/// of the v1alpha2 form.
+const EVENTS: [(&str, &str, &str, &str); 8] = [
+    (types::PARSED, "Parsed", "the application and the definitions that it names were read", "FailedParse"),
+    (types::REVISION, "", "", "FailedRevision"),
+    (types::POLICY, "", "", "FailedParse"),
+    (types::RENDER, "Rendered", RENDERED, "FailedRender"),
+    (types::WORKFLOW, "Applied", APPLIED, "FailedApply"),
+    (types::BUILT, "Rendered", RENDERED, "FailedRender"),
+    (types::ROLLOUT, "Rollout", "the rollout came to its end", "FailedRollout"),
+    (types::APPLIED, "Applied", APPLIED, "FailedApply"),
 ];
 
 /// Publish events for what is new in the status, compared with the one before.
@@ -55,8 +63,10 @@ pub(super) async fn publish_events(
         (before, Some("running")) if before != Some("running") || new_revision => {
             events.normal(&regarding, "Deployed", "all components are healthy").await;
         }
-        (Some("running"), Some("unhealthy")) => {
-            let message = condition(status, "Ready")["message"].as_str().unwrap_or_default();
+        (Some("running"), Some("unhealthy" | "healthChecking")) if !new_revision => {
+            let health =
+                [types::READY, types::HEALTH_CHECK].map(|type_| &condition(status, type_)["message"]);
+            let message = health.into_iter().find_map(Value::as_str).unwrap_or_default();
             events.warning(&regarding, "FailedHealthCheck", message).await;
         }
         _ => {}

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
-use serde_json::{Value, json};
+use serde_json::Value;
 use vela_crds::labels;
 use vela_engine::application_configuration::compose::configuration_name;
 use vela_engine::application_configuration::{API_VERSION, compose};
@@ -146,13 +146,12 @@ async fn observe(
             }
         } else if matches!(synced, Some(Ok(()))) {
             let live = reconciler.cluster.object(&live_name(configuration.as_deref(), object)).await;
-            let Some(mut live) = live.map_err(|error| unavailable(&error))? else { continue };
+            let Some(live) = live.map_err(|error| unavailable(&error))? else { continue };
             // Its watch wakes this application on every change.
             if let Ok(kind) = reconciler.context.discovery.resolve(&name.api_version, &name.kind).await {
                 reconciler.owned.informer(&kind).await.map_err(|error| unavailable(&error))?;
             }
-            live["metadata"]["name"] = json!(name.name);
-            observed.insert(live);
+            observed.insert_named(name, live);
         }
     }
     Ok(observed)

@@ -67,6 +67,57 @@ async fn a_scope_is_what_its_definition_registers() {
     .await;
 }
 
+/// The types of its conditions that are as `status` says.
+fn conditions(application: &Value, status: &str) -> Vec<String> {
+    let all = application["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let met = all.iter().filter(|condition| condition["status"] == status);
+    met.map(|condition| condition["type"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_status_has_the_words_of_its_era() {
+    let cluster = TestCluster::new().await;
+    let scope = json!({"apiVersion": OLD, "kind": "HealthScope", "metadata": {"name": "all"}, "spec": {"workloadRefs": []}});
+    cluster.create(scope).await;
+    cluster
+        .create(json!({"apiVersion": NEW, "kind": "ScopeDefinition", "metadata": {"name": "wellbeing"}, "spec": {
+            "definitionRef": {"name": "healthscopes.core.oam.dev"}, "workloadRefsPath": "spec.workloadRefs",
+            "allowComponentOverlap": true,
+        }}))
+        .await;
+    let mut front = old("front", "nginx:1");
+    front["scopes"] = json!({"wellbeing": "all"});
+    cluster.create(application("shop", json!([front, old("back", "nginx:1")]))).await;
+    cluster.phase("shop", "running").await;
+    let shop = cluster.application("shop").await;
+    assert_eq!(conditions(&shop, "True"), ["Parsed", "Built", "Applied", "HealthCheck"]);
+    assert!(conditions(&shop, "False").is_empty(), "{shop:#}");
+    let reference = |kind: &str, name: &str| json!({"apiVersion": OLD, "kind": kind, "name": name});
+    let components = json!([reference("Component", "front"), reference("Component", "back")]);
+    assert_eq!(shop["status"]["components"], components);
+    assert_eq!(shop["status"]["services"][0]["scopes"], json!([reference("HealthScope", "all")]));
+
+    let mut broken = front.clone();
+    broken["type"] = json!("no-such-type");
+    cluster.patch(NEW, "Application", "shop", of(json!([broken]))).await;
+    cluster.phase("shop", "rendering").await;
+    let shop = cluster.application("shop").await;
+    assert_eq!(conditions(&shop, "True"), Vec::<String>::new());
+    assert_eq!(conditions(&shop, "False")[0], "Parsed");
+    assert_eq!(shop["status"]["components"], components, "what runs is shown as before");
+    cluster.patch(NEW, "Application", "shop", of(json!([front]))).await;
+    cluster.phase("shop", "running").await;
+    let components = cluster.application("shop").await["status"]["components"].clone();
+    assert_eq!(components, json!([reference("Component", "front")]));
+    // The form decides, not what was written before.
+    cluster.patch(NEW, "Application", "shop", of(json!([web("front", "nginx:1")]))).await;
+    cluster.phase("shop", "running").await;
+    let shop = cluster.application("shop").await;
+    let today = ["Parsed", "Revision", "Policy", "Render", "Workflow", "Ready"];
+    assert_eq!(conditions(&shop, "True"), today);
+    assert_eq!(shop["status"]["components"], Value::Null);
+}
+
 #[tokio::test]
 async fn settings_name_a_configuration_that_templates_see() {
     let cluster = TestCluster::new().await;
@@ -215,12 +266,17 @@ async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
     assert_eq!(first["spec"]["components"][0]["revisionName"], "front-v1");
     assert_eq!(first["metadata"]["annotations"]["app.oam.dev/rollout-template"], "true");
     let before = uid(&cluster, "front-v1").await;
+    let shown = || async {
+        let applied = cluster.application("shop").await["status"]["appliedResources"].clone();
+        let deployments = applied.as_array().into_iter().flatten().filter(|one| one["kind"] == "Deployment");
+        deployments.map(|one| one["name"].clone()).collect::<Vec<Value>>()
+    };
+    assert_eq!(shown().await, ["front-v1"], "as it is called in the cluster");
     cluster.patch(NEW, "Application", "shop", of(json!([old("front", "nginx:2")]))).await;
-    until("the second revision has its workload", || async {
-        cluster.deployment("front-v2").await.is_some()
-    })
-    .await;
+    until("the second revision has its workload", || async { cluster.deployment("front-v2").await.is_some() })
+        .await;
     cluster.phase("shop", "running").await;
+    assert_eq!(shown().await, ["front-v2"]);
     let second = cluster.get(OLD, AC, "shop-v2").await.unwrap();
     assert_eq!(second["spec"]["components"][0]["revisionName"], "front-v2");
     until_or("the newest revision has the Service", service, |service| {

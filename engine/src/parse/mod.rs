@@ -278,13 +278,10 @@ pub(crate) fn resolve(
     Ok((app_file, found))
 }
 
-/// The spelling decides, not the version: a stored Application is read back in whatever version is asked for.
+/// The form it is written in, where it is an Application of a version that is known.
 fn era(document: &Document) -> Result<Era, Diagnostic> {
     match (document.kind(), document.api_version()) {
-        ("Application", "core.oam.dev/v1alpha2" | "core.oam.dev/v1beta1") => {
-            let old = vela_crds::application::is_v1alpha2_form(document.value());
-            Ok(if old { Era::V1alpha2 } else { Era::V1beta1 })
-        }
+        ("Application", "core.oam.dev/v1alpha2" | "core.oam.dev/v1beta1") => Ok(Era::of(document.value())),
         ("Application", version) => Err(Diagnostic::error(
             Code::WrongKind,
             format!("Application of version {version:?} is not known"),

@@ -1,5 +1,7 @@
 //! An Application that is being parsed: what is read, against which snapshot, and what was found so far.
 
+use serde_json::Value as Json;
+
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::snapshot::Snapshot;
@@ -14,6 +16,15 @@ pub enum Era {
 }
 
 impl Era {
+    /// The form of an application. The spelling decides, not the version: a stored Application is read back in whatever
+    /// version is asked for.
+    pub fn of(application: &Json) -> Self {
+        match vela_crds::application::is_v1alpha2_form(application) {
+            true => Self::V1alpha2,
+            false => Self::V1beta1,
+        }
+    }
+
     /// Name of the field that holds a component's parameters.
     pub fn properties_field(self) -> &'static str {
         match self {

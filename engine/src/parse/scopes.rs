@@ -35,7 +35,7 @@ pub fn resource_of(definition: &Definition) -> (String, String) {
 /// Names of the scope definitions that an application in the v1alpha2 form uses.
 pub(super) fn types(application: &Document) -> BTreeSet<&str> {
     let spec = application.value().get("spec");
-    if !vela_crds::application::is_v1alpha2_form(application.value()) {
+    if Era::of(application.value()) != Era::V1alpha2 {
         return BTreeSet::new();
     }
     let components = spec.and_then(|spec| spec.get("components")).and_then(Json::as_array);

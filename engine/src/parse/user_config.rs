@@ -28,7 +28,7 @@ fn key(application: &Document, component: &str, settings: Option<&Json>) -> Opti
 /// The ConfigMaps that the settings of an application in the v1alpha2 form name. In the v1beta1 form a property of
 /// that name is a parameter like any other.
 pub fn user_configs(application: &Document) -> Vec<ObjectKey> {
-    if !vela_crds::application::is_v1alpha2_form(application.value()) {
+    if Era::of(application.value()) != Era::V1alpha2 {
         return Vec::new();
     }
     let components = application.value().get("spec").and_then(|spec| spec.get("components"));

@@ -1,6 +1,9 @@
 //! The conditions of an application, one for each phase.
 
 use serde_json::{Value as Json, json};
+use vela_crds::condition::types;
+
+use crate::parse::Era;
 
 /// The phases users see as conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +35,17 @@ impl ConditionType {
             Self::Render => "Render",
             Self::Workflow => "Workflow",
             Self::Ready => "Ready",
+        }
+    }
+
+    /// As the condition that tells it is called in this form.
+    pub(super) fn name(self, era: Era) -> &'static str {
+        match (era, self) {
+            (Era::V1beta1, condition) => condition.as_str(),
+            (Era::V1alpha2, Self::Parsed | Self::Revision | Self::Policy) => types::PARSED,
+            (Era::V1alpha2, Self::Render) => types::BUILT,
+            (Era::V1alpha2, Self::Workflow) => types::APPLIED,
+            (Era::V1alpha2, Self::Ready) => types::HEALTH_CHECK,
         }
     }
 }

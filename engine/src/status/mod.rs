@@ -3,18 +3,22 @@
 
 mod conditions;
 mod definitions;
+mod era;
+mod phase;
 mod services;
 
 use std::borrow::Cow;
 
 use serde_json::{Value as Json, json};
 use vela_crds::AppRollout;
+use vela_crds::condition::reasons;
 
 use crate::diagnostic::Diagnostics;
 use crate::graph::Graph;
 use crate::health::{self, ComponentHealth};
 use crate::manifest::Document;
 use crate::observed::{ObjectKey, Observed};
+use crate::parse::Era;
 use crate::render::Templates;
 use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
@@ -22,53 +26,25 @@ use crate::workflow::{NodeSeen, Run};
 
 pub use conditions::{Condition, ConditionType};
 pub use definitions::Definitions;
+use era::Progress;
+pub use phase::Phase;
 pub use services::Service;
-use services::{pods, say_who_waits, service};
+use services::{pods, say_who_waits, scopes, service};
 
 /// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: whoever waits for the
 /// application need not wait any longer.
 pub const REFUSED: &str = "Refused";
 
-/// What an application is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// It could not be read or rendered (yet).
-    Rendering,
-    /// Objects are being applied, or are not healthy for the first time.
-    RunningWorkflow,
-    /// A step of its workflow cannot succeed.
-    WorkflowFailed,
-    /// A rollout replaces the former revision.
-    RollingOut,
-    /// Everything is applied and healthy.
-    Running,
-    /// It was running, and is not healthy any more.
-    Unhealthy,
-    /// Its objects are being removed.
-    Deleting,
-}
-
-impl Phase {
-    /// As written in `status.status`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rendering => "rendering",
-            Self::RunningWorkflow => "runningWorkflow",
-            Self::WorkflowFailed => "workflowFailed",
-            Self::RollingOut => "rollingOut",
-            Self::Running => "running",
-            Self::Unhealthy => "unhealthy",
-            Self::Deleting => "deleting",
-        }
-    }
-}
-
 /// What an Application shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
+    /// The form the application is written in, which decides the words.
+    era: Era,
     phase: Phase,
     conditions: Vec<Condition>,
     services: Vec<Service>,
+    /// What the components are stored as, in the v1alpha2 form.
+    components: Vec<Json>,
     revision: Option<(String, u64, String)>,
     applied: Vec<ObjectKey>,
     run: Run,
@@ -84,12 +60,21 @@ pub struct Status {
 impl Status {
     /// What it is doing.
     pub fn phase(&self) -> Phase {
-        self.phase
+        match self.era {
+            Era::V1alpha2 => era::phase(self.phase, &self.conditions(), self.progress()),
+            Era::V1beta1 => self.phase,
+        }
     }
 
     /// The conditions in order.
-    pub fn conditions(&self) -> &[Condition] {
-        &self.conditions
+    pub fn conditions(&self) -> Vec<Condition> {
+        match self.era {
+            // What holds a deletion up is no phase.
+            Era::V1alpha2 if self.phase != Phase::Deleting => {
+                era::conditions(&self.conditions, self.progress())
+            }
+            Era::V1alpha2 | Era::V1beta1 => self.conditions.clone(),
+        }
     }
 
     /// The components in order.
@@ -102,9 +87,23 @@ impl Status {
         self.phase == Phase::Running
     }
 
+    /// Were all objects of all components applied and seen?
+    fn is_applied(&self) -> bool {
+        self.services.iter().all(|service| service.applied)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            applied: self.is_applied(),
+            kept: self.revision.is_none() && !self.services.is_empty(),
+            rolls: self.rollout.is_some(),
+        }
+    }
+
     /// The status of a reconcile that failed in a phase before anything was applied. What earlier reconciles brought
     /// (services, revision, applied resources) stays as it was.
     pub fn failed(application: &Document, phase: ConditionType, error: &Diagnostics) -> Self {
+        let era = Era::of(application.value());
         let mut conditions: Vec<Condition> = ConditionType::ORDER
             .into_iter()
             .take_while(|type_| *type_ < phase)
@@ -114,12 +113,14 @@ impl Status {
         conditions.push(Condition::bad(
             ConditionType::Ready,
             "ReconcileError",
-            format!("{} failed", phase.as_str()),
+            format!("{} failed", phase.name(era)),
         ));
         Self {
+            era,
             phase: Phase::Rendering,
             conditions,
             services: Vec::new(),
+            components: Vec::new(),
             revision: None,
             applied: Vec::new(),
             run: Run::default(),
@@ -179,14 +180,17 @@ impl Status {
                 },
                 ..ComponentHealth::default()
             },
+            scopes: scopes(graph, index),
             applied: false,
         };
         let services: Vec<Service> = (0..graph.len()).map(service).collect();
         Self {
+            era: graph.app_file().era(),
             phase: Phase::Running,
             conditions: ConditionType::ORDER.into_iter().map(Condition::good).collect(),
             run: run(graph, &services, true),
             services,
+            components: era::components(graph),
             revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),
             applied: Vec::new(),
             generation: generation(graph.app_file().document()),
@@ -241,9 +245,11 @@ impl Status {
     /// The status while its objects are being removed.
     pub fn deleting(application: &Document) -> Self {
         Self {
+            era: Era::of(application.value()),
             phase: Phase::Deleting,
             conditions: Vec::new(),
             services: Vec::new(),
+            components: Vec::new(),
             revision: None,
             applied: Vec::new(),
             run: Run::default(),
@@ -289,7 +295,7 @@ impl Status {
         let find =
             |type_: &str| old_conditions.iter().find(|c| c.get("type").and_then(Json::as_str) == Some(type_));
         let mut conditions: Vec<Json> = Vec::new();
-        for condition in &self.conditions {
+        for condition in self.conditions() {
             conditions.push(condition.to_json(find(condition.type_), now));
         }
         if let Some(condition) = self.definitions.as_ref().map(Definitions::condition) {
@@ -309,7 +315,7 @@ impl Status {
         if !status.is_object() {
             status = json!({});
         }
-        status["status"] = json!(self.phase.as_str());
+        status["status"] = json!(self.phase().as_str());
         status["conditions"] = Json::Array(conditions);
         if let Some(generation) = self.generation {
             status["observedGeneration"] = json!(generation);
@@ -332,6 +338,14 @@ impl Status {
             status["services"] = Json::Array(self.services.iter().map(Service::to_json).collect());
             status["appliedResources"] = Json::Array(self.applied.iter().map(reference).collect());
             status["workflow"] = self.run.to_json(name, old.get("workflow"), now);
+            // Before the new ones are there, the former ones are.
+            let components = match self.is_applied() {
+                true => Some(Json::Array(self.components.clone())),
+                false => old.get("components").cloned(),
+            };
+            if let (Era::V1alpha2, Some(components)) = (self.era, components) {
+                status["components"] = components;
+            }
         }
         status
     }
@@ -358,6 +372,13 @@ fn reference(key: &ObjectKey) -> Json {
 
 fn generation(application: &Document) -> Option<i64> {
     application.value().get("metadata")?.get("generation")?.as_i64()
+}
+
+/// The object as it is called in the cluster, where it was seen: a rollout gives every revision a workload of its own.
+fn live_key(key: ObjectKey, observed: &Observed) -> Option<ObjectKey> {
+    let live = observed.object(&key)?;
+    let name = live.pointer("/metadata/name").and_then(Json::as_str).unwrap_or(&key.name).to_owned();
+    Some(ObjectKey { name, ..key })
 }
 
 /// Says how the application is, from what was seen after applying.
@@ -395,7 +416,7 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         (true, _) => REFUSED,
         (false, true) => "ReconcileError",
         (false, false) if failing.is_some() => "ReconcileError",
-        (false, false) => "Creating",
+        (false, false) => reasons::CREATING,
     };
     conditions.push(match finished {
         true => Condition::good(ConditionType::Workflow),
@@ -405,13 +426,14 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         true => Condition::good(ConditionType::Ready),
         false => Condition::bad(ConditionType::Ready, "Unavailable", waiting.join("; ")),
     });
-    let applied =
-        graph.objects().map(|object| object.key()).filter(|key| observed.object(key).is_some()).collect();
+    let applied = graph.objects().filter_map(|object| live_key(object.key(), observed)).collect();
     Status {
+        era: graph.app_file().era(),
         phase,
         conditions,
         run: run(graph, &services, finished),
         services,
+        components: era::components(graph),
         revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),
         applied,
         generation: generation(application),

@@ -17,6 +17,8 @@ pub struct Service {
     pub workload: Option<ObjectKey>,
     /// Its health.
     pub health: ComponentHealth,
+    /// The scopes its workload joins, in the v1alpha2 form.
+    pub scopes: Vec<ObjectKey>,
     /// Were all its objects applied and seen?
     pub applied: bool,
 }
@@ -62,6 +64,11 @@ impl Service {
                 .collect();
             service["traits"] = Json::Array(traits);
         }
+        if !self.scopes.is_empty() {
+            let reference =
+                |key: &ObjectKey| json!({"apiVersion": key.api_version, "kind": key.kind, "name": key.name});
+            service["scopes"] = self.scopes.iter().map(reference).collect();
+        }
         service
     }
 }
@@ -105,8 +112,20 @@ pub(super) fn service(graph: &Graph, index: usize, observed: &Observed, template
         name: graph.component(index).map_or_else(String::new, |component| component.name.clone()),
         workload: objects.first().map(|object| object.key()),
         health: health::component(graph, index, observed, templates),
+        scopes: scopes(graph, index),
         applied: !objects.is_empty() && objects.iter().all(|object| observed.object(&object.key()).is_some()),
     }
+}
+
+/// The scopes that a component's workload joins; one whose kind nobody knows is told where the component is stored.
+pub(super) fn scopes(graph: &Graph, index: usize) -> Vec<ObjectKey> {
+    let Some(component) = graph.component(index) else { return Vec::new() };
+    let namespace = graph.app_file().namespace();
+    let known = component.scopes.iter().filter_map(|scope| {
+        let (api_version, kind) = scope.kind.as_ref()?;
+        Some(ObjectKey::local(api_version, kind, namespace, &scope.name))
+    });
+    known.collect()
 }
 
 impl ComponentHealth {
@@ -134,6 +153,7 @@ mod tests {
             name: "web".to_owned(),
             workload: Some(workload),
             health: ComponentHealth::default(),
+            scopes: Vec::new(),
             applied: true,
         };
         let local = ObjectKey::local("apps/v1", "Deployment", "prod", "web");

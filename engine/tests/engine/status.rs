@@ -34,8 +34,28 @@ spec:
   - {name: back, type: web, properties: {image: b:1}}
 "#;
 
+const OLD: &str = r#"
+apiVersion: core.oam.dev/v1alpha2
+kind: Application
+metadata: {name: shop, generation: 1}
+spec:
+  components:
+  - {name: front, type: web, settings: {image: f:1}, scopes: {wellbeing: all}}
+  - {name: back, type: web, settings: {image: b:1}}
+"#;
+
+const SCOPE: &str = r#"
+apiVersion: core.oam.dev/v1beta1
+kind: ScopeDefinition
+metadata: {name: wellbeing}
+spec: {definitionRef: {name: healthscopes.core.oam.dev}, workloadRefsPath: spec.workloadRefs, allowComponentOverlap: true}
+"#;
+
 fn reconcile(application: &Document, templates: &Templates) -> Result<Graph, Diagnostics> {
-    let app_file = parse::parse(application, &snapshots::of(DEFINITIONS))?;
+    let mut snapshot = snapshots::of(&format!("{DEFINITIONS}---{SCOPE}"));
+    let health_scope = ("core.oam.dev/v1alpha2".to_owned(), "HealthScope".to_owned());
+    snapshot.insert_registered("healthscopes.core.oam.dev", "", health_scope);
+    let app_file = parse::parse(application, &snapshot)?;
     let revision = revision::revision(app_file, revision::Previous::of(application).as_ref());
     let rendered = render::render(&plan::plan(revision)?, templates, &render::Inputs::default())?;
     graph::graph(rendered)
@@ -111,6 +131,76 @@ fn phases_follow_what_is_seen_and_nothing_changes_when_nothing_changed() {
     let graph = reconcile(&Document::from_object(value), &templates).unwrap();
     assert_eq!(graph.identity().name(), "shop-v2");
     assert_eq!(graph.objects_of(1)[0].object["metadata"]["labels"]["app.oam.dev/appRevision"], "shop-v2");
+}
+
+/// The phase, and the conditions that hold and do (`!`) not.
+fn words(status: &Json) -> String {
+    let conditions = status["conditions"].as_array().unwrap().iter().map(|condition| {
+        let sign = if condition["status"] == "True" { "" } else { "!" };
+        format!(" {sign}{}", condition["type"].as_str().unwrap())
+    });
+    format!("{}:{}", status["status"].as_str().unwrap(), conditions.collect::<String>())
+}
+
+#[test]
+fn the_v1alpha2_form_has_the_status_of_its_era() {
+    let templates = Templates::new();
+    let now = "2026-01-01T00:00:00Z";
+    let application = manifest::read("app.yaml", OLD).unwrap().as_slice()[0].clone();
+    let graph = reconcile(&application, &templates).unwrap();
+    let first = status::status(&graph, &Observed::new(), &templates).to_json(None, now);
+    assert_eq!(words(&first), "rendering: Parsed Built");
+    assert_eq!(first.get("components"), None, "nothing is stored yet");
+
+    // A rollout calls the workloads of a revision otherwise.
+    let named = |object: &Json| {
+        let mut object = object.clone();
+        object["metadata"]["name"] = json!(format!("{}-v1", object["metadata"]["name"].as_str().unwrap()));
+        object
+    };
+    let mut observed = Observed::new();
+    for object in graph.objects() {
+        observed.insert_named(object.key(), named(&object.object));
+    }
+    let applied = status::status(&graph, &observed, &templates);
+    assert_eq!(applied.phase(), status::Phase::HealthChecking);
+    let applied = applied.to_json(Some(&first), now);
+    assert_eq!(words(&applied), "healthChecking: Parsed Built Applied !HealthCheck");
+    let unhealthy = &applied["conditions"][3];
+    assert_eq!(unhealthy["reason"], "ReconcileError");
+    assert!(unhealthy["message"].as_str().unwrap().starts_with("not healthy: front: "), "{unhealthy}");
+    let component =
+        |name: &str| json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "Component", "name": name});
+    assert_eq!(applied["components"], json!([component("front"), component("back")]));
+    let scope = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "HealthScope", "name": "all"});
+    assert_eq!(applied["services"][0]["scopes"], json!([scope]));
+    assert_eq!(applied["services"][1].get("scopes"), None);
+    assert_eq!(applied["appliedResources"][0]["name"], "front-v1");
+
+    for object in graph.objects() {
+        observed.insert_named(object.key(), named(&live(&object.object)));
+    }
+    let running = status::status(&graph, &observed, &templates);
+    let well = running.to_json(Some(&applied), now);
+    assert_eq!(words(&well), "running: Parsed Built Applied HealthCheck");
+    assert!(well["conditions"].as_array().unwrap().iter().all(|one| one["reason"] == "Available"));
+
+    // What fails later leaves what was told of the components.
+    let mut value = application.value().clone();
+    value["status"] = well.clone();
+    let graph = reconcile(&Document::from_object(value.clone()), &templates).unwrap();
+    let ill = status::status(&graph, &Observed::new(), &templates).to_json(Some(&well), now);
+    assert_eq!(words(&ill), "healthChecking: Parsed Built Applied !HealthCheck");
+    assert_eq!(ill["components"], well["components"]);
+    value["spec"]["components"][0]["type"] = json!("wbe");
+    let application = Document::from_object(value);
+    let errors = reconcile(&application, &templates).unwrap_err();
+    let failed = status::Status::failed(&application, status::ConditionType::Parsed, &errors);
+    assert_eq!(words(&failed.to_json(Some(&well), now)), "rendering: !Parsed");
+    let kept = failed.keeping("shop-v1", running, false).to_json(Some(&well), now);
+    assert_eq!(words(&kept), "rendering: !Parsed !HealthCheck");
+    assert_eq!(kept["conditions"][1]["message"], "Parsed failed; revision shop-v1 is kept running");
+    assert_eq!(kept["components"], well["components"]);
 }
 
 #[test]
