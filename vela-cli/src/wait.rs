@@ -9,6 +9,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use vela_crds::condition::types;
 use vela_engine::rollout::rest::{Rest, doing, rest};
 use vela_engine::status::REFUSED;
 
@@ -66,7 +67,12 @@ enum Verdict {
 }
 
 /// Conditions of the phases that cannot come right by themselves: another try needs another manifest or definition.
-const FINAL_CONDITIONS: [&str; 4] = ["Parsed", "Revision", "Policy", "Render"];
+const FINAL_CONDITIONS: [&str; 5] =
+    [types::PARSED, types::REVISION, types::POLICY, types::RENDER, types::BUILT];
+/// Conditions that say how applying the objects goes, in the one form and in the other.
+const APPLYING: [&str; 3] = [types::WORKFLOW, types::ROLLOUT, types::APPLIED];
+/// Conditions that repeat what the components say.
+const HEALTH: [&str; 2] = [types::READY, types::HEALTH_CHECK];
 
 /// What the status of an object says about the spec that was applied.
 fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
@@ -104,7 +110,7 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
     {
         return Verdict::Failed(describe(condition));
     }
-    let workflow = conditions.iter().find(|condition| text(condition, "/type") == "Workflow");
+    let workflow = bad.clone().find(|condition| APPLYING.contains(&text(condition, "/type")));
     match (text(object, "/status/status"), workflow.map_or("", |found| text(found, "/reason"))) {
         // A rollout that waits for a person has done what it was asked for.
         ("rollingOut", "RolloutWaits") => {
@@ -131,7 +137,7 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
                 .collect();
             // The conditions repeat what the services say; they matter where no service is the reason.
             if why.is_empty() {
-                why = bad.filter(|condition| text(condition, "/type") != "Ready").map(describe).collect();
+                why = bad.filter(|condition| !HEALTH.contains(&text(condition, "/type"))).map(describe).collect();
             }
             let phase = if phase.is_empty() { "starting" } else { phase };
             Verdict::Waiting(if why.is_empty() {
@@ -387,6 +393,24 @@ mod tests {
             "status": {"observedGeneration": 2, "status": "runningWorkflow", "conditions": [condition]}});
         let why = "front: replicas: must not be negative".to_owned();
         assert_eq!(verdict(&awaited(), &object), Verdict::Failed(why));
+    }
+
+    #[test]
+    fn the_v1alpha2_form_is_waited_for_by_the_conditions_of_its_era() {
+        let of = |phase: &str, conditions: Value| {
+            let status = json!({"observedGeneration": 2, "status": phase, "conditions": conditions});
+            verdict(&awaited(), &json!({"metadata": {"uid": "u"}, "status": status}))
+        };
+        let bad = |type_: &str, reason: &str| json!([{"type": type_, "status": "False", "reason": reason, "message": "why"}]);
+        assert_eq!(of("rendering", bad("Built", "ReconcileError")), Verdict::Failed("Built: why".into()));
+        assert_eq!(of("rendering", bad("Applied", REFUSED)), Verdict::Failed("why".into()));
+        let passing = of("rendering", bad("Applied", "ReconcileError"));
+        assert_eq!(passing, Verdict::Waiting("rendering: Applied: why".into()));
+        let unhealthy = of("healthChecking", bad("HealthCheck", "ReconcileError"));
+        assert_eq!(unhealthy, Verdict::Waiting("healthChecking".into()));
+        assert_eq!(of("rollingOut", bad("Rollout", "RolloutWaits")), Verdict::Rests("why".into()));
+        let done = json!([{"type": "Applied", "status": "True", "reason": "Available"}]);
+        assert_eq!(of("running", done), Verdict::Running);
     }
 
     #[test]

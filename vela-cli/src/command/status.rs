@@ -1,6 +1,7 @@
 //! `vela status`: prints conditions, components and objects of an application.
 
 use serde_json::{Value, json};
+use vela_crds::condition::types;
 
 use crate::args::{Format, Global, Status};
 use crate::cluster::Cluster;
@@ -52,7 +53,8 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
     screen.print(&out)
 }
 
-/// What its conditions say against it. `Ready` mostly repeats another one and is told only where it does not.
+/// What its conditions say against it. `Ready`, which is `HealthCheck` in the v1alpha2 form, mostly repeats another one and is
+/// told only where it does not.
 fn problems(application: &Value) -> Vec<String> {
     let none = Vec::new();
     let conditions = application.pointer("/status/conditions").and_then(Value::as_array).unwrap_or(&none);
@@ -61,7 +63,8 @@ fn problems(application: &Value) -> Vec<String> {
     for condition in bad {
         let message = text(condition, "/message");
         let is_shown = problems.iter().any(|shown| shown.contains(message));
-        let repeats = text(condition, "/type") == "Ready" && !problems.is_empty();
+        let is_health = [types::READY, types::HEALTH_CHECK].contains(&text(condition, "/type"));
+        let repeats = is_health && !problems.is_empty();
         if !repeats && (message.is_empty() || !is_shown) {
             problems.push(format!("{}: {message}", text(condition, "/type")));
         }

@@ -47,6 +47,20 @@ fn an_application_lives_from_up_to_delete() {
 }
 
 #[test]
+fn a_workload_is_shown_by_the_name_that_it_has_in_the_cluster() {
+    let person = Person::new();
+    person.write("site/page.yaml", PAGE);
+    let annotated = "  name: site\n  annotations: {app.oam.dev/rollout-template: \"true\"}\n";
+    let old = site(false).replace("v1beta1", "v1alpha2").replace("properties:", "settings:");
+    person.write("site/app.yaml", old.replace("  name: site\n", annotated));
+    let up = person.types(&["up", "-f", "site", "--timeout", "60s"]).ok();
+    let status = person.types(&["status", "site"]).ok();
+    for out in [&up.out, &status.out] {
+        assert!(out.contains("Deployment front-v1") && !out.contains("missing"), "{out}");
+    }
+}
+
+#[test]
 fn what_does_not_become_healthy_fails_with_the_reason() {
     let person = Person::new();
     person.write("site/page.yaml", PAGE);
