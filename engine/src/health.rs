@@ -122,7 +122,7 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
         match &object.role {
             Role::Workload => output = live,
             Role::Auxiliary { resource } | Role::Trait { resource, .. } => {
-                if let Some(live) = live {
+                if let Some(live) = live.filter(|_| !resource.is_empty()) {
                     outputs.insert(resource.clone(), live);
                 }
             }

@@ -35,5 +35,7 @@ mod speed;
 mod status;
 #[path = "engine/steps.rs"]
 mod steps;
+#[path = "engine/trait_output.rs"]
+mod trait_output;
 #[path = "engine/undeclared.rs"]
 mod undeclared;

@@ -48,13 +48,14 @@ pub(super) struct Owner<'a> {
 pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
     let name = match &rendered.role {
         Role::Workload | Role::Auxiliary { .. } => owner.component.name.clone(),
-        Role::Trait { type_, resource, .. } => {
+        Role::Trait { type_, index, resource } => {
             let middle = type_.split('.').next().unwrap_or(type_).replacen("@v", "-v", 1).to_lowercase();
-            format!(
-                "{}-{middle}-{}",
-                owner.component.name,
-                short_hash(&[type_, resource, &rendered.object.to_string()])
-            )
+            let apart = match resource.as_str() {
+                // In 0.3 an edit of a trait changed its object in place, and with it what a controller made of the object.
+                "" => before(owner.component, type_, *index).to_string(),
+                _ => rendered.object.to_string(),
+            };
+            format!("{}-{middle}-{}", owner.component.name, short_hash(&[type_, resource, &apart]))
         }
     };
     // Whatever is not an object was refused when it was rendered.
@@ -111,6 +112,11 @@ pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
             all.insert(key.clone(), value.clone());
         }
     }
+}
+
+/// How many traits of this type stand before the one at `index`.
+fn before(component: &Component, type_: &str, index: usize) -> usize {
+    component.traits.iter().take(index).filter(|other| other.type_ == type_).count()
 }
 
 /// The object under a field, made if it is missing or something else.

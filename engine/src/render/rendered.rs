@@ -27,7 +27,7 @@ pub enum Role {
         type_: String,
         /// Index of the trait in the component.
         index: usize,
-        /// Its name under `outputs`.
+        /// Its name under `outputs`; "" for the single `output`.
         resource: String,
     },
 }

@@ -19,7 +19,7 @@ pub fn component(template: &str, parameter: &Json, context: &Json) -> Result<Jso
 }
 
 /// A trait template on the workload as a CUE text (JSON is one too) and the `outputs` made before it: the same,
-/// patched and added to, as `{output, outputs}`.
+/// patched and added to, as `{output, outputs}`; a trait's own `output` stands in `outputs` under "".
 ///
 /// # Errors
 /// What is wrong with one of the texts, or where the patch conflicts.

@@ -52,7 +52,8 @@ fn site_of<'a>(draft: &Draft, owner: &labels::Owner<'a>) -> (String, &'a str) {
         Role::Auxiliary { resource } => (format!("outputs.{resource}"), &component.path),
         Role::Trait { resource, index, .. } => {
             let path = component.traits.get(*index).map_or(&component.path, |trait_| &trait_.path);
-            (format!("outputs.{resource}"), path)
+            let what = if resource.is_empty() { "output".to_owned() } else { format!("outputs.{resource}") };
+            (what, path)
         }
     }
 }

@@ -333,8 +333,9 @@ fn see(context: &mut Json, drafts: &[Draft], asks: impl Fn(&str) -> bool) {
             .iter()
             .filter_map(|draft| match &draft.role {
                 Role::Workload => None,
+                // The single `output` of a trait has no name to ask for it by.
                 Role::Auxiliary { resource } | Role::Trait { resource, .. } => {
-                    Some((resource.clone(), draft.tree.to_json()))
+                    (!resource.is_empty()).then(|| (resource.clone(), draft.tree.to_json()))
                 }
             })
             .collect();
@@ -407,9 +408,8 @@ fn apply(
             warnings.push(Diagnostic::warning(Code::InvalidObject, message).hint("leave one of them out"));
         }
     }
-    let others = made.origin.as_ref().map(|origin| origin.part("outputs"));
     for (resource, tree) in made.outputs {
-        let origin = others.as_ref().map(|origin| origin.part(&resource));
+        let origin = made.origin.as_ref().map(|origin| origin.made(&resource));
         let role = Role::Trait { type_: trait_.type_.clone(), index, resource };
         drafts.push(Draft::new(tree, role, &trait_.definition, origin));
     }

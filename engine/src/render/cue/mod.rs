@@ -102,6 +102,11 @@ impl Template {
         let mut made = Trait { outputs: self.objects(&root)?, origin, ..Trait::default() };
         for field in root.fields(FieldOptions::default()) {
             match field.name.as_str() {
+                // Before the others, as the release that had it made it.
+                "output" => {
+                    let object = self.tree(&root, &field.value, Use::Object)?;
+                    made.outputs.insert(0, (String::new(), object));
+                }
                 "patch" => made.patch = Some(self.patch(&root, &field.value)?),
                 "patchOutputs" => {
                     for target in field.value.fields(FieldOptions::default()) {

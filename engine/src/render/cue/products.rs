@@ -35,6 +35,14 @@ impl Origin {
         Self { value: self.value.field(name), template: self.template.clone() }
     }
 
+    /// An object of a trait, by its name under `outputs`; the single `output` has none.
+    pub fn made(&self, resource: &str) -> Self {
+        match resource {
+            "" => self.part("output"),
+            _ => self.part("outputs").part(resource),
+        }
+    }
+
     /// The place in the template of the value at this path, and that of the parameter it was made of; of the nearest
     /// value above it where `exact` is not asked for.
     pub fn find(
@@ -93,7 +101,7 @@ pub struct Trait {
     pub patch: Option<Patch>,
     /// Changes of objects made before, by their name under `outputs`.
     pub patch_outputs: Vec<(String, Patch)>,
-    /// Objects, in the order of the template.
+    /// Objects, in the order of the template; first, without a name, the single `output` of definitions of 0.3.
     pub outputs: Vec<(String, Tree)>,
     /// What must be answered first; the rest is empty then.
     pub request: Option<Request>,
