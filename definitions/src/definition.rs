@@ -63,6 +63,8 @@ pub enum Attributes {
         resource: Option<&'static str>,
         /// Where the workload's reference goes in it.
         workload_ref_path: Option<&'static str>,
+        /// A component of an ApplicationConfiguration has a workload for each revision with it.
+        revision_enabled: bool,
     },
     /// Of a workload kind.
     Workload {
@@ -121,7 +123,14 @@ impl Definition {
                 }
                 set("workload", descriptor);
             }
-            Attributes::Trait { applies_to, pod_disruptive, stage, resource, workload_ref_path } => {
+            Attributes::Trait {
+                applies_to,
+                pod_disruptive,
+                stage,
+                resource,
+                workload_ref_path,
+                revision_enabled,
+            } => {
                 set("podDisruptive", json!(pod_disruptive));
                 if !applies_to.is_empty() {
                     set("appliesToWorkloads", json!(applies_to));
@@ -134,6 +143,9 @@ impl Definition {
                 }
                 if let Some(path) = workload_ref_path {
                     set("workloadRefPath", json!(path));
+                }
+                if revision_enabled {
+                    set("revisionEnabled", json!(true));
                 }
             }
             Attributes::Workload { resource, children } => {

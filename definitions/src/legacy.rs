@@ -29,6 +29,7 @@ pub(crate) const LEGACY: &[Definition] = &[
             stage: None,
             resource: Some("manualscalertraits.core.oam.dev"),
             workload_ref_path: Some("spec.workloadRef"),
+            revision_enabled: false,
         },
     },
     Definition {

@@ -65,6 +65,7 @@ const fn staged(
             stage,
             resource: None,
             workload_ref_path: None,
+            revision_enabled: false,
         },
     }
 }

@@ -37,5 +37,7 @@ mod status;
 mod steps;
 #[path = "engine/trait_output.rs"]
 mod trait_output;
+#[path = "engine/traits_of_0_3.rs"]
+mod traits_of_0_3;
 #[path = "engine/undeclared.rs"]
 mod undeclared;

@@ -20,6 +20,10 @@ const DIFFERENT: &[&str] = &[
     "trait-startup-probe-05",
     "trait-storage-07",
 ];
+/// Traits whose object has a name of ours, so that an edit changes it in place; theirs leaves the name to the renderer.
+const NAMED: &[&str] = &["autoscale", "metrics", "route"];
+/// Where the recorded `route`, of a later catalogue, writes an `ingressClass`, which the Route of 0.3 does not have.
+const LATER_ROUTE: &str = "/outputs/route/spec";
 /// Definitions whose message differs on purpose.
 const OTHER_MESSAGES: &[&str] = &["expose", "gateway", "ingress", "ingress-1-20", "pure-ingress"];
 
@@ -105,6 +109,15 @@ fn by_value(json: Json) -> Json {
     }
 }
 
+/// What a trait makes, without the metadata that the template gives it.
+fn without_names(mut made: Json) -> Json {
+    let outputs = made.get_mut("outputs").and_then(Json::as_object_mut);
+    for object in outputs.into_iter().flat_map(|all| all.values_mut()) {
+        object.as_object_mut().unwrap().remove("metadata");
+    }
+    made
+}
+
 fn report(wrong: &[String], all: usize) {
     assert!(wrong.is_empty(), "{} of {all} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -143,9 +156,15 @@ fn traits_ask_for_what_the_real_ones_ask() {
             continue;
         }
         let fields = ["patch", "outputs", "errs"];
-        let ours = evaluate(case, case.definition.template.unwrap(), &fields);
+        let mut ours = evaluate(case, case.definition.template.unwrap(), &fields);
+        if NAMED.contains(&case.definition.name) {
+            ours = ours.map(without_names);
+        }
         let text = fs::read_to_string(case.folder.join("template.cue")).unwrap();
-        let theirs = evaluate(case, &text, &fields);
+        let mut theirs = evaluate(case, &text, &fields);
+        if let Some(route) = theirs.as_mut().ok().and_then(|made| made.pointer_mut(LATER_ROUTE)) {
+            route.as_object_mut().unwrap().remove("ingressClass");
+        }
         match (ours, theirs) {
             (Ok(ours), Ok(theirs)) if ours == theirs => {}
             (Err(_), _) if case.failed => {}

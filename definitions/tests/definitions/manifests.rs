@@ -30,6 +30,21 @@ fn traits_say_where_they_may_go() {
 }
 
 #[test]
+fn traits_of_0_3_say_which_kind_they_make_and_where_it_knows_its_workload() {
+    for (name, resource, path) in [
+        ("autoscale", "autoscalers.standard.oam.dev", "spec.workloadRef"),
+        ("metrics", "metricstraits.standard.oam.dev", "spec.workloadRef"),
+        ("rollout", "canaries.flagger.app", "spec.targetRef"),
+        ("route", "routes.standard.oam.dev", "spec.workloadRef"),
+    ] {
+        let spec = find(Kind::Trait, name).unwrap().spec();
+        assert_eq!(spec["definitionRef"]["name"], resource);
+        assert_eq!(spec["workloadRefPath"], path);
+        assert_eq!(spec["revisionEnabled"] == true, name == "rollout");
+    }
+}
+
+#[test]
 fn names_are_unique_within_a_kind() {
     let mut seen = BTreeSet::new();
     for definition in builtin() {

@@ -18,6 +18,8 @@ const RECORDED: &str =
     "an application with a rollout-template annotation is only recorded, as in 1.0: somebody else deploys it";
 const OTHERS: &str =
     "the namespace that the recorded application found belonged to another one of the recording";
+const ROLLOUT_OF_0_3: &str = "the type `rollout` is the trait of 0.3: an application that means the one of KubeVela 1.1 is refused at its parameters, \
+                              where KubeVela without that addon refuses the type";
 const NOTHING: &str = "a parameter that is null stays null: KubeVela loses it when it writes the Application back, so its trait removes no label";
 /// What stands in for the status of an application that KubeVela gave up: see [`tried_again`].
 pub(crate) const GIVEN_UP: &str = "an application whose objects cannot be applied is tried again with back-off and says which one and why; \
@@ -121,7 +123,7 @@ pub(crate) static TABLE: &[Rule] = &[
     rule("Application", &["status", "workflow", "steps", "*", "lastExecuteTime"], STEPS),
     rule("Application", &["metadata", "finalizers"], FINALIZER),
     rule("Application", &["status", "conditions", "[Parsed]", "message"], WORDS),
-    only("ex__rollout-trait__", "Application", &["status", "conditions", "[Ready]", "message"], WORDS),
+    only("ex__rollout-trait__", "Application", &["status", "**"], ROLLOUT_OF_0_3),
     only("ex__custom-trait__", "Application", &["status", "conditions", "[Ready]", "message"], WORDS),
     only("ex__advanced-cue__app2", "Application", &["status", "**"], POSTPONED),
     only("e2e__addon__mock__testdata__mock-addon", "Application", &["status", "services", "**"], DETECTED),
