@@ -5,7 +5,7 @@ use vela_crds::{annotations, labels};
 
 use super::compose::owner_reference;
 use super::parse::{Component, Parsed};
-use super::{Release, text};
+use super::text;
 use crate::snapshot::Snapshot;
 
 /// Annotations of a configuration that are its own business.
@@ -26,7 +26,6 @@ const NOT_PASSED: &[&str] = &[
 pub(super) struct Source<'a> {
     pub(super) parsed: &'a Parsed,
     pub(super) snapshot: &'a Snapshot,
-    pub(super) release: Release,
 }
 
 impl Source<'_> {
@@ -45,16 +44,6 @@ impl Source<'_> {
         metadata.and_then(|m| m.get(field)).and_then(Json::as_object).cloned().unwrap_or_default()
     }
 
-    /// The configuration's own entry wins over the object's; until 0.3 it was the other way round.
-    fn merged(&self, own: Map<String, Json>, passed: Map<String, Json>) -> Json {
-        let (mut first, second) = match self.release {
-            Release::Seed => (own, passed),
-            Release::V03 => (passed, own),
-        };
-        first.extend(second);
-        Json::Object(first)
-    }
-
     fn write_labels(&self, object: &mut Json, component: &Component, role: &str) {
         let mut all = entries(object, "labels");
         for (key, value) in [
@@ -65,7 +54,9 @@ impl Source<'_> {
         ] {
             all.insert(key.to_owned(), json!(value));
         }
-        object["metadata"]["labels"] = self.merged(all, self.passed("labels"));
+        // The configuration's own entry wins over the object's.
+        all.extend(self.passed("labels"));
+        object["metadata"]["labels"] = Json::Object(all);
     }
 
     fn write_annotations(&self, object: &mut Json) {
@@ -75,7 +66,8 @@ impl Source<'_> {
         all.insert(annotations::APP_GENERATION.to_owned(), json!(generation.to_string()));
         let mut passed = self.passed("annotations");
         passed.retain(|key, _| !NOT_PASSED.contains(&key.as_str()));
-        object["metadata"]["annotations"] = self.merged(all, passed);
+        all.extend(passed);
+        object["metadata"]["annotations"] = Json::Object(all);
     }
 
     /// An owner must live in the object's namespace: the garbage collector deletes an object whose owner it cannot
@@ -89,7 +81,7 @@ impl Source<'_> {
             if let Some(metadata) = metadata.as_object_mut() {
                 metadata.remove("namespace");
             }
-        } else if text(metadata, &["namespace"]).is_empty() || self.release == Release::V03 {
+        } else if text(metadata, &["namespace"]).is_empty() {
             metadata["namespace"] = json!(own);
         }
         let Some(owner) = owner_reference(configuration) else { return };

@@ -36,16 +36,6 @@ pub use parse::{Parsed, parse, references};
 pub use render::{Rendered, render};
 pub use rolling::is_passive;
 
-/// Whose rules hold where releases differ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Release {
-    /// 0.3: an object's own labels and annotations win, and everything lives in the configuration's namespace.
-    V03,
-    /// After 0.3: the configuration's labels and annotations win.
-    #[default]
-    Seed,
-}
-
 /// API group of the objects of this era.
 const GROUP: &str = "core.oam.dev";
 /// API version of the objects of this era.

@@ -8,9 +8,12 @@ use vela_crds::{annotations, labels};
 use super::parse::{Component, Parsed, Trait};
 use super::recorded::recorded_key;
 use super::revision::number_of;
-use super::{GROUP, Release, items, text};
+use super::{GROUP, items, text};
 use crate::render::short_hash;
 use crate::snapshot::Snapshot;
+
+/// What stands in the name of a trait whose definition is not known.
+const UNDEFINED: &str = "trait";
 
 /// Is the configuration the work of an Application?
 pub fn is_controlled_by_application(configuration: &Json) -> bool {
@@ -104,7 +107,7 @@ fn recorded_workload(
 /// had before, so that an edit of the trait changes the object instead of replacing it; a new one is named after its
 /// entry. Several nameless traits of one kind share out the recorded names: first each takes the one made from its
 /// own entry, then those left over take what is left over, the latest recorded first for a single one.
-pub(super) fn trait_names(parsed: &Parsed, component: &Component, release: Release) -> Vec<String> {
+pub(super) fn trait_names(parsed: &Parsed, component: &Component) -> Vec<String> {
     let traits = &component.traits;
     let mut names: Vec<String> =
         traits.iter().map(|trait_| text(&trait_.object, &["metadata", "name"]).to_owned()).collect();
@@ -118,7 +121,7 @@ pub(super) fn trait_names(parsed: &Parsed, component: &Component, release: Relea
         free.retain(|name| !here.iter().any(|at| names[*at] == *name));
         let mut nameless: Vec<usize> = here.into_iter().filter(|at| names[*at].is_empty()).collect();
         nameless.retain(|at| {
-            let own = generated(component, &traits[*at], release);
+            let own = generated(component, &traits[*at]);
             let Some(position) = free.iter().position(|name| *name == own) else { return true };
             names[*at] = free.remove(position);
             false
@@ -126,7 +129,7 @@ pub(super) fn trait_names(parsed: &Parsed, component: &Component, release: Relea
         let spare = free.len().saturating_sub(nameless.len());
         let mut left = free.into_iter().skip(spare);
         for at in nameless {
-            names[at] = left.next().unwrap_or_else(|| generated(component, &traits[at], release));
+            names[at] = left.next().unwrap_or_else(|| generated(component, &traits[at]));
         }
     }
     names
@@ -151,13 +154,9 @@ fn recorded_names(parsed: &Parsed, component: &Component, kind: &(String, String
 }
 
 /// `<component>-<definition>-<hash of the entry>`.
-fn generated(component: &Component, trait_: &Trait, release: Release) -> String {
-    let nameless = match release {
-        Release::V03 => "dummy",
-        Release::Seed => "trait",
-    };
-    let middle = trait_.definition.as_ref().map_or(nameless, |definition| {
-        definition.name().split('.').next().filter(|part| !part.is_empty()).unwrap_or(nameless)
+fn generated(component: &Component, trait_: &Trait) -> String {
+    let middle = trait_.definition.as_ref().map_or(UNDEFINED, |definition| {
+        definition.name().split('.').next().filter(|part| !part.is_empty()).unwrap_or(UNDEFINED)
     });
     format!("{}-{}-{}", component.name, middle.to_lowercase(), short_hash(&[&trait_.entry.to_string()]))
 }

@@ -8,7 +8,7 @@ use super::data::Flow;
 use super::metadata::Source;
 use super::parse::{Component, Parsed, Scope};
 use super::rolling::Rolling;
-use super::{Release, naming, text};
+use super::{naming, text};
 use crate::bounds::Bounds;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::field_path;
@@ -148,16 +148,8 @@ fn reference(object: &Json) -> Json {
 /// # Errors
 /// What is wrong with components and traits, each with its field.
 pub fn render(parsed: &Parsed, snapshot: &Snapshot) -> Result<Rendered, Diagnostics> {
-    render_as(parsed, snapshot, Release::Seed)
-}
-
-/// [`render`] by the rules of a release.
-///
-/// # Errors
-/// Those of [`render`].
-pub fn render_as(parsed: &Parsed, snapshot: &Snapshot, release: Release) -> Result<Rendered, Diagnostics> {
     let mut found = parsed.warnings.clone();
-    let source = Source { parsed, snapshot, release };
+    let source = Source { parsed, snapshot };
     let rolling = Rolling::of(parsed.document.value());
     let mut components = Vec::with_capacity(parsed.components.len());
     for component in &parsed.components {
@@ -182,7 +174,7 @@ fn component_objects(
     component: &Component,
     rolling: &Rolling,
 ) -> Result<RenderedComponent, Failure> {
-    let Source { parsed, snapshot, release } = source;
+    let Source { parsed, snapshot } = source;
     let at = |message| (component.path.clone(), message);
     let revision_enabled = component
         .traits
@@ -204,7 +196,7 @@ fn component_objects(
         left: rolling.leaves(&component.name),
     };
     let mut traits = Vec::with_capacity(component.traits.len());
-    for (trait_, name) in component.traits.iter().zip(naming::trait_names(parsed, component, *release)) {
+    for (trait_, name) in component.traits.iter().zip(naming::trait_names(parsed, component)) {
         let mut object = trait_.object.clone();
         successor::succeed(std::iter::once(&mut object), snapshot.not_served());
         source.write(&mut object, component, labels::RESOURCE_TYPE_TRAIT);
