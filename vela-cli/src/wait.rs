@@ -137,7 +137,10 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
                 .collect();
             // The conditions repeat what the services say; they matter where no service is the reason.
             if why.is_empty() {
-                why = bad.filter(|condition| !HEALTH.contains(&text(condition, "/type"))).map(describe).collect();
+                why = bad
+                    .filter(|condition| !HEALTH.contains(&text(condition, "/type")))
+                    .map(describe)
+                    .collect();
             }
             let phase = if phase.is_empty() { "starting" } else { phase };
             Verdict::Waiting(if why.is_empty() {

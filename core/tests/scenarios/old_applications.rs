@@ -273,8 +273,10 @@ async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
     };
     assert_eq!(shown().await, ["front-v1"], "as it is called in the cluster");
     cluster.patch(NEW, "Application", "shop", of(json!([old("front", "nginx:2")]))).await;
-    until("the second revision has its workload", || async { cluster.deployment("front-v2").await.is_some() })
-        .await;
+    until("the second revision has its workload", || async {
+        cluster.deployment("front-v2").await.is_some()
+    })
+    .await;
     cluster.phase("shop", "running").await;
     assert_eq!(shown().await, ["front-v2"]);
     let second = cluster.get(OLD, AC, "shop-v2").await.unwrap();

@@ -2,7 +2,7 @@
 //! up to 1.0 wrote, from those of the phases of the reconcile.
 //!
 //! `Parsed` stands for everything before the templates, `Built` for these, `Applied` for the objects being there and
-//! `HealthCheck` for their health; nothing is told of what was not come to.
+//! `HealthCheck` for their health; nothing is conditions of what was not come to.
 
 use serde_json::{Value as Json, json};
 use vela_crds::condition::{reasons, types};
@@ -27,10 +27,10 @@ pub(super) struct Progress {
 }
 
 /// The phase, by the one and the [`conditions`] of the era.
-pub(super) fn phase(phase: Phase, told: &[Condition], progress: Progress) -> Phase {
+pub(super) fn phase(phase: Phase, conditions: &[Condition], progress: Progress) -> Phase {
     match phase {
         Phase::Unhealthy if progress.rolls => Phase::RollingOut,
-        Phase::RunningWorkflow | Phase::Unhealthy => match is_applied(told).unwrap_or(progress.kept) {
+        Phase::RunningWorkflow | Phase::Unhealthy => match is_applied(conditions).unwrap_or(progress.kept) {
             true => Phase::HealthChecking,
             false => Phase::Rendering,
         },
@@ -40,19 +40,19 @@ pub(super) fn phase(phase: Phase, told: &[Condition], progress: Progress) -> Pha
 
 /// The conditions for those of the phases, which come in their order.
 pub(super) fn conditions(phases: &[Condition], progress: Progress) -> Vec<Condition> {
-    let mut told: Vec<Condition> = Vec::with_capacity(phases.len());
+    let mut conditions: Vec<Condition> = Vec::with_capacity(phases.len());
     for condition in phases {
         match condition.type_ {
-            types::RENDER => told.push(named(types::BUILT, condition)),
-            types::WORKFLOW => told.extend(applied(condition, progress)),
+            types::RENDER => conditions.push(named(types::BUILT, condition)),
+            types::WORKFLOW => conditions.extend(applied(condition, progress)),
             types::READY => {
-                let health = health_check(condition, is_applied(&told), progress.kept);
-                told.extend(health);
+                let health = health_check(condition, is_applied(&conditions), progress.kept);
+                conditions.extend(health);
             }
-            _ => parsed(condition, &mut told),
+            _ => parsed(condition, &mut conditions),
         }
     }
-    told
+    conditions
 }
 
 /// References to what the components are stored as, in the order written; in the other form they are not stored.
@@ -68,9 +68,9 @@ pub(super) fn components(graph: &Graph) -> Vec<Json> {
 }
 
 /// `Parsed` also tells what stands against the revision and the plan: the era had no conditions of these.
-fn parsed(condition: &Condition, told: &mut Vec<Condition>) {
-    match told.last_mut() {
-        None => told.push(named(types::PARSED, condition)),
+fn parsed(condition: &Condition, conditions: &mut Vec<Condition>) {
+    match conditions.last_mut() {
+        None => conditions.push(named(types::PARSED, condition)),
         Some(last) if last.status => *last = named(types::PARSED, condition),
         Some(_) => {}
     }
@@ -107,8 +107,8 @@ fn health_check(ready: &Condition, applied: Option<bool>, kept: bool) -> Option<
     })
 }
 
-fn is_applied(told: &[Condition]) -> Option<bool> {
-    told.iter().find(|condition| condition.type_ == types::APPLIED).map(|condition| condition.status)
+fn is_applied(conditions: &[Condition]) -> Option<bool> {
+    conditions.iter().find(|condition| condition.type_ == types::APPLIED).map(|condition| condition.status)
 }
 
 fn available(type_: &'static str) -> Condition {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     /// The phase, and each condition as `Type` or `!Type: message`.
-    fn told(
+    fn shown(
         from: Phase,
         bad: &[(ConditionType, &'static str, &str)],
         progress: Progress,
@@ -166,19 +166,19 @@ mod tests {
             (ConditionType::Workflow, "Creating", "web: Ready:0/1"),
             (ConditionType::Ready, "Unavailable", "web: Ready:0/1"),
         ];
-        assert_eq!(told(Phase::RunningWorkflow, &waits, APPLYING), is("rendering", "Parsed, Built"));
+        assert_eq!(shown(Phase::RunningWorkflow, &waits, APPLYING), is("rendering", "Parsed, Built"));
         assert_eq!(
-            told(Phase::RunningWorkflow, &waits, APPLIED),
+            shown(Phase::RunningWorkflow, &waits, APPLIED),
             is("healthChecking", "Parsed, Built, Applied, !HealthCheck: not healthy: web: Ready:0/1")
         );
         let good = is("running", "Parsed, Built, Applied, HealthCheck");
-        assert_eq!(told(Phase::Running, &[], APPLIED), good);
+        assert_eq!(shown(Phase::Running, &[], APPLIED), good);
         let all: Vec<Condition> = ConditionType::ORDER.into_iter().map(Condition::good).collect();
         assert!(conditions(&all, APPLIED).iter().all(|condition| condition.reason == reasons::AVAILABLE));
         // It was healthy once: the object that is gone was applied all the same.
         let ill = [(ConditionType::Ready, "Unavailable", "web: gone")];
         assert_eq!(
-            told(Phase::Unhealthy, &ill, APPLYING),
+            shown(Phase::Unhealthy, &ill, APPLYING),
             is("healthChecking", "Parsed, Built, Applied, !HealthCheck: not healthy: web: gone")
         );
     }
@@ -194,10 +194,10 @@ mod tests {
             (ConditionType::Render, "Parsed, !Built: why"),
             (ConditionType::Workflow, "Parsed, Built, !Applied: why"),
         ] {
-            assert_eq!(told(Phase::Rendering, &fails(type_), APPLYING), is("rendering", expected));
+            assert_eq!(shown(Phase::Rendering, &fails(type_), APPLYING), is("rendering", expected));
         }
         assert_eq!(
-            told(Phase::RunningWorkflow, &fails(ConditionType::Workflow), APPLYING),
+            shown(Phase::RunningWorkflow, &fails(ConditionType::Workflow), APPLYING),
             is("rendering", "Parsed, Built, !Applied: why")
         );
     }
@@ -209,9 +209,9 @@ mod tests {
             (ConditionType::Ready, "ReconcileError", "Built failed; revision shop-v1 is kept running"),
         ];
         let conditions = "Parsed, !Built: why, !HealthCheck: Built failed; revision shop-v1 is kept running";
-        assert_eq!(told(Phase::Rendering, &kept, KEPT), is("rendering", conditions));
-        assert_eq!(told(Phase::Running, &kept, KEPT), is("running", conditions));
-        assert_eq!(told(Phase::Unhealthy, &kept, KEPT), is("healthChecking", conditions));
+        assert_eq!(shown(Phase::Rendering, &kept, KEPT), is("rendering", conditions));
+        assert_eq!(shown(Phase::Running, &kept, KEPT), is("running", conditions));
+        assert_eq!(shown(Phase::Unhealthy, &kept, KEPT), is("healthChecking", conditions));
     }
 
     #[test]
@@ -221,9 +221,9 @@ mod tests {
             (ConditionType::Ready, "RolloutWaits", "for a person"),
         ];
         let conditions = "Parsed, Built, !Rollout: for a person";
-        assert_eq!(told(Phase::RollingOut, &rolls, ROLLS), is("rollingOut", conditions));
-        assert_eq!(told(Phase::Unhealthy, &rolls, ROLLS), is("rollingOut", conditions));
+        assert_eq!(shown(Phase::RollingOut, &rolls, ROLLS), is("rollingOut", conditions));
+        assert_eq!(shown(Phase::Unhealthy, &rolls, ROLLS), is("rollingOut", conditions));
         let done = "Parsed, Built, Rollout, Applied, HealthCheck";
-        assert_eq!(told(Phase::Running, &[], Progress { rolls: true, ..APPLIED }), is("running", done));
+        assert_eq!(shown(Phase::Running, &[], Progress { rolls: true, ..APPLIED }), is("running", done));
     }
 }
