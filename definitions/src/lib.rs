@@ -4,24 +4,25 @@
 //! (parameter, output, patch), `status/*.cue` say how health and a line for people are read from
 //! the objects. A text is the whole template, as it stands in `spec.schematic.cue.template`.
 //! What CUE has no say in (description, workload kind, where a trait may go) stands in
-//! `components.rs`, `traits.rs` and `standard.rs` as plain data, so that nothing is parsed before it is needed.
+//! `components.rs`, `traits.rs`, `standard.rs` and `v1alpha2.rs` as plain data, so that nothing is parsed before it is needed.
 //!
 //! Parameters and results are those of KubeVela's definitions of the same name; the texts are
 //! ours. `tests/known_differences.md` lists where results differ, and why.
 
 mod components;
 mod definition;
-mod legacy;
 mod standard;
 mod traits;
+mod v1alpha2;
 
 pub use definition::{Attributes, Definition, Kind, StatusTexts};
 
 /// Every built-in definition: components, traits, those of 0.3, then the v1alpha2 kinds of the platform.
 pub fn builtin() -> &'static [Definition] {
     static BUILTIN: std::sync::OnceLock<Vec<Definition>> = std::sync::OnceLock::new();
-    BUILTIN
-        .get_or_init(|| [components::COMPONENTS, traits::TRAITS, standard::STANDARD, legacy::LEGACY].concat())
+    BUILTIN.get_or_init(|| {
+        [components::COMPONENTS, traits::TRAITS, standard::STANDARD, v1alpha2::V1ALPHA2].concat()
+    })
 }
 
 /// The built-in definition of a kind and name.

@@ -5,7 +5,7 @@ use crate::definition::{Attributes, Definition, Kind, StatusTexts};
 const UNREAD: StatusTexts = StatusTexts { health: None, message: None };
 
 /// The v1alpha2 kinds of the platform.
-pub(crate) const LEGACY: &[Definition] = &[
+pub(crate) const V1ALPHA2: &[Definition] = &[
     Definition {
         name: "containerizedworkloads.core.oam.dev",
         kind: Kind::Workload,
