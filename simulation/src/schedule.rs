@@ -46,17 +46,19 @@ fn is_noted(request: &Performed) -> bool {
     !is_read_of_many(&request.method, &request.path) && !request.path.contains("/leases")
 }
 
-impl Schedule {
-    /// A schedule before its first step.
-    pub(crate) fn new(checkpoints: &Checkpoints, draws: Draws, options: &Options) -> Self {
-        match options.form {
-            Some(Form::Rollout) => Self::of_rollouts(checkpoints, draws, options),
-            _ => Self::of_applications(checkpoints, draws, options),
-        }
-    }
+/// What a schedule begins with.
+struct Beginning {
+    cluster: SimulatedCluster,
+    checker: Checker,
+    user: User,
+    rollout_user: Option<(RolloutUser, usize)>,
+    brief: bool,
+    actions_left: usize,
+}
 
+impl Beginning {
     /// Most begin where pods run or a rollout is under way, and are about a few acts from there.
-    fn of_rollouts(checkpoints: &Checkpoints, mut draws: Draws, options: &Options) -> Self {
+    fn of_rollouts(checkpoints: &Checkpoints, draws: &mut Draws, options: &Options) -> Self {
         let at = match draws.weighted(&[8, 3, 1]) {
             0 => draws.below(checkpoints.rollouts.len()),
             other => {
@@ -67,46 +69,50 @@ impl Schedule {
             }
         };
         let start = &checkpoints.rollouts[at];
-        let rollout_user = RolloutUser::new(&mut draws, start.kind);
-        let replicas =
-            if draws.once_in(8) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
+        let rollout_user = RolloutUser::new(draws, start.kind);
+        let replicas = replicas(draws, 8, options);
         let embedded = EmbeddedCluster::fork(&start.checkpoint);
         let cluster = SimulatedCluster::new(embedded, Form::Rollout, replicas, options.sabotage);
         let rollouts = RolloutChecker::new(cluster.server(), start.kind);
         let checker = Checker::of_rollouts(cluster.server(), replicas > 1, rollouts);
         let brief = !draws.once_in(8);
         let actions_left = if brief { draws.below(4) } else { 2 + draws.below(6) };
-        Self {
-            cluster,
-            checker,
-            user: User::of_rollouts(),
-            rollout_user: Some((rollout_user, at)),
-            draws,
-            brief,
-            actions_left,
-            steps: 0,
-            fingerprint: 0,
-            keep_trace: options.trace,
-            trace: Vec::new(),
-        }
+        let (user, rollout_user) = (User::of_rollouts(), Some((rollout_user, at)));
+        Self { cluster, checker, user, rollout_user, brief, actions_left }
     }
 
-    fn of_applications(checkpoints: &Checkpoints, mut draws: Draws, options: &Options) -> Self {
-        let user = User::new(&mut draws);
+    fn of_applications(checkpoints: &Checkpoints, draws: &mut Draws, options: &Options) -> Self {
+        let user = User::new(draws);
         let brief = !draws.once_in(8);
-        let replicas =
-            if draws.once_in(4) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 };
+        let replicas = replicas(draws, 4, options);
         let fresh = !brief && draws.once_in(4);
         let checkpoint = if fresh { &checkpoints.fresh } else { &checkpoints.recorded };
         let embedded = EmbeddedCluster::fork(checkpoint);
         let cluster = SimulatedCluster::new(embedded, user.form, replicas, options.sabotage);
         let checker = Checker::new(cluster.server(), replicas > 1);
         let actions_left = if brief { 1 + draws.below(3) } else { 2 + draws.below(5) };
+        Self { cluster, checker, user, rollout_user: None, brief, actions_left }
+    }
+}
+
+/// Processes of the controllers: two once in so many schedules, and where the sabotage needs both.
+fn replicas(draws: &mut Draws, once_in: usize, options: &Options) -> usize {
+    if draws.once_in(once_in) || options.sabotage == Some(Sabotage::EverybodyLeads) { 2 } else { 1 }
+}
+
+impl Schedule {
+    /// A schedule before its first step.
+    pub(crate) fn new(checkpoints: &Checkpoints, mut draws: Draws, options: &Options) -> Self {
+        let beginning = match options.form {
+            Some(Form::Rollout) => Beginning::of_rollouts(checkpoints, &mut draws, options),
+            _ => Beginning::of_applications(checkpoints, &mut draws, options),
+        };
+        let Beginning { cluster, checker, user, rollout_user, brief, actions_left } = beginning;
         Self {
             cluster,
             checker,
             user,
-            rollout_user: None,
+            rollout_user,
             draws,
             brief,
             actions_left,

@@ -36,23 +36,18 @@ impl User {
             Form::Application | Form::Rollout => (spec, before),
             Form::Configuration => (spec.with_fixed_types(), before.with_fixed_types()),
         };
-        Self {
-            form,
-            spec,
-            before,
-            wants: false,
-            paused: false,
-            touched: 0,
-            broken: None,
-            foreign: Vec::new(),
-        }
+        Self::beginning(form, spec, before)
     }
 
     /// Nobody: in clusters of rollouts other people act.
     pub(crate) fn of_rollouts() -> Self {
-        let (spec, before) = (Spec::default(), Spec::default());
+        Self::beginning(Form::Rollout, Spec::default(), Spec::default())
+    }
+
+    /// Before they did anything.
+    fn beginning(form: Form, spec: Spec, before: Spec) -> Self {
         Self {
-            form: Form::Rollout,
+            form,
             spec,
             before,
             wants: false,
