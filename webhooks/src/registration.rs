@@ -47,7 +47,8 @@ pub enum Server {
 /// While nobody answers, what people write to be run is refused (`failurePolicy: Fail`): an Application that nobody
 /// judged could claim to be anybody's. Definitions enter unjudged (`Ignore`): an installation must be possible
 /// without the controller it installs, a definition runs nothing by itself, and the controller tells in its status
-/// what is wrong with it. Deletions are never sent: all of them are allowed. See `docs/adr/0003`.
+/// what is wrong with it. Deletions are never sent: all of them are allowed. See
+/// `docs/adr/0003-webhooks-that-nobody-serves.md`.
 pub fn configurations(server: &Server) -> Vec<Value> {
     let registered = registered();
     let configuration = |kind: &str, action: Action| {

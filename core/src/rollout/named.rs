@@ -1,6 +1,7 @@
 //! The controller of RolloutTraits: workloads that somebody else made, named one by one → rolled out by the reconciles of AppRollouts.
 //!
-//! Nothing is made and nothing is deleted here. What a trait may take, and what it leaves behind, is `docs/adr/0006`.
+//! Nothing is made and nothing is deleted here. What a trait may take, and what it leaves behind, is
+//! `docs/adr/0006-what-a-rollout-trait-may-take.md`.
 
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
