@@ -1,20 +1,38 @@
-//! Checks that the files and folders which ARCHITECTURE.md names are there.
+//! Checks that the files and folders which the documentation names are there.
 
 use std::path::Path;
 
 use super::rooms::ROOMS;
 use crate::command;
 
-/// The map of the house.
-const MAP: &str = "ARCHITECTURE.md";
+/// The pages at the root that speak of the present tree; CHANGELOG.md tells what was.
+const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
+/// The folders whose pages do.
+const FOLDERS: [&str; 2] = ["docs", "docs/adr"];
 
-/// The rule for the map.
+/// The rule for every page.
 pub(super) fn check(wrong: &mut Vec<String>) {
     let root = command::root();
-    match std::fs::read_to_string(root.join(MAP)) {
-        Ok(text) => judge(MAP, &text, &root, wrong),
-        Err(error) => wrong.push(format!("{MAP}: {error}")),
+    for name in pages(&root) {
+        match std::fs::read_to_string(root.join(&name)) {
+            Ok(text) => judge(&name, &text, &root, wrong),
+            Err(error) => wrong.push(format!("{name}: {error}")),
+        }
     }
+}
+
+/// Paths of the pages in the repository, sorted in each folder.
+fn pages(root: &Path) -> Vec<String> {
+    let mut pages: Vec<String> = PAGES.map(str::to_owned).into();
+    for folder in FOLDERS {
+        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut found: Vec<String> =
+            names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")).collect();
+        found.sort();
+        pages.append(&mut found);
+    }
+    pages
 }
 
 fn judge(name: &str, text: &str, root: &Path, wrong: &mut Vec<String>) {
@@ -57,6 +75,15 @@ fn known_part(place: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_for_people_are_read_and_what_was_is_not() {
+        let pages = pages(&command::root());
+        for page in ["ARCHITECTURE.md", "docs/differences.md", "docs/adr/0012-what-we-write-ourselves.md"] {
+            assert!(pages.iter().any(|found| found == page), "{page}: {pages:?}");
+        }
+        assert!(!pages.iter().any(|found| found == "CHANGELOG.md"), "{pages:?}");
+    }
 
     #[test]
     fn what_is_named_is_there() {
