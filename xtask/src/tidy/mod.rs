@@ -55,6 +55,7 @@ pub(crate) fn run() -> Result<(), String> {
         purity(source, &mut wrong);
         paths(source, &mut wrong);
         ports(source, &mut wrong);
+        snapshots(source, &mut wrong);
         readiness::readiness(source, &mut wrong);
         words::words(source, &mut wrong);
         ignored::unexplained(source, &mut wrong);
@@ -160,6 +161,19 @@ fn ports(source: &Source, wrong: &mut Vec<String>) {
     }
 }
 
+/// What rendering knows of a cluster is read in one place, so that nobody sees another cluster than the reconcilers do.
+fn snapshots(source: &Source, wrong: &mut Vec<String>) {
+    let fills_them = ["snapshot/", "engine/"].iter().any(|room| source.name.starts_with(room));
+    if fills_them || !is_ours(source) {
+        return;
+    }
+    for (number, line) in shipped(source) {
+        if ["Snapshot::new(", "Snapshot::default("].iter().any(|makes| line.contains(makes)) {
+            wrong.push(format!("{}:{number}: makes a Snapshot; ask a vela_snapshot::Reader", source.name));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +211,16 @@ mod tests {
             "core/src/b.rs:2: serves a port; use vela_listen::serve",
         ];
         assert_eq!(wrong, expected);
+    }
+
+    #[test]
+    fn snapshots_have_one_maker() {
+        let mut wrong = Vec::new();
+        for name in ["core/src/a.rs", "snapshot/src/reader.rs", "webhooks/tests/a.rs"] {
+            let text = "//! a\nlet snapshot = Snapshot::default();\n#[cfg(test)]\nSnapshot::new(version);\n";
+            snapshots(&source(name, text), &mut wrong);
+        }
+        assert_eq!(wrong, ["core/src/a.rs:2: makes a Snapshot; ask a vela_snapshot::Reader"]);
     }
 
     #[test]
