@@ -40,13 +40,24 @@ fn public_modules(tokens: &[Token]) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Modules of a file that are files themselves.
+fn modules(tokens: &[Token]) -> impl Iterator<Item = &str> {
+    tokens.windows(3).filter_map(|three| match three {
+        [module, Token::Word(name), Token::Mark(';')] if module.is("mod") => Some(name.as_str()),
+        _ => None,
+    })
+}
+
 /// What is named behind the name of a room's library: by other rooms, by its binaries and by its tests.
 fn named(room: &str, code: &[Code]) -> BTreeSet<String> {
     let library = format!("vela_{}", room.replace('-', "_"));
+    let binary = code.iter().find(|c| c.name == format!("{room}/src/main.rs"));
+    let of_binary: BTreeSet<&str> =
+        binary.into_iter().flat_map(|c| modules(&c.all)).chain(["bin", "main"]).collect();
     let inside = |name: &str| {
-        name.strip_prefix(room)
-            .and_then(|rest| rest.strip_prefix("/src/"))
-            .is_some_and(|rest| !rest.starts_with("bin/") && rest != "main.rs")
+        let module = name.strip_prefix(room).and_then(|rest| rest.strip_prefix("/src/"));
+        let module = module.and_then(|rest| rest.split(['/', '.']).next());
+        module.is_some_and(|module| !of_binary.contains(module))
     };
     let mut named = BTreeSet::new();
     for c in code.iter().filter(|c| !inside(&c.name) && c.all.iter().any(|token| token.is(&library))) {
@@ -65,6 +76,21 @@ fn named(room: &str, code: &[Code]) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_module_of_the_binary_is_outside_of_the_library() {
+        let code = [
+            ("core/src/lib.rs", "pub mod a;\npub mod b;\n"),
+            ("core/src/main.rs", "mod args;\nfn main() { args::f() }\n"),
+            ("core/src/args/mod.rs", "use vela_core::a;\n"),
+            ("core/src/a.rs", "use vela_core::b;\n"),
+        ];
+        let code = code.map(|(name, text)| Code::read(name, text).unwrap());
+        let mut wrong = Vec::new();
+        check(&code, &BTreeMap::new(), &mut wrong);
+        let expected = "core/src/lib.rs: nobody outside names the public module `b`; make it private and pass on what is needed of it";
+        assert_eq!(wrong, [expected]);
+    }
 
     #[test]
     fn a_public_module_is_named_by_somebody_outside() {
