@@ -16,49 +16,49 @@ const APPLICATIONS_AT_MOST: usize = 10_000;
 /// An application in short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Its namespace.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// When it was made.
-    pub created: String,
+    pub(crate) created: String,
     /// Its phase; empty before the controller saw it.
-    pub phase: String,
+    pub(crate) phase: String,
     /// Whether it was written in the v1alpha2 form.
-    pub v1alpha2: bool,
+    pub(crate) v1alpha2: bool,
     /// Its components.
-    pub components: Vec<Component>,
+    pub(crate) components: Vec<Component>,
 }
 
 /// A component in short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Component {
+pub(crate) struct Component {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its type.
     #[serde(rename = "type")]
-    pub component_type: String,
+    pub(crate) component_type: String,
     /// Its traits' types.
-    pub traits: Vec<String>,
+    pub(crate) traits: Vec<String>,
     /// Whether it is healthy; absent while nobody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub healthy: Option<bool>,
+    pub(crate) healthy: Option<bool>,
     /// What its status says.
-    pub message: String,
+    pub(crate) message: String,
 }
 
 /// A list and whether it is all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ApplicationList {
+pub(crate) struct ApplicationList {
     /// The applications.
-    pub applications: Vec<Summary>,
+    pub(crate) applications: Vec<Summary>,
     /// More exist than are listed.
-    pub truncated: bool,
+    pub(crate) truncated: bool,
 }
 
 /// The applications of a namespace, or of all.
-pub async fn list(client: &Client, namespace: Option<&str>) -> Result<ApplicationList, kube::Error> {
+pub(crate) async fn list(client: &Client, namespace: Option<&str>) -> Result<ApplicationList, kube::Error> {
     let api = api(client, namespace);
     let mut list = ApplicationList { applications: Vec::new(), truncated: false };
     let mut params = ListParams::default().limit(PAGE);
@@ -78,7 +78,7 @@ pub async fn list(client: &Client, namespace: Option<&str>) -> Result<Applicatio
 }
 
 /// One application as it is stored.
-pub async fn get(client: &Client, namespace: &str, name: &str) -> Result<Option<Value>, kube::Error> {
+pub(crate) async fn get(client: &Client, namespace: &str, name: &str) -> Result<Option<Value>, kube::Error> {
     let found = api(client, Some(namespace)).get_opt(name).await?;
     Ok(found.map(|mut object| {
         object.managed_fields_mut().clear();
@@ -87,7 +87,7 @@ pub async fn get(client: &Client, namespace: &str, name: &str) -> Result<Option<
 }
 
 /// An application in short.
-pub fn summary(application: &Value) -> Summary {
+pub(crate) fn summary(application: &Value) -> Summary {
     let services = list_at(&application["status"]["services"]);
     let components = list_at(&application["spec"]["components"])
         .iter()

@@ -15,12 +15,9 @@
 //! | `/api/namespaces/{namespace}/applications` | those of a namespace |
 //! | `/api/namespaces/{namespace}/applications/{name}` | one application with its resource tree |
 
-pub mod applications;
-pub mod route;
-pub mod serve;
-pub mod tree;
+mod applications;
+mod route;
+mod serve;
+mod tree;
 
-pub use applications::Summary;
-pub use route::Route;
 pub use serve::Console;
-pub use tree::Node;

@@ -4,7 +4,7 @@ use http::Method;
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Route {
+pub(crate) enum Route {
     /// The page.
     Page,
     /// Applications, of one namespace or of all.
@@ -27,7 +27,7 @@ pub enum Route {
 
 impl Route {
     /// Reads method and path. Names are DNS names, so nothing in a path needs decoding.
-    pub fn of(method: &Method, path: &str) -> Self {
+    pub(crate) fn of(method: &Method, path: &str) -> Self {
         if method != Method::GET && method != Method::HEAD {
             return Self::NotAllowed;
         }

@@ -23,46 +23,46 @@ const DEPTH_AT_MOST: usize = 8;
 /// One object of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Node {
+pub(crate) struct Node {
     /// Its API version.
-    pub api_version: String,
+    pub(crate) api_version: String,
     /// Its kind.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Its namespace; empty for cluster-scoped ones.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Component that asked for it.
-    pub component: String,
+    pub(crate) component: String,
     /// Trait that asked for it.
     #[serde(rename = "trait")]
-    pub trait_type: String,
+    pub(crate) trait_type: String,
     /// Whether it exists.
-    pub exists: bool,
+    pub(crate) exists: bool,
     /// Whether it does its work.
-    pub ready: bool,
+    pub(crate) ready: bool,
     /// What is there or missing.
-    pub message: String,
+    pub(crate) message: String,
     /// What it made in its turn.
-    pub children: Vec<Node>,
+    pub(crate) children: Vec<Node>,
 }
 
 /// A tree and whether it is whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tree {
+pub(crate) struct Tree {
     /// Content hash of the revision whose objects these are.
-    pub identity: String,
+    pub(crate) identity: String,
     /// Every object of that revision was applied.
-    pub complete: bool,
+    pub(crate) complete: bool,
     /// The objects, as recorded.
-    pub objects: Vec<Node>,
+    pub(crate) objects: Vec<Node>,
     /// More objects are recorded than are shown.
-    pub truncated: bool,
+    pub(crate) truncated: bool,
 }
 
 /// Reads the tree of an application.
-pub async fn read(
+pub(crate) async fn read(
     client: &Client,
     discovery: &Discovery,
     namespace: &str,
@@ -92,7 +92,7 @@ pub async fn read(
 }
 
 /// One recorded object with its state and what it made.
-pub fn node(recorded: &ManagedResource, live: &Result<Value, String>, made: &[Value]) -> Node {
+pub(crate) fn node(recorded: &ManagedResource, live: &Result<Value, String>, made: &[Value]) -> Node {
     let mut node = Node {
         api_version: recorded.api_version.clone().unwrap_or_default(),
         kind: recorded.kind.clone().unwrap_or_default(),

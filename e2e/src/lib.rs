@@ -18,7 +18,7 @@ pub mod compare;
 pub mod contents;
 mod control_plane;
 pub mod expected;
-pub mod identity;
+mod identity;
 pub mod kruise;
 pub mod objects;
 mod output;
