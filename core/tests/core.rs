@@ -30,7 +30,6 @@ mod scenarios {
     mod last_good_unserved;
     pub(crate) mod lifecycle;
     mod metrics;
-    mod old_applications;
     mod placements;
     mod pod_bounds;
     mod process;
@@ -54,6 +53,7 @@ mod scenarios {
     pub(crate) mod test_cluster;
     mod together;
     mod unowned;
+    mod v1alpha2_applications;
     mod versions;
     mod whose;
 }

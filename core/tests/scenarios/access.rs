@@ -14,8 +14,8 @@ use vela_core::{Options, Process};
 use super::configuration::{component, configuration, image, named};
 use super::test_cluster::{TestCluster, application, until, web};
 use super::{
-    authors, core_kinds, definitions, lifecycle, old_applications, rollout_gates, rollout_traits, rollouts,
-    rollouts_inline, standard,
+    authors, core_kinds, definitions, lifecycle, rollout_gates, rollout_traits, rollouts, rollouts_inline,
+    standard, v1alpha2_applications,
 };
 
 /// What an authorizer judges, beside who asks: verb, group and resource (with its subresource).
@@ -211,8 +211,8 @@ fn every_right_of_the_controllers_is_used() {
         definitions::a_definition_gets_a_revision_a_schema_and_a_workload_kind,
         definitions::definitions_of_steps_and_policies_get_revisions,
         lifecycle::a_deleted_application_leaves_nothing,
-        old_applications::a_dropped_component_is_let_go_before_it_is_deleted,
-        old_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
+        v1alpha2_applications::a_dropped_component_is_let_go_before_it_is_deleted,
+        v1alpha2_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
         rollouts::a_rollout_that_is_deleted_lets_go_and_deletes_nothing,
         rollouts_inline::a_revision_that_comes_half_way_replaces_both,
         rollout_traits::pods_go_between_workloads_that_somebody_made,

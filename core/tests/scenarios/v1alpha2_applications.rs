@@ -1,20 +1,20 @@
-//! Applications in the v1alpha2 form: scopes, configurations, what is dropped, rollouts, and the way to the new form.
+//! Applications in the v1alpha2 form: scopes, configurations, what is dropped, rollouts, and the way to the v1beta1 form and back.
 
 use serde_json::{Value, json};
 
 use super::test_cluster::{TestCluster, until, until_or, web};
 
-const OLD: &str = "core.oam.dev/v1alpha2";
-const NEW: &str = "core.oam.dev/v1beta1";
+const V1ALPHA2: &str = "core.oam.dev/v1alpha2";
+const V1BETA1: &str = "core.oam.dev/v1beta1";
 const AC: &str = "ApplicationConfiguration";
 
-/// A web component in the old form.
-fn old(name: &str, image: &str) -> Value {
+/// A web component in the v1alpha2 form.
+fn component(name: &str, image: &str) -> Value {
     json!({"name": name, "type": "web", "settings": {"image": image, "replicas": 2}})
 }
 
 fn application(name: &str, components: Value) -> Value {
-    json!({"apiVersion": OLD, "kind": "Application", "metadata": {"name": name}, "spec": {"components": components}})
+    json!({"apiVersion": V1ALPHA2, "kind": "Application", "metadata": {"name": name}, "spec": {"components": components}})
 }
 
 fn of(components: Value) -> Value {
@@ -42,26 +42,26 @@ async fn controller(cluster: &TestCluster, deployment: &str) -> Value {
 #[tokio::test]
 async fn a_scope_is_what_its_definition_registers() {
     let cluster = TestCluster::new().await;
-    let scope = json!({"apiVersion": OLD, "kind": "HealthScope", "metadata": {"name": "all"}, "spec": {"workloadRefs": []}});
+    let scope = json!({"apiVersion": V1ALPHA2, "kind": "HealthScope", "metadata": {"name": "all"}, "spec": {"workloadRefs": []}});
     cluster.create(scope).await;
-    let mut front = old("front", "nginx:1");
+    let mut front = component("front", "nginx:1");
     front["scopes"] = json!({"wellbeing": "all"});
     cluster.create(application("shop", json!([front]))).await;
     refused(&cluster, "shop", "scope definition \\\"wellbeing\\\" not found").await;
     let definition = |resource: &str| {
-        json!({"apiVersion": NEW, "kind": "ScopeDefinition", "metadata": {"name": "wellbeing"}, "spec": {
+        json!({"apiVersion": V1BETA1, "kind": "ScopeDefinition", "metadata": {"name": "wellbeing"}, "spec": {
             "definitionRef": {"name": resource}, "workloadRefsPath": "spec.workloadRefs", "allowComponentOverlap": true,
         }})
     };
     cluster.create(definition("nobodys.example.com")).await;
     refused(&cluster, "shop", "nobodys.example.com\\\", which the cluster does not know").await;
     let mended = definition("healthscopes.core.oam.dev")["spec"].clone();
-    cluster.patch(NEW, "ScopeDefinition", "wellbeing", json!({"spec": mended})).await;
+    cluster.patch(V1BETA1, "ScopeDefinition", "wellbeing", json!({"spec": mended})).await;
     cluster.phase("shop", "running").await;
     let member = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "front"}]);
     until_or(
         "the workload is in its scope",
-        || cluster.get(OLD, "HealthScope", "all"),
+        || cluster.get(V1ALPHA2, "HealthScope", "all"),
         |scope| scope.as_ref().unwrap()["spec"]["workloadRefs"] == member,
     )
     .await;
@@ -77,40 +77,40 @@ fn conditions(application: &Value, status: &str) -> Vec<String> {
 #[tokio::test]
 async fn the_status_has_the_words_of_its_era() {
     let cluster = TestCluster::new().await;
-    let scope = json!({"apiVersion": OLD, "kind": "HealthScope", "metadata": {"name": "all"}, "spec": {"workloadRefs": []}});
+    let scope = json!({"apiVersion": V1ALPHA2, "kind": "HealthScope", "metadata": {"name": "all"}, "spec": {"workloadRefs": []}});
     cluster.create(scope).await;
     cluster
-        .create(json!({"apiVersion": NEW, "kind": "ScopeDefinition", "metadata": {"name": "wellbeing"}, "spec": {
+        .create(json!({"apiVersion": V1BETA1, "kind": "ScopeDefinition", "metadata": {"name": "wellbeing"}, "spec": {
             "definitionRef": {"name": "healthscopes.core.oam.dev"}, "workloadRefsPath": "spec.workloadRefs",
             "allowComponentOverlap": true,
         }}))
         .await;
-    let mut front = old("front", "nginx:1");
+    let mut front = component("front", "nginx:1");
     front["scopes"] = json!({"wellbeing": "all"});
-    cluster.create(application("shop", json!([front, old("back", "nginx:1")]))).await;
+    cluster.create(application("shop", json!([front, component("back", "nginx:1")]))).await;
     cluster.phase("shop", "running").await;
     let shop = cluster.application("shop").await;
     assert_eq!(conditions(&shop, "True"), ["Parsed", "Built", "Applied", "HealthCheck"]);
     assert!(conditions(&shop, "False").is_empty(), "{shop:#}");
-    let reference = |kind: &str, name: &str| json!({"apiVersion": OLD, "kind": kind, "name": name});
+    let reference = |kind: &str, name: &str| json!({"apiVersion": V1ALPHA2, "kind": kind, "name": name});
     let components = json!([reference("Component", "front"), reference("Component", "back")]);
     assert_eq!(shop["status"]["components"], components);
     assert_eq!(shop["status"]["services"][0]["scopes"], json!([reference("HealthScope", "all")]));
 
     let mut broken = front.clone();
     broken["type"] = json!("no-such-type");
-    cluster.patch(NEW, "Application", "shop", of(json!([broken]))).await;
+    cluster.patch(V1BETA1, "Application", "shop", of(json!([broken]))).await;
     cluster.phase("shop", "rendering").await;
     let shop = cluster.application("shop").await;
     assert_eq!(conditions(&shop, "True"), Vec::<String>::new());
     assert_eq!(conditions(&shop, "False")[0], "Parsed");
     assert_eq!(shop["status"]["components"], components, "what runs is shown as before");
-    cluster.patch(NEW, "Application", "shop", of(json!([front]))).await;
+    cluster.patch(V1BETA1, "Application", "shop", of(json!([front]))).await;
     cluster.phase("shop", "running").await;
     let components = cluster.application("shop").await["status"]["components"].clone();
     assert_eq!(components, json!([reference("Component", "front")]));
     // The form decides, not what was written before.
-    cluster.patch(NEW, "Application", "shop", of(json!([web("front", "nginx:1")]))).await;
+    cluster.patch(V1BETA1, "Application", "shop", of(json!([web("front", "nginx:1")]))).await;
     cluster.phase("shop", "running").await;
     let shop = cluster.application("shop").await;
     let today = ["Parsed", "Revision", "Policy", "Render", "Workflow", "Ready"];
@@ -136,7 +136,7 @@ async fn settings_name_a_configuration_that_templates_see() {
     "#;
     cluster
         .create(json!({
-            "apiVersion": NEW, "kind": "ComponentDefinition", "metadata": {"name": "words"},
+            "apiVersion": V1BETA1, "kind": "ComponentDefinition", "metadata": {"name": "words"},
             "spec": {
                 "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
                 "schematic": {"cue": {"template": template}},
@@ -166,19 +166,21 @@ async fn settings_name_a_configuration_that_templates_see() {
     cluster.patch("v1", "ConfigMap", "kubevela-shop-text-mine", json!({"data": {"b": "2", "c": "3"}})).await;
     holds(json!({"word": "a", "b": "2", "c": "3"})).await;
     cluster.quiet().await;
-    cluster.patch(NEW, "Application", "shop", of(words(json!({"word": "a"})))).await;
+    cluster.patch(V1BETA1, "Application", "shop", of(words(json!({"word": "a"})))).await;
     holds(json!({"word": "a"})).await;
 }
 
 #[tokio::test]
 pub(super) async fn a_dropped_component_is_let_go_before_it_is_deleted() {
     let cluster = TestCluster::new().await;
-    cluster.create(application("shop", json!([old("front", "nginx:1"), old("back", "nginx:1")]))).await;
+    cluster
+        .create(application("shop", json!([component("front", "nginx:1"), component("back", "nginx:1")])))
+        .await;
     cluster.phase("shop", "running").await;
     let kept = uid(&cluster, "front").await;
     cluster.faults.take();
-    cluster.patch(NEW, "Application", "shop", of(json!([old("front", "nginx:1")]))).await;
-    cluster.gone(OLD, "Component", "back").await;
+    cluster.patch(V1BETA1, "Application", "shop", of(json!([component("front", "nginx:1")]))).await;
+    cluster.gone(V1ALPHA2, "Component", "back").await;
     let deleted: Vec<String> = cluster
         .writes()
         .into_iter()
@@ -195,19 +197,19 @@ pub(super) async fn a_dropped_component_is_let_go_before_it_is_deleted() {
 #[tokio::test]
 pub(super) async fn from_the_old_form_to_the_new_one_and_back_the_deployment_stays() {
     let cluster = TestCluster::new().await;
-    cluster.create(application("shop", json!([old("front", "nginx:1")]))).await;
+    cluster.create(application("shop", json!([component("front", "nginx:1")]))).await;
     cluster.phase("shop", "running").await;
     let before = uid(&cluster, "front").await;
     assert_eq!(controller(&cluster, "front").await, AC);
     for round in 0..3 {
         let image = format!("nginx:{round}");
-        cluster.patch(NEW, "Application", "shop", of(json!([web("front", &image)]))).await;
-        cluster.gone(OLD, AC, "shop").await;
-        cluster.gone(OLD, "Component", "front").await;
+        cluster.patch(V1BETA1, "Application", "shop", of(json!([web("front", &image)]))).await;
+        cluster.gone(V1ALPHA2, AC, "shop").await;
+        cluster.gone(V1ALPHA2, "Component", "front").await;
         cluster.phase("shop", "running").await;
         assert_eq!(controller(&cluster, "front").await, Value::Null);
         assert_eq!(uid(&cluster, "front").await, before);
-        cluster.patch(NEW, "Application", "shop", of(json!([old("front", &image)]))).await;
+        cluster.patch(V1BETA1, "Application", "shop", of(json!([component("front", &image)]))).await;
         until("the configuration controls it again", || async { controller(&cluster, "front").await == AC })
             .await;
         cluster.phase("shop", "running").await;
@@ -221,8 +223,8 @@ pub(super) async fn from_the_old_form_to_the_new_one_and_back_the_deployment_sta
     })
     .await;
     cluster.quiet().await;
-    cluster.delete(NEW, "Application", "shop").await;
-    cluster.gone(NEW, "Application", "shop").await;
+    cluster.delete(V1BETA1, "Application", "shop").await;
+    cluster.gone(V1BETA1, "Application", "shop").await;
     cluster.gone("apps/v1", "Deployment", "front").await;
     cluster.gone("v1", "Service", "front").await;
     assert!(cluster.tracker("shop").await.is_none());
@@ -231,12 +233,12 @@ pub(super) async fn from_the_old_form_to_the_new_one_and_back_the_deployment_sta
 #[tokio::test]
 async fn forms_in_quick_turns_keep_the_deployment() {
     let cluster = TestCluster::new().await;
-    cluster.create(application("shop", json!([old("front", "nginx:1")]))).await;
+    cluster.create(application("shop", json!([component("front", "nginx:1")]))).await;
     cluster.phase("shop", "running").await;
     let before = uid(&cluster, "front").await;
     for round in 0..25_u64 {
-        for components in [json!([web("front", "nginx:1")]), json!([old("front", "nginx:1")])] {
-            cluster.patch(NEW, "Application", "shop", of(components)).await;
+        for components in [json!([web("front", "nginx:1")]), json!([component("front", "nginx:1")])] {
+            cluster.patch(V1BETA1, "Application", "shop", of(components)).await;
             // Each round leaves the controllers another time with a form, from none to some writes long.
             tokio::time::sleep(std::time::Duration::from_millis(round % 7)).await;
         }
@@ -248,7 +250,7 @@ async fn forms_in_quick_turns_keep_the_deployment() {
     cluster.quiet().await;
     assert_eq!(uid(&cluster, "front").await, before);
     assert_eq!(controller(&cluster, "front").await, AC);
-    let left = cluster.get(OLD, AC, "shop").await.unwrap();
+    let left = cluster.get(V1ALPHA2, AC, "shop").await.unwrap();
     assert!(left["metadata"]["annotations"]["app.oam.dev/app-revision"].is_null());
     assert!(left["status"]["rollingStatus"].is_null());
 }
@@ -256,13 +258,13 @@ async fn forms_in_quick_turns_keep_the_deployment() {
 #[tokio::test]
 async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
     let cluster = TestCluster::new().await;
-    let mut shop = application("shop", json!([old("front", "nginx:1")]));
+    let mut shop = application("shop", json!([component("front", "nginx:1")]));
     shop["metadata"]["annotations"] = json!({"app.oam.dev/rollout-template": "true"});
     cluster.create(shop).await;
     cluster.phase("shop", "running").await;
     let service = || async { cluster.get("v1", "Service", "front").await.unwrap_or_default() };
     assert_eq!(service().await["metadata"]["ownerReferences"][0]["name"], "shop-v1");
-    let first = cluster.get(OLD, AC, "shop-v1").await.unwrap();
+    let first = cluster.get(V1ALPHA2, AC, "shop-v1").await.unwrap();
     assert_eq!(first["spec"]["components"][0]["revisionName"], "front-v1");
     assert_eq!(first["metadata"]["annotations"]["app.oam.dev/rollout-template"], "true");
     let before = uid(&cluster, "front-v1").await;
@@ -272,14 +274,14 @@ async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
         deployments.map(|one| one["name"].clone()).collect::<Vec<Value>>()
     };
     assert_eq!(shown().await, ["front-v1"], "as it is called in the cluster");
-    cluster.patch(NEW, "Application", "shop", of(json!([old("front", "nginx:2")]))).await;
+    cluster.patch(V1BETA1, "Application", "shop", of(json!([component("front", "nginx:2")]))).await;
     until("the second revision has its workload", || async {
         cluster.deployment("front-v2").await.is_some()
     })
     .await;
     cluster.phase("shop", "running").await;
     assert_eq!(shown().await, ["front-v2"]);
-    let second = cluster.get(OLD, AC, "shop-v2").await.unwrap();
+    let second = cluster.get(V1ALPHA2, AC, "shop-v2").await.unwrap();
     assert_eq!(second["spec"]["components"][0]["revisionName"], "front-v2");
     until_or("the newest revision has the Service", service, |service| {
         service["metadata"]["ownerReferences"][0]["name"] == "shop-v2"
@@ -293,15 +295,15 @@ async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
     assert_eq!(image(cluster.deployment("front-v2").await.unwrap()), "nginx:2");
     // The rollout is over: one workload is changed in place, and the others go when it is there.
     let over = json!({"metadata": {"annotations": {"app.oam.dev/rollout-template": null}}});
-    cluster.patch(NEW, "Application", "shop", over).await;
+    cluster.patch(V1BETA1, "Application", "shop", over).await;
     for revision in ["shop-v1", "shop-v2"] {
-        cluster.gone(OLD, AC, revision).await;
+        cluster.gone(V1ALPHA2, AC, revision).await;
     }
     cluster.gone("apps/v1", "Deployment", "front-v1").await;
     cluster.gone("apps/v1", "Deployment", "front-v2").await;
     assert_eq!(image(cluster.deployment("front").await.unwrap()), "nginx:2");
     assert_eq!(service().await["metadata"]["ownerReferences"][0]["name"], "shop");
     cluster.phase("shop", "running").await;
-    cluster.delete(NEW, "Application", "shop").await;
+    cluster.delete(V1BETA1, "Application", "shop").await;
     cluster.gone("apps/v1", "Deployment", "front").await;
 }
