@@ -46,6 +46,9 @@ pub struct Template {
 
 impl Template {
     /// Compiles the text; `definition` is what diagnostics call it.
+    ///
+    /// # Errors
+    /// It is no template; the place in the definition's text.
     pub fn compile(definition: &str, text: &str) -> Result<Self, Diagnostic> {
         let mut registry = Handlebars::new();
         registry.set_strict_mode(true);
@@ -60,6 +63,9 @@ impl Template {
     }
 
     /// The objects the template makes with these parameters.
+    ///
+    /// # Errors
+    /// A value is missing, the template makes too much, or what it makes is not YAML.
     pub fn render(&self, parameter: &Json, context: &Json) -> Result<Vec<Json>, Diagnostics> {
         let data = json!({"parameter": parameter, "context": context});
         let mut text = Text::default();
