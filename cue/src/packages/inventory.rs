@@ -12,17 +12,6 @@ const MISSING: &[(&str, &str)] = &[
     ("encoding/openapi #Info:", "needs the writer of schemas"),
     ("encoding/openapi #Contact:", "needs the writer of schemas"),
     ("encoding/openapi #License:", "needs the writer of schemas"),
-    ("math Erf(number) number", "not written yet"),
-    ("math Erfc(number) number", "not written yet"),
-    ("math Erfinv(number) number", "not written yet"),
-    ("math Erfcinv(number) number", "not written yet"),
-    ("math Gamma(number) number", "not written yet"),
-    ("math J0(number) number", "not written yet"),
-    ("math Y0(number) number", "not written yet"),
-    ("math J1(number) number", "not written yet"),
-    ("math Y1(number) number", "not written yet"),
-    ("math Jn(int, number) number", "not written yet"),
-    ("math Yn(int, number) number", "not written yet"),
 ];
 
 fn kinds_text(kinds: Kinds) -> &'static str {

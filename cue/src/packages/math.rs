@@ -5,6 +5,7 @@ use num_integer::Integer as _;
 use num_traits::{One as _, Signed as _, Zero as _};
 
 use super::arguments::{integer, number};
+use super::functions_of_floats::{bessel_first, bessel_second, inverse_error};
 use super::{Data, Failure, Function, INTEGER, Kinds, NUMBER, Package, Parameter, function};
 use crate::number::{Decimal, NumberError, Rounding};
 
@@ -14,6 +15,7 @@ const I: Kinds = Kinds::INT;
 const N: Kinds = Kinds::NUMBER;
 const ONE: &[Parameter] = &[NUMBER];
 const TWO: &[Parameter] = &[NUMBER, NUMBER];
+const ORDER: &[Parameter] = &[INTEGER, NUMBER];
 const TWO_INTEGERS: &[Parameter] = &[INTEGER, INTEGER];
 
 /// Most bits that a shift or a set bit makes: larger numbers take too long to print.
@@ -106,6 +108,17 @@ pub(super) static PACKAGE: Package = Package {
         }),
         function("Ilogb", ONE, I, |a| Ok(Data::int(binary_exponent(number(a, 0)?.to_f64())))),
         function("Jacobi", TWO_INTEGERS, I, jacobi),
+        unary("Erf", |a| finite(libm::erf(number(a, 0)?.to_f64()))),
+        unary("Erfc", |a| finite(libm::erfc(number(a, 0)?.to_f64()))),
+        unary("Erfinv", |a| finite(inverse_error(number(a, 0)?.to_f64()))),
+        unary("Erfcinv", |a| finite(inverse_error(1.0 - number(a, 0)?.to_f64()))),
+        unary("Gamma", |a| finite(libm::tgamma(number(a, 0)?.to_f64()))),
+        unary("J0", |a| finite(libm::j0(number(a, 0)?.to_f64()))),
+        unary("Y0", |a| finite(libm::y0(number(a, 0)?.to_f64()))),
+        unary("J1", |a| finite(libm::j1(number(a, 0)?.to_f64()))),
+        unary("Y1", |a| finite(libm::y1(number(a, 0)?.to_f64()))),
+        function("Jn", ORDER, N, |a| finite(bessel_first(integer(a, 0)?, number(a, 1)?.to_f64())?)),
+        function("Yn", ORDER, N, |a| finite(bessel_second(integer(a, 0)?, number(a, 1)?.to_f64())?)),
     ],
 };
 

@@ -8,6 +8,7 @@ mod arguments;
 mod data;
 mod entities;
 mod float;
+mod functions_of_floats;
 #[cfg(feature = "crypto")]
 mod hashes;
 #[cfg(test)]
