@@ -27,6 +27,8 @@ mod laws;
 mod messages;
 #[path = "cue/modernize.rs"]
 mod modernize;
+#[path = "cue/modules.rs"]
+mod modules;
 #[path = "cue/openapi.rs"]
 mod openapi;
 #[path = "cue/origins.rs"]

@@ -8,6 +8,10 @@ mod batch;
 mod commands;
 #[path = "cue-eval/diff.rs"]
 mod diff;
+#[path = "cue-eval/embed.rs"]
+mod embed;
+#[path = "cue-eval/embedded_file.rs"]
+mod embedded_file;
 #[path = "cue-eval/explain.rs"]
 mod explain;
 #[path = "cue-eval/fmt.rs"]
@@ -18,6 +22,8 @@ mod imports;
 mod inputs;
 #[path = "cue-eval/modernize.rs"]
 mod modernize;
+#[path = "cue-eval/module.rs"]
+mod module;
 #[path = "cue-eval/read.rs"]
 mod read;
 #[path = "cue-eval/tags.rs"]

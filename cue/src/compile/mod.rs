@@ -4,6 +4,7 @@ pub(crate) mod addition;
 mod comprehension;
 pub(crate) mod data;
 mod expr;
+mod externs;
 pub(crate) mod markers;
 mod names;
 mod operand;
@@ -147,6 +148,7 @@ impl<'a> Compiler<'a> {
 
     /// Compiles the files of a package; each becomes a struct that shares the package's level.
     fn package(&mut self, path: String, files: &[ast::File]) -> Vec<ExprId> {
+        self.one_name(files);
         let mut names = FxHashMap::default();
         self.hidden_suffix = if path.is_empty() { String::new() } else { format!("\u{0}{path}") };
         for file in files {
@@ -165,6 +167,7 @@ impl<'a> Compiler<'a> {
         for file in files {
             self.imports = FxHashMap::default();
             self.experiments = experiments(file);
+            self.externs(file);
             self.file_imports(file);
             let span = Span::new(file.id, 0, 0);
             let mut scope = Scope::structure(names.clone());
@@ -177,6 +180,24 @@ impl<'a> Compiler<'a> {
             self.unused_imports();
         }
         out
+    }
+
+    /// Files are of one package when their clauses name one; `_` and no clause at all fit every name.
+    fn one_name(&mut self, files: &[ast::File]) {
+        let clauses = files.iter().filter_map(|file| file.package.as_ref());
+        let mut named = clauses.map(|clause| &clause.name).filter(|name| name.name != "_");
+        let Some(first) = named.next() else { return };
+        if let Some(other) = named.find(|other| other.name != first.name) {
+            let file = |span: Span| self.sources.get(span.file).map_or("", |source| source.name.as_str());
+            let message = format!(
+                "found packages {:?} ({}) and {:?} ({})",
+                first.name,
+                file(first.span),
+                other.name,
+                file(other.span)
+            );
+            self.error(Code::Import, message, other.span);
+        }
     }
 
     fn unused_imports(&mut self) {
@@ -244,6 +265,12 @@ impl<'a> Compiler<'a> {
     }
 
     fn unknown_package(&mut self, path: &str, span: Span) {
+        if path.starts_with("./") || path.starts_with("../") {
+            let hint = "write the path of the module before it, as in \"example.com/module/package\"";
+            let message = format!("relative import paths are not allowed ({path:?})");
+            self.diagnostics.push(Diagnostic::new(Code::Import, message, span).with_hint(Some(hint.into())));
+            return;
+        }
         let mut diagnostic = Diagnostic::new(Code::Import, format!("package {path:?} is not known"), span);
         let mut known: Vec<&str> = packages::paths().collect();
         known.extend(self.providers.iter().map(|p| p.path()));

@@ -39,8 +39,8 @@ options:
   --diagnostics FORMAT text or json
 inputs:
   .cue, .json, .yaml, .yml and .toml files, - for standard input; `cue:`, `json:`, `yaml:` or `toml:` before files says
-  how they are written, whatever their names; or a folder with the files of one package (DIR or DIR:NAME);
-  without any input the folder at hand";
+  how they are written, whatever their names; or a folder with the files of one package (DIR or DIR:NAME), whose fields
+  may ask for files below it by @embed(file=…) and @embed(glob=…); without any input the folder at hand";
 
 /// A command line.
 #[derive(Default)]

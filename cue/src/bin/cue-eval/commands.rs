@@ -1,7 +1,7 @@
 //! A command and its arguments in; what it prints out.
 
 use super::arguments::Arguments;
-use super::{Failure, explain, fmt, inputs, modernize, tags, vet};
+use super::{Failure, embed, explain, fmt, inputs, modernize, tags, vet};
 use vela_cue::packages::{Data, json_marshal_indented, yaml_marshal};
 use vela_cue::source::Sources;
 use vela_cue::value::Shown;
@@ -36,7 +36,7 @@ pub(crate) fn execute(arguments: &Arguments) -> Result<String, Failure> {
             definitions(arguments)
         }
         "vet" => {
-            vet::run(sources(arguments)?, arguments.concrete, arguments.budget)?;
+            vet::run(evaluated_sources(arguments)?, arguments.concrete, arguments.budget)?;
             Ok(String::new())
         }
         "explain" => Ok(values(arguments)?.iter().map(explain::text).collect()),
@@ -148,6 +148,17 @@ fn sources(arguments: &Arguments) -> Result<Vec<Source>, Failure> {
     })
 }
 
+/// The inputs that make the value, with what they embed.
+fn evaluated_sources(arguments: &Arguments) -> Result<Vec<Source>, Failure> {
+    let mut sources = sources(arguments)?;
+    sources.retain(|source| !inputs::is_side_file(&source.name));
+    // As in the reference, files that are named one by one embed nothing: they need not be of a module.
+    if arguments.inputs.iter().any(|input| inputs::folder(input).is_some()) {
+        embed::fill(&mut sources)?;
+    }
+    Ok(sources)
+}
+
 /// The syntax trees of sources, or all their mistakes.
 pub(crate) fn parsed(sources: &[Source]) -> Result<Vec<vela_cue::ast::File>, Failure> {
     let mut all = Sources::default();
@@ -163,8 +174,7 @@ pub(crate) fn parsed(sources: &[Source]) -> Result<Vec<vela_cue::ast::File>, Fai
 
 /// The value of the inputs, or those of the expressions asked for.
 fn values(arguments: &Arguments) -> Result<Vec<Value>, Failure> {
-    let mut sources = sources(arguments)?;
-    sources.retain(|source| !inputs::is_side_file(&source.name));
+    let mut sources = evaluated_sources(arguments)?;
     if sources.is_empty() {
         return Err(Failure::Usage("no file to evaluate".into()));
     }

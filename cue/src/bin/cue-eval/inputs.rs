@@ -10,17 +10,21 @@ use vela_cue::{Source, parser};
 pub(crate) fn sources(inputs: &[String]) -> Result<Vec<Source>, Failure> {
     let mut files = Vec::new();
     for input in inputs {
-        let (folder, package) = match input.rsplit_once(':') {
-            Some((folder, package)) if Path::new(folder).is_dir() => (folder, Some(package)),
-            _ => (input.as_str(), None),
-        };
-        if Path::new(folder).is_dir() {
-            files.extend(package_files(folder, package)?);
-        } else {
-            files.push(input.clone());
+        match folder(input) {
+            Some((folder, package)) => files.extend(package_files(folder, package)?),
+            None => files.push(input.clone()),
         }
     }
     read::all(&files)
+}
+
+/// The folder that an input names, and the package in it that it asks for.
+pub(crate) fn folder(input: &str) -> Option<(&str, Option<&str>)> {
+    if Path::new(input).is_dir() {
+        return Some((input, None));
+    }
+    let (folder, package) = input.rsplit_once(':')?;
+    Path::new(folder).is_dir().then_some((folder, Some(package)))
 }
 
 /// The files of the package in a folder: that of the given name, or the only one.
@@ -75,7 +79,7 @@ pub(crate) fn compiled(
     sources: &[Source],
     budget: vela_cue::Budget,
 ) -> Result<vela_cue::Template, vela_cue::Diagnostics> {
-    let packages = imports::load(sources);
+    let packages = imports::load(sources)?;
     let packages: Vec<&dyn vela_cue::Provider> =
         packages.iter().map(|package| package as &dyn vela_cue::Provider).collect();
     Ok(vela_cue::Template::compile_with(sources, &packages)?.with_budget(budget))
