@@ -107,7 +107,9 @@ impl Evaluation {
                 self.grow(x.len() + y.len(), place)?;
                 Ok(Term::Atom(Atom::String(Arc::from([&**x, &**y].concat()))))
             }
-            (Atom::Bytes(_) | Atom::String(_), Atom::Bytes(_) | Atom::String(_)) if op == BinaryOp::Add => {
+            (Atom::Bytes(_) | Atom::String(_), Atom::Bytes(_) | Atom::String(_))
+                if op == BinaryOp::Add && a.kinds() == b.kinds() =>
+            {
                 self.grow(bytes_of(a).len() + bytes_of(b).len(), place)?;
                 let bytes = [bytes_of(a), bytes_of(b)].concat();
                 Ok(Term::Atom(Atom::Bytes(Arc::from(bytes))))

@@ -7,6 +7,7 @@ use crate::{
     ast::UnaryOp,
     diagnostic::Code,
     ir::{Atom, ExprId},
+    number::Rounding,
     packages::Kinds,
 };
 
@@ -222,14 +223,25 @@ fn is_high(op: UnaryOp) -> bool {
 
 /// The least integer above a low bound.
 fn ceil(bound: &Bound) -> Option<i64> {
-    let Atom::Number { value, .. } = &bound.limit else { return None };
-    let exact = value.to_i64()?;
-    Some(if bound.op == UnaryOp::Greater { exact.checked_add(1)? } else { exact })
+    let (least, exact) = rounded(bound, Rounding::Ceil)?;
+    if exact && bound.op == UnaryOp::Greater { least.checked_add(1) } else { Some(least) }
 }
 
 /// The greatest integer below a high bound.
 fn floor(bound: &Bound) -> Option<i64> {
+    let (most, exact) = rounded(bound, Rounding::Floor)?;
+    if exact && bound.op == UnaryOp::Less { most.checked_sub(1) } else { Some(most) }
+}
+
+/// Digits before or behind the point of the first that counts, in limits that are rounded: others take too long.
+const INTEGER_DIGITS: i64 = 18;
+
+/// The limit as an integer, and whether it was one; nothing for limits of more than 64 bits.
+fn rounded(bound: &Bound, rounding: Rounding) -> Option<(i64, bool)> {
     let Atom::Number { value, .. } = &bound.limit else { return None };
-    let exact = value.to_i64()?;
-    Some(if bound.op == UnaryOp::Less { exact.checked_sub(1)? } else { exact })
+    if value.adjusted_exponent().abs() > INTEGER_DIGITS {
+        return None;
+    }
+    let integer = i64::try_from(value.to_integral(rounding)).ok()?;
+    Some((integer, value.is_integral()))
 }

@@ -48,9 +48,8 @@ impl Evaluation {
             return Ok(());
         }
         let more_may_come = match check.callee {
-            Callee::Package(f) if f.name == "MinFields" => !self.is_closed(vertex),
-            Callee::Package(f) if f.name == "UniqueItems" => !self.repeats_an_atom(vertex),
-            _ => false,
+            Callee::Package(function) => self.more_may_come(vertex, function.name, &check.arguments),
+            Callee::Builtin(_) => false,
         };
         let code = if more_may_come { Code::Incomplete } else { Code::Unsatisfied };
         let text = format!(
@@ -60,6 +59,22 @@ impl Evaluation {
         );
         let by = self.v(vertex).atom_by;
         Err(self.fault_with(code, Message::Text(text), &[check.conjunct.expr, by]))
+    }
+
+    /// Whether further fields or elements may make a function content that is not yet.
+    fn more_may_come(&self, vertex: VertexId, function: &str, arguments: &[Term]) -> bool {
+        let v = self.v(vertex);
+        match (function, arguments) {
+            ("MinFields", _) if !self.is_closed(vertex) || !v.patterns.is_empty() => true,
+            // Closed, it may still have all fields that it names.
+            ("MinFields", [Term::Atom(Atom::Number { value, .. })]) => {
+                let named = v.arcs.iter().filter(|arc| arc.label.is_regular()).count() as i64;
+                value.to_i64().is_some_and(|least| named >= least)
+            }
+            ("MinItems", _) => v.list.as_ref().is_some_and(|list| list.closed.is_none()),
+            ("UniqueItems", _) => !self.repeats_an_atom(vertex),
+            _ => false,
+        }
     }
 
     pub(super) fn run_match(

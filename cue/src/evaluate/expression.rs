@@ -196,7 +196,8 @@ impl Evaluation {
             let Some(expr) = exprs.get(at) else { continue };
             match self.concrete(conjunct.with(*expr))? {
                 Term::Atom(Atom::String(s)) => out.extend_from_slice(s.as_bytes()),
-                Term::Atom(Atom::Bytes(b)) => out.extend_from_slice(&b),
+                Term::Atom(Atom::Bytes(b)) if bytes => out.extend_from_slice(&b),
+                Term::Atom(Atom::Bytes(b)) => out.extend_from_slice(valid_text(&b).as_bytes()),
                 Term::Atom(Atom::Number { value, .. }) => out.extend_from_slice(value.to_string().as_bytes()),
                 Term::Atom(Atom::Bool(b)) => out.extend_from_slice(if b { b"true" } else { b"false" }),
                 other => {
@@ -329,4 +330,21 @@ impl Evaluation {
             Term::Vertex(vertex) => self.show(*vertex),
         }
     }
+}
+
+/// The bytes as text: each run of those that are not UTF-8 is one replacement character.
+fn valid_text(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut in_run = false;
+    for chunk in bytes.utf8_chunks() {
+        if !chunk.valid().is_empty() {
+            text.push_str(chunk.valid());
+            in_run = false;
+        }
+        if !chunk.invalid().is_empty() && !in_run {
+            text.push(char::REPLACEMENT_CHARACTER);
+            in_run = true;
+        }
+    }
+    text
 }

@@ -53,19 +53,30 @@ impl Evaluation {
             }
             (
                 Special::JsonValidate | Special::YamlValidate | Special::YamlValidatePartial,
-                [Term::Atom(text), Term::Vertex(constraint)],
+                [Term::Atom(text), constraint],
             ) => {
                 let text = match text {
                     Atom::String(s) => s.to_string(),
                     Atom::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
                     _ => return boolean(false),
                 };
+                let constraint = self.term_vertex(constraint);
                 let read = match special {
-                    Special::JsonValidate => crate::packages::json_read(text.as_bytes()),
-                    _ => crate::packages::yaml_read(&text),
+                    Special::JsonValidate => {
+                        crate::packages::json_read(text.as_bytes()).map(|data| vec![data])
+                    }
+                    _ => crate::packages::yaml_read_stream(&text),
                 };
-                let data = match read {
-                    Ok(data) => data,
+                match read {
+                    // A text without documents is null.
+                    Ok(documents) if documents.is_empty() => {
+                        self.held_against(special, &Data::Null, constraint, conjunct)?;
+                    }
+                    Ok(documents) => {
+                        for document in &documents {
+                            self.held_against(special, document, constraint, conjunct)?;
+                        }
+                    }
                     Err(error) => {
                         return Err(self.fault(
                             Code::Argument,
@@ -73,22 +84,38 @@ impl Evaluation {
                             conjunct.expr,
                         ));
                     }
-                };
-                let value = self.data_vertex(&data, conjunct.expr)?;
-                let joined = self.joined(value, *constraint);
-                self.validate(joined, Mode::Partial, conjunct.expr)?;
-                match special {
-                    Special::YamlValidate => self.validate(joined, Mode::Concrete, conjunct.expr)?,
-                    // Fields may be left open, but what is required must be there.
-                    Special::JsonValidate => match self.validate(joined, Mode::Concrete, conjunct.expr) {
-                        Err(fault) if fault.0.code == Code::MissingRequired => return Err(fault),
-                        _ => {}
-                    },
-                    _ => {}
                 }
                 boolean(true)
             }
             _ => Err(self.fault(Code::Argument, "these arguments do not fit the function", conjunct.expr)),
+        }
+    }
+
+    /// Holds one value of a text against a constraint.
+    fn held_against(
+        &mut self,
+        special: Special,
+        data: &Data,
+        constraint: VertexId,
+        conjunct: Conjunct,
+    ) -> Result<(), Fault> {
+        let value = self.data_vertex(data, conjunct.expr)?;
+        let joined = self.joined(value, constraint);
+        self.validate(joined, Mode::Partial, conjunct.expr)?;
+        if special == Special::YamlValidatePartial {
+            return Ok(());
+        }
+        match self.validate(joined, Mode::Concrete, conjunct.expr) {
+            // JSON may leave fields open, but what is required must be there.
+            Err(fault) if special == Special::JsonValidate && fault.0.code != Code::MissingRequired => Ok(()),
+            // The text will not change any more: what it does not say now is an error of the call.
+            Err(fault)
+                if special == Special::YamlValidate && fault.is_incomplete() && fault.0.busy.is_none() =>
+            {
+                let text = self.message(&fault);
+                Err(self.fault(Code::Argument, text, conjunct.expr))
+            }
+            judged => judged,
         }
     }
 
@@ -233,7 +260,7 @@ impl Evaluation {
     }
 
     /// Whether a list has the same plain value twice: then no further field can make its elements differ.
-    pub(super) fn repeats_an_atom(&mut self, list: VertexId) -> bool {
+    pub(super) fn repeats_an_atom(&self, list: VertexId) -> bool {
         let mut atoms: Vec<Data> = Vec::new();
         for element in self.elements_of(list) {
             let own = self.deref(element);

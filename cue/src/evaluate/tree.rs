@@ -112,7 +112,12 @@ impl Evaluation {
                 ArcKind::Required => "required",
             };
             let name = self.label_text(arc.label);
-            let name = name.split('\u{0}').next().unwrap_or("");
+            let name = match arc.label.is_regular() {
+                // Quotes keep `"#a"` apart from `#a`, which may stand beside it.
+                true if name.starts_with('#') => crate::literal::quote_string(&name),
+                true => name.to_string(),
+                false => name.split('\u{0}').next().unwrap_or("").to_owned(),
+            };
             fields.push(json!({"name": name, "type": kind, "node": node}));
         }
         if !fields.is_empty() {

@@ -115,6 +115,11 @@ impl System {
         c == '/' || (c == '\\' && self == Self::Windows)
     }
 
+    /// Whether no pattern matches it: of the two that separate on Windows, only its own.
+    fn divides(self, c: char) -> bool {
+        self.separator().starts_with(c)
+    }
+
     fn separator(self) -> &'static str {
         if self == Self::Windows { "\\" } else { "/" }
     }
@@ -266,14 +271,14 @@ fn matches(pattern: &[char], name: &[char], system: System) -> Result<bool, Fail
         let mut accepts: Box<dyn Fn(char) -> bool> = match pattern[at] {
             '*' => {
                 for position in 0..name.len() {
-                    if reached[position] && !system.separates(name[position]) {
+                    if reached[position] && !system.divides(name[position]) {
                         reached[position + 1] = true;
                     }
                 }
                 at += 1;
                 continue;
             }
-            '?' => Box::new(move |c| !system.separates(c)),
+            '?' => Box::new(move |c| !system.divides(c)),
             '[' => {
                 let (ranges, negated, end) = bracket(pattern, at, system).ok_or_else(bad)?;
                 at = end;
