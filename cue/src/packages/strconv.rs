@@ -181,11 +181,11 @@ fn format_float(a: &[Data]) -> Outcome {
     let form = match any(a, 1)? {
         Data::String(form) if form.len() == 1 => form.as_bytes()[0],
         Data::String(_) => return Err(Failure::error("expected single character string")),
-        Data::Number { value, .. } => value
+        Data::Number { value, is_float: false } => value
             .to_u64()
             .and_then(|n| u8::try_from(n).ok())
             .ok_or_else(|| Failure::error("format value out of range [0, 255]"))?,
-        _ => return Err(Failure::error("argument 2 must be a format character")),
+        _ => return Err(Failure::error("argument 2 must be a format character or its code as an int")),
     };
     let (precision, bits) = (integer(a, 2)?, integer(a, 3)?);
     if bits != 32 && bits != 64 {
