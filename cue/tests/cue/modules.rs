@@ -46,8 +46,8 @@ fn a_module_is_replaced_by_a_folder() {
     assert_eq!(run("replaced", &local, &export), Ok(json!({"out": ["lib local", "local"]})));
     let unlike = dependency.replace("@v0", "@v1");
     let other: Vec<_> = files.iter().copied().chain([("cue.mod/local-module.cue", &*unlike)]).collect();
-    let told = run("other-major", &other, &export).expect_err("v0 is not replaced");
-    assert!(told.contains("\"example.com/dep@v0:lib\" is not known"), "{told}");
+    let message = run("other-major", &other, &export).expect_err("v0 is not replaced");
+    assert!(message.contains("\"example.com/dep@v0:lib\" is not known"), "{message}");
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn a_broken_file_of_the_module_is_told_with_its_place() {
         ("main.cue", "package main\nimport \"example.com/dep/sub\"\nout: sub.value\n"),
         ("cue.mod/local-module.cue", "deps: {\n\t\"a@v0\": replaceWith: nowhere\n}\n"),
     ];
-    let told = run("broken", &files, &["export", "main.cue"]).expect_err("the file is wrong");
-    assert!(told.contains("cue.mod/local-module.cue:2:23"), "{told}");
+    let message = run("broken", &files, &["export", "main.cue"]).expect_err("the file is wrong");
+    assert!(message.contains("cue.mod/local-module.cue:2:23"), "{message}");
 }
 
 /// A folder with one file of each kind, and the fields that embed them.
@@ -124,8 +124,8 @@ fn files_are_embedded_where_fields_ask_for_them() {
 
 #[test]
 fn files_that_are_named_one_by_one_embed_nothing() {
-    let told = embedded("named", "a: _ @embed(file=\"a.json\")", "main.cue").expect_err("no file is read");
-    assert!(told.contains("the folder of the package") && told.contains("main.cue:1:1"), "{told}");
+    let message = embedded("named", "a: _ @embed(file=\"a.json\")", "main.cue").expect_err("no file is read");
+    assert!(message.contains("the folder of the package") && message.contains("main.cue:1:1"), "{message}");
 }
 
 #[test]
@@ -136,10 +136,10 @@ fn files_are_of_one_package() {
         ("c.cue", "package _\nz: 3\n"),
         ("d.cue", "v: 4\n"),
     ];
-    let told = run("packages", &files, &["export", "a.cue", "b.cue"]).expect_err("there are two packages");
+    let message = run("packages", &files, &["export", "a.cue", "b.cue"]).expect_err("there are two packages");
     assert!(
-        told.contains("found packages \"a\" (a.cue) and \"b\" (b.cue)") && told.contains("b.cue:1:9"),
-        "{told}"
+        message.contains("found packages \"a\" (a.cue) and \"b\" (b.cue)") && message.contains("b.cue:1:9"),
+        "{message}"
     );
     let together = run("one-package", &files, &["export", "a.cue", "c.cue", "d.cue"]);
     assert_eq!(together, Ok(json!({"x": 1, "z": 3, "v": 4})));
@@ -148,10 +148,10 @@ fn files_are_of_one_package() {
 #[test]
 fn relative_imports_are_refused() {
     let files = [MODULE, ("main.cue", "import \"./y\"\nx: y.z\n"), ("y/y.cue", "package y\nz: 1\n")];
-    let told = run("relative", &files, &["export", "main.cue"]).expect_err("the path is relative");
+    let message = run("relative", &files, &["export", "main.cue"]).expect_err("the path is relative");
     assert!(
-        told.contains("main.cue:1:8") && told.contains("relative import paths are not allowed"),
-        "{told}"
+        message.contains("main.cue:1:8") && message.contains("relative import paths are not allowed"),
+        "{message}"
     );
 }
 
@@ -178,10 +178,13 @@ fn every_wrong_attribute_is_told_with_its_place() {
     ];
     let fields: Vec<_> =
         cases.iter().enumerate().map(|(at, (text, _))| format!("f{at}: _ {text}\n")).collect();
-    let told = embedded("wrong", &fields.concat(), ".").expect_err("all are wrong");
+    let message = embedded("wrong", &fields.concat(), ".").expect_err("all are wrong");
     for (at, (text, words)) in cases.iter().enumerate() {
         let place = format!("main.cue:{}:", at + 3);
-        assert!(told.contains(&place) && told.contains(words), "{text}: no {place} {words} in\n{told}");
+        assert!(
+            message.contains(&place) && message.contains(words),
+            "{text}: no {place} {words} in\n{message}"
+        );
     }
 }
 
@@ -189,6 +192,6 @@ fn every_wrong_attribute_is_told_with_its_place() {
 fn only_a_module_embeds() {
     let files =
         [("main.cue", "@extern(embed)\npackage main\na: _ @embed(file=\"b.json\")\n"), ("b.json", "1")];
-    let told = run("no-module", &files, &["export", "."]).expect_err("there is no module");
-    assert!(told.contains("not in a module"), "{told}");
+    let message = run("no-module", &files, &["export", "."]).expect_err("there is no module");
+    assert!(message.contains("not in a module"), "{message}");
 }

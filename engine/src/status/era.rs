@@ -126,14 +126,14 @@ mod tests {
 
     const APPLYING: Progress = Progress { applied: false, kept: false, rolls: false };
     const APPLIED: Progress = Progress { applied: true, ..APPLYING };
-    const KEPT: Progress = Progress { kept: true, ..APPLYING };
+    const RETAINED: Progress = Progress { kept: true, ..APPLYING };
     const ROLLS: Progress = Progress { rolls: true, ..APPLYING };
 
     /// The conditions of the phases, good up to the first bad one that is given.
     fn phases(bad: &[(ConditionType, &'static str, &str)]) -> Vec<Condition> {
         let first = bad.first().map_or(ConditionType::Ready, |(type_, ..)| *type_);
         let good = ConditionType::ORDER.into_iter().filter(|type_| *type_ < first).map(Condition::good);
-        let bad = bad.iter().map(|(type_, reason, message)| Condition::bad(*type_, *reason, *message));
+        let bad = bad.iter().map(|(type_, reason, message)| Condition::bad(*type_, reason, *message));
         good.chain(bad).collect()
     }
 
@@ -209,9 +209,9 @@ mod tests {
             (ConditionType::Ready, "ReconcileError", "Built failed; revision shop-v1 is kept running"),
         ];
         let conditions = "Parsed, !Built: why, !HealthCheck: Built failed; revision shop-v1 is kept running";
-        assert_eq!(shown(Phase::Rendering, &kept, KEPT), is("rendering", conditions));
-        assert_eq!(shown(Phase::Running, &kept, KEPT), is("running", conditions));
-        assert_eq!(shown(Phase::Unhealthy, &kept, KEPT), is("healthChecking", conditions));
+        assert_eq!(shown(Phase::Rendering, &kept, RETAINED), is("rendering", conditions));
+        assert_eq!(shown(Phase::Running, &kept, RETAINED), is("running", conditions));
+        assert_eq!(shown(Phase::Unhealthy, &kept, RETAINED), is("healthChecking", conditions));
     }
 
     #[test]

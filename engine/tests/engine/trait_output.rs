@@ -70,7 +70,7 @@ fn rendered(snapshot: &Snapshot, application: &str) -> Result<Rendered, String> 
 fn objects(rendered: &Rendered) -> Vec<RenderedObject> {
     match &rendered.components()[0].state {
         State::Ready(objects) => objects.clone(),
-        State::Pending(missing) => panic!("waits: {missing:?}"),
+        State::Pending(missing) => unreachable!("waits: {missing:?}"),
     }
 }
 
@@ -134,9 +134,9 @@ fn output_outputs_and_patch_of_one_trait_are_all_carried_out() {
 #[test]
 fn what_is_no_object_is_told() {
     let bare = ALL.replace(r#"output: {apiVersion: "v1", kind: "ConfigMap", metadata"#, "output: {metadata");
-    let told = rendered(&snapshot(&bare), &web("{type: all}")).unwrap_err();
-    assert!(told.contains("output has no apiVersion: it is not an object"), "{told}");
-    assert!(told.contains("trait definition \"all\""), "{told}");
+    let message = rendered(&snapshot(&bare), &web("{type: all}")).unwrap_err();
+    assert!(message.contains("output has no apiVersion: it is not an object"), "{message}");
+    assert!(message.contains("trait definition \"all\""), "{message}");
 }
 
 #[test]

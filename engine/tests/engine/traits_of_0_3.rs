@@ -15,7 +15,7 @@ fn made(type_: &str, properties: &Json) -> Result<Json, String> {
     let rendered = dry_run::render(&application.as_slice()[0], &snapshots::built_in(), &Templates::new());
     let rendered = rendered.map_err(|errors| errors.to_string())?;
     assert!(rendered.warnings().is_empty(), "{}", rendered.warnings());
-    let State::Ready(objects) = &rendered.components()[0].state else { panic!("it waits for nothing") };
+    let State::Ready(objects) = &rendered.components()[0].state else { unreachable!("it waits for nothing") };
     assert_eq!(objects.len(), 2, "a Deployment and the trait's object");
     assert_eq!(objects[1].object["metadata"]["name"], format!("web-{type_}"));
     Ok(objects[1].object["spec"].clone())
@@ -63,8 +63,8 @@ fn autoscale_has_a_trigger_for_the_processor_then_one_for_the_clock() {
             "workloadRef": workload(),
         })
     );
-    let told = made("autoscale", &json!({"min": 1, "max": 4})).unwrap_err();
-    assert!(told.contains("give cpuPercent, cron or both"), "{told}");
+    let message = made("autoscale", &json!({"min": 1, "max": 4})).unwrap_err();
+    assert!(message.contains("give cpuPercent, cron or both"), "{message}");
 }
 
 #[test]
@@ -92,6 +92,6 @@ fn rollout_is_a_canary_of_the_workload() {
     );
     assert_eq!(spec["service"], json!({"port": 80, "targetPort": 8080}));
     // What is meant for the trait that later releases have under this name is no Canary.
-    let told = made("rollout", &json!({"targetSize": 5})).unwrap_err();
-    assert!(told.contains("targetSize"), "{told}");
+    let message = made("rollout", &json!({"targetSize": 5})).unwrap_err();
+    assert!(message.contains("targetSize"), "{message}");
 }
