@@ -488,6 +488,7 @@ mod tests {
         assert_eq!(shown(number("2").exp()), "7.389056098930650227230427460575008");
         assert_eq!(shown(number("3").ln()), "1.098612288668109691395245236922526");
         assert_eq!(shown(number("8").log2()), "3");
+        assert_eq!(shown(number("0.125").log2()), "-3");
         assert_eq!(shown(number("2").pow(&number("10"))), "1024");
         assert_eq!(shown(number("2").pow(&number("0.5"))), "1.414213562373095048801688724209698");
         assert_eq!(shown(number("0").ln()), NumberError::Undefined.to_string());
