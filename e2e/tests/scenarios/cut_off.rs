@@ -16,6 +16,8 @@ use crate::{CONVERGE_DEADLINE, on_a_control_plane};
 
 /// Shorter than the ten seconds without an answer after which a leader gives up.
 const SHORT: Duration = Duration::from_secs(6);
+/// A renewal that was sent into the partition is given up after this time.
+const ATTEMPT: Duration = Duration::from_secs(4);
 /// How late each request and each answer is.
 const LAG: Duration = Duration::from_millis(500);
 /// A reconcile asks a dozen times, and all applications are reconciled at once by few workers.
@@ -139,6 +141,8 @@ impl CutOff {
         try_join(changes, end).await?;
         has(cluster, "stays", Some("busybox:3"), CONVERGE_DEADLINE).await?;
         self.unharmed().await?;
+        // What comes next is another fault: the leader has the whole time that one leaves it only when it has renewed since this one.
+        self.replicas.leads("second", Instant::now() + ATTEMPT).await?;
         if second.runs()? { Ok(()) } else { Err(format!("it ended\n{}", second.log()).into()) }
     }
 
