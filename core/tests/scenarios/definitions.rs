@@ -36,6 +36,18 @@ async fn latest(cluster: &TestCluster, name: &str) -> Value {
     definition.await.unwrap()
 }
 
+/// A process that starts finds what the one before left, and writes nothing.
+async fn restarts_without_a_write(cluster: &mut TestCluster) {
+    cluster.settled().await;
+    cluster.stop().await;
+    cluster.requests();
+    cluster.start();
+    cluster.rested(1).await;
+    cluster.settled().await;
+    let writes: Vec<_> = cluster.all_writes();
+    assert!(writes.is_empty(), "nothing changed: {writes:#?}");
+}
+
 #[tokio::test]
 pub(super) async fn a_definition_gets_a_revision_a_schema_and_a_workload_kind() {
     let cluster = TestCluster::new().await;
@@ -86,14 +98,7 @@ async fn a_definition_that_nobody_judged_tells_what_is_wrong_with_it() {
         .create(application("shop", &[json!({"name": "c", "type": "settings", "properties": {"text": "x"}})]))
         .await;
     cluster.phase("shop", "running").await;
-    cluster.settled().await;
-    cluster.stop().await;
-    cluster.requests();
-    cluster.start();
-    cluster.rested(1).await;
-    cluster.settled().await;
-    let writes: Vec<_> = cluster.all_writes();
-    assert!(writes.is_empty(), "nothing changed: {writes:#?}");
+    restarts_without_a_write(&mut cluster).await;
     let spec = note("!")["spec"].clone();
     cluster.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
     until_or("it is mended", || look(&cluster), |found| synced(found)["status"] == "True").await;
@@ -132,14 +137,7 @@ async fn an_application_may_name_a_version_and_a_new_one_wakes_only_who_follows(
     .await;
     assert_eq!(cluster.get("v1", "ConfigMap", "old").await.unwrap()["data"]["text"], "hello!");
     cluster.phase("shop", "running").await;
-    cluster.settled().await;
-    cluster.stop().await;
-    cluster.requests();
-    cluster.start();
-    cluster.rested(1).await;
-    cluster.settled().await;
-    let writes: Vec<_> = cluster.all_writes();
-    assert!(writes.is_empty(), "nothing changed: {writes:#?}");
+    restarts_without_a_write(&mut cluster).await;
     cluster.create(application("lost", &[says("none", "note@v7")])).await;
     until_or(
         "a version that is not there is told",
