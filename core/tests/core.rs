@@ -25,6 +25,7 @@ mod scenarios {
     mod fixed;
     mod fixed_configurations;
     pub(crate) mod foreign;
+    mod inserted_secrets;
     mod last_good;
     mod last_good_configurations;
     mod last_good_unserved;

@@ -15,6 +15,8 @@ mod data_flow_limits;
 mod dry_run;
 #[path = "engine/gaps.rs"]
 mod gaps;
+#[path = "engine/inserted_secrets.rs"]
+mod inserted_secrets;
 #[path = "engine/manifest.rs"]
 mod manifest;
 #[path = "engine/mistakes.rs"]

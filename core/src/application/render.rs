@@ -166,8 +166,8 @@ impl ApplicationReconciler {
         wrong
     }
 
-    /// Everything that the application names, as the caches have it; of configurations only that and when they change
-    /// is watched, since a cluster may have very many.
+    /// Everything that the application names, as the caches have it; of configurations and Secrets only that and when they
+    /// change is watched, since a cluster may have very many.
     async fn snapshot(
         &self,
         (key, acting): (&Key, &Actor),
@@ -188,19 +188,20 @@ impl ApplicationReconciler {
         let registered = parse::registered(document, &snapshot);
         self.cluster.insert_registered(&registered, &mut snapshot).await.map_err(PhaseError::from)?;
         let look = self.interests.track(key);
-        for config in parse::user_configs(document) {
-            let name = Key::new(config.namespace.clone(), config.name.clone());
-            let known = look.metadata(&config.api_version, &config.kind, &name).await;
+        let inserted = parse::inserted_secrets(document, &snapshot);
+        for named in parse::user_configs(document).into_iter().chain(inserted) {
+            let name = Key::new(named.namespace.clone(), named.name.clone());
+            let known = look.metadata(&named.api_version, &named.kind, &name).await;
             let (kind, _) = known.map_err(|error| unavailable(&error))?;
             // Its content becomes part of what the application makes.
-            let api = kind.api(acting.client(), &config.namespace);
-            let found = api.get_opt(&config.name).await.map_err(|error| {
-                unavailable(&format!("cannot read {} {name}: {}", config.kind, acting.explain(&error)))
+            let api = kind.api(acting.client(), &named.namespace);
+            let found = api.get_opt(&named.name).await.map_err(|error| {
+                unavailable(&format!("cannot read {} {name}: {}", named.kind, acting.explain(&error)))
             })?;
             if let Some(found) = found {
                 let mut found = to_json(&found);
-                found["apiVersion"] = json!(config.api_version);
-                found["kind"] = json!(config.kind);
+                found["apiVersion"] = json!(named.api_version);
+                found["kind"] = json!(named.kind);
                 secrets.add(&found);
                 snapshot.insert_object(found);
             }

@@ -1,6 +1,7 @@
 //! Definition objects (ComponentDefinition, TraitDefinition, …), read into what the engine needs to know of them.
 
 pub mod cue_file;
+mod inserted;
 pub mod record;
 pub mod version;
 
@@ -15,6 +16,10 @@ use vela_cue::Era;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic};
 use crate::kube_packages::{self, KubePackage};
 use crate::manifest::{Document, Lines};
+pub use inserted::SecretParameter;
+#[cfg(test)]
+pub(crate) use inserted::TAKEN;
+pub(crate) use inserted::{MARKER, secret_parameters};
 
 /// Larger templates are refused.
 const TEMPLATE_LIMIT: usize = 1 << 20;
@@ -223,6 +228,17 @@ impl Definition {
         }
         self.packages = packages;
         self
+    }
+
+    /// The parameters that name a Secret whose content its template sees.
+    ///
+    /// # Errors
+    /// A marker that cannot be followed: what is wrong with it, in words.
+    pub fn secret_parameters(&self) -> Result<Vec<SecretParameter>, String> {
+        match &self.language {
+            Language::Cue(template) => secret_parameters(template, self.era),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// The packages it was given.

@@ -51,6 +51,11 @@ impl<'a> Parser<'a> {
         let (inputs, outputs) = self.inputs_outputs(&path, fields);
         let scopes = self.scopes(&path, fields.get("scopes"));
         let config = self.user_config(&path, name.as_deref().unwrap_or_default(), &properties);
+        let given = format!("{path}.{}", self.era.properties_field());
+        let secrets = match definition.as_deref() {
+            Some(definition) => self.inserted(&given, definition, &properties),
+            None => Vec::new(),
+        };
         Some(Component {
             name: name?,
             type_: type_?,
@@ -62,6 +67,7 @@ impl<'a> Parser<'a> {
             outputs,
             scopes,
             config,
+            secrets,
             path,
         })
     }
@@ -99,7 +105,8 @@ impl<'a> Parser<'a> {
                 let warning = Diagnostic::warning(Code::WrongWorkload, message).at(self.document, &type_path);
                 self.found.push(warning.hint(format!("it is meant for: {applies_to}")));
             }
-            traits.push(Trait { type_, definition, properties, path });
+            let secrets = self.inserted(&format!("{path}.properties"), &definition, &properties);
+            traits.push(Trait { type_, definition, properties, secrets, path });
         }
         traits
     }

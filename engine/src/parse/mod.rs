@@ -3,6 +3,7 @@
 
 mod components;
 mod fields;
+mod inserted_secrets;
 mod not_built_in;
 mod parser;
 mod references;
@@ -23,6 +24,7 @@ use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
 
 use self::parser::Parser;
+pub use inserted_secrets::{InsertedSecret, inserted_secrets};
 pub use parser::Era;
 pub use references::{References, references};
 pub use scopes::{Scope, registered, resource_of};
@@ -70,8 +72,23 @@ pub struct Component {
     pub scopes: Vec<Scope>,
     /// `context.config` of its templates, where its settings name a configuration.
     pub config: Option<Json>,
+    /// Secrets whose content its template sees.
+    pub secrets: Vec<InsertedSecret>,
     /// Field path of the component: `spec.components[0]`.
     pub path: String,
+}
+
+impl Component {
+    /// The Secrets that it and its traits wait for, in words.
+    pub(crate) fn missing_secrets(&self) -> Vec<String> {
+        let of_traits = self.traits.iter().flat_map(|trait_| &trait_.secrets);
+        self.secrets.iter().chain(of_traits).filter_map(InsertedSecret::missing).collect()
+    }
+
+    /// Whether the content of a Secret stands in what it makes.
+    pub(crate) fn inserts_secrets(&self) -> bool {
+        !self.secrets.is_empty() || self.traits.iter().any(|trait_| !trait_.secrets.is_empty())
+    }
 }
 
 /// One trait of a component.
@@ -83,6 +100,8 @@ pub struct Trait {
     pub definition: Arc<Definition>,
     /// Its parameters.
     pub properties: Json,
+    /// Secrets whose content its template sees.
+    pub secrets: Vec<InsertedSecret>,
     /// Field path of the trait: `spec.components[0].traits[1]`.
     pub path: String,
 }

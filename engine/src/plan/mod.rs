@@ -6,7 +6,6 @@ mod workflow;
 
 use std::sync::Arc;
 
-use crate::definition::Language;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
 use crate::parse::{AppFile, Component, Era};
 use crate::placement::Placement;
@@ -16,9 +15,6 @@ use crate::revision::{Identity, Revision};
 use circle::circle;
 pub use node::{Failing, Node};
 pub use workflow::{APPLY_COMPONENT, DEPLOY, SUPPORTED_STEPS, Step};
-
-/// The mark before a parameter that names a Secret.
-const INSERT_SECRET: &str = "+insertSecretTo=";
 
 /// Components in the order written, at each place they go to, each with those it waits for; free of circles.
 #[derive(Debug, Clone)]
@@ -164,20 +160,21 @@ fn stays(app: &AppFile, topologies: &[Topology], not_supported: NotSupported, fo
     }
 }
 
-/// Templates that want the content of a Secret beside the parameters cannot have it yet.
+/// Markers that cannot be followed, and Secrets in what a rollout renders: it renders each revision once, and would not see
+/// them change.
 fn secrets(app: &AppFile, component: &Component, not_supported: NotSupported, found: &mut Diagnostics) {
     let traits = component.traits.iter().map(|trait_| (&trait_.definition, &trait_.path));
     for (definition, path) in traits.chain([(&component.definition, &component.path)]) {
-        if let Language::Cue(template) = definition.language()
-            && template.contains(INSERT_SECRET)
-        {
-            let message = format!(
-                "{} takes the content of a Secret by `{INSERT_SECRET}`, which is not supported yet",
-                definition.title()
-            );
-            let hint = "refer to the Secret by name in the template, for example with secretKeyRef";
-            let finding = not_supported(Code::NotSupported, message).hint(hint.to_owned());
-            found.push(finding.at(app.document(), path));
+        if let Err(message) = definition.secret_parameters() {
+            let finding = not_supported(Code::NotSupported, format!("{}: {message}", definition.title()));
+            let hint = "or refer to the Secret by name in the template, for example with secretKeyRef";
+            found.push(finding.hint(hint).at(app.document(), path));
         }
+    }
+    if component.inserts_secrets() && (app.only_records() || app.rollout_plan().is_some()) {
+        let message = "an application that is rolled out cannot have the content of Secrets in its objects: not supported yet";
+        let hint = "refer to the Secret by name in the template, for example with secretKeyRef";
+        let finding = not_supported(Code::NotSupported, message.to_owned()).hint(hint);
+        found.push(finding.at(app.document(), &component.path));
     }
 }

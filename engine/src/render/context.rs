@@ -104,3 +104,14 @@ fn may_ask(definition: &Definition, word: &str) -> bool {
         | Language::None => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::NAMES;
+    use crate::definition::TAKEN;
+
+    #[test]
+    fn no_secret_takes_the_place_of_what_the_context_says() {
+        assert!(NAMES.iter().all(|name| TAKEN.contains(name)));
+    }
+}

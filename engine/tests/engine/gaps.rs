@@ -119,12 +119,12 @@ fn a_preview_shows_a_component_without_the_values_it_waits_for() {
 }
 
 #[test]
-fn a_template_that_wants_a_secret_is_refused_with_its_place() {
+fn a_marker_for_a_secret_that_cannot_be_followed_is_refused_with_its_place() {
     let wants = definition(
         "wants",
-        "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\nparameter: {\n\t// +insertSecretTo=db\n\tdbSecret: string\n}\n",
+        "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}\nparameter: db: {\n\t// +insertSecretTo=conn\n\tsecret: string\n}\n",
     );
-    let application = app("{name: a, type: wants, properties: {dbSecret: s}}");
+    let application = app("{name: a, type: wants, properties: {db: {secret: s}}}");
     let error = planned(&application, &snapshot(&[wants])).unwrap_err().to_string();
     assert!(error.contains("insertSecretTo") && error.contains("spec.components[0]"), "{error}");
 }

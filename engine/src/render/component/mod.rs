@@ -3,6 +3,7 @@
 mod draft;
 mod languages;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
@@ -23,7 +24,7 @@ use crate::definition::{Definition, Language};
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::manifest::Document;
-use crate::parse::{AppFile, Component, Trait};
+use crate::parse::{AppFile, Component, InsertedSecret, Trait};
 use crate::plan::{Node, Plan};
 
 /// More objects from one component are refused.
@@ -103,6 +104,12 @@ pub(super) fn render(
     }
     let mut environment = Environment { templates, inputs, requests: Vec::new() };
     let mut findings = Diagnostics::new();
+    let absent = component.missing_secrets();
+    if !absent.is_empty() {
+        drafts(app, component, &context, &mut environment, &mut findings);
+        found.extend(findings.into_iter().filter(concerns_parameters).collect());
+        return placed(State::Pending(absent), context, Vec::new());
+    }
     let outcome = drafts(app, component, &context, &mut environment, &mut findings);
     // A preview shows what can be said without the values of others; what they leave unsaid is no mistake.
     if !missing.is_empty() && !matches!(outcome, Outcome::Drafts(_)) {
@@ -160,18 +167,19 @@ fn drafts(
             found.push(site.place_one(Diagnostic::error(Code::WrongType, error.to_string())));
         }
     }
-    let mut drafts = match base(&site, &parameter, context, templates) {
+    // Status texts see the context again, and no Secret.
+    let mut context = with_secrets(context, &component.secrets).into_owned();
+    let mut drafts = match base(&site, &parameter, &context, templates) {
         Ok((made, warnings)) => {
             found.extend(site.place(warnings));
             vec_of(made, &component.definition)
         }
         Err(errors) => {
             let outcome = failed(site.place(errors), found);
-            parameters_of_traits(app, component, context, environment, found);
+            parameters_of_traits(app, component, &context, environment, found);
             return outcome;
         }
     };
-    let mut context = context.clone();
     if let Some(fields) = context.as_object_mut() {
         fields.insert("componentType".to_owned(), Json::String(component.type_.clone()));
         fields.insert("parameter".to_owned(), parameter);
@@ -190,7 +198,8 @@ fn drafts(
             _ => true,
         };
         see(&mut context, &drafts, asks);
-        match apply(&site, trait_, index, &context, environment, &mut drafts) {
+        let seen = with_secrets(&context, &trait_.secrets);
+        match apply(&site, trait_, index, &seen, environment, &mut drafts) {
             Ok(warnings) => found.extend(site.place(warnings)),
             Err(errors) => {
                 let placed = site.place(errors);
@@ -238,11 +247,24 @@ fn parameters_of_traits(
             },
             Err(broken) => broken,
         };
-        let own = findings.into_iter().filter(|finding| {
-            matches!(finding.code, Code::Parameter | Code::UnknownParameter | Code::BadDefinition)
-        });
-        found.extend(site.place(own.collect()));
+        found.extend(site.place(findings.into_iter().filter(concerns_parameters).collect()));
     }
+}
+
+/// Is it wrong whatever else is missing?
+fn concerns_parameters(finding: &Diagnostic) -> bool {
+    matches!(finding.code, Code::Parameter | Code::UnknownParameter | Code::BadDefinition)
+}
+
+/// The context with the content of Secrets under the names that the template gave them.
+fn with_secrets<'a>(context: &'a Json, secrets: &[InsertedSecret]) -> Cow<'a, Json> {
+    let mut seen = Cow::Borrowed(context);
+    for secret in secrets {
+        if let (Some(content), Some(fields)) = (&secret.content, seen.to_mut().as_object_mut()) {
+            fields.insert(secret.name.clone(), content.clone());
+        }
+    }
+    seen
 }
 
 /// Findings that all say “not there yet” make the component pending; anything else is an error.

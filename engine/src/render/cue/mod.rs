@@ -179,7 +179,13 @@ impl Template {
                 inputs.extend(given.map(|(path, value)| Input::new(path, value)));
             }
         }
+        inputs.extend(self.secrets(context).map(|(name, content)| Input::new(name, content)));
         self.template.instantiate(&inputs)
+    }
+
+    /// The content of Secrets that its parameters name, as far as it is known.
+    fn secrets<'a>(&'a self, context: &'a Json) -> impl Iterator<Item = (&'a str, &'a Json)> {
+        self.inserted.iter().filter_map(|name| Some((name.as_str(), context.get(name)?)))
     }
 
     /// The template with all that is given; what is wrong with it is another matter.
@@ -225,6 +231,7 @@ impl Template {
     ) -> Result<Value, Diagnostics> {
         let inputs = [("parameter", parameter.value()), ("context", context)];
         let given = inputs.into_iter().chain(answer.map(|answer| ("processing.output", answer)));
+        let given = given.chain(self.secrets(context));
         let owned = given.map(|(path, value)| (path.to_owned(), value.clone())).collect();
         let mut run = Run::new(self.template.clone(), steps::CALLS, owned);
         let plain = || self.instance(parameter.input(), context, answer).root();

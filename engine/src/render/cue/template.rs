@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use vela_cue::{Budget, Era, Guard, Provider, Source, Value};
 
+use crate::definition::secret_parameters;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::kube_packages::KubePackage;
 use crate::render::context_fields::{self, ContextFields};
@@ -27,6 +28,8 @@ pub struct Template {
     /// What looks like a slip in the text itself.
     pub(super) warnings: Arc<Diagnostics>,
     pub(super) asked: Arc<ContextFields>,
+    /// What it calls the content of Secrets that its parameters name.
+    pub(super) inserted: Arc<[String]>,
     /// Whether it may import a package with calls.
     pub(super) asks: bool,
     bounds: Option<Bounds>,
@@ -65,8 +68,13 @@ impl Template {
         own: &[&'static dyn Provider],
         packages: &[Arc<KubePackage>],
     ) -> Result<Self, Diagnostics> {
+        // What cannot be followed is told by the plan, with the component that uses it.
+        let marked = secret_parameters(text, era).unwrap_or_default();
+        let inserted: Arc<[String]> = marked.into_iter().map(|marked| marked.name).collect();
+        let mut around = SURROUNDINGS.to_owned();
+        inserted.iter().for_each(|name| around.extend([name, ": _\n"]));
         // After the text, so that places in the text stay what they are.
-        let source = Source::new(title, format!("{text}{SURROUNDINGS}")).with_era(era);
+        let source = Source::new(title, format!("{text}{around}")).with_era(era);
         let kinds = packages.iter().map(|package| &**package as &dyn Provider);
         let providers: Vec<&dyn Provider> =
             own.iter().map(|own| *own as &dyn Provider).chain(kinds).collect();
@@ -86,6 +94,7 @@ impl Template {
             ignores_parameters,
             warnings,
             asked,
+            inserted,
             asks,
             bounds: None,
         })

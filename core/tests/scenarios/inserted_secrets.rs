@@ -1,0 +1,71 @@
+//! Parameters with `+insertSecretTo`: an application waits for the Secret, follows it, and tells nobody what it holds.
+
+use serde_json::{Value, json};
+
+use super::test_cluster::{TestCluster, application, until_or};
+
+const NEW: &str = "core.oam.dev/v1beta1";
+
+/// `alice-of-the-first-day` and `bob-of-the-second-day`, as the API stores them.
+const ALICE: &str = "YWxpY2Utb2YtdGhlLWZpcnN0LWRheQ==";
+const BOB: &str = "Ym9iLW9mLXRoZS1zZWNvbmQtZGF5";
+
+const TEMPLATE: &str = r#"
+output: {
+    apiVersion: "v1"
+    kind:       "ConfigMap"
+    data: user: dbConn.username
+}
+parameter: {
+    // +insertSecretTo=dbConn
+    dbSecret: string
+}
+"#;
+
+async fn holds(cluster: &TestCluster, user: &str) {
+    until_or(
+        "it holds what the Secret says",
+        || cluster.get("v1", "ConfigMap", "text"),
+        |found: &Option<Value>| found.as_ref().is_some_and(|found| found["data"]["user"] == user),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_application_waits_for_the_secret_and_follows_it() {
+    let cluster = TestCluster::new().await;
+    cluster
+        .create(json!({
+            "apiVersion": NEW, "kind": "ComponentDefinition", "metadata": {"name": "connected"},
+            "spec": {
+                "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+                "schematic": {"cue": {"template": TEMPLATE}},
+            },
+        }))
+        .await;
+    let text = json!({"name": "text", "type": "connected", "properties": {"dbSecret": "db"}});
+    cluster.create(application("shop", &[text])).await;
+    until_or(
+        "the status names what it waits for",
+        || cluster.application("shop"),
+        |shop| shop["status"].to_string().contains("is not there yet"),
+    )
+    .await;
+    assert!(cluster.get("v1", "ConfigMap", "text").await.is_none());
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "data": {"username": ALICE},
+    });
+    cluster.create(secret).await;
+    holds(&cluster, "alice-of-the-first-day").await;
+    cluster.phase("shop", "running").await;
+    cluster.patch("v1", "Secret", "db", json!({"data": {"username": BOB}})).await;
+    holds(&cluster, "bob-of-the-second-day").await;
+    cluster.quiet().await;
+    let shop = cluster.application("shop").await.to_string();
+    let revisions = cluster.list(NEW, "ApplicationRevision").await;
+    for told in [shop, json!(revisions).to_string()] {
+        for hidden in ["alice-of", "bob-of", ALICE, BOB] {
+            assert!(!told.contains(hidden), "{told}");
+        }
+    }
+}
