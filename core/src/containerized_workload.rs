@@ -1,4 +1,4 @@
-//! Reconciles a ContainerizedWorkload: writes its Deployment, Service and ConfigMaps, and its status.
+//! Reconciles a ContainerizedWorkload: writes its Deployment, Service, ConfigMaps and claims of disks, and its status.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ApiResource, DynamicObject};
@@ -8,15 +8,16 @@ use vela_engine::containerized_workload as rendering;
 use vela_runtime::cache::{Index, Watch};
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::owner::controlled_by;
-use vela_runtime::{Controller, Predicate};
+use vela_runtime::{Controller, Key, Predicate};
 
 use crate::context::Context;
 use crate::standard::deployed::{Deployed, DeployedWorkload, DeployedWorkloadReconciler};
 use crate::standard::error::ReconcileError;
-use crate::standard::reconciler_base::{Note, ReconcilerBase};
+use crate::standard::reconciler_base::{Note, ReconcilerBase, json_of};
 
 const FIELD_MANAGER: &str = "vela-containerized-workload";
 const CONFIG_MAP: &str = "cannot apply the configmap";
+const CLAIM: &str = "cannot apply the persistentvolumeclaim";
 
 /// The controller of ContainerizedWorkloads; wakes for the Deployment, the Service and the ConfigMaps it made, too.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
@@ -62,7 +63,9 @@ impl DeployedWorkload for Containerized {
         let deployment = rendering::deployment(workload).map_err(render)?;
         let service = rendering::service(workload)
             .map_err(|error| ReconcileError::wrong("cannot render service", error))?;
+        let claimed = claim_disks(base, look, workload).await?;
         let mut deployed = Deployed::deployment(base, look, live, deployment).await?;
+        claimed.into_iter().for_each(|note| deployed.note(Some(note)));
         let uid = deployed.uid();
         let maps = rendering::config_maps(workload, &uid).map_err(render)?;
         let wanted: Vec<String> =
@@ -76,6 +79,35 @@ impl DeployedWorkload for Containerized {
         self.remove_files(base, look, live, &uid, &wanted).await?;
         Ok(deployed)
     }
+}
+
+/// Makes the claims that are not there, and lets those grow that are too small. None is deleted, here or anywhere: their data
+/// is nobody's to throw away.
+async fn claim_disks(
+    base: &ReconcilerBase,
+    look: &TrackedReads,
+    workload: &ContainerizedWorkload,
+) -> Result<Vec<Note>, ReconcileError> {
+    let claims = rendering::claims(workload);
+    let mut notes = Vec::new();
+    for claim in claims.map_err(|error| ReconcileError::wrong("cannot render workload", error))? {
+        let text = |field: &str| claim["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let key = Key::new(text("namespace"), text("name"));
+        let live = look.get("v1", "PersistentVolumeClaim", &key).await;
+        let live = live.map_err(|error| ReconcileError::look(CLAIM, &error))?;
+        let fits = |live: &DynamicObject| rendering::is_large_enough(&json_of(live), &claim);
+        if let Some(live) = live {
+            let wrong =
+                |error: String| ReconcileError::wrong(CLAIM, format!("PersistentVolumeClaim {key}: {error}"));
+            if fits(&live).map_err(wrong)? {
+                continue;
+            }
+        }
+        let guard = |live: &DynamicObject| fits(live).map(|_| ());
+        let applied = base.apply_guarded(look, claim.clone(), CLAIM, &guard).await?;
+        notes.extend(Note::of(&applied, "PersistentVolumeClaim created"));
+    }
+    Ok(notes)
 }
 
 impl Containerized {

@@ -43,6 +43,8 @@ pub const DEFINITION_DESCRIPTION: &str = "definition.oam.dev/description";
 pub const DEFINITION_ALIAS: &str = "definition.oam.dev/alias";
 /// The release of CUE a definition's template was written for: `0.2`, `0.9` or `0.17`.
 pub const DEFINITION_CUE_ERA: &str = "definition.oam.dev/cue-era";
+/// On a PersistentVolumeClaim: the ContainerizedWorkload whose disk it is.
+pub const DISK_OF: &str = "core.oam.dev/disk-of";
 /// What the conversion of an Application between versions could not say in the other version.
 pub const CONVERSION: &str = "app.oam.dev/conversion";
 /// Who wrote an Application, stamped by admission.

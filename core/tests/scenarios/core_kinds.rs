@@ -102,6 +102,43 @@ async fn a_file_that_is_gone_takes_its_config_map_along() {
 }
 
 #[tokio::test]
+async fn a_disk_outlives_its_workload_and_is_found_again() {
+    const CLAIM: &str = "PersistentVolumeClaim";
+    let cluster = TestCluster::new().await;
+    let with_disk = |size: &str| {
+        let mut workload = workload(json!([]));
+        workload["spec"]["containers"][0]["resources"] = json!({
+            "cpu": {"required": "100m"}, "memory": {"required": "64Mi"},
+            "volumes": [{"name": "data", "mountPath": "/data", "disk": {"required": size}}],
+        });
+        workload
+    };
+    // Somebody else's, although it has the name.
+    cluster
+        .create(json!({"apiVersion": "v1", "kind": CLAIM, "metadata": {"name": "shop-data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}))
+        .await;
+    cluster.create(with_disk("1Gi")).await;
+    synced(&cluster, "ContainerizedWorkload", "shop", "False", "the disk of nobody").await;
+    assert!(cluster.deployment("shop").await.is_none());
+    cluster.delete("v1", CLAIM, "shop-data").await;
+    synced(&cluster, "ContainerizedWorkload", "shop", "True", "").await;
+    let claim = cluster.get("v1", CLAIM, "shop-data").await.unwrap();
+    assert_eq!(claim["metadata"]["ownerReferences"], Value::Null);
+    let volumes = cluster.deployment("shop").await.unwrap()["spec"]["template"]["spec"]["volumes"].clone();
+    let mounted = json!({"name": "data", "persistentVolumeClaim": {"claimName": "shop-data"}});
+    assert!(volumes.as_array().unwrap().contains(&mounted), "{volumes}");
+    cluster.quiet().await;
+    cluster.delete(OLD, "ContainerizedWorkload", "shop").await;
+    cluster.gone("apps/v1", "Deployment", "shop").await;
+    cluster.create(with_disk("1Gi")).await;
+    synced(&cluster, "ContainerizedWorkload", "shop", "True", "").await;
+    let found = cluster.get("v1", CLAIM, "shop-data").await.unwrap();
+    assert_eq!(found["metadata"]["uid"], claim["metadata"]["uid"]);
+    cluster.quiet().await;
+}
+
+#[tokio::test]
 pub(super) async fn a_scaler_waits_for_its_workload_and_holds_its_number() {
     let cluster = TestCluster::new().await;
     cluster.create(scaler(3)).await;

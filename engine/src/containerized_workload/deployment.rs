@@ -1,16 +1,15 @@
 //! Builds the Deployment that runs the containers of a workload.
 
 use serde_json::{Map, Value, json};
-use vela_crds::containerized_workload::{Container, ContainerizedWorkload, VolumeAccessMode};
+use vela_crds::containerized_workload::{Container, ContainerizedWorkload, VolumeAccessMode, VolumeResource};
 
-use super::{Error, config, identity, selector};
+use super::{Error, claims, config, identity, selector};
 use crate::dependent::Identity;
 
 /// The Deployment of a workload: same name and namespace, controlled by the workload.
 ///
 /// # Errors
-/// A configuration file without content, two volumes of one name with different content, or a volume kind that has
-/// no equivalent; each names its field.
+/// A configuration file without content, or two volumes of one name with different content; each names its field.
 pub fn deployment(workload: &ContainerizedWorkload) -> Result<Value, Error> {
     let identity = identity(workload)?;
     let mut volumes = Volumes { identity: &identity, list: Vec::new() };
@@ -40,10 +39,15 @@ pub fn deployment(workload: &ContainerizedWorkload) -> Result<Value, Error> {
     }
 
     let selector = selector(&identity);
-    let spec = json!({
+    let mut spec = json!({
         "selector": { "matchLabels": selector },
         "template": { "metadata": { "labels": identity.pod_labels(&selector) }, "spec": pod },
     });
+    if claims::is_any_exclusive(workload) {
+        // A new pod that waits for the disk of an old one would wait for ever.
+        let one_by_one = json!({ "maxSurge": 0, "maxUnavailable": 1 });
+        spec["strategy"] = json!({ "type": "RollingUpdate", "rollingUpdate": one_by_one });
+    }
     Ok(identity.deployment(identity.annotations(), spec))
 }
 
@@ -103,19 +107,7 @@ impl Volumes<'_> {
         let volumes = container.resources.iter().flat_map(|resources| &resources.volumes);
         for (at, volume) in volumes.enumerate() {
             let field = format!("spec.containers[{index}].resources.volumes[{at}]");
-            let disk = volume.disk.as_ref();
-            if disk.is_some_and(|disk| !disk.ephemeral) {
-                return Err(self.error(
-                    &field,
-                    "asks for a disk that outlives its pod, which is not supported yet; \
-                     set disk.ephemeral: true, or run a workload type that claims volumes",
-                ));
-            }
-            let mut empty = Map::new();
-            if let Some(disk) = disk {
-                empty.insert("sizeLimit".to_owned(), json!(disk.required));
-            }
-            self.add(&field, json!({ "name": volume.name, "emptyDir": empty }))?;
+            self.add(&field, self.volume(volume))?;
             let mut mount = json!({ "name": volume.name, "mountPath": volume.mount_path });
             if volume.access_mode == Some(VolumeAccessMode::ReadOnly) {
                 mount["readOnly"] = json!(true);
@@ -144,6 +136,19 @@ impl Volumes<'_> {
             mounts.push(json!({ "name": name, "mountPath": path }));
         }
         Ok(mounts)
+    }
+
+    /// The volume of a disk.
+    fn volume(&self, volume: &VolumeResource) -> Value {
+        if claims::outlives_pods(volume) {
+            let claim = claims::name(self.identity.name, &volume.name);
+            return json!({ "name": volume.name, "persistentVolumeClaim": { "claimName": claim } });
+        }
+        let mut empty = Map::new();
+        if let Some(disk) = &volume.disk {
+            empty.insert("sizeLimit".to_owned(), json!(disk.required));
+        }
+        json!({ "name": volume.name, "emptyDir": empty })
     }
 
     /// Adds a volume once; one name must mean one content.

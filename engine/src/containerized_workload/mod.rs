@@ -1,8 +1,9 @@
-//! Builds the Deployment, Service and ConfigMaps that run a ContainerizedWorkload.
+//! Builds the Deployment, Service, ConfigMaps and claims of disks that run a ContainerizedWorkload.
 //!
 //! The Deployment and the Service are owned by the workload. A ConfigMap is owned by the Deployment, so it is made
 //! once the Deployment has a uid. `replicas` is never set: it belongs to whoever scales the workload.
 
+mod claims;
 mod config;
 mod deployment;
 mod service;
@@ -11,6 +12,7 @@ use serde_json::{Map, Value, json};
 use vela_crds::containerized_workload::ContainerizedWorkload;
 use vela_crds::labels;
 
+pub use claims::{claims, is_large_enough};
 pub use config::config_maps;
 pub use deployment::deployment;
 pub use service::service;

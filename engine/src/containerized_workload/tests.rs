@@ -99,3 +99,81 @@ fn a_workload_without_ports_has_no_service() {
     assert_eq!(service["spec"]["ports"], json!([{"name": "shop", "port": 8080, "targetPort": 8080}]));
     assert_eq!(crate::dependent::reference(&service).kind, "Service");
 }
+
+/// A container with one disk.
+fn with_disk(name: &str, disk: Value) -> Value {
+    json!({"name": name, "image": "nginx", "resources": {
+        "cpu": {"required": "1"}, "memory": {"required": "1Gi"}, "volumes": [disk],
+    }})
+}
+
+#[test]
+fn a_disk_that_outlives_its_pod_is_a_claim_that_nobody_owns() {
+    let data = json!({"name": "data", "mountPath": "/data", "disk": {"required": "10Gi"}});
+    let workload = workload(json!([with_disk("db", data.clone()), with_disk("backup", data)]));
+    assert_eq!(
+        claims(&workload).unwrap(),
+        [json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {
+                "name": "shop-data", "namespace": "ns", "labels": {"app.oam.dev/name": "app"},
+                "annotations": {"core.oam.dev/disk-of": "shop"},
+            },
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}},
+        })]
+    );
+    let spec = &deployment(&workload).unwrap()["spec"];
+    assert_eq!(
+        spec["template"]["spec"]["volumes"],
+        json!([{"name": "data", "persistentVolumeClaim": {"claimName": "shop-data"}}])
+    );
+    assert_eq!(
+        spec["template"]["spec"]["containers"][0]["volumeMounts"],
+        json!([{"name": "data", "mountPath": "/data"}])
+    );
+    assert_eq!(spec["strategy"]["rollingUpdate"], json!({"maxSurge": 0, "maxUnavailable": 1}));
+}
+
+#[test]
+fn disks_that_many_share_or_that_go_with_the_pod_are_replaced_as_usual() {
+    let shared =
+        json!({"name": "a", "mountPath": "/a", "sharingPolicy": "Shared", "disk": {"required": "1Gi"}});
+    let shared = workload(json!([with_disk("db", shared)]));
+    assert_eq!(claims(&shared).unwrap()[0]["spec"]["accessModes"], json!(["ReadWriteMany"]));
+    assert_eq!(deployment(&shared).unwrap()["spec"]["strategy"], Value::Null);
+    let scratch = json!({"name": "a", "mountPath": "/a", "disk": {"required": "1Gi", "ephemeral": true}});
+    let scratch = workload(json!([with_disk("db", scratch)]));
+    assert_eq!(claims(&scratch).unwrap(), Vec::<Value>::new());
+    let spec = &deployment(&scratch).unwrap()["spec"];
+    assert_eq!(spec["template"]["spec"]["volumes"], json!([{"name": "a", "emptyDir": {"sizeLimit": "1Gi"}}]));
+    assert_eq!(spec["strategy"], Value::Null);
+}
+
+#[test]
+fn disks_that_cannot_be_are_told_at_their_field() {
+    let disk = |size: &str| json!({"name": "data", "mountPath": "/data", "disk": {"required": size}});
+    let error = claims(&workload(json!([with_disk("db", disk("much"))]))).unwrap_err();
+    assert_eq!(
+        error.place,
+        "ContainerizedWorkload shop: spec.containers[0].resources.volumes[0].disk.required"
+    );
+    let two = workload(json!([with_disk("db", disk("1Gi")), with_disk("backup", disk("2Gi"))]));
+    let error = claims(&two).unwrap_err();
+    assert_eq!(error.place, "ContainerizedWorkload shop: spec.containers[1].resources.volumes[0]");
+}
+
+#[test]
+fn a_claim_that_is_there_only_grows() {
+    let sized = |size: &str| {
+        let disk = json!({"name": "data", "mountPath": "/data", "disk": {"required": size}});
+        claims(&workload(json!([with_disk("db", disk)]))).unwrap().remove(0)
+    };
+    assert_eq!(is_large_enough(&sized("1024Mi"), &sized("1Gi")), Ok(true));
+    assert_eq!(is_large_enough(&sized("2Gi"), &sized("1Gi")), Ok(true));
+    assert_eq!(is_large_enough(&sized("1Gi"), &sized("2Gi")), Ok(false));
+    let mut other = sized("1Gi");
+    other["spec"]["accessModes"] = json!(["ReadWriteMany"]);
+    assert!(is_large_enough(&other, &sized("1Gi")).unwrap_err().contains("accessModes"));
+    other["metadata"]["annotations"] = json!({});
+    assert!(is_large_enough(&other, &sized("1Gi")).unwrap_err().contains("disk of nobody"));
+}
