@@ -13,6 +13,7 @@ use crate::review::{Operation, Review};
 use crate::verdict::{Cause, Refusal, Verdict};
 
 const COMPONENT: &str = "ComponentDefinition";
+const TRAIT: &str = "TraitDefinition";
 /// The workload of a component type that is looked for in what the template makes.
 const AUTODETECT: &str = "autodetects.core.oam.dev";
 /// More parameters without a description are only counted.
@@ -107,11 +108,12 @@ pub fn validate(
         Ok(definition) => definition,
         Err(diagnostic) => {
             let mut causes = nothing_to_make(&review.object);
-            causes.push(Cause::from_diagnostic(&diagnostic));
-            return Verdict::refused(Refusal::Invalid, causes);
+            causes.push(unreadable(&review.object, &diagnostic));
+            let refusal = if is_template_alone(&review.object) { Refusal::Denied } else { Refusal::Invalid };
+            return Verdict::refused(refusal, causes);
         }
     };
-    let mut verdict = faults(&definition, templates);
+    let mut verdict = faults(&definition, templates).as_refusal(refusal(&review.object));
     verdict.causes.extend(facts.recorded.as_ref().and_then(|recorded| taken(&definition, recorded)));
     verdict
         .causes
@@ -177,6 +179,35 @@ fn taken(definition: &Definition, recorded: &Value) -> Option<Cause> {
     Some(Cause::invalid(field, record::conflict(version, &named.name)))
 }
 
+/// Is it a trait that names no resource, so that all it is stands in its template?
+fn is_template_alone(object: &Value) -> bool {
+    object["kind"] == TRAIT && text(&object["spec"]["definitionRef"], "name").is_empty()
+}
+
+/// A trait without anything to make is not invalid in a field: it may not enter as it is.
+fn refusal(object: &Value) -> Refusal {
+    let is_nothing = object["kind"] == TRAIT && !nothing_to_make(object).is_empty();
+    if is_nothing { Refusal::Denied } else { Refusal::Invalid }
+}
+
+/// A definition that cannot be read; of a trait that names no resource, nobody knows what it is then.
+fn unreadable(object: &Value, diagnostic: &Diagnostic) -> Cause {
+    let mut cause = Cause::from_diagnostic(diagnostic);
+    if is_template_alone(object) {
+        cause.message = format!("error occurs when validating definition reference: {}", cause.message);
+    }
+    cause
+}
+
+/// Is there a template that a trait can be made by? A chart can only be a component.
+fn has_trait_template(spec: &Value) -> bool {
+    let written = |language: &Value| !text(language, "template").trim().is_empty();
+    let schematic = &spec["schematic"];
+    let in_words = ["cue", "handlebars"].into_iter().filter(|name| schematic[*name].is_object());
+    let in_objects = ["kube", "terraform"].into_iter().any(|name| schematic[name].is_object());
+    in_objects || in_words.map(|name| &schematic[name]).any(written) || written(&spec["extension"])
+}
+
 /// A definition must name the resource it is, or have a template that makes one.
 fn nothing_to_make(object: &Value) -> Vec<Cause> {
     let spec = &object["spec"];
@@ -186,7 +217,7 @@ fn nothing_to_make(object: &Value) -> Vec<Cause> {
         || text(&spec["extension"]["template"]);
     let workload = &spec["workload"];
     let (field, message) = match object["kind"].as_str().unwrap_or_default() {
-        "TraitDefinition" if !named && !has_template => (
+        TRAIT if !named && !has_trait_template(spec) => (
             "spec.definitionRef",
             "if definition reference is omitted, patch or output with GVK is required: \
              add spec.schematic.cue.template or spec.definitionRef.name",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vela_engine::Templates;
-use vela_webhooks::{Review, Verdict};
+use vela_webhooks::{Refusal, Review, Verdict};
 
 use crate::{definition, review};
 
@@ -40,6 +40,46 @@ fn a_trait_with_nothing_to_make_is_refused() {
     object["spec"] = json!({"definitionRef": {"name": "canaries.flagger.app"}});
     let verdict = judge(&review("CREATE", object, Value::Null), &Templates::new());
     assert!(verdict.is_allowed(), "{verdict:?}");
+}
+
+#[test]
+fn a_trait_without_a_reference_needs_a_template_that_a_trait_can_have() {
+    let chart = json!({"release": {"chart": {}}, "repository": {"url": "https://charts.example.com"}});
+    for spec in [
+        json!({"schematic": {}}),
+        json!({"schematic": {"cue": {"template": ""}}}),
+        json!({"schematic": {"cue": {"template": " \n"}}}),
+        json!({"schematic": {"helm": chart}}),
+        json!({"extension": {"template": ""}}),
+        json!({"definitionRef": {"name": ""}}),
+    ] {
+        let verdict = judged("TraitDefinition", spec.clone());
+        let said = "if definition reference is omitted, patch or output with GVK is required";
+        assert!(verdict.causes.iter().any(|cause| cause.message.starts_with(said)), "{spec}: {verdict:?}");
+        assert_eq!(verdict.refusal, Refusal::Denied, "{spec}");
+    }
+    let object = json!({"template": {"apiVersion": "v1", "kind": "ConfigMap"}});
+    for spec in [
+        json!({"schematic": {"cue": {"template": "patch: metadata: labels: a: \"b\""}}}),
+        json!({"schematic": {"kube": object}}),
+        json!({"extension": {"template": "output: {apiVersion: \"v1\", kind: \"ConfigMap\"}"}}),
+        json!({"definitionRef": {"name": "canaries.flagger.app"}, "schematic": {"cue": {"template": ""}}}),
+    ] {
+        let verdict = judged("TraitDefinition", spec);
+        assert!(verdict.is_allowed(), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_trait_that_cannot_be_read_says_that_its_reference_is_not_known() {
+    let said = "error occurs when validating definition reference: ";
+    let verdict = judged("TraitDefinition", json!({"schematic": {"cue": {"template": 5}}}));
+    assert!(verdict.causes.iter().any(|cause| cause.message.starts_with(said)), "{verdict:?}");
+    assert_eq!(verdict.refusal, Refusal::Denied);
+    let named = json!({"definitionRef": {"name": "a.b.c"}, "schematic": {"cue": {"template": 5}}});
+    let verdict = judged("TraitDefinition", named);
+    assert!(verdict.causes.iter().all(|cause| !cause.message.starts_with(said)), "{verdict:?}");
+    assert_eq!((verdict.is_allowed(), verdict.refusal), (false, Refusal::Invalid));
 }
 
 fn judged(kind: &str, spec: Value) -> Verdict {
