@@ -216,8 +216,11 @@ async fn an_autoscaler_alone_gives_keda_its_triggers() {
     if foreign::is_absent(&cluster, "keda.sh/v1alpha1", "ScaledObject").await {
         says(&cluster, "Autoscaler", "scale", "False", "kind ScaledObject of keda.sh/v1alpha1").await;
     }
+    let horizontal = ("autoscaling/v2", "HorizontalPodAutoscaler", "scale");
     foreign::install(&cluster, keda, "keda.sh/v1alpha1", "ScaledObject").await;
     says(&cluster, "Autoscaler", "scale", "True", "").await;
+    // What stood in for KEDA has gone.
+    cluster.gone(horizontal.0, horizontal.1, horizontal.2).await;
     let made = exists(&cluster, "keda.sh/v1alpha1", "ScaledObject", "scale").await;
     let spec = &made["spec"];
     assert_eq!(spec["scaleTargetRef"], json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}));
@@ -230,6 +233,30 @@ async fn an_autoscaler_alone_gives_keda_its_triggers() {
     let wrong = json!({"spec": {"triggers": [{"type": "cron", "condition": {"startAt": "8"}}]}});
     cluster.patch(STANDARD, "Autoscaler", "scale", wrong).await;
     says(&cluster, "Autoscaler", "scale", "False", "must look like 12:01").await;
+}
+
+#[tokio::test]
+async fn without_keda_the_processor_is_looked_at_and_the_rest_is_told() {
+    let cluster = TestCluster::new().await;
+    if !foreign::is_absent(&cluster, "keda.sh/v1alpha1", "ScaledObject").await {
+        return;
+    }
+    cluster.create(deployment("web")).await;
+    let cpu = json!({"type": "cpu", "condition": {"type": "Utilization", "value": "80"}});
+    let spec = json!({"minReplicas": 1, "maxReplicas": 4, "triggers": [cpu]});
+    cluster.create(trait_of("Autoscaler", "scale", ("apps/v1", "Deployment", "web"), spec)).await;
+    says(&cluster, "Autoscaler", "scale", "True", "").await;
+    let made = exists(&cluster, "autoscaling/v2", "HorizontalPodAutoscaler", "scale").await;
+    assert_eq!(made["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"], 80);
+    assert_eq!(made["spec"]["scaleTargetRef"]["name"], "web");
+    let queue = json!({"type": "rabbitmq", "condition": {"queueName": "q"}});
+    let both = json!({"spec": {"triggers": [cpu, queue]}});
+    cluster.patch(STANDARD, "Autoscaler", "scale", both).await;
+    says(&cluster, "Autoscaler", "scale", "False", "spec.triggers[1] (rabbitmq)").await;
+    exists(&cluster, "autoscaling/v2", "HorizontalPodAutoscaler", "scale").await;
+    cluster.patch(STANDARD, "Autoscaler", "scale", json!({"spec": {"triggers": [queue]}})).await;
+    cluster.gone("autoscaling/v2", "HorizontalPodAutoscaler", "scale").await;
+    says(&cluster, "Autoscaler", "scale", "False", "spec.triggers[0] (rabbitmq)").await;
 }
 
 #[tokio::test]
@@ -294,8 +321,8 @@ async fn metrics_are_scraped_until_they_are_switched_off() {
 pub(super) async fn traits_without_their_operator_say_so() {
     let cluster = TestCluster::new().await;
     cluster.create(deployment("web")).await;
-    let cpu = json!({"minReplicas": 1, "maxReplicas": 4, "triggers": [{"type": "cpu", "condition": {"type": "Utilization", "value": "80"}}]});
-    cluster.create(trait_of("Autoscaler", "scale", ("apps/v1", "Deployment", "web"), cpu)).await;
+    let queue = json!({"minReplicas": 1, "maxReplicas": 4, "triggers": [{"type": "rabbitmq", "condition": {"queueName": "q"}}]});
+    cluster.create(trait_of("Autoscaler", "scale", ("apps/v1", "Deployment", "web"), queue)).await;
     let scrape = json!({"scrapeService": {"port": 80}});
     cluster.create(trait_of("MetricsTrait", "scrape", ("apps/v1", "Deployment", "web"), scrape)).await;
     if foreign::is_absent(&cluster, "keda.sh/v1alpha1", "ScaledObject").await {

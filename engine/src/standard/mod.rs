@@ -5,12 +5,14 @@
 //! | [`pod_spec_workload`] | pods and their number → Deployment, Service |
 //! | [`route`] | a host, its rules, the workload's Services → Service, Ingresses, what they still wait for |
 //! | [`autoscaler`] | triggers and a target → KEDA ScaledObject; [`cron`] makes its clock |
+//! | [`horizontal_pod_autoscaler`] | the same without KEDA → HorizontalPodAutoscaler, and what it leaves out |
 //! | [`metrics_trait`] | where metrics are → Service, ServiceMonitor |
 //! | [`definition`], [`pods`] | a workload and its definition → its children's kinds, its pods' labels and ports |
 
 pub mod autoscaler;
 pub mod cron;
 pub mod definition;
+pub mod horizontal_pod_autoscaler;
 pub mod metrics_trait;
 pub mod pod_spec_workload;
 pub mod pods;
