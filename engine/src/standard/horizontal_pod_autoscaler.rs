@@ -101,12 +101,13 @@ mod tests {
     fn made(limits: Value, triggers: Value) -> Result<WithoutKeda, Error> {
         let mut spec = limits;
         spec["triggers"] = triggers;
-        let autoscaler = serde_json::from_value(json!({
+        let autoscaler: Autoscaler = serde_json::from_value(json!({
             "apiVersion": super::super::API_VERSION, "kind": AUTOSCALER,
             "metadata": {"name": "scale", "namespace": "ns", "uid": "u-1"}, "spec": spec,
-        }));
+        }))
+        .unwrap();
         let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}});
-        without_keda(&autoscaler.unwrap(), &target)
+        without_keda(&autoscaler, &target)
     }
 
     fn cpu(type_: &str, value: &str) -> Value {

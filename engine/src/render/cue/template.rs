@@ -72,7 +72,7 @@ impl Template {
         let marked = secret_parameters(text, era).unwrap_or_default();
         let inserted: Arc<[String]> = marked.into_iter().map(|marked| marked.name).collect();
         let mut around = SURROUNDINGS.to_owned();
-        inserted.iter().for_each(|name| around.extend([name, ": _\n"]));
+        inserted.iter().for_each(|name| around.extend([name.as_str(), ": _\n"]));
         // After the text, so that places in the text stay what they are.
         let source = Source::new(title, format!("{text}{around}")).with_era(era);
         let kinds = packages.iter().map(|package| &**package as &dyn Provider);
