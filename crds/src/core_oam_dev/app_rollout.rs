@@ -31,10 +31,17 @@ use crate::{Condition, Conditioned, RolloutPlan, RolloutStatus};
 #[serde(rename_all = "camelCase")]
 pub struct AppRolloutSpec {
     /// The revision to go to.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target_app_revision_name: String,
     /// The revision to come from; absent at the first deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_app_revision_name: Option<String>,
+    /// The ApplicationConfiguration to go to, of an older Application.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_application_name: Option<String>,
+    /// The ApplicationConfiguration to come from; absent at the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_application_name: Option<String>,
     /// The component to roll out; at most one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub component_list: Vec<String>,
@@ -43,6 +50,22 @@ pub struct AppRolloutSpec {
     /// Go back when this object is deleted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub revert_on_delete: bool,
+}
+
+impl AppRolloutSpec {
+    /// What it goes to, in either spelling; empty where nothing is named.
+    pub fn target(&self) -> &str {
+        match self.target_application_name.as_deref() {
+            Some(name) if !name.is_empty() => name,
+            _ => &self.target_app_revision_name,
+        }
+    }
+
+    /// What it comes from, in either spelling.
+    pub fn source(&self) -> Option<&str> {
+        let names = [&self.source_application_name, &self.source_app_revision_name];
+        names.into_iter().find_map(|name| name.as_deref().filter(|name| !name.is_empty()))
+    }
 }
 
 /// Where the rollout stands, and between which revisions.

@@ -34,9 +34,7 @@ pub use application::{
 };
 pub use application_configuration::{ApplicationConfiguration, ApplicationConfigurationSpec};
 pub use application_context::{ApplicationContext, ApplicationContextSpec};
-pub use application_deployment::{
-    ApplicationDeployment, ApplicationDeploymentSpec, ApplicationDeploymentStatus,
-};
+pub use application_deployment::{ApplicationDeployment, ApplicationDeploymentSpec};
 pub use application_revision::{
     ApplicationRevision, ApplicationRevisionSpec, ApplicationRevisionStatus, Compression, FrozenComponent,
     PolicyVersion,

@@ -59,7 +59,7 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
         )?,
         ApplicationConfiguration::crd(),
         ApplicationContext::crd(),
-        ApplicationDeployment::crd(),
+        also_v1alpha2(ApplicationDeployment::crd())?,
         frozen::application_revision()?,
         without_status_subresource(Cluster::crd()),
         Component::crd(),
