@@ -43,6 +43,8 @@ pub const OWN: &[Rule] = &[
     rule("core.oam.dev", &["applications"], &["get", "list", "watch", "patch"]),
     // An Application with a rollout plan has one of its own.
     rule("core.oam.dev", &["approllouts"], READ_MAKE),
+    // Finalizers are patched.
+    rule("core.oam.dev", &["applicationdeployments"], &["get", "list", "watch", "patch"]),
     // An Application of v1alpha2 becomes these.
     rule("core.oam.dev", &["applicationconfigurations", "components"], READ_MAKE),
     // A ComponentDefinition that describes its workload brings one of these.
@@ -65,6 +67,7 @@ pub const OWN: &[Rule] = &[
         "core.oam.dev",
         &[
             "applications/status",
+            "applicationdeployments/status",
             "approllouts/status",
             "applicationconfigurations/status",
             "components/status",
@@ -105,6 +108,7 @@ pub const OWN: &[Rule] = &[
         &[
             "applications/finalizers",
             "applicationconfigurations/finalizers",
+            "applicationdeployments/finalizers",
             "approllouts/finalizers",
             "components/finalizers",
             "containerizedworkloads/finalizers",
@@ -193,6 +197,7 @@ pub const AUTHOR: &[Rule] = &[
             "applications",
             "approllouts",
             "applicationconfigurations",
+            "applicationdeployments",
             "components",
             "componentdefinitions",
             "containerizedworkloads",

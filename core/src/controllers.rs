@@ -123,6 +123,7 @@ fn controllers(context: &Context) -> Vec<Controller> {
         controllers.push(application::controller(context, workers));
         controllers.extend(definition::controllers(context, workers));
         controllers.push(rollout::controller(context, workers));
+        controllers.push(rollout::deployments(context, workers));
         controllers.push(rollout::named::controller(context, workers));
     }
     controllers.push(containerized_workload::controller(context, workers));

@@ -62,6 +62,7 @@ pub const STAMPED: [(&str, &[&str]); 2] = [
     (
         CORE,
         &[
+            "applicationdeployments",
             "applicationrevisions",
             "approllouts",
             "containerizedworkloads",

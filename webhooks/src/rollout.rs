@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use vela_crds::RolloutPlan;
+use vela_engine::application_configuration::rolled::rolled;
+use vela_engine::application_configuration::{API_VERSION, KIND};
 use vela_engine::rollout::plan::{self, Distribution, Finding};
+use vela_engine::rollout::spelling::{CONFIGURATIONS, Misspelled, Spelling};
 use vela_engine::{ObjectKey, Snapshot};
 
 use crate::application::ApiVersion;
@@ -15,8 +18,12 @@ use crate::verdict::{Cause, Refusal, Verdict};
 /// Fills in the strategy, and batches where their number and the size are given.
 pub fn mutate(review: &Review, version: ApiVersion) -> Verdict {
     let mut object = review.object.clone();
-    let is_rollout = version == ApiVersion::V1alpha2
-        || object["spec"]["sourceAppRevisionName"].as_str().is_some_and(|name| !name.is_empty());
+    if is_without_content(&object) {
+        return Verdict::allowed();
+    }
+    let named = |field: &&str| object["spec"][*field].as_str().is_some_and(|name| !name.is_empty());
+    let sources = ["sourceAppRevisionName", "sourceApplicationName"];
+    let is_rollout = version == ApiVersion::V1alpha2 || sources.iter().any(named);
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else {
         return Verdict::bad_request("spec", "expected an object");
     };
@@ -37,14 +44,28 @@ pub fn mutate(review: &Review, version: ApiVersion) -> Verdict {
     Verdict::changed(review, &object)
 }
 
-/// The revisions that must be there to judge a rollout.
+/// Is it an ApplicationDeployment of release 0.3? It asks for nothing.
+fn is_without_content(object: &Value) -> bool {
+    let fields = ["targetApplicationName", "sourceApplicationName", "rolloutPlan"];
+    object["kind"] == "ApplicationDeployment" && fields.iter().all(|field| object["spec"][*field].is_null())
+}
+
+/// The revisions and configurations that must be there to judge a rollout.
 pub fn references(review: &Review) -> BTreeSet<ObjectKey> {
-    ["targetAppRevisionName", "sourceAppRevisionName"]
-        .into_iter()
-        .filter_map(|field| review.object["spec"][field].as_str())
-        .filter(|name| !name.is_empty())
-        .map(|name| revision_key(review, name))
-        .collect()
+    let named = |spelling: Spelling| {
+        let names =
+            spelling.fields().into_iter().filter_map(move |field| review.object["spec"][field].as_str());
+        names.filter(|name| !name.is_empty()).map(move |name| key(review, spelling, name))
+    };
+    [Spelling::Revisions, Spelling::Configurations].into_iter().flat_map(named).collect()
+}
+
+/// What a rollout of this spelling goes between.
+fn key(review: &Review, spelling: Spelling, name: &str) -> ObjectKey {
+    match spelling {
+        Spelling::Revisions => revision_key(review, name),
+        Spelling::Configurations => ObjectKey::local(API_VERSION, KIND, review.object_namespace(), name),
+    }
 }
 
 fn revision_key(review: &Review, name: &str) -> ObjectKey {
@@ -56,8 +77,16 @@ pub fn validate(review: &Review, snapshot: &Snapshot) -> Verdict {
     if !review.concerns_a_living_object() || review.keeps_the_spec() {
         return Verdict::allowed();
     }
+    if is_without_content(&review.object) {
+        return Verdict::allowed();
+    }
     let mut causes = fields::metadata(&review.object);
-    causes.extend(revisions(review, snapshot));
+    let spelling = Spelling::of(&review.object["spec"]);
+    causes.extend(match &spelling {
+        Ok(Spelling::Configurations) => configurations(review, snapshot),
+        Err(wrong) if !wrong.missing || wrong.field == CONFIGURATIONS[0] => vec![misspelled(wrong)],
+        Ok(Spelling::Revisions) | Err(_) => revisions(review, snapshot),
+    });
     let plan = &review.object["spec"]["rolloutPlan"];
     causes.extend(plan::check(plan).into_iter().chain(plan::missing(plan)).map(cause));
     causes.extend(ended(review));
@@ -72,6 +101,47 @@ fn cause(finding: Finding) -> Cause {
         true => Cause::required(field, finding.message),
         false => Cause::invalid(field, finding.message),
     }
+}
+
+fn misspelled(wrong: &Misspelled) -> Cause {
+    let field = format!("spec.{}", wrong.field);
+    match wrong.missing {
+        true => Cause::required(field, wrong.message.clone()),
+        false => Cause::invalid(field, wrong.message.clone()),
+    }
+}
+
+/// What is wrong with the configurations that a rollout goes between.
+fn configurations(review: &Review, snapshot: &Snapshot) -> Vec<Cause> {
+    let spec = &review.object["spec"];
+    let [to, from] = CONFIGURATIONS;
+    let name = |field: &str| spec[field].as_str().unwrap_or_default();
+    let source = Some(name(from)).filter(|name| !name.is_empty());
+    let mut causes: Vec<Cause> =
+        Spelling::Configurations.differ(name(to), source).err().iter().map(misspelled).collect();
+    let mut found = |field: &str, name: &str| {
+        let found = snapshot.object(&key(review, Spelling::Configurations, name));
+        if found.is_none() {
+            let namespace = review.object_namespace();
+            let message = format!(
+                "{KIND} {name:?} not found in namespace {namespace:?}; an Application in the v1alpha2 form with the annotation \
+                 app.oam.dev/rollout-template stores <application>-v<N>"
+            );
+            causes.push(Cause::not_found(format!("spec.{field}"), message));
+        }
+        found
+    };
+    let target = found(to, name(to));
+    let from = source.map(|name| found(from, name));
+    let (Some(target), Some(from)) = (target, from.map_or(Some(None), |from| from.map(Some))) else {
+        return causes;
+    };
+    let listed = spec["componentList"].as_array().into_iter().flatten();
+    let listed: Vec<String> = listed.filter_map(Value::as_str).map(str::to_owned).collect();
+    if let (true, Err(why)) = (causes.is_empty(), rolled(&listed, target, from)) {
+        causes.push(Cause::invalid("spec.componentList", why));
+    }
+    causes
 }
 
 fn revisions(review: &Review, snapshot: &Snapshot) -> Vec<Cause> {
@@ -160,8 +230,9 @@ fn ended(review: &Review) -> Option<Cause> {
     };
     (review.operation == Operation::Update
         && ["rolloutSucceed", "rolloutFailed"].contains(&state)
-        && same("targetAppRevisionName")
-        && same("sourceAppRevisionName")
+        && [Spelling::Revisions, Spelling::Configurations]
+            .iter()
+            .all(|each| each.fields().into_iter().all(same))
         && plan(old) != plan(new))
     .then(|| {
         let message =

@@ -5,9 +5,12 @@
 
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::{Value, json};
-use vela_crds::{AppRollout, AppRolloutStatus};
+use vela_crds::{AppRollout, AppRolloutSpec, AppRolloutStatus};
+use vela_engine::application_configuration::compose::configuration_name;
+use vela_engine::application_configuration::revision::number_of;
+use vela_engine::application_configuration::{handing_over, is_of_a_revision, is_passive};
 use vela_engine::rollout::inline::{Ask, Known, NextRollout, ask, next_rollout};
-use vela_engine::rollout::template;
+use vela_engine::rollout::{Spelling, template};
 use vela_engine::status::Status;
 use vela_engine::{Graph, ObjectKey};
 use vela_runtime::Api;
@@ -15,6 +18,7 @@ use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
 
 use super::fetch::json as to_json;
+use super::outcome::Outcome;
 use super::reconciler::ApplicationReconciler;
 use super::record::Owned;
 use super::stopped::{Cause, Later, PhaseError, Stopped};
@@ -35,6 +39,9 @@ pub(super) async fn roll_out(
         return Err(Later::Woken.into());
     }
     let Some(plan) = graph.app_file().rollout_plan() else {
+        if graph.app_file().configuration_plan().is_some() {
+            return Ok(None);
+        }
         // What it holds is let go before the application takes it over.
         return match own {
             Some(own) => Err(delete(reconciler, own).await),
@@ -42,19 +49,14 @@ pub(super) async fn roll_out(
         };
     };
     if live.is_some() && own.is_none() {
-        return Err(refused(format!(
-            "AppRollout {key} is there and not this application's, and spec.rolloutPlan needs that name: delete it, or \
-             take the plan out of the application"
-        )));
+        return Err(foreign(&key));
     }
     let applied = applied(reconciler, &key, graph)?;
-    let remembered = application
-        .data
-        .pointer("/status/rollout")
-        .and_then(|status| serde_json::from_value(status.clone()).ok());
+    let remembered = remembered(application);
     let rollout: Option<AppRollout> = own.map(typed).transpose().map_err(|error| unavailable(&error))?;
     let revision = twin(reconciler, &key, graph, rollout.as_ref(), remembered.as_ref());
     let known = Known {
+        spelling: Spelling::Revisions,
         plan,
         revision: &revision,
         components: &template::components(graph),
@@ -69,6 +71,81 @@ pub(super) async fn roll_out(
         NextRollout::Rollout(spec) => bring_to(reconciler, application, own.zip(rollout), spec).await?,
     };
     Ok(Some(Status::rolled(graph, &rollout, made)))
+}
+
+/// What becomes of an application in the v1alpha2 form that has a plan, once its configuration is stored: from the second
+/// revision on its AppRollout goes from one configuration to the next.
+pub(super) async fn between_configurations(
+    reconciler: &ApplicationReconciler,
+    application: &DynamicObject,
+    graph: &Graph,
+    outcome: Outcome,
+) -> Result<Outcome, Stopped> {
+    let Some(plan) = graph.app_file().configuration_plan().filter(|_| outcome.complete) else {
+        return Ok(outcome);
+    };
+    let key = Key::of(application);
+    let live = reconciler.rollouts.get(&key);
+    let own = live.as_deref().filter(|live| is_own(live, application));
+    if own.is_some_and(|own| own.metadata.deletion_timestamp.is_some()) {
+        return Err(Later::Woken.into());
+    }
+    if live.is_some() && own.is_none() {
+        return Err(foreign(&key));
+    }
+    let revision = configuration_name(graph.rendered());
+    let remembered = remembered(application);
+    let rollout: Option<AppRollout> = own.map(typed).transpose().map_err(|error| unavailable(&error))?;
+    let applied = first_configuration(reconciler, application, &revision);
+    let known = Known {
+        spelling: Spelling::Configurations,
+        plan,
+        revision: &revision,
+        components: &template::components(graph),
+        applied: applied.as_deref(),
+        rollout: rollout.as_ref(),
+        remembered: remembered.as_ref(),
+    };
+    let rollout = match next_rollout(&known) {
+        NextRollout::Itself => return Ok(outcome),
+        NextRollout::Reached => reached(&key, revision, remembered),
+        NextRollout::Rollout(spec) => bring_to(reconciler, application, own.zip(rollout), spec).await?,
+    };
+    let status = Status::rolled(graph, &rollout, made(reconciler, &key)?);
+    Ok(Outcome { complete: status.is_running(), status, ..outcome })
+}
+
+/// The configuration of another revision that was applied as it is, without a rollout; a first one has nothing to come from.
+fn first_configuration(
+    reconciler: &ApplicationReconciler,
+    application: &DynamicObject,
+    revision: &str,
+) -> Option<String> {
+    let namespace = application.metadata.namespace.clone();
+    let stored = reconciler.configurations.list_where(|configuration| {
+        configuration.metadata.namespace == namespace
+            && configuration.metadata.name.as_deref() != Some(revision)
+            && is_own(configuration, application)
+    });
+    let applied = stored.iter().filter(|configuration| {
+        let document = to_json(configuration);
+        is_of_a_revision(&document) && !is_passive(&document) && handing_over::rolling(&document).is_empty()
+    });
+    let number = |name: &String| number_of(name);
+    applied.filter_map(|configuration| configuration.metadata.name.clone()).max_by_key(number)
+}
+
+/// What the application's status remembers of its rollout.
+fn remembered(application: &DynamicObject) -> Option<AppRolloutStatus> {
+    let status = application.data.pointer("/status/rollout")?;
+    serde_json::from_value(status.clone()).ok()
+}
+
+fn foreign(key: &Key) -> Stopped {
+    refused(format!(
+        "AppRollout {key} is there and not this application's, and spec.rolloutPlan needs that name: delete it, or take the \
+         plan out of the application"
+    ))
 }
 
 /// Is it the rollout that the application made for itself?
@@ -117,15 +194,14 @@ fn twin(
     let identity = graph.identity();
     let spec = rollout.map(|rollout| &rollout.spec);
     let names = [
-        spec.map(|spec| &spec.target_app_revision_name),
-        spec.and_then(|spec| spec.source_app_revision_name.as_ref()),
-        remembered.map(|status| &status.last_target_app_revision),
-        remembered.and_then(|status| status.last_source_app_revision.as_ref()),
+        spec.map(AppRolloutSpec::target),
+        spec.and_then(AppRolloutSpec::source),
+        remembered.map(|status| status.last_target_app_revision.as_str()),
+        remembered.and_then(|status| status.last_source_app_revision.as_deref()),
     ];
-    let is_equal = |name: &&String| {
-        reconciler.revisions.has_content(&Key::new(&*key.namespace, name.as_str()), identity.hash())
-    };
-    names.into_iter().flatten().find(is_equal).map_or(identity.name(), String::as_str).to_owned()
+    let is_equal =
+        |name: &&str| reconciler.revisions.has_content(&Key::new(&*key.namespace, *name), identity.hash());
+    names.into_iter().flatten().find(is_equal).unwrap_or(identity.name()).to_owned()
 }
 
 /// The revision that the application applied itself last, by the content that its record names.
@@ -185,8 +261,10 @@ async fn write(
     spec: &Value,
 ) -> Result<DynamicObject, Stopped> {
     let mut spec = spec.clone();
-    if spec.get("sourceAppRevisionName").is_none() {
-        spec["sourceAppRevisionName"] = Value::Null;
+    for field in [Spelling::Revisions, Spelling::Configurations].iter().flat_map(|each| each.fields()) {
+        if spec.get(field).is_none() {
+            spec[field] = Value::Null;
+        }
     }
     // A merge patch leaves what it does not name, and a plan may have lost fields.
     let before = to_json(live)["spec"]["rolloutPlan"].clone();

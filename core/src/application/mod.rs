@@ -121,7 +121,10 @@ impl ApplicationReconciler {
             Route::Recorded => Outcome::left_to_others(Status::recorded(&graph), true),
             // Former revisions go as they do after an application was applied.
             Route::Rollout(status) => Outcome::rolled(*status),
-            Route::Stored => stored::apply(self, application, acting, &graph).await?,
+            Route::Stored => {
+                let outcome = stored::apply(self, application, acting, &graph).await?;
+                inline::between_configurations(self, application, &graph, outcome).await?
+            }
             Route::Direct => direct::apply(self, application, acting, &graph).await?,
         };
         Ok(outcome.with_definitions(definitions, waits))

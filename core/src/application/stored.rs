@@ -7,13 +7,16 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::labels;
 use vela_engine::application_configuration::compose::configuration_name;
+use vela_engine::application_configuration::handing_over::{self, may_roll};
 use vela_engine::application_configuration::{API_VERSION, compose};
 use vela_engine::render::{RenderedObject, Role};
+use vela_engine::status::Status;
 use vela_engine::{Graph, ObjectKey, Observed};
 use vela_runtime::Key;
 
 use super::apply::{self, Applied, Due};
 use super::desired::{Desired, Form, Node, Piece, definitions};
+use super::fetch::json;
 use super::judge;
 use super::outcome::Outcome;
 use super::owned::Application;
@@ -40,9 +43,26 @@ pub(super) async fn apply(
     let Stored { desired, due } = stored(reconciler, graph, application.metadata.generation).await?;
     let all = |_: &Applied| -> Due<'_> { Box::pin(std::future::ready(Ok((0..due).collect()))) };
     let applied = apply::apply(reconciler, &owner, &desired, &all).await?;
+    if let Some(waiting) = waiting(reconciler, &owner.key, graph, &applied) {
+        return Ok(Outcome::applied(waiting, &applied));
+    }
     let observed = observe(reconciler, &owner.key, graph, &applied).await?;
     let status = judge::status(reconciler, graph, observed).await?;
     Ok(Outcome::applied(status, &applied))
+}
+
+/// The status of an application whose configuration has made its workloads wait for a rollout.
+fn waiting(
+    reconciler: &ApplicationReconciler,
+    application: &Key,
+    graph: &Graph,
+    applied: &Applied,
+) -> Option<Status> {
+    let named = Key::new(application.namespace.clone(), configuration_name(graph.rendered()));
+    let configuration = json(&*reconciler.configurations.get(&named)?);
+    let waits =
+        handing_over::is_templated(&configuration) && !handing_over::rolling(&configuration).is_empty();
+    (waits && applied.errors().iter().next().is_none()).then(|| Status::waiting(graph, &named.name))
 }
 
 /// Restore what was made of the configuration and the components, and see how the objects are.
@@ -71,6 +91,11 @@ async fn stored(
     let mut composed = composed.map_err(|error| PhaseError::Render(Cause::Passing(error)))?;
     let mut complete = composed.pending.is_empty();
     if graph.app_file().rolls_out() {
+        let candidates =
+            composed.components.iter().filter(|component| may_roll(&component["spec"]["workload"]));
+        let candidates = candidates.filter_map(|component| component["metadata"]["name"].as_str());
+        let candidates = candidates.map(str::to_owned).collect();
+        handing_over::set_waiting(&mut composed.configuration, &candidates);
         for component in composed.components.clone() {
             let name = component["metadata"]["name"].as_str().unwrap_or_default();
             match revision(reconciler, &component).await? {

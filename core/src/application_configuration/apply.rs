@@ -22,6 +22,7 @@ use super::error::{Failed, NextTry};
 use super::inventory::Inventory;
 use super::reconciler::{ApplicationConfigurationReconciler, Work};
 use super::scopes;
+use super::shared_workload::{self, SharedWorkload};
 use super::siblings::{self, Holder};
 use crate::application::fetch::json;
 use crate::application::record::Owned;
@@ -32,6 +33,8 @@ use crate::recreate::{self, RecreateReason, Recreation, Removal};
 
 /// The end of a former object wakes the configuration; this is for a watch that is late.
 const ROOM_WAIT: Duration = Duration::from_secs(1);
+/// The end of a rollout's claim wakes the configuration; this is for a watch that is late.
+const CLAIM_WAIT: Duration = Duration::from_secs(5);
 
 /// Proof that everything wanted was applied by this reconcile; made nowhere else.
 #[derive(Debug)]
@@ -85,6 +88,17 @@ enum Unapplied {
     Later(Option<Duration>),
     /// Only a change of the wish or the object can help.
     Refused(String),
+    /// This rollout holds it, and its template cannot be applied before it lets go.
+    Held(String),
+}
+
+impl From<shared_workload::Error> for Unapplied {
+    fn from(error: shared_workload::Error) -> Self {
+        match error {
+            shared_workload::Error::Object(error) => Self::Object(error),
+            shared_workload::Error::Held(rollout) => Self::Held(rollout),
+        }
+    }
 }
 
 impl From<Error> for Unapplied {
@@ -105,6 +119,10 @@ impl Unapplied {
                 NextTry::After(again.unwrap_or(ROOM_WAIT)),
             ),
             Self::Refused(why) => Failed::new(why, NextTry::OnChange),
+            Self::Held(rollout) => Failed::new(
+                format!("{rollout} holds it, and its template is applied once that is over"),
+                NextTry::After(CLAIM_WAIT),
+            ),
         }
     }
 }
@@ -226,13 +244,23 @@ async fn apply_one(
     let recorded = live.as_ref().is_some_and(|live| base(live) == base(&desired));
     let configuration = order.graph.rendered().document();
     let own = Key::new(order.graph.rendered().namespace(), configuration.name());
-    if let Some(live) = live.as_ref().filter(|live| siblings::holder(reconciler, &own, live) == Holder::Later)
-    {
+    let is_later = |live: &Arc<DynamicObject>| siblings::holder(reconciler, &own, live) == Holder::Later;
+    if let Some(live) = live.as_ref().filter(|live| !rendered.held && is_later(live)) {
         return Ok(Some((live.clone(), runtime_apply::Outcome::Unchanged)));
     }
     let refused = live.as_ref().and_then(|live| reconciler.refusals.of(&Owned::of(&desired), &desired, live));
     if let Some(why) = refused {
         return Err(Unapplied::Refused(why));
+    }
+    if let Some(shared) = SharedWorkload::of(reconciler, order.acting, order.graph, rendered) {
+        let guard = |live: &DynamicObject| may_apply(live, order.work.uid());
+        let done = shared.apply(&kind, live, &guard).await?;
+        if let (Some(informer), Some((object, outcome))) = (informer, &done)
+            && *outcome != runtime_apply::Outcome::Unchanged
+        {
+            informer.observe((**object).clone());
+        }
+        return Ok(done);
     }
     let guard = |live: &DynamicObject| match siblings::holder(reconciler, &own, live) {
         Holder::Former => Ok(()),

@@ -20,6 +20,7 @@ mod reconciler;
 mod revision_store;
 mod route;
 mod scopes;
+mod shared_workload;
 mod siblings;
 mod stores;
 mod watches;
@@ -39,7 +40,7 @@ use self::reconcile::Outcome;
 use self::reconciler::{ApplicationConfigurationReconciler, Work};
 use self::revision_store::RevisionStore;
 use self::route::{Author, Route};
-use crate::application::fetch::{ClusterReader, json as to_json};
+use crate::application::fetch::ClusterReader;
 use crate::application::owned::OwnedKinds;
 use crate::context::Context;
 use crate::immutable::Refusals;
@@ -70,7 +71,7 @@ impl Reconciler for ApplicationConfigurationReconciler {
             self.flows.forget(&key);
             return Ok(Action::Done);
         };
-        let document = Document::from_object(to_json(&configuration));
+        let document = Document::from_object(shared_workload::as_seen(self, &configuration).await);
         let work = Work { key: &key, configuration: &configuration, document: &document };
         match Route::choose(&work) {
             Route::Deleted => {

@@ -4,6 +4,7 @@
 //! a trait keeps its name, and the newest configuration that names it has it.
 
 use kube::api::DynamicObject;
+use vela_crds::annotations::APP_REVISION;
 use vela_engine::application_configuration::revision::number_of;
 use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
@@ -42,6 +43,11 @@ fn compare(
     let same = controller_of(&other).is_some_and(|owner| owner.uid == application.uid)
         && other.metadata.uid.as_deref() == Some(&owner.uid)
         && owner.name != key.name;
+    let marked = other.metadata.annotations.as_ref().and_then(|all| all.get(APP_REVISION));
+    if marked.is_some_and(|marked| marked == "true") {
+        // A mere record gives up what it has.
+        return same.then_some(Holder::Former);
+    }
     let order = number(&key.name, &application.name).cmp(&number(&owner.name, &application.name));
     same.then_some(match order {
         std::cmp::Ordering::Greater => Holder::Former,

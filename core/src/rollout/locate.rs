@@ -7,6 +7,8 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::{annotations, labels};
 use vela_engine::ObjectKey;
+use vela_engine::parse::Era;
+use vela_engine::rollout::Spelling;
 use vela_engine::rollout::template;
 use vela_engine::rollout::workload;
 use vela_runtime::Key;
@@ -17,7 +19,7 @@ use super::missing::Missing;
 use super::reconciler::RolloutReconciler;
 use super::revision::Rendered;
 use super::stage;
-use super::work::{Direction, Part, Side, Work};
+use super::work::{Part, Side, Work};
 use crate::application::fetch::json;
 use crate::application::owned::application_of;
 
@@ -63,15 +65,21 @@ pub(super) async fn locate(
     Ok(Located { target, source, parts })
 }
 
-/// A workload cannot make room for itself: its pods would go and come back for ever.
-pub(super) fn differ(direction: &Direction) -> Result<(), String> {
-    let Direction { target, source, .. } = direction;
-    if source.as_ref() != Some(target) {
+/// An application in the v1alpha2 form has its workloads from configurations, which such a rollout would never come by.
+pub(super) fn of_this_form(located: &Located) -> Result<(), String> {
+    let sides = [Some(&located.target), located.source.as_ref()].into_iter().flatten();
+    let mut named = sides.zip(Spelling::Revisions.fields());
+    let Some((rendered, field)) =
+        named.find(|(rendered, _)| rendered.graph.app_file().era() == Era::V1alpha2)
+    else {
         return Ok(());
-    }
+    };
+    let revision = rendered.graph.identity().name();
+    let [to, from] = Spelling::Configurations.fields();
     Err(format!(
-        "spec.sourceAppRevisionName: source and target are both {target}, so there is nothing to replace; name another \
-         revision, or leave sourceAppRevisionName out to change the number of pods"
+        "spec.{field}: {revision} is a revision of Application {}, which is written in the v1alpha2 form: its rollouts go \
+         between ApplicationConfigurations; write {to} and {from} with the same names",
+        rendered.application
     ))
 }
 
@@ -173,27 +181,4 @@ pub(super) fn application(reconciler: &RolloutReconciler, key: &Key) -> Result<A
          then revisions are recorded only, until a rollout goes to them; or write spec.rolloutPlan into the application",
         annotations::ROLLOUT_TEMPLATE
     ))
-}
-
-/// What makes pods of a workload, and the pods.
-pub(super) async fn pods(look: &TrackedReads, workload: &Value) -> Result<(Vec<Value>, Vec<Value>), String> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (namespace, uid) = (text(&workload["metadata"]["namespace"]), text(&workload["metadata"]["uid"]));
-    let owned = async |api_version: &str, kind: &str, uid: &str| {
-        let found =
-            look.owned_by(api_version, kind, &namespace, uid).await.map_err(|error| error.to_string())?;
-        Ok::<Vec<Value>, String>(found.iter().map(|object| json(object)).collect())
-    };
-    let makers = match workload["kind"].as_str() {
-        Some("Deployment") => owned("apps/v1", "ReplicaSet", &uid).await?,
-        _ => Vec::new(),
-    };
-    let mut pods = owned("v1", "Pod", &uid).await?;
-    for maker in &makers {
-        // Those of former templates have none that matter.
-        if maker["spec"]["replicas"].as_i64() != Some(0) {
-            pods.extend(owned("v1", "Pod", &text(&maker["metadata"]["uid"])).await?);
-        }
-    }
-    Ok((makers, pods))
 }

@@ -1,16 +1,22 @@
-//! The controller of AppRollouts: who wakes it, and each reconcile from the revisions to the status. [`named`] is that of
-//! RolloutTraits, which have no revisions.
+//! The controllers of AppRollouts and ApplicationDeployments: who wakes them, and each reconcile from what it goes between to the
+//! status. [`named`] is that of RolloutTraits, which have no revisions.
+//!
+//! What a rollout goes between has two readers: `locate` reads revisions of Applications in the v1beta1 form, `configurations`
+//! what is stored for those in the v1alpha2 form. Everything else is one.
 //!
 //! The decisions are [`vela_engine::rollout`]'s; here they are carried out. A reconcile makes at most one step of the state machine and
 //! stores it, and the next reconcile follows at once as long as there is a step to make.
 
 mod attempt;
 mod back;
+mod configurations;
+mod decide;
 mod hooks;
 mod locate;
 mod metrics;
 mod missing;
 pub(crate) mod named;
+mod pods;
 mod reconcile;
 mod reconciler;
 mod release;
@@ -23,13 +29,13 @@ mod work;
 
 use kube::api::{ApiResource, DynamicObject};
 use vela_crds::rollout_plan::RollingState;
-use vela_crds::{AppRollout, AppRolloutStatus, Application};
-use vela_engine::rollout::{Event, Note, State};
+use vela_crds::{AppRollout, AppRolloutStatus, Application, ApplicationDeployment};
+use vela_engine::rollout::{Event, Note, Spelling, State};
 use vela_runtime::cache::{Change, Informer, Watch};
 use vela_runtime::dynamic_watch::DynamicWatches;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
-use self::reconciler::RolloutReconciler;
+use self::reconciler::{ReadRollout, RolloutReconciler};
 use self::revision::Revisions;
 use self::step_loop::{Start, StepReconciler};
 use self::stored::Stored;
@@ -47,19 +53,8 @@ const GIVEN_UP_AT_MOST: usize = 16;
 
 /// The controller of AppRollouts.
 pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
-    let watch = |resource| context.cache.informer(Watch::full(resource));
-    let reconciler = RolloutReconciler {
-        context: context.clone(),
-        stored: Stored {
-            context: context.clone(),
-            informer: watch(ApiResource::erase::<AppRollout>(&())),
-            finalizer: FINALIZER,
-        },
-        applications: watch(ApiResource::erase::<Application>(&())),
-        records: Records::new(context),
-        revisions: Revisions::new(context),
-        interests: DynamicWatches::new(context.client.clone(), &context.cache, &context.discovery, &[]),
-    };
+    let resource = ApiResource::erase::<AppRollout>(&());
+    let reconciler = new_reconciler(context, resource, |live, _| typed(live).map(Some));
     let (rollouts, applications) = (reconciler.stored.informer.clone(), reconciler.applications.clone());
     let (revisions, interests) = (reconciler.revisions.stored().clone(), reconciler.interests.clone());
     let mut controller = Controller::new("approllout", reconciler).for_kind(&rollouts).workers(workers);
@@ -73,6 +68,33 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         })
     });
     controller
+}
+
+/// The controller of ApplicationDeployments: what they name wakes them.
+pub(crate) fn deployments(context: &Context, workers: usize) -> Controller {
+    let resource = ApiResource::erase::<ApplicationDeployment>(&());
+    let reconciler = new_reconciler(context, resource, |live, is_held| {
+        let deployment: ApplicationDeployment = typed(live)?;
+        // In release 0.3 they had no content.
+        Ok((is_held || !deployment.is_empty()).then(|| deployment.into_rollout()))
+    });
+    let (stored, interests) = (reconciler.stored.informer.clone(), reconciler.interests.clone());
+    let controller = Controller::new("applicationdeployment", reconciler).for_kind(&stored).workers(workers);
+    interests.wake(controller.queue());
+    controller
+}
+
+fn new_reconciler(context: &Context, resource: ApiResource, read: ReadRollout) -> RolloutReconciler {
+    let watch = |resource| context.cache.informer(Watch::full(resource));
+    RolloutReconciler {
+        context: context.clone(),
+        read,
+        stored: Stored { context: context.clone(), informer: watch(resource), finalizer: FINALIZER },
+        applications: watch(ApiResource::erase::<Application>(&())),
+        records: Records::new(context),
+        revisions: Revisions::new(context),
+        interests: DynamicWatches::new(context.client.clone(), &context.cache, &context.discovery, &[]),
+    }
 }
 
 /// The rollouts of the changed object's namespace that name it by one of their revisions.
@@ -99,7 +121,9 @@ impl Reconciler for RolloutReconciler {
 
 impl StepReconciler for RolloutReconciler {
     async fn step(&self, key: &Key, live: &DynamicObject) -> Result<Step, Failure> {
-        let rollout: AppRollout = typed(live)?;
+        let Some(rollout) = (self.read)(live, self.stored.is_held(live))? else {
+            return Ok(Step::Rest(None));
+        };
         let mut status = rollout.status.clone().unwrap_or_default();
         let is_leaving = live.metadata.deletion_timestamp.is_some();
         // One that an Application asked for has its name.
@@ -113,10 +137,11 @@ impl StepReconciler for RolloutReconciler {
             Start::Ready => {}
         }
         let wanted = Direction {
-            target: rollout.spec.target_app_revision_name.clone(),
-            source: rollout.spec.source_app_revision_name.clone().filter(|name| !name.is_empty()),
+            target: rollout.spec.target().to_owned(),
+            source: rollout.spec.source().map(str::to_owned),
             is_back: false,
         };
+        let spelling = Spelling::of(&live.data["spec"]);
         let mut report = StatusReport::default();
         let leaving = is_leaving.then_some(back::Leaving { goes_back: rollout.spec.revert_on_delete });
         let direction = transition(&mut status, &wanted, leaving, &mut report);
@@ -124,8 +149,9 @@ impl StepReconciler for RolloutReconciler {
             return Ok(Step::Rest(None));
         }
         let next = (!is_leaving).then_some(&wanted);
+        let rollout = &rollout;
         let work =
-            Work { key, live, rollout: &rollout, direction: &direction, wanted: next, acting: &acting };
+            Work { key, live, rollout, direction: &direction, wanted: next, spelling, acting: &acting };
         reconcile::reconcile(self, &work, status, report).await
     }
 }

@@ -18,7 +18,7 @@ use super::attempt::{Attempt, Error, Made};
 use super::step_loop::{Start, StepReconciler};
 use super::stored::Stored;
 use super::work::{StatusReport, Step, apply_event};
-use super::{deleted, locate, restarted, step, step_loop};
+use super::{deleted, pods, restarted, step, step_loop};
 use crate::application::fetch::json;
 use crate::author::{Actor, UnknownAuthor};
 use crate::context::Context;
@@ -281,11 +281,11 @@ async fn decide(
 ) -> Result<PlannedStep, String> {
     let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;
     let (makers, pods) = match &found.target {
-        Some(target) if rolls => locate::pods(look, target).await?,
+        Some(target) if rolls => pods::of(look, target).await?,
         _ => Default::default(),
     };
     let mut owner = step::owner(work.live);
-    owner.lender = controller_of(work.live).map(|controller| controller.uid.clone());
+    owner.lenders = controller_of(work.live).map(|controller| controller.uid.clone()).into_iter().collect();
     let Direction { target, sources, is_back } = work.direction;
     let part = Part {
         component: &target.name,

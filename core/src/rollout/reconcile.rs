@@ -2,18 +2,18 @@
 
 use vela_crds::AppRolloutStatus;
 use vela_crds::rollout_plan::RollingState;
-use vela_engine::rollout::next_step::{Situation, next_step};
-use vela_engine::rollout::{Event, Part, PlannedStep, State};
+use vela_engine::rollout::{Event, Spelling, State};
+use vela_runtime::Failure;
 use vela_runtime::dynamic_watch::TrackedReads;
-use vela_runtime::{Failure, clock};
 
 use super::attempt::{Attempt, Error, Made};
-use super::locate::{self, Located};
+use super::configurations;
+use super::decide::{decide, remember};
+use super::locate;
 use super::missing::Missing;
 use super::reconciler::RolloutReconciler;
 use super::stage::{self, Stage, Unready};
-use super::step;
-use super::work::{Direction, StatusReport, Step, Work, apply_event};
+use super::work::{StatusReport, Step, Work, apply_event};
 use crate::application::owned::Application;
 
 /// Make at most one step.
@@ -30,8 +30,28 @@ pub(super) async fn reconcile(
         is_back: work.direction.is_back,
         is_leaving: work.wanted.is_none(),
     };
-    let made = advance(reconciler, work, &attempt, &mut status, &mut report).await;
+    let made = match &work.spelling {
+        Ok(Spelling::Revisions) => advance(reconciler, work, &attempt, &mut status, &mut report).await,
+        Ok(Spelling::Configurations) => {
+            configurations::advance(reconciler, work, &attempt, &mut status, &mut report).await
+        }
+        Err(why) => misspelled(work, &attempt, &mut status, &mut report, why.to_string()).await,
+    };
     attempt.end(status, report, made).await
+}
+
+/// What cannot be read is not begun, and what is under way is let go.
+async fn misspelled(
+    work: &Work<'_>,
+    attempt: &Attempt<'_>,
+    status: &mut AppRolloutStatus,
+    report: &mut StatusReport,
+    why: String,
+) -> Result<Made, Error> {
+    if !State::of(&status.rollout).is_releasing() {
+        return Err(Error::Waiting(why));
+    }
+    configurations::release(work, attempt, status, report).await
 }
 
 async fn advance(
@@ -73,6 +93,7 @@ async fn advance(
     });
     let state = State::of(&status.rollout);
     if let (RollingState::LocatingTargetApp, Some(stage)) = (state.rolling, &stage) {
+        locate::of_this_form(&located).map_err(Error::Waiting)?;
         prepare(reconciler, work, &look, stage).await?;
         apply_event(&mut status.rollout, Event::AppLocated, report);
         if !work.direction.is_back {
@@ -80,7 +101,7 @@ async fn advance(
         }
         return Ok(Made::transition(state, &status.rollout));
     }
-    let planned = decide(work, status, &look, &located).await.map_err(Error::retry)?;
+    let planned = decide(work, status, &look, &located.parts, Vec::new()).await.map_err(Error::retry)?;
     let made = attempt.make(acting, &look, &mut status.rollout, report, planned).await?;
     if made.before.rolling == RollingState::Finalising
         && made.after.is_terminal()
@@ -102,7 +123,8 @@ async fn prepare(
     look: &TrackedReads,
     stage: &Stage<'_>,
 ) -> Result<(), Error> {
-    locate::differ(work.direction).map_err(Error::Waiting)?;
+    let differ = Spelling::Revisions.differ(&work.direction.target, work.direction.source.as_deref());
+    differ.map_err(|same| Error::Waiting(same.to_string()))?;
     stage::prepare(reconciler, look, stage).await.map_err(|unready| match unready {
         Unready::Behind => Error::Behind,
         Unready::Wrong(why) => Error::Waiting(why),
@@ -115,49 +137,4 @@ async fn finish(reconciler: &RolloutReconciler, look: &TrackedReads, stage: &Sta
         Unready::Behind => Error::Behind,
         Unready::Wrong(why) => Error::retry(why),
     })
-}
-
-fn remember(status: &mut AppRolloutStatus, direction: &Direction) {
-    status.last_target_app_revision.clone_from(&direction.target);
-    status.last_source_app_revision.clone_from(&direction.source);
-}
-
-/// What the engine makes of what is there.
-async fn decide(
-    work: &Work<'_>,
-    status: &AppRolloutStatus,
-    look: &TrackedReads,
-    located: &Located,
-) -> Result<PlannedStep, String> {
-    let rolls = State::of(&status.rollout).rolling == RollingState::RollingInBatches;
-    let mut watched = Vec::with_capacity(located.parts.len());
-    for part in &located.parts {
-        // Pods are watched only while somebody wants to know why they do not come.
-        watched.push(match &part.target.live {
-            Some(live) if rolls => locate::pods(look, live).await?,
-            _ => Default::default(),
-        });
-    }
-    let owner = step::owner(work.live);
-    let keys: Vec<_> = located.parts.iter().map(|part| part.target.template.key()).collect();
-    let parts = located.parts.iter().zip(&keys).zip(&watched).map(|((part, key), (makers, pods))| Part {
-        component: &part.component,
-        api_version: &key.api_version,
-        kind: &key.kind,
-        has_source: part.source.is_some(),
-        source: part.source.as_ref().and_then(|source| source.live.as_ref()),
-        leftovers: &part.leftovers,
-        target: part.target.live.as_ref(),
-        pods,
-        makers,
-    });
-    Ok(next_step(&Situation {
-        plan: &work.rollout.spec.rollout_plan,
-        status: &status.rollout,
-        owner: &owner,
-        parts: &parts.collect::<Vec<_>>(),
-        is_turned: !status.given_up_revisions.is_empty() || work.direction.is_back,
-        generation: work.live.metadata.generation.unwrap_or_default(),
-        now: clock::now(),
-    }))
 }

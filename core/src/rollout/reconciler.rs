@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use kube::api::DynamicObject;
+use vela_crds::AppRollout;
+use vela_runtime::Failure;
 use vela_runtime::cache::Informer;
 use vela_runtime::dynamic_watch::DynamicWatches;
 
@@ -10,9 +13,14 @@ use super::stored::Stored;
 use crate::application::record::Records;
 use crate::context::Context;
 
+/// What a stored object, held by us or not, asks for; nothing where it asks for no rollout.
+pub(super) type ReadRollout = fn(&DynamicObject, bool) -> Result<Option<AppRollout>, Failure>;
+
 /// What all steps of this controller share.
 pub(crate) struct RolloutReconciler {
     pub(super) context: Context,
+    /// The rollout that a stored object asks for; nothing where it asks for none.
+    pub(super) read: ReadRollout,
     pub(super) stored: Stored,
     pub(super) applications: Arc<Informer>,
     pub(super) records: Records,

@@ -43,7 +43,7 @@ pub(super) fn owner(live: &DynamicObject) -> Owner {
         namespace: live.metadata.namespace.clone().unwrap_or_default(),
         name: live.metadata.name.clone().unwrap_or_default(),
         uid: live.metadata.uid.clone().unwrap_or_default(),
-        lender: None,
+        lenders: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::{AppRollout, RolloutStatus};
 use vela_engine::Secrets;
+use vela_engine::rollout::spelling::{Misspelled, Spelling};
 use vela_engine::rollout::template::Template;
 use vela_engine::rollout::{Effect, Event, Input, Note, state};
 use vela_runtime::Key;
@@ -23,6 +24,8 @@ pub(super) struct Work<'a> {
     pub(super) direction: &'a Direction,
     /// What the next reconciles work between, once this one has let go; nothing where the rollout itself goes.
     pub(super) wanted: Option<&'a Direction>,
+    /// What the names in it are of, or what is wrong with them.
+    pub(super) spelling: Result<Spelling, Misspelled>,
     /// On whose behalf: of whoever wrote the rollout, or the application that it is part of.
     pub(super) acting: &'a Result<Actor, UnknownAuthor>,
 }

@@ -51,7 +51,9 @@ impl ApplicationDeployment {
     /// Is it one of release 0.3, in which nothing is said?
     pub fn is_empty(&self) -> bool {
         let ApplicationDeploymentSpec { target_application_name, source_application_name, .. } = &self.spec;
-        target_application_name.is_none() && source_application_name.is_none() && self.spec.rollout_plan.is_none()
+        target_application_name.is_none()
+            && source_application_name.is_none()
+            && self.spec.rollout_plan.is_none()
     }
 
     /// The AppRollout that says the same.

@@ -12,6 +12,7 @@ use crate::snapshot::Snapshot;
 const NOT_PASSED: &[&str] = &[
     annotations::ROLLOUT_TEMPLATE,
     annotations::ROLLING_COMPONENTS,
+    annotations::ROLLOUT_TARGET,
     annotations::INPLACE_UPGRADE,
     annotations::APPLY_ONCE_ONLY,
     annotations::LAST_APPLIED_CONFIGURATION,

@@ -10,6 +10,7 @@ use super::recorded::recorded_key;
 use super::revision::number_of;
 use super::{GROUP, items, text};
 use crate::render::short_hash;
+use crate::rollout::workload::changes_in_place;
 use crate::snapshot::Snapshot;
 
 /// What stands in the name of a trait whose definition is not known.
@@ -17,11 +18,23 @@ const UNDEFINED: &str = "trait";
 
 /// Is the configuration the work of an Application?
 pub fn is_controlled_by_application(configuration: &Json) -> bool {
-    items(configuration, &["metadata", "ownerReferences"]).iter().any(|owner| {
+    application(configuration).is_some()
+}
+
+/// The reference to the Application that controls the configuration.
+pub fn application(configuration: &Json) -> Option<&Json> {
+    items(configuration, &["metadata", "ownerReferences"]).iter().find(|owner| {
         owner.get("controller") == Some(&Json::Bool(true))
             && text(owner, &["kind"]) == "Application"
             && text(owner, &["apiVersion"]).split_once('/').is_some_and(|(group, _)| group == GROUP)
     })
+}
+
+/// Does the configuration belong to one revision of its Application? One that is stored for all of them has the Application's
+/// name.
+pub fn is_of_a_revision(configuration: &Json) -> bool {
+    let name = text(configuration, &["metadata", "name"]);
+    application(configuration).is_some_and(|owner| text(owner, &["name"]) != name)
 }
 
 /// The name of the workload. An Application's configuration keeps one workload and changes it in place unless a
@@ -59,7 +72,8 @@ fn controlled_name(parsed: &Parsed, component: &Component, workload: &Json) -> R
         let all = parsed.document.value().get("metadata").and_then(|metadata| metadata.get("annotations"));
         all.and_then(|all| all.get(name)).and_then(Json::as_str)
     };
-    let rolls = annotation(annotations::ROLLOUT_TEMPLATE).is_some()
+    let rolls = (annotation(annotations::ROLLOUT_TEMPLATE).is_some()
+        || is_of_a_revision(parsed.document.value()))
         && annotation(annotations::INPLACE_UPGRADE) != Some("true");
     if !rolls || updates_in_place(workload) {
         return Ok(component.name.clone());
@@ -82,8 +96,7 @@ fn is_release(workload: &Json) -> bool {
 
 /// Kinds whose own controller rolls from one revision to the next.
 fn updates_in_place(workload: &Json) -> bool {
-    let group = text(workload, &["apiVersion"]).split_once('/').map_or("", |(group, _)| group);
-    group == "apps.kruise.io" && matches!(text(workload, &["kind"]), "CloneSet" | "StatefulSet")
+    changes_in_place(text(workload, &["apiVersion"]), text(workload, &["kind"]))
 }
 
 /// The workload that the status recorded last, if it is of this kind and of the latest revision already.

@@ -62,6 +62,8 @@ pub struct RenderedObject {
     pub unsatisfied: bool,
     /// A rollout owns it: the object is wanted, but applied by the rollout.
     pub left: bool,
+    /// It is applied so that it waits for its rollout.
+    pub held: bool,
 }
 
 impl RenderedObject {
@@ -194,6 +196,7 @@ fn component_objects(
         flow: component.flow.clone(),
         unsatisfied: false,
         left: rolling.leaves(&component.name),
+        held: rolling.holds(&component.name),
     };
     let mut traits = Vec::with_capacity(component.traits.len());
     for (trait_, name) in component.traits.iter().zip(naming::trait_names(parsed, component)) {
@@ -213,7 +216,8 @@ fn component_objects(
             defined: trait_.definition.is_some(),
             flow: trait_.flow.clone(),
             unsatisfied: false,
-            left: false,
+            left: rolling.leaves_traits(&component.name),
+            held: false,
         });
     }
     let scopes = component

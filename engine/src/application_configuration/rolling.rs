@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use vela_crds::annotations;
 
 use super::naming::is_controlled_by_application;
 use super::text;
-use crate::field_path;
+use crate::rollout::workload;
 
 /// The templates are being applied.
 pub const TEMPLATING: &str = "RollingTemplating";
@@ -58,25 +58,28 @@ impl Rolling {
         self.rolls(component) && !self.needs_template
     }
 
+    /// True when what stands beside the workload is left alone: until the rollout is over it belongs to what the rollout
+    /// comes from, and what scales a workload must not scale one that waits.
+    pub(super) fn leaves_traits(&self, component: &str) -> bool {
+        self.controlled && self.rolls(component)
+    }
+
+    /// True when the workload is applied so that it waits for its rollout.
+    pub(super) fn holds(&self, component: &str) -> bool {
+        self.controlled && self.templates(component)
+    }
+
     /// Makes a workload that is applied for the first time wait for its rollout.
     pub(super) fn prepare(&self, component: &str, workload: &mut Json) -> Result<(), String> {
-        if !self.templates(component) || !self.controlled {
+        if !self.holds(component) {
             return Ok(());
         }
         let (api_version, kind) = (text(workload, &["apiVersion"]), text(workload, &["kind"]));
-        let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        let path = match (group, kind) {
-            ("apps.kruise.io", "CloneSet") => "spec.updateStrategy.paused",
-            ("apps.kruise.io", "StatefulSet") => "spec.updateStrategy.rollingUpdate.paused",
-            ("apps", "Deployment") => "spec.paused",
-            _ => {
-                return Err(format!(
-                    "do not know how to prepare {kind} of {api_version} for a rollout: it must be a Deployment of apps, or a \
-                     CloneSet or StatefulSet of apps.kruise.io"
-                ));
-            }
-        };
-        field_path::set(workload, path, json!(true)).map_err(|error| error.to_string())
+        let unknown = format!(
+            "do not know how to prepare {kind} of {api_version} for a rollout: it must be a Deployment, StatefulSet or \
+             DaemonSet of apps, or a CloneSet, StatefulSet or DaemonSet of apps.kruise.io"
+        );
+        workload::hold(workload, None).map_err(|_| unknown)
     }
 }
 

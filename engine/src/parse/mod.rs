@@ -229,6 +229,16 @@ impl AppFile {
         (self.era == Era::V1beta1 && !self.only_records()).then_some(plan)
     }
 
+    /// The plan by which an application in the v1alpha2 form goes from one configuration to the next; of one that leaves its
+    /// rollouts to others, it means nothing.
+    pub fn configuration_plan(&self) -> Option<&Json> {
+        let application = self.document.value();
+        let plan = application.pointer("/spec/rolloutPlan").filter(|plan| !plan.is_null())?;
+        let marks = application.pointer("/metadata/annotations");
+        let is_left = marks.is_some_and(|all| all.get(annotations::ROLLOUT_TEMPLATE).is_some());
+        (self.era == Era::V1alpha2 && !is_left && !self.only_records()).then_some(plan)
+    }
+
     /// Does an application in the v1alpha2 form ask for a rollout, by annotation or by plan? Then every revision has a
     /// configuration of its own.
     pub fn rolls_out(&self) -> bool {

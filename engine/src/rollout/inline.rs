@@ -10,11 +10,14 @@ use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus};
 
 use super::plan::{self, Distribution};
+use super::spelling::Spelling;
 use super::state::State;
 
 /// What decides how a revision is reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
+    /// What its rollouts go between: the form that the application is written in decides.
+    pub spelling: Spelling,
     /// The plan as the application has it.
     pub plan: &'a Json,
     /// The revision to reach.
@@ -46,15 +49,13 @@ pub fn next_rollout(known: &Known<'_>) -> NextRollout {
     if let Some(rollout) = rollout {
         let spec = &rollout.spec;
         let status = rollout.status.clone().unwrap_or_default();
-        if spec.target_app_revision_name == revision {
-            return NextRollout::Rollout(
-                known.spec(spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty())),
-            );
+        if spec.target() == revision {
+            return NextRollout::Rollout(known.spec(spec.source()));
         }
-        let reached = reached(&status).filter(|reached| *reached == spec.target_app_revision_name);
-        let from = reached.or(spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty()));
+        let reached = reached(&status).filter(|reached| *reached == spec.target());
+        let from = reached.or(spec.source());
         // Back to where it came from: what runs of its target is what is replaced.
-        let from = from.filter(|from| *from != revision).unwrap_or(&spec.target_app_revision_name);
+        let from = from.filter(|from| *from != revision).unwrap_or(spec.target());
         return NextRollout::Rollout(known.spec(Some(from)));
     }
     if let Some(status) = remembered.filter(|status| !status.last_target_app_revision.is_empty()) {
@@ -80,8 +81,9 @@ fn reached(status: &AppRolloutStatus) -> Option<&str> {
 
 impl Known<'_> {
     fn spec(&self, source: Option<&str>) -> Json {
+        let [to, from] = self.spelling.fields();
         let mut spec = json!({
-            "targetAppRevisionName": self.revision,
+            to: self.revision,
             "componentList": self.components,
             "rolloutPlan": match source {
                 Some(_) => completed(self.plan),
@@ -89,7 +91,7 @@ impl Known<'_> {
             },
         });
         if let Some(source) = source {
-            spec["sourceAppRevisionName"] = json!(source);
+            spec[from] = json!(source);
         }
         spec
     }
@@ -132,7 +134,8 @@ pub fn ask(rollout: &AppRollout, live: &Json, wanted: &Json) -> Ask {
         let none = |value: &Json| value.is_null() || value == "" || *value == json!([]);
         live[field] == wanted[field] || none(&live[field]) && none(&wanted[field])
     };
-    if !same("targetAppRevisionName") || !same("sourceAppRevisionName") {
+    if [Spelling::Revisions, Spelling::Configurations].iter().any(|each| !each.fields().into_iter().all(same))
+    {
         return Ask::Write;
     }
     let state = rollout.status.as_ref().map(|status| State::of(&status.rollout).rolling);
@@ -160,7 +163,9 @@ mod tests {
     }
 
     fn known<'a>(plan: &'a Json, revision: &'a str) -> Known<'a> {
-        Known { plan, revision, components: &["web", "api"], applied: None, rollout: None, remembered: None }
+        let spelling = Spelling::Revisions;
+        let components = &["web", "api"];
+        Known { spelling, plan, revision, components, applied: None, rollout: None, remembered: None }
     }
 
     /// Target and source.
@@ -184,6 +189,30 @@ mod tests {
         let at_once = json!({"targetSize": 5, "rolloutStrategy": "IncreaseFirst", "rolloutBatches": [{"replicas": "100%"}]});
         assert_eq!(spec["rolloutPlan"], at_once);
         assert_eq!(spec["componentList"], json!(["web", "api"]));
+    }
+
+    #[test]
+    fn an_older_application_goes_between_its_configurations() {
+        let plan = json!({"rolloutBatches": [{"replicas": "100%"}]});
+        let known =
+            Known { spelling: Spelling::Configurations, applied: Some("shop-v1"), ..known(&plan, "shop-v2") };
+        let NextRollout::Rollout(spec) = next_rollout(&known) else { unreachable!() };
+        assert_eq!(
+            (&spec["targetApplicationName"], &spec["sourceApplicationName"]),
+            (&json!("shop-v2"), &json!("shop-v1"))
+        );
+        let mut there = rollout("", None, "rolloutSucceed");
+        there.spec.target_application_name = Some("shop-v2".to_owned());
+        there.spec.source_application_name = Some("shop-v1".to_owned());
+        there.status.as_mut().unwrap().last_target_app_revision = "shop-v2".to_owned();
+        assert_eq!(ask(&there, &spec, &spec), Ask::Nothing);
+        let known = Known { rollout: Some(&there), revision: "shop-v3", ..known };
+        let NextRollout::Rollout(next) = next_rollout(&known) else { unreachable!() };
+        assert_eq!(
+            (&next["targetApplicationName"], &next["sourceApplicationName"]),
+            (&json!("shop-v3"), &json!("shop-v2"))
+        );
+        assert_eq!(ask(&there, &spec, &next), Ask::Write);
     }
 
     #[test]

@@ -25,9 +25,8 @@ pub enum Rest {
 pub fn rest(rollout: &AppRollout) -> Option<Rest> {
     let status = rollout.status.as_ref()?;
     let spec = &rollout.spec;
-    let named = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
-    let is_seen = status.last_target_app_revision == spec.target_app_revision_name
-        && named(&status.last_source_app_revision) == named(&spec.source_app_revision_name);
+    let last = status.last_source_app_revision.as_deref().filter(|name| !name.is_empty());
+    let is_seen = status.last_target_app_revision == spec.target() && last == spec.source();
     if !is_seen {
         return None;
     }

@@ -200,6 +200,16 @@ impl Status {
         }
     }
 
+    /// The status of an application whose newest configuration waits for a rollout, which somebody else asks for.
+    pub fn waiting(graph: &Graph, configuration: &str) -> Self {
+        let mut status = Self::recorded(graph);
+        for service in &mut status.services {
+            service.health.workload.message =
+                format!("ApplicationConfiguration {configuration} waits for a rollout to it");
+        }
+        status
+    }
+
     /// The status of an application whose plan is carried out by an AppRollout, or was by one that is gone; `applied` is
     /// what its rollouts made.
     pub fn rolled(graph: &Graph, rollout: &AppRollout, applied: Vec<ObjectKey>) -> Self {

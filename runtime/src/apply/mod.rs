@@ -54,6 +54,15 @@ pub enum Conflicts {
     Force,
 }
 
+/// Which live object a write is meant for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    /// The one that was looked at, however it is now.
+    Identity,
+    /// The very version that was looked at.
+    Version,
+}
+
 /// Says whether an object that already exists may be changed or deleted; the error tells whose it is.
 pub type Guard<'a> = &'a (dyn Fn(&DynamicObject) -> Result<(), String> + Send + Sync);
 
@@ -192,6 +201,33 @@ impl Applier {
         conflicts: Conflicts,
         guard: Guard<'_>,
     ) -> Result<Applied, Error> {
+        self.write(desired, live, recorded, (conflicts, Bound::Identity), guard).await
+    }
+
+    /// The same for an object that others change, too, and whose guard must hold when it is written: a live object that
+    /// is not as it was looked at any more is left as it is, which is a conflict.
+    ///
+    /// # Errors
+    /// Those of [`Applier::apply`], and the server's conflict (409) where the object was changed meanwhile.
+    pub async fn apply_seen(
+        &self,
+        desired: &DynamicObject,
+        live: Option<Arc<DynamicObject>>,
+        recorded: bool,
+        conflicts: Conflicts,
+        guard: Guard<'_>,
+    ) -> Result<Applied, Error> {
+        self.write(desired, live, recorded, (conflicts, Bound::Version), guard).await
+    }
+
+    async fn write(
+        &self,
+        desired: &DynamicObject,
+        live: Option<Arc<DynamicObject>>,
+        recorded: bool,
+        (conflicts, bound): (Conflicts, Bound),
+        guard: Guard<'_>,
+    ) -> Result<Applied, Error> {
         let object = describe(desired);
         let kind = self
             .discovery
@@ -228,6 +264,10 @@ impl Applier {
         if let Some(uid) = live.as_ref().and_then(|live| live.metadata.uid.clone()) {
             // The object we looked at, or none: never one that took its name meanwhile.
             patch["metadata"]["uid"] = Value::String(uid);
+        }
+        let version = live.as_ref().and_then(|live| live.metadata.resource_version.clone());
+        if let (Bound::Version, Some(version)) = (bound, version) {
+            patch["metadata"]["resourceVersion"] = Value::String(version);
         }
         let written = undeclared::patch(&api, &key, &params, &patch).await.map_err(failed)?;
         self.remember(memory_key, Written { desired: digest, live: fingerprint(&written, &patch) });

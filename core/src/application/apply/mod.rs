@@ -11,6 +11,7 @@ mod delete;
 mod error;
 mod prune;
 mod replace;
+mod revision_configuration;
 mod write;
 
 use futures::future::BoxFuture;

@@ -14,6 +14,7 @@ use vela_runtime::graph::{Cause, Graph, Outcome as NodeOutcome, Run};
 use super::applied::{Applied, Part};
 use super::error::Error;
 use super::replace::{RefusedChange, Replacing, make_room_for};
+use super::revision_configuration;
 use crate::application::desired::{Node, Piece};
 use crate::application::owned::{Application, may_change};
 use crate::application::reconciler::ApplicationReconciler;
@@ -209,7 +210,21 @@ impl<'a> ComponentWriter<'a> {
             return Ok(Written::Refused(message));
         }
         let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), &piece.object, live);
-        let object = as_written(&piece.object, live.as_deref(), recorded);
+        let mut object = as_written(&piece.object, live.as_deref(), recorded);
+        if revision_configuration::is_one(&object) {
+            if live.is_none() {
+                live = revision_configuration::read(&kind, &self.acting, &object).await?;
+            }
+            if live.is_none() {
+                let others = revision_configuration::others(reconciler, &self.before, &object).await?;
+                let made = revision_configuration::create(&kind, &self.acting, &object, &others).await?;
+                if let Some(informer) = informer {
+                    informer.observe((*made.object).clone());
+                }
+                return Ok(Written::Done(made));
+            }
+            object = revision_configuration::without_marks(&object)?;
+        }
         let done = self.acting.applier().apply(&object, live, recorded, Conflicts::Force, &guard).await?;
         if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
             informer.observe((*done.object).clone());

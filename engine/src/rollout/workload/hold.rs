@@ -8,10 +8,31 @@ fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
+/// Do the pods of this kind change in one object? Then all revisions share it.
+pub fn changes_in_place(api_version: &str, kind: &str) -> bool {
+    InPlaceKind::of(group(api_version), kind).is_some() || kind == "DaemonSet"
+}
+
+/// Can a workload of this kind be made to wait for its rollout?
+pub fn can_wait(api_version: &str, kind: &str) -> bool {
+    let group = group(api_version);
+    InPlaceKind::of(group, kind).is_some() || group == "apps" && matches!(kind, "Deployment" | "DaemonSet")
+}
+
 /// The name of a component's workload: what changes in place keeps one name, and of the others each revision has one.
 pub fn name(api_version: &str, kind: &str, component: &str, revision: u64) -> String {
-    let in_place = InPlaceKind::of(group(api_version), kind).is_some() || kind == "DaemonSet";
-    if in_place { component.to_owned() } else { format!("{component}-v{revision}") }
+    match changes_in_place(api_version, kind) {
+        true => component.to_owned(),
+        false => format!("{component}-v{revision}"),
+    }
+}
+
+/// The number of pods that a live workload has been given stays, whatever the template says.
+pub fn keep_size(workload: &mut Json, live: &Json) {
+    let replicas = &live["spec"]["replicas"];
+    if replicas.is_i64() {
+        merge(workload, json!({"spec": {"replicas": replicas}}));
+    }
 }
 
 /// Makes it wait. A live one keeps its number of pods, whatever the template says.
@@ -21,8 +42,8 @@ pub fn name(api_version: &str, kind: &str, component: &str, revision: u64) -> St
 pub fn hold(workload: &mut Json, live: Option<&Json>) -> Result<(), String> {
     let text = |field: &str| workload[field].as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    if let Some(replicas) = live.map(|live| &live["spec"]["replicas"]).filter(|replicas| replicas.is_i64()) {
-        merge(workload, json!({"spec": {"replicas": replicas}}));
+    if let Some(live) = live {
+        keep_size(workload, live);
     }
     match (group(&api_version), kind.as_str()) {
         ("apps", "Deployment") => merge(workload, json!({"spec": {"paused": true}})),

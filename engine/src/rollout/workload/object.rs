@@ -7,7 +7,7 @@ use super::{Owner, Record, View, WorkloadStep, Write};
 use crate::observed::ObjectKey;
 
 /// The kinds of the objects that hold workloads while they roll them out.
-const ROLLOUT_KINDS: [&str; 2] = ["AppRollout", "RolloutTrait"];
+const ROLLOUT_KINDS: [&str; 3] = ["AppRollout", "ApplicationDeployment", "RolloutTrait"];
 /// So many digits of a hash tell templates apart.
 const HASH_BYTES: usize = 8;
 
@@ -87,7 +87,7 @@ fn is_controller(reference: &Json, uid: &str) -> bool {
 
 /// Is the workload controlled by whoever lends it to this rollout?
 fn is_lent(object: &Json, owner: &Owner) -> bool {
-    owner.lender.as_ref().is_some_and(|lender| owners(object).iter().any(|each| is_controller(each, lender)))
+    owner.lenders.iter().any(|lender| owners(object).iter().any(|each| is_controller(each, lender)))
 }
 
 /// Is the workload claimed by this rollout? One that is lent keeps its controller, and the rollout is an owner beside it.
@@ -100,10 +100,11 @@ pub fn is_controlled_by(object: &Json, owner: &Owner) -> bool {
 
 /// A controller that is somebody else forbids the rollout, and so does another rollout of a workload that is lent.
 pub(super) fn foreign_controller(object: &Json, owner: &Owner) -> Option<String> {
-    let is_lender = |each: &&Json| owner.lender.as_ref().is_some_and(|lender| is_controller(each, lender));
+    let is_lender = |each: &&Json| owner.lenders.iter().any(|lender| is_controller(each, lender));
     let holds = |each: &&Json| {
         each["controller"] == true
-            || ROLLOUT_KINDS.iter().any(|kind| each["kind"] == *kind) && each["name"] != owner.name.as_str()
+            || ROLLOUT_KINDS.iter().any(|kind| each["kind"] == *kind)
+                && (each["kind"] != owner.kind.as_str() || each["name"] != owner.name.as_str())
     };
     let others = owners(object).iter().filter(|each| each["uid"] != owner.uid.as_str() && !is_lender(each));
     let other = match is_lent(object, owner) {

@@ -40,8 +40,8 @@ pub struct Owner {
     pub name: String,
     /// Its uid.
     pub uid: String,
-    /// The uid of its own controller, where that lends it the workloads it controls: they belong to the same application.
-    pub lender: Option<String>,
+    /// The uids of those that lend it the workloads they control: they belong to the same application.
+    pub lenders: Vec<String>,
 }
 
 /// How a step ended, provided that what it writes is written.

@@ -50,7 +50,7 @@ fn a_workload_that_is_lent_keeps_its_controller_and_has_one_rollout() {
     assert!(
         foreign_controller(&lent, &stranger).is_some_and(|why| why.contains("ApplicationConfiguration shop"))
     );
-    let ours = Owner { kind: "RolloutTrait".to_owned(), lender: Some("uid-0".to_owned()), ..owner() };
+    let ours = Owner { kind: "RolloutTrait".to_owned(), lenders: vec!["uid-0".to_owned()], ..owner() };
     assert_eq!(foreign_controller(&lent, &ours), None);
     let Some(Write::Patch { patch, .. }) = claim(&lent, &ours, json!({})).unwrap() else { panic!() };
     json_patch::merge(&mut lent, &patch);
@@ -59,6 +59,10 @@ fn a_workload_that_is_lent_keeps_its_controller_and_has_one_rollout() {
     assert!(is_controlled_by(&lent, &ours));
     let other = Owner { name: "other".to_owned(), uid: "uid-2".to_owned(), ..ours.clone() };
     assert!(foreign_controller(&lent, &other).is_some_and(|why| why.contains("RolloutTrait rolling")));
+    let namesake = Owner { kind: "AppRollout".to_owned(), uid: "uid-3".to_owned(), ..ours.clone() };
+    assert!(foreign_controller(&lent, &namesake).is_some(), "two kinds may share a name, and not a workload");
+    let two = Owner { lenders: vec!["uid-9".to_owned(), "uid-0".to_owned()], ..ours.clone() };
+    assert!(is_controlled_by(&lent, &two));
     let Some(Write::Patch { patch, .. }) = release(&lent, &ours, json!({})) else { panic!() };
     assert_eq!(patch["metadata"]["ownerReferences"], json!([lender]));
 }

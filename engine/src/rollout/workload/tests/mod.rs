@@ -17,7 +17,7 @@ pub(crate) fn owner() -> Owner {
         namespace: "space".to_owned(),
         name: "rolling".to_owned(),
         uid: "uid-1".to_owned(),
-        lender: None,
+        lenders: Vec::new(),
     }
 }
 
