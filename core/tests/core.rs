@@ -47,6 +47,7 @@ mod scenarios {
     pub(crate) mod rollouts;
     pub(crate) mod rollouts_inline;
     mod rollouts_of_several;
+    mod rollouts_seed;
     mod samples;
     mod scale;
     pub(crate) mod standard;

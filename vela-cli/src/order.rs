@@ -19,7 +19,7 @@ pub(crate) fn is_awaited(document: &Document) -> bool {
 
 /// A rollout between revisions.
 pub(crate) fn is_rollout(document: &Document) -> bool {
-    document.api_version() == "core.oam.dev/v1beta1" && document.kind() == "AppRollout"
+    group(document) == "core.oam.dev" && document.kind() == "AppRollout"
 }
 
 fn group(document: &Document) -> &str {

@@ -275,14 +275,22 @@ async fn a_rollout_has_a_configuration_and_workloads_for_every_revision() {
     };
     assert_eq!(shown().await, ["front-v1"], "as it is called in the cluster");
     cluster.patch(V1BETA1, "Application", "shop", of(json!([component("front", "nginx:2")]))).await;
-    until("the second revision has its workload", || async {
-        cluster.deployment("front-v2").await.is_some()
-    })
-    .await;
-    cluster.phase("shop", "running").await;
-    assert_eq!(shown().await, ["front-v2"]);
-    let second = cluster.get(V1ALPHA2, AC, "shop-v2").await.unwrap();
+    let second = until_or(
+        "the second revision waits",
+        || cluster.get(V1ALPHA2, AC, "shop-v2"),
+        |found| found.as_ref().is_some_and(|found| found["status"]["rollingStatus"] == "RollingTemplated"),
+    )
+    .await
+    .unwrap();
     assert_eq!(second["spec"]["components"][0]["revisionName"], "front-v2");
+    assert_eq!(service().await["metadata"]["ownerReferences"][0]["name"], "shop-v1");
+    let rollout = json!({"apiVersion": V1ALPHA2, "kind": "AppRollout", "metadata": {"name": "release"}, "spec": {
+        "targetApplicationName": "shop-v2", "sourceApplicationName": "shop-v1",
+        "rolloutPlan": {"rolloutStrategy": "IncreaseFirst", "rolloutBatches": [{"replicas": 1}, {"replicas": 1}]},
+    }});
+    cluster.create(rollout).await;
+    until_or("the newest revision is shown", shown, |shown| *shown == ["front-v2"]).await;
+    cluster.phase("shop", "running").await;
     until_or("the newest revision has the Service", service, |service| {
         service["metadata"]["ownerReferences"][0]["name"] == "shop-v2"
     })

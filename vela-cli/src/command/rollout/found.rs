@@ -34,5 +34,5 @@ pub(super) fn application_of(rollout: &AppRollout) -> Option<&str> {
 }
 
 pub(super) fn source(rollout: &AppRollout) -> Option<&str> {
-    rollout.spec.source_app_revision_name.as_deref().filter(|name| !name.is_empty())
+    rollout.spec.source()
 }

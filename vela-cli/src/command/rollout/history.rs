@@ -4,6 +4,7 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_crds::labels;
+use vela_engine::rollout::Spelling;
 
 use super::found::{API_VERSION, KIND};
 use crate::args::Format;
@@ -59,7 +60,11 @@ fn ends(rollouts: &[DynamicObject], revision: &str) -> Vec<String> {
     let end = |rollout: &DynamicObject| {
         let spec = |field: &str| rollout.data["spec"][field] == revision;
         let state = rollout.data["status"]["rollingState"].as_str().unwrap_or("new");
-        match (spec("targetAppRevisionName"), spec("sourceAppRevisionName")) {
+        let [to, from] = [0, 1].map(|at| {
+            let spellings = [Spelling::Revisions, Spelling::Configurations];
+            spellings.iter().any(|spelling| spec(spelling.fields()[at]))
+        });
+        match (to, from) {
             (true, _) => Some(format!("to it: {} ({state})", rollout.name_any())),
             (false, true) => Some(format!("from it: {} ({state})", rollout.name_any())),
             (false, false) => None,

@@ -129,23 +129,22 @@ async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> 
     let rollout = find(cluster, name).await?;
     let application = application_of(&rollout).map(str::to_owned);
     let spec = rollout.spec;
-    let Some(source) = spec.source_app_revision_name.filter(|source| !source.is_empty()) else {
-        let message =
-            format!("rollout {name} came from no revision: it only scales {}", spec.target_app_revision_name);
+    let Some(source) = spec.source().map(str::to_owned) else {
+        let message = format!("rollout {name} came from no revision: it only scales {}", spec.target());
         return Err(Error::user(message)
             .hint("to scale back, change rolloutPlan.targetSize and its batches")
             .into());
     };
-    let target = spec.target_app_revision_name;
+    let target = spec.target().to_owned();
+    let [to, from]: [Path; 2] = match spec.target_application_name {
+        Some(_) => [&["spec", "targetApplicationName"], &["spec", "sourceApplicationName"]],
+        None => [&["spec", "targetAppRevisionName"], &["spec", "sourceAppRevisionName"]],
+    };
     match application {
         Some(application) => restore(cluster, &application, &source).await?,
         None => {
-            let back: [(Path, _); 4] = [
-                (&["spec", "targetAppRevisionName"], Some(json!(source))),
-                (&["spec", "sourceAppRevisionName"], Some(json!(target))),
-                (PAUSED, None),
-                (PARTITION, None),
-            ];
+            let back: [(Path, _); 4] =
+                [(to, Some(json!(source))), (from, Some(json!(target))), (PAUSED, None), (PARTITION, None)];
             change(cluster, name, &back).await?;
         }
     }

@@ -40,7 +40,7 @@ pub(crate) fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) ->
     let spec = &rollout.spec;
     say("Name", rollout.metadata.name.as_deref().unwrap_or_default());
     say("From", source.unwrap_or_default());
-    say("To", &spec.target_app_revision_name);
+    say("To", spec.target());
     let now = State::of(&status.rollout);
     say("State", state::name(now.rolling));
     if spec.rollout_plan.paused {
