@@ -15,7 +15,7 @@ pub const APPLY_ONCE_ONLY: &str = "app.oam.dev/apply-once-only";
 pub const ROLLOUT_TEMPLATE: &str = "app.oam.dev/rollout-template";
 /// Components a rollout handles, separated by commas.
 pub const ROLLING_COMPONENTS: &str = "app.oam.dev/rolling-components";
-/// On an ApplicationConfiguration: the rollout that goes to it, by its uid and what it comes from. It has the template of a
+/// On an ApplicationConfiguration: the rollout that goes to it, and what that comes from. It has the template of a
 /// workload that several revisions share.
 pub const ROLLOUT_TARGET: &str = "app.oam.dev/rollout-target";
 /// `true` keeps the workload's name across revisions.

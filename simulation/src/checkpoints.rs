@@ -34,8 +34,10 @@ impl Checkpoints {
     pub(crate) fn prepare(form: Option<Form>) -> Result<Self, String> {
         let fresh = fresh()?;
         let recorded = virtual_time::run(recorded(&fresh)).map_err(|error| error.to_string())??;
-        let rollouts =
-            if form == Some(Form::Rollout) { rollout::checkpoints(&recorded)? } else { Vec::new() };
+        let rollouts = match form.filter(|form| form.rolls()) {
+            Some(form) => rollout::checkpoints(&recorded, form)?,
+            None => Vec::new(),
+        };
         Ok(Self { fresh, recorded, rollouts })
     }
 }

@@ -127,7 +127,7 @@ impl SimulatedCluster {
             concurrent_reconciles: WORKERS,
             disabled: Capability::ALL.into_iter().collect(),
             generations: Generations {
-                application_configurations: self.form == Form::Configuration,
+                application_configurations: matches!(self.form, Form::Configuration | Form::RolloutSeed),
                 applications: self.form != Form::Configuration,
             },
             ..Options::default()

@@ -26,6 +26,8 @@ pub enum Form {
     Configuration,
     /// An Application that leaves its workloads to AppRollouts, and such rollouts.
     Rollout,
+    /// The same as early 2021 wrote it: the rollouts go between ApplicationConfigurations.
+    RolloutSeed,
 }
 
 impl FromStr for Form {
@@ -36,16 +38,22 @@ impl FromStr for Form {
             "application" => Ok(Self::Application),
             "configuration" => Ok(Self::Configuration),
             "rollout" => Ok(Self::Rollout),
-            _ => Err("the forms are application, configuration and rollout".to_owned()),
+            "rollout-seed" => Ok(Self::RolloutSeed),
+            _ => Err("the forms are application, configuration, rollout and rollout-seed".to_owned()),
         }
     }
 }
 
 impl Form {
+    /// Are its schedules about rollouts?
+    pub(crate) fn rolls(self) -> bool {
+        matches!(self, Self::Rollout | Self::RolloutSeed)
+    }
+
     /// Store resource of the owner.
     pub(crate) fn resource(self) -> &'static str {
         match self {
-            Self::Application | Self::Rollout => "applications.core.oam.dev",
+            Self::Application | Self::Rollout | Self::RolloutSeed => "applications.core.oam.dev",
             Self::Configuration => CONFIGURATIONS,
         }
     }

@@ -72,7 +72,7 @@ impl Beginning {
         let rollout_user = RolloutUser::new(draws, start.kind);
         let replicas = replicas(draws, 8, options);
         let embedded = EmbeddedCluster::fork(&start.checkpoint);
-        let cluster = SimulatedCluster::new(embedded, Form::Rollout, replicas, options.sabotage);
+        let cluster = SimulatedCluster::new(embedded, start.kind.form(), replicas, options.sabotage);
         let rollouts = RolloutChecker::new(cluster.server(), start.kind);
         let checker = Checker::of_rollouts(cluster.server(), replicas > 1, rollouts);
         let brief = !draws.once_in(8);
@@ -104,7 +104,7 @@ impl Schedule {
     /// A schedule before its first step.
     pub(crate) fn new(checkpoints: &Checkpoints, mut draws: Draws, options: &Options) -> Self {
         let beginning = match options.form {
-            Some(Form::Rollout) => Beginning::of_rollouts(checkpoints, &mut draws, options),
+            Some(form) if form.rolls() => Beginning::of_rollouts(checkpoints, &mut draws, options),
             _ => Beginning::of_applications(checkpoints, &mut draws, options),
         };
         let Beginning { cluster, checker, user, rollout_user, brief, actions_left } = beginning;

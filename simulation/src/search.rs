@@ -57,7 +57,7 @@ pub(crate) fn search(arguments: &Arguments, checkpoints: &Checkpoints) -> Result
                 let draws = Draws::new(seed);
                 if arguments
                     .form
-                    .is_some_and(|form| form != Form::Rollout && User::new(&mut draws.clone()).form != form)
+                    .is_some_and(|form| !form.rolls() && User::new(&mut draws.clone()).form != form)
                 {
                     continue;
                 }

@@ -37,7 +37,11 @@ pub(crate) fn explain(seed: u64, arguments: &Arguments, checkpoints: &Checkpoint
         first.steps,
         smallest.steps,
         shown.trace.join("\n"),
-        if arguments.form == Some(Form::Rollout) { " --form rollout" } else { "" },
+        match arguments.form {
+            Some(Form::Rollout) => " --form rollout",
+            Some(Form::RolloutSeed) => " --form rollout-seed",
+            _ => "",
+        },
     )
 }
 

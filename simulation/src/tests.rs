@@ -48,6 +48,15 @@ fn the_controllers_keep_their_promises_to_rollouts() {
 }
 
 #[test]
+fn the_controllers_keep_their_promises_to_rollouts_of_early_2021() {
+    let arguments = Arguments { form: Some(Form::RolloutSeed), ..arguments(ROLLOUT_SEEDS) };
+    let checkpoints = Checkpoints::prepare(Some(Form::RolloutSeed)).unwrap();
+    let total = search(&arguments, &checkpoints).unwrap();
+    assert_eq!(total.schedules, ROLLOUT_SEEDS);
+    judge(&total, &arguments, &checkpoints).unwrap();
+}
+
+#[test]
 fn a_seed_of_rollouts_repeats_exactly_in_another_run() {
     let traced = |seed| {
         let options = Options { form: Some(Form::Rollout), sabotage: None, trace: true };

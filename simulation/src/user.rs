@@ -33,7 +33,7 @@ impl User {
         let spec = Spec::draw(draws);
         let before = spec.changed(draws);
         let (spec, before) = match form {
-            Form::Application | Form::Rollout => (spec, before),
+            Form::Application | Form::Rollout | Form::RolloutSeed => (spec, before),
             Form::Configuration => (spec.with_fixed_types(), before.with_fixed_types()),
         };
         Self::beginning(form, spec, before)
@@ -252,7 +252,7 @@ fn delete_by_hand(draws: &mut Draws, cluster: &SimulatedCluster) -> String {
 /// What people write into the `spec`.
 fn said(form: Form, spec: &Spec) -> Value {
     match form {
-        Form::Application | Form::Rollout => spec.modern(),
+        Form::Application | Form::Rollout | Form::RolloutSeed => spec.modern(),
         Form::Configuration => spec.configuration(),
     }
 }
@@ -260,7 +260,7 @@ fn said(form: Form, spec: &Spec) -> Value {
 /// Create the application and what it needs.
 pub(crate) fn write(cluster: &SimulatedCluster, form: Form, spec: &Spec) -> (Value, StatusCode) {
     let (version, kind) = match form {
-        Form::Application | Form::Rollout => ("core.oam.dev/v1beta1", "Application"),
+        Form::Application | Form::Rollout | Form::RolloutSeed => ("core.oam.dev/v1beta1", "Application"),
         Form::Configuration => ("core.oam.dev/v1alpha2", "ApplicationConfiguration"),
     };
     if form == Form::Configuration {

@@ -297,9 +297,9 @@ impl MarkWriter<'_> {
             let source = self.mark(source, |source| handing_over::request(source, rolled, None)).await?;
             templated(&source)?;
         }
-        let uid = self.work.live.metadata.uid.as_deref().unwrap_or_default();
+        let kind = self.work.live.types.as_ref().map_or("", |types| &types.kind);
         let whence = direction.source.as_deref().unwrap_or_default();
-        let whose = format!("{uid} from {whence}");
+        let whose = format!("{kind}/{} from {whence}", self.work.key.name);
         let target =
             self.mark(&located.target, |target| handing_over::request(target, rolled, Some(&whose))).await?;
         templated(&target)?;

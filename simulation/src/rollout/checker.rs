@@ -90,6 +90,11 @@ impl RolloutChecker {
         }
     }
 
+    /// Did people delete this themselves?
+    pub(super) fn is_deleted(&self, name: &str) -> bool {
+        self.deleted.contains(name)
+    }
+
     /// A process has read, or was told as the answer to its write, how a rollout is.
     pub(crate) fn note_read(&mut self, request: &Performed) {
         let path = request.path.split('?').next().unwrap_or_default();
@@ -219,7 +224,7 @@ impl RolloutChecker {
     /// After everything that happened in a step: pods go only with the sizes.
     pub(crate) fn judge_pods(&mut self) -> Result<(), Violation> {
         let now = self.serve();
-        if self.kind == Kind::Deployment {
+        if self.kind.is_deployment() {
             for (name, before) in &self.serving {
                 let Some(workload) = self.workloads.get(name).filter(|workload| !is_leaving(workload)) else {
                     continue;
@@ -248,7 +253,7 @@ fn pod(kind: Kind, pod: &Value, before: &Pod) -> Pod {
     let owner = text(pod, "/metadata/ownerReferences/0/name");
     let workload = match kind {
         // A ReplicaSet has the name of its Deployment and a hash.
-        Kind::Deployment => owner.rsplit_once('-').map_or(owner, |(name, _)| name),
+        Kind::Deployment | Kind::Configured => owner.rsplit_once('-').map_or(owner, |(name, _)| name),
         Kind::StatefulSet => owner,
     };
     let conditions = pod["status"]["conditions"].as_array();

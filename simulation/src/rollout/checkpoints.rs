@@ -10,7 +10,7 @@ use vela_embedded::{Checkpoint, virtual_time};
 
 use super::manifests::{application, component, definition, object};
 use super::plan::{Batch, Number, Plan};
-use super::{APPLICATIONS, Kind, REVISIONS, ROLLOUTS, SIZE};
+use super::{APPLICATIONS, Kind, ROLLOUTS, SIZE};
 use crate::cluster::SimulatedCluster;
 use crate::model::{Form, NAMESPACE, path};
 
@@ -26,9 +26,9 @@ pub(crate) struct RolloutCheckpoint {
 }
 
 /// All of them. Those without a rollout under way stand first of their kind.
-pub(crate) fn checkpoints(recorded: &Checkpoint) -> Result<Vec<RolloutCheckpoint>, String> {
+pub(crate) fn checkpoints(recorded: &Checkpoint, form: Form) -> Result<Vec<RolloutCheckpoint>, String> {
     let mut all = Vec::new();
-    for kind in [Kind::Deployment, Kind::StatefulSet] {
+    for &kind in Kind::of(form) {
         let made = virtual_time::run(of_kind(recorded, kind)).map_err(|error| error.to_string())?;
         all.extend(made.map_err(|error| format!("cannot prepare rollouts of {kind:?}: {error}"))?);
     }
@@ -36,7 +36,7 @@ pub(crate) fn checkpoints(recorded: &Checkpoint) -> Result<Vec<RolloutCheckpoint
 }
 
 async fn of_kind(recorded: &Checkpoint, kind: Kind) -> Result<Vec<RolloutCheckpoint>, String> {
-    let mut cluster = SimulatedCluster::calm(recorded, Form::Rollout);
+    let mut cluster = SimulatedCluster::calm(recorded, kind.form());
     cluster.start_all();
     cluster.make(&definition(kind))?;
     cluster.make(&application(kind, 1))?;
@@ -44,7 +44,7 @@ async fn of_kind(recorded: &Checkpoint, kind: Kind) -> Result<Vec<RolloutCheckpo
         let body = json!({"spec": {"components": [component(kind, value)]}});
         cluster.user(Method::PATCH, &path(APPLICATIONS, "shop"), Some(&body));
         let name = format!("shop-v{value}");
-        calmly(&mut cluster, |_| (), |cluster| exists(cluster, REVISIONS, &name)).await?;
+        calmly(&mut cluster, |_| (), |cluster| is_recorded(cluster, kind, &name)).await?;
     }
     let checkpoint = |cluster: &SimulatedCluster, rolls: bool| RolloutCheckpoint {
         checkpoint: cluster.checkpoint(),
@@ -57,7 +57,7 @@ async fn of_kind(recorded: &Checkpoint, kind: Kind) -> Result<Vec<RolloutCheckpo
         batches: vec![Batch { pods: Number::Percent(100), ..Batch::default() }],
         ..Plan::default()
     };
-    let first = object("release", "shop-v1", None, &scale);
+    let first = object(kind, "release", "shop-v1", None, &scale);
     cluster.user(Method::POST, &path(ROLLOUTS, ""), Some(&first));
     calmly(&mut cluster, |_| (), |cluster| state(cluster) == "rolloutSucceed").await?;
     cluster.user(Method::DELETE, &path(ROLLOUTS, "release"), None);
@@ -70,9 +70,9 @@ async fn of_kind(recorded: &Checkpoint, kind: Kind) -> Result<Vec<RolloutCheckpo
     let running = checkpoint(&cluster, false);
     let mut all = Vec::new();
     for plan in plans(kind) {
-        let mut cluster = SimulatedCluster::calm(&running.checkpoint, Form::Rollout);
+        let mut cluster = SimulatedCluster::calm(&running.checkpoint, kind.form());
         cluster.start_all();
-        let rollout = object("release", "shop-v2", Some("shop-v1"), &plan);
+        let rollout = object(kind, "release", "shop-v2", Some("shop-v1"), &plan);
         cluster.user(Method::POST, &path(ROLLOUTS, ""), Some(&rollout));
         let keep = |cluster: &SimulatedCluster| all.push(checkpoint(cluster, true));
         calmly(&mut cluster, keep, |cluster| state(cluster) == "rolloutSucceed").await?;
@@ -94,7 +94,7 @@ fn plans(kind: Kind) -> Vec<Plan> {
     let increase = Plan { size: Some(SIZE), batches: batches(0), ..Plan::default() };
     let decrease = Plan { decreases_first: true, batches: batches(1), ..Plan::default() };
     match kind {
-        Kind::Deployment => vec![increase, decrease],
+        Kind::Deployment | Kind::Configured => vec![increase, decrease],
         Kind::StatefulSet => vec![Plan { size: None, ..increase }],
     }
 }
@@ -129,6 +129,15 @@ async fn calmly(
 
 fn exists(cluster: &SimulatedCluster, resource: &str, name: &str) -> bool {
     cluster.store().find(resource, NAMESPACE, name).is_some()
+}
+
+/// Can a rollout go to this revision? A configuration is applied, or waits for one.
+fn is_recorded(cluster: &SimulatedCluster, kind: Kind, name: &str) -> bool {
+    let Some(found) = cluster.store().find(kind.revisions(), NAMESPACE, name) else { return false };
+    let waits = found["status"]["rollingStatus"] == "RollingTemplated";
+    kind != Kind::Configured
+        || waits
+        || name == "shop-v1" && exists(cluster, kind.resource(), &kind.workload(name))
 }
 
 fn state(cluster: &SimulatedCluster) -> String {

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use vela_embedded::{Checkpoint, STEP, virtual_time};
 
 use super::manifests;
-use super::object::is_over;
+use super::object::{between, is_over};
 use super::plan::{Batch, Number, Plan};
 use super::user::{ROLLOUT, RolloutUser, change, delete, find};
-use super::{APPLICATIONS, Kind, REVISIONS, ROLLOUTS, SIZE};
+use super::{APPLICATIONS, Kind, ROLLOUTS, SIZE};
 use crate::cluster::SimulatedCluster;
 use crate::comparison::{difference, left, objects};
-use crate::model::{Form, Place, path};
+use crate::model::{Place, path};
 use crate::schedule::Schedule;
 use crate::violation::Violation;
 
@@ -140,7 +140,8 @@ fn stuck(cluster: &SimulatedCluster, kind: Kind) -> Option<String> {
 
 /// Is it what people want by now?
 fn is_followed(rollout: &Value) -> bool {
-    rollout["spec"]["targetAppRevisionName"] == rollout["status"]["lastTargetAppRevision"]
+    let [says, last] = between(rollout);
+    says.0 == last.0
 }
 
 /// What a rollout may wait for.
@@ -155,10 +156,10 @@ fn reason(cluster: &SimulatedCluster, kind: Kind, rollout: &Value) -> Option<Rea
     let plan = Plan::read(&rollout["spec"]["rolloutPlan"]);
     let status = &rollout["status"];
     let rolls = status["rollingState"] == "rollingInBatches";
-    let names = ["targetAppRevisionName", "sourceAppRevisionName"];
-    let names = names.map(|name| rollout["spec"][name].as_str().unwrap_or_default());
+    let (target, source) = between(rollout)[0];
+    let names = [target, source];
     for name in names.into_iter().filter(|name| !name.is_empty()) {
-        if find(cluster, REVISIONS, name).is_none() {
+        if find(cluster, kind.revisions(), name).is_none() {
             return Some(Reason::Missing(name.to_owned()));
         }
     }
@@ -212,8 +213,8 @@ fn wrong_end(cluster: &SimulatedCluster, kind: Kind, rollout: &Value) -> Option<
     };
     let (target, source) = (size(&status["lastTargetAppRevision"]), size(&status["LastSourceAppRevision"]));
     let wanted = status["rolloutTargetSize"].as_i64();
-    let differs = target.is_some() && target != wanted
-        || kind == Kind::Deployment && source.is_some_and(|left| left != 0);
+    let differs =
+        target.is_some() && target != wanted || kind.is_deployment() && source.is_some_and(|left| left != 0);
     differs
         .then(|| format!("it succeeded, and target and source have {target:?} and {source:?} pods: {status}"))
 }
@@ -273,7 +274,7 @@ fn compare(
 
 /// The same rollout in a cluster in which nothing goes wrong.
 async fn alone(user: &RolloutUser, checkpoint: &Checkpoint) -> EndState {
-    let mut cluster = SimulatedCluster::calm(checkpoint, Form::Rollout);
+    let mut cluster = SimulatedCluster::calm(checkpoint, user.kind.form());
     cluster.network.open();
     cluster.start_all();
     if let Some(began) = &user.began {
@@ -337,7 +338,7 @@ fn way(cluster: &SimulatedCluster, user: &RolloutUser) -> (String, Option<Value>
         batches: vec![Batch { pods: Number::Percent(100), ..Batch::default() }],
         ..Plan::default()
     };
-    let there = |name: &str| find(cluster, REVISIONS, name).is_some();
+    let there = |name: &str| find(cluster, user.kind.revisions(), name).is_some();
     let runs = |name: &str| find(cluster, user.kind.resource(), &user.kind.workload(name)).is_some();
     let source = user.running(cluster).filter(|source| runs(source));
     let wells = ["shop-v1", "shop-v2", "shop-v3"];
@@ -348,11 +349,14 @@ fn way(cluster: &SimulatedCluster, user: &RolloutUser) -> (String, Option<Value>
         _ if user.kind == Kind::StatefulSet && RolloutUser::pods_fail(cluster) => (String::new(), None),
         (Some(source), Some(target)) => {
             let size = user.size(cluster, &source).max(user.size(cluster, target));
-            let size = (user.kind == Kind::Deployment).then_some(size);
-            (target.to_owned(), Some(manifests::object(ROLLOUT, target, Some(&source), &plan(size))))
+            let size = user.kind.is_deployment().then_some(size);
+            (
+                target.to_owned(),
+                Some(manifests::object(user.kind, ROLLOUT, target, Some(&source), &plan(size))),
+            )
         }
         (None, Some(target)) => {
-            (target.to_owned(), Some(manifests::object(ROLLOUT, target, None, &plan(Some(SIZE)))))
+            (target.to_owned(), Some(manifests::object(user.kind, ROLLOUT, target, None, &plan(Some(SIZE)))))
         }
         _ => (String::new(), None),
     }

@@ -57,6 +57,9 @@ impl RolloutChecker {
                 let Some(before) = &event.previous else { return Ok(()) };
                 let judged = match self.kind {
                     Kind::Deployment => self.judge_size(request, name, size(before), size(&event.entry)),
+                    Kind::Configured => self
+                        .judge_size(request, name, size(before), size(&event.entry))
+                        .and_then(|()| self.judge_start(name, before, &event.entry)),
                     Kind::StatefulSet => self.judge_set(request, name, before, &event.entry),
                 };
                 judged.map_err(|why| Violation::new("bounds", format!("{name}: {why}")))
@@ -64,6 +67,7 @@ impl RolloutChecker {
             resource if resource == self.kind.resource() && event.kind == EventKind::Added => {
                 let held = match self.kind {
                     Kind::Deployment => event.entry["spec"]["paused"] == true,
+                    Kind::Configured => event.entry["spec"]["paused"] == true || self.is_first(name),
                     Kind::StatefulSet => partition(&event.entry) >= size(&event.entry),
                 };
                 if held {
@@ -73,6 +77,24 @@ impl RolloutChecker {
             }
             _ => Ok(()),
         }
+    }
+
+    /// May a workload be made that waits for no rollout? Only where nothing of the component runs, and where people took
+    /// away what ran.
+    fn is_first(&self, name: &str) -> bool {
+        let others = self.workloads.iter().filter(|(other, workload)| {
+            other.as_str() != name && !is_leaving(workload) && workload["spec"]["paused"] != true
+        });
+        self.is_deleted(name) || others.map(|(_, workload)| size(workload)).sum::<i64>() == 0
+    }
+
+    /// A workload that waited starts only with a rollout that holds it.
+    fn judge_start(&self, name: &str, before: &Value, after: &Value) -> Result<(), String> {
+        let starts = before["spec"]["paused"] == true && after["spec"]["paused"] != true && size(after) > 0;
+        if !starts || claims(after).next().is_some() || self.pods_of(name, |_| true) >= size(after) {
+            return Ok(());
+        }
+        Err(format!("it starts {} pods, and no rollout holds it", size(after)))
     }
 
     /// A Deployment goes from one size to another.
@@ -238,7 +260,7 @@ impl RolloutChecker {
             (plan.goal(original, total, batch), plan.unavailable(original, total, batch));
         let newest = self.workloads.get(&name).map(|set| template_of(set)).unwrap_or_default();
         let there = self.pods_of(&name, |pod| {
-            pod.serves && (scales || self.kind == Kind::Deployment || pod.template == newest)
+            pod.serves && (scales || self.kind.is_deployment() || pod.template == newest)
         });
         let taken = self.taken.get(&name).unwrap_or(&0);
         let short = match scales && total < original {

@@ -11,14 +11,12 @@ use crate::model::NAMESPACE;
 const LATE_SECONDS: i64 = 20;
 
 /// An AppRollout.
-pub(super) fn object(name: &str, target: &str, source: Option<&str>, plan: &Plan) -> Value {
+pub(super) fn object(kind: Kind, name: &str, target: &str, source: Option<&str>, plan: &Plan) -> Value {
+    let [to, from] = kind.fields();
     json!({
         "apiVersion": "core.oam.dev/v1beta1", "kind": "AppRollout",
         "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "targetAppRevisionName": target, "sourceAppRevisionName": source.unwrap_or_default(),
-            "rolloutPlan": plan.write(),
-        },
+        "spec": {to: target, from: source.unwrap_or_default(), "rolloutPlan": plan.write()},
     })
 }
 
@@ -38,16 +36,18 @@ pub(super) fn application(kind: Kind, value: i64) -> Value {
 pub(super) fn component(kind: Kind, value: i64) -> Value {
     let fails = if value == 4 { "simulate-fail-not-ready" } else { "well" };
     let late = if value == 3 { LATE_SECONDS } else { 0 };
+    // The word for the parameters is what tells the older form.
+    let parameters = if kind == Kind::Configured { "settings" } else { "properties" };
     json!({
         "name": COMPONENT, "type": kind.type_name(),
-        "properties": {"image": format!("serve:{value}-{fails}"), "late": late.to_string()},
+        parameters: {"image": format!("serve:{value}-{fails}"), "late": late.to_string()},
     })
 }
 
 /// The component type whose workloads are of this kind.
 pub(super) fn definition(kind: Kind) -> Value {
     let (workload, template) = match kind {
-        Kind::Deployment => ("Deployment", SERVE),
+        Kind::Deployment | Kind::Configured => ("Deployment", SERVE),
         Kind::StatefulSet => ("StatefulSet", KEEP),
     };
     component_definition(NAMESPACE, kind.type_name(), ("apps/v1", workload), template)

@@ -39,7 +39,11 @@ pub(super) fn is_over(rollout: &Value) -> bool {
 
 /// Between which revisions a rollout says that it goes, and between which it went last.
 pub(super) fn between(rollout: &Value) -> [(&str, &str); 2] {
-    let says = (text(rollout, "/spec/targetAppRevisionName"), text(rollout, "/spec/sourceAppRevisionName"));
+    let named = |field: &str| {
+        let name = text(rollout, &format!("/spec/{field}ApplicationName"));
+        if name.is_empty() { text(rollout, &format!("/spec/{field}AppRevisionName")) } else { name }
+    };
+    let says = (named("target"), named("source"));
     let last =
         (text(rollout, "/status/lastTargetAppRevision"), text(rollout, "/status/LastSourceAppRevision"));
     [says, last]

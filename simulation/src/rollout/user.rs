@@ -66,6 +66,8 @@ impl RolloutUser {
                 )
             }
             5 => delete(cluster, ROLLOUTS, ROLLOUT),
+            // With a configuration its workload goes: a turn of the cluster, and not of a rollout.
+            6 if self.kind == Kind::Configured => fail(draws, cluster),
             6 => {
                 let name = format!("shop-v{}", 1 + draws.below(3));
                 checker.deleted_by_people(&name);
@@ -76,7 +78,14 @@ impl RolloutUser {
                 checker.deleted_by_people(&name);
                 delete(cluster, self.kind.resource(), &name)
             }
-            8 => delete(cluster, APPLICATIONS, "shop"),
+            8 => {
+                if self.kind == Kind::Configured {
+                    // The cluster deletes what configurations had, in its time; the next ones find it or not.
+                    (1..=4)
+                        .for_each(|n| checker.deleted_by_people(&self.kind.workload(&format!("shop-v{n}"))));
+                }
+                delete(cluster, APPLICATIONS, "shop")
+            }
             _ => fail(draws, cluster),
         }
     }
@@ -95,14 +104,24 @@ impl RolloutUser {
         let object = match draws.weighted(&[10, 3, 1, 1]) {
             1 => {
                 let target = Plan { size: Some(1 + draws.below(6) as i64), ..Plan::draw(draws, size) };
-                object(ROLLOUT, &source, None, &target)
+                object(self.kind, ROLLOUT, &source, None, &target)
             }
-            2 if !self.steady => object(ROLLOUT, "shop-v9", Some(&source), &Plan::draw(draws, size)),
-            3 if !self.steady => object(ROLLOUT, "shop-v4", Some(&source), &Plan::draw(draws, size)),
+            2 if !self.steady => {
+                object(self.kind, ROLLOUT, "shop-v9", Some(&source), &Plan::draw(draws, size))
+            }
+            3 if !self.steady => {
+                object(self.kind, ROLLOUT, "shop-v4", Some(&source), &Plan::draw(draws, size))
+            }
             _ => {
                 let target = ["shop-v2", "shop-v3", "shop-v1"];
                 let target = target.into_iter().find(|target| *target != source && !draws.once_in(4));
-                object(ROLLOUT, target.unwrap_or("shop-v2"), Some(&source), &Plan::draw(draws, size))
+                object(
+                    self.kind,
+                    ROLLOUT,
+                    target.unwrap_or("shop-v2"),
+                    Some(&source),
+                    &Plan::draw(draws, size),
+                )
             }
         };
         let (code, _) = cluster.user(Method::POST, &path(ROLLOUTS, ""), Some(&object));
@@ -115,7 +134,7 @@ impl RolloutUser {
     /// The revision with the most pods.
     pub(super) fn running(&self, cluster: &SimulatedCluster) -> Option<String> {
         let names = ["shop-v1", "shop-v2", "shop-v3", "shop-v4"];
-        let names = names.into_iter().filter(|name| find(cluster, REVISIONS, name).is_some());
+        let names = names.into_iter().filter(|name| find(cluster, self.kind.revisions(), name).is_some());
         names.max_by_key(|name| (self.size(cluster, name), std::cmp::Reverse(*name))).map(str::to_owned)
     }
 
@@ -128,10 +147,11 @@ impl RolloutUser {
     /// Another target; the source is what was on its way, or stays.
     fn turn(&self, draws: &mut Draws, cluster: &SimulatedCluster, rollout: &Value) -> String {
         let target = ["shop-v3", "shop-v2", "shop-v4", "shop-v1"][draws.weighted(&[4, 3, 1, 2])];
-        let old = rollout["spec"]["targetAppRevisionName"].clone();
-        let mut spec = json!({"targetAppRevisionName": target});
+        let [to, from] = self.kind.fields();
+        let old = rollout["spec"][to].clone();
+        let mut spec = json!({to: target});
         if draws.once_in(2) && old != target {
-            spec["sourceAppRevisionName"] = old;
+            spec[from] = old;
         }
         if draws.once_in(2) {
             spec["rolloutPlan"] = Plan::draw(draws, SIZE).write();
@@ -142,12 +162,13 @@ impl RolloutUser {
     /// Source and target exchanged.
     fn back(&self, cluster: &SimulatedCluster, rollout: &Value) -> String {
         let spec = &rollout["spec"];
-        if spec["sourceAppRevisionName"].as_str().is_none_or(str::is_empty) {
+        let [to, from] = self.kind.fields();
+        if spec[from].as_str().is_none_or(str::is_empty) {
             return "user cannot go back".to_owned();
         }
         let body = json!({"spec": {
-            "targetAppRevisionName": spec["sourceAppRevisionName"],
-            "sourceAppRevisionName": spec["targetAppRevisionName"],
+            to: spec[from],
+            from: spec[to],
         }});
         change(cluster, "goes back in", &body)
     }
