@@ -343,14 +343,6 @@ impl<'a> Parser<'a> {
             let code = if finding.missing { Code::MissingField } else { Code::WrongType };
             self.error(code, path.trim_end_matches('.'), finding.message, None);
         }
-        if self.era == Era::V1alpha2 {
-            let warning = Diagnostic::warning(
-                Code::NotSupported,
-                "the rollout plan is not executed yet: every revision has a configuration and workloads of its own, and \
-                 those of former revisions stay",
-            );
-            self.found.push(warning.at(self.document, "spec.rolloutPlan"));
-        }
     }
 
     /// The object around `spec`.
