@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_crds::labels;
+use vela_crds::{annotations, labels};
 use vela_engine::application_configuration::compose::configuration_name;
 use vela_engine::application_configuration::handing_over::{self, may_roll};
-use vela_engine::application_configuration::{API_VERSION, compose};
+use vela_engine::application_configuration::{API_VERSION, compose, is_passive};
 use vela_engine::render::{RenderedObject, Role};
 use vela_engine::status::Status;
 use vela_engine::{Graph, ObjectKey, Observed};
 use vela_runtime::Key;
+use vela_runtime::owner::controller_of;
 
 use super::apply::{self, Applied, Due};
 use super::desired::{Desired, Form, Node, Piece, definitions};
@@ -40,6 +41,9 @@ pub(super) async fn apply(
     graph: &Arc<Graph>,
 ) -> Result<Outcome, Stopped> {
     let owner = Application::of(application, acting);
+    if graph.app_file().rolls_out() {
+        begins_anew(reconciler, application)?;
+    }
     let Stored { desired, due } = stored(reconciler, graph, application.metadata.generation).await?;
     let all = |_: &Applied| -> Due<'_> { Box::pin(std::future::ready(Ok((0..due).collect()))) };
     let applied = apply::apply(reconciler, &owner, &desired, &all).await?;
@@ -49,6 +53,25 @@ pub(super) async fn apply(
     let observed = observe(reconciler, &owner.key, graph, &applied).await?;
     let status = judge::status(reconciler, graph, observed).await?;
     Ok(Outcome::applied(status, &applied))
+}
+
+/// What is applied in place under the component's name cannot be left to rollouts, which go between workloads of revisions:
+/// both would run.
+fn begins_anew(reconciler: &ApplicationReconciler, application: &DynamicObject) -> Result<(), Stopped> {
+    let key = Key::of(application);
+    let Some(found) = reconciler.configurations.get(&key) else { return Ok(()) };
+    let is_own =
+        controller_of(&found).is_some_and(|owner| Some(&owner.uid) == application.metadata.uid.as_ref());
+    if !is_own || is_passive(&json(&found)) {
+        return Ok(());
+    }
+    let why = format!(
+        "spec.rolloutPlan, or annotation {}: ApplicationConfiguration {key} applies its workloads in place, and a rollout would \
+         run others beside them; take the plan and the annotation out, or write the application in the v1beta1 form \
+         (properties instead of settings), whose rollouts begin with what runs",
+        annotations::ROLLOUT_TEMPLATE
+    );
+    Err(PhaseError::Apply(Cause::refused(why)).into())
 }
 
 /// The status of an application whose configuration has made its workloads wait for a rollout.

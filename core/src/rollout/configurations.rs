@@ -11,7 +11,9 @@ use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRolloutStatus, ApplicationConfiguration, labels};
 use vela_engine::ObjectKey;
 use vela_engine::application_configuration::rolled::rolled;
-use vela_engine::application_configuration::{API_VERSION, KIND, application, handing_over};
+use vela_engine::application_configuration::{
+    API_VERSION, KIND, application, handing_over, is_of_a_revision,
+};
 use vela_engine::rollout::template::Template;
 use vela_engine::rollout::workload::changes_in_place;
 use vela_engine::rollout::{Event, Spelling, State};
@@ -170,7 +172,7 @@ async fn read(look: &TrackedReads, key: &Key) -> Result<Option<Value>, String> {
 /// Only configurations of one Application follow each other.
 fn of_one_application(target: &Value, source: Option<&Value>, [to, from]: [&str; 2]) -> Result<(), String> {
     let name = |configuration: &Value| text(&configuration["metadata"]["name"]);
-    let Some(owner) = application(target) else {
+    let Some(owner) = application(target).filter(|_| is_of_a_revision(target)) else {
         return Err(format!(
             "spec.{to}: {KIND} {} was not stored by an Application: a rollout goes between those that an Application stores \
              for its revisions, named <application>-v<N>",
@@ -179,9 +181,9 @@ fn of_one_application(target: &Value, source: Option<&Value>, [to, from]: [&str;
     };
     let Some(source) = source else { return Ok(()) };
     match application(source) {
-        Some(other) if other["uid"] == owner["uid"] => Ok(()),
+        Some(other) if other["uid"] == owner["uid"] && is_of_a_revision(source) => Ok(()),
         _ => Err(format!(
-            "spec.{from}: {KIND} {} is not of Application {}, to which {} belongs; name another revision of it",
+            "spec.{from}: {KIND} {} is no revision of Application {}, to which {} belongs; name another one of it",
             name(source),
             text(&owner["name"]),
             name(target)

@@ -4,7 +4,7 @@
 //! Which components wait is decided once, when the configuration is made, from all other configurations of the record. It is
 //! made with the answer, by one request: whoever sees it sees the answer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kube::api::{DynamicObject, PostParams};
@@ -12,6 +12,7 @@ use serde_json::Value;
 use vela_crds::annotations::ROLLING_COMPONENTS;
 use vela_engine::application_configuration::{API_VERSION, KIND, handing_over, is_of_a_revision};
 use vela_runtime::apply::{Applied, Error, Outcome, describe};
+use vela_runtime::owner::controller_of;
 use vela_runtime::{Api, Key, Kind};
 
 use crate::application::fetch::json;
@@ -41,30 +42,35 @@ pub(super) async fn read(
         .map_err(|source| Error::Client { object: describe(object), source })
 }
 
-/// The other configurations of the application. The record names each before it is made; one that goes still has its pods.
+/// The other configurations of the application: those that a copy shows, and those that the record names, which it does
+/// before they are made. One that goes still has its pods.
 pub(super) async fn others(
     reconciler: &ApplicationReconciler,
     record: &Record,
     object: &DynamicObject,
 ) -> Result<Vec<Value>, Error> {
     let own = Key::of(object);
+    let is_other = |key: &Key| key.namespace == own.namespace && key.name != own.name;
+    let application = controller_of(object).map(|owner| owner.uid.as_str());
+    let is_known = |known: &DynamicObject| {
+        is_other(&Key::of(known)) && controller_of(known).map(|owner| owner.uid.as_str()) == application
+    };
+    let known = reconciler.configurations.list_where(is_known);
+    let mut others: BTreeMap<Key, Value> = known.iter().map(|known| (Key::of(known), json(known))).collect();
     let resource = reconciler.configurations.watch().resource.clone();
     let api: Api<DynamicObject> =
         Api::namespaced_with(reconciler.context.client.clone(), &own.namespace, &resource);
-    let is_other = |key: &Key| key.namespace == own.namespace && key.name != own.name;
     let named = record.entries.keys().filter(|owned| owned.api_version == API_VERSION && owned.kind == KIND);
-    let mut others = Vec::new();
     for owned in named.filter(|owned| is_other(&owned.key)) {
-        if let Some(known) = reconciler.configurations.get(&owned.key) {
-            others.push(json(&known));
+        if others.contains_key(&owned.key) {
             continue;
         }
         let found = api.get_opt(&owned.key.name).await;
         let found =
             found.map_err(|source| Error::Client { object: owned.object_key().to_string(), source })?;
-        others.extend(found.map(|found| json(&found)));
+        others.extend(found.map(|found| (owned.key.clone(), json(&found))));
     }
-    Ok(others)
+    Ok(others.into_values().collect())
 }
 
 /// Make it, so that what another configuration runs waits for a rollout.
