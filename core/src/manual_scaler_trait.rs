@@ -2,12 +2,14 @@
 
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::Value;
-use vela_crds::ManualScalerTrait;
+use vela_crds::{ManualScalerTrait, labels};
+use vela_engine::application_configuration::{API_VERSION, KIND, handing_over, is_of_a_revision, is_passive};
 use vela_engine::manual_scaler as scaling;
 use vela_runtime::apply::explain;
 use vela_runtime::dynamic_watch::TrackedReads;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
+use crate::application::fetch::json;
 use crate::context::Context;
 use crate::standard::error::ReconcileError;
 use crate::standard::reconciler_base::{Note, ReconcilerBase, typed};
@@ -55,7 +57,10 @@ impl ManualScalerTraitReconciler {
             return Err(ReconcileError::wrong(SCALE, message));
         }
         let mut notes = Vec::new();
-        for target in targets {
+        if is_left_to_rollouts(look, scaler, namespace).await? {
+            return Ok(notes);
+        }
+        for target in targets.into_iter().filter(|target| handing_over::rollout_of(target).is_none()) {
             if let Some(patch) = scaling::patch(scaler, target) {
                 self.patch(look, target, &patch, namespace).await?;
                 let name = target["metadata"]["name"].as_str().unwrap_or_default();
@@ -67,6 +72,7 @@ impl ManualScalerTraitReconciler {
         Ok(notes)
     }
 
+    /// Write the patch, bound to the version that no rollout holds.
     async fn patch(
         &self,
         look: &TrackedReads,
@@ -79,7 +85,9 @@ impl ManualScalerTraitReconciler {
         let kind = context.discovery.resolve(&text(&target["apiVersion"]), &text(&target["kind"])).await;
         let api = kind.map_err(|error| ReconcileError::retry(SCALE, error))?.api(acting.client(), namespace);
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let written = api.patch(&text(&target["metadata"]["name"]), &params, &Patch::Merge(patch)).await;
+        let mut patch = patch.clone();
+        patch["metadata"]["resourceVersion"] = target["metadata"]["resourceVersion"].clone();
+        let written = api.patch(&text(&target["metadata"]["name"]), &params, &Patch::Merge(&patch)).await;
         let written: DynamicObject = written.map_err(|error| match &error {
             // Another writer was faster, or it is gone: what wakes us then shows it.
             kube::Error::Api(status) if matches!(status.code, 404 | 409) => ReconcileError::changed(SCALE),
@@ -89,4 +97,25 @@ impl ManualScalerTraitReconciler {
         look.observe(&written);
         Ok(())
     }
+}
+
+/// Does a rollout decide how many pods the trait's component has, or has one taken them all? The configuration that the trait
+/// belongs to says so.
+async fn is_left_to_rollouts(
+    look: &TrackedReads,
+    scaler: &ManualScalerTrait,
+    namespace: &str,
+) -> Result<bool, ReconcileError> {
+    let owners = scaler.metadata.owner_references.as_deref().unwrap_or_default();
+    let Some(owner) = owners.iter().find(|owner| owner.controller == Some(true) && owner.kind == KIND) else {
+        return Ok(false);
+    };
+    let key = Key::new(namespace, owner.name.clone());
+    let found = look.get(API_VERSION, KIND, &key).await;
+    let found = found.map_err(|error| ReconcileError::retry(SCALE, error))?;
+    let Some(configuration) = found.map(|found| json(&found)) else { return Ok(false) };
+    let component = scaler.metadata.labels.as_ref().and_then(|all| all.get(labels::APP_COMPONENT));
+    let is_rolled =
+        component.is_some_and(|component| handing_over::rolling(&configuration).contains(component.as_str()));
+    Ok(is_of_a_revision(&configuration) && (is_passive(&configuration) || is_rolled))
 }

@@ -249,3 +249,67 @@ fn the_rollouts_of_the_examples_enter() {
     }
     assert!(judged >= 6, "only {judged} rollouts among the examples");
 }
+
+/// A rollout of early 2021 between configurations.
+fn between(target: &str, source: &str, more: Value) -> Value {
+    let mut spec =
+        json!({"targetApplicationName": target, "sourceApplicationName": source, "rolloutPlan": plan()});
+    if let (Some(spec), Some(more)) = (spec.as_object_mut(), more.as_object()) {
+        spec.extend(more.clone());
+    }
+    let mut object = object(spec);
+    object["apiVersion"] = json!("core.oam.dev/v1alpha2");
+    object["kind"] = json!("ApplicationDeployment");
+    object
+}
+
+fn configurations() -> Snapshot {
+    let mut snapshot = snapshot();
+    for (name, revisions) in [("shop-v1", ["web-v1", "db-v1"]), ("shop-v2", ["web-v2", "db-v1"])] {
+        let entries: Vec<Value> = revisions.iter().map(|name| json!({"revisionName": name})).collect();
+        snapshot.insert_object(json!({
+            "apiVersion": "core.oam.dev/v1alpha2", "kind": "ApplicationConfiguration",
+            "metadata": {"name": name, "namespace": "default"}, "spec": {"components": entries},
+        }));
+    }
+    snapshot
+}
+
+#[test]
+fn a_rollout_of_early_2021_is_judged_by_its_own_names() {
+    let judge = |object: Value| rollout::validate(&review("CREATE", object, Value::Null), &configurations());
+    let verdict = judge(between("shop-v2", "shop-v1", json!({})));
+    assert!(verdict.is_allowed(), "{verdict:?}");
+    for (object, field, reason) in [
+        (between("gone", "shop-v1", json!({})), "spec.targetApplicationName", "FieldValueNotFound"),
+        (between("shop-v2", "gone", json!({})), "spec.sourceApplicationName", "FieldValueNotFound"),
+        (between("shop-v1", "shop-v1", json!({})), "spec.sourceApplicationName", "FieldValueInvalid"),
+        (
+            between("shop-v2", "", json!({"sourceAppRevisionName": "shop-v1"})),
+            "spec.targetApplicationName",
+            "FieldValueInvalid",
+        ),
+        (between("", "shop-v1", json!({})), "spec.targetApplicationName", "FieldValueRequired"),
+        (
+            between("shop-v2", "shop-v1", json!({"componentList": ["db"]})),
+            "spec.componentList",
+            "FieldValueInvalid",
+        ),
+    ] {
+        let verdict = judge(object.clone());
+        let found = verdict.causes.iter().any(|c| c.field == field && c.reason == reason);
+        assert!(found, "{object}: {verdict:#?}");
+    }
+    let references = rollout::references(&review("CREATE", between("shop-v2", "", json!({})), Value::Null));
+    let kinds: Vec<&str> = references.iter().map(|key| key.kind.as_str()).collect();
+    assert_eq!(kinds, ["ApplicationConfiguration"]);
+}
+
+#[test]
+fn an_application_deployment_without_content_enters_as_it_is() {
+    let mut empty = object(json!({}));
+    empty["kind"] = json!("ApplicationDeployment");
+    let written = review("CREATE", empty.clone(), Value::Null);
+    assert_eq!(rollout::mutate(&written, ApiVersion::V1alpha2), Verdict::allowed());
+    assert!(rollout::validate(&written, &Snapshot::default()).is_allowed());
+}
