@@ -115,6 +115,7 @@ mod tests {
         for words in [
             "simulate --first 25 --seeds 10000 --seconds 120",
             "simulate --form rollout --seeds 20000 --seconds 300",
+            "simulate --form rollout-seed --seeds 20000 --seconds 300",
             "simulate --seed 7 --sabotage no-record --threads 1 --verbose --keep-going",
             "fuzz --target parse --seed 2 --runs 10",
             "differential-cue --seed 3 --programs 10 --order --cycles",

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::standard_oam_dev::RouteSpec;
-use vela_crds::{AppRolloutStatus, Application, HealthScope, ResourceTracker};
+use vela_crds::{
+    AppRollout, AppRolloutStatus, Application, ApplicationDeployment, HealthScope, ResourceTracker,
+};
 
 #[test]
 fn application_reads_both_spellings_and_writes_the_new_one() {
@@ -48,6 +50,31 @@ fn health_scope_leaves_zero_counts_out() {
         serde_json::to_value(scope.status.unwrap()).unwrap(),
         json!({"scopeHealthCondition": {"healthStatus": "HEALTHY", "total": 1, "healthyWorkloads": 1}})
     );
+}
+
+#[test]
+fn rollouts_read_both_spellings() {
+    let rollout = |spec: Value| -> AppRollout {
+        let object = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "AppRollout", "metadata": {"name": "r"}, "spec": spec});
+        serde_json::from_value(object).unwrap()
+    };
+    let new =
+        rollout(json!({"targetAppRevisionName": "a-v2", "sourceAppRevisionName": "a-v1", "rolloutPlan": {}}));
+    let old =
+        rollout(json!({"targetApplicationName": "a-v2", "sourceApplicationName": "a-v1", "rolloutPlan": {}}));
+    for rollout in [&new, &old] {
+        assert_eq!((rollout.spec.target(), rollout.spec.source()), ("a-v2", Some("a-v1")));
+    }
+    assert_eq!(serde_json::to_value(&old.spec).unwrap().get("targetAppRevisionName"), None);
+    let deployment = |spec: Value| -> ApplicationDeployment {
+        let object = json!({"apiVersion": "core.oam.dev/v1alpha2", "kind": "ApplicationDeployment", "metadata": {"name": "r"}, "spec": spec});
+        serde_json::from_value(object).unwrap()
+    };
+    assert!(deployment(json!({})).is_empty(), "as release 0.3 wrote them");
+    let same = deployment(
+        json!({"targetApplicationName": "a-v2", "sourceApplicationName": "a-v1", "rolloutPlan": {}}),
+    );
+    assert_eq!(same.into_rollout().spec, old.spec);
 }
 
 #[test]
