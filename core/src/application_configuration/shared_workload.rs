@@ -177,28 +177,26 @@ fn is_conflict(error: &runtime_apply::Error) -> bool {
     matches!(error, runtime_apply::Error::Client { source: kube::Error::Api(status), .. } if status.code == 409)
 }
 
-/// The configuration as its reconcile sees it. The target of a rollout whose shared workload has another revision's template
-/// is not templated, whatever its status says: the template is applied anew.
+/// The configuration as its reconcile sees it. The target of a rollout whose workload is gone, or has another revision's
+/// template, is not templated, whatever its status says: the template is applied anew.
 pub(super) async fn as_seen(
     reconciler: &ApplicationConfigurationReconciler,
     configuration: &DynamicObject,
 ) -> Value {
     let mut document = json(configuration);
-    if !is_of_a_revision(&document) || !handing_over::is_templated(&document) {
+    let is_target = is_of_a_revision(&document) && handing_over::is_target(&document);
+    if !is_target || !handing_over::is_templated(&document) {
         return document;
     }
     let listed: Vec<String> = handing_over::rolling(&document).into_iter().map(str::to_owned).collect();
     for component in listed {
         let Some(key) = handing_over::workload_of(&document, &component) else { continue };
-        if !workload::changes_in_place(&key.api_version, &key.kind) {
-            continue;
-        }
         let Ok(kind) = reconciler.context.discovery.resolve(&key.api_version, &key.kind).await else {
             continue;
         };
         let Ok(informer) = reconciler.owned.informer(&kind).await else { continue };
         let live = informer.get(&Key::new(key.namespace.clone(), key.name.clone()));
-        if live.is_some_and(|live| handing_over::is_outdated(&document, &component, &json(&live)))
+        if live.is_none_or(|live| handing_over::is_outdated(&document, &component, &json(&live)))
             && let Some(status) = document.get_mut("status").and_then(Value::as_object_mut)
         {
             status.remove("rollingStatus");

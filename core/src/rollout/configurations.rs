@@ -5,7 +5,7 @@
 //! status answers; that keeps it from making again what it no longer runs. The workload's own claim keeps everybody else from
 //! it, whatever copies say: it is read and written in one version.
 
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::Value;
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRolloutStatus, ApplicationConfiguration, labels};
@@ -115,6 +115,8 @@ async fn locate(
     given_up: &[String],
 ) -> Result<Located, Missing> {
     let direction = work.direction;
+    let differ = Spelling::Configurations.differ(&direction.target, direction.source.as_deref());
+    differ.map_err(|same| Missing::Failed(same.to_string()))?;
     let [to, from] = Spelling::Configurations.fields();
     let (to, from) = if direction.is_back { (from, to) } else { (to, from) };
     let target = configuration(reconciler, look, work, &direction.target, to).await?;
@@ -289,11 +291,9 @@ impl MarkWriter<'_> {
     /// Before the rollout: whoever came before is no target any more, the source leaves its components, and then the target.
     async fn hand_over(&self, located: &Located) -> Result<(), Error> {
         let direction = self.work.direction;
-        let differ = Spelling::Configurations.differ(&direction.target, direction.source.as_deref());
-        differ.map_err(|same| Error::Waiting(same.to_string()))?;
         let rolled = &located.components;
-        for former in &located.given_up {
-            self.mark(former, handing_over::without_target).await?;
+        for former in self.former_targets(&located.target).await? {
+            self.mark(&former, handing_over::without_target).await?;
         }
         if let Some(source) = &located.source {
             let source = self.mark(source, |source| handing_over::request(source, rolled, None)).await?;
@@ -308,13 +308,32 @@ impl MarkWriter<'_> {
         self.has_template(&target, rolled).await
     }
 
-    /// A workload that revisions share has the template of the target before anything of it rolls.
+    /// Configurations of the Application to which a rollout went that failed, or was turned: of a workload that revisions share
+    /// only the target may apply the template.
+    async fn former_targets(&self, target: &Value) -> Result<Vec<Value>, Error> {
+        let Some(owner) = application(target) else { return Ok(Vec::new()) };
+        let label = format!("{}={}", labels::APP_NAME, text(&owner["name"]));
+        let listed = self.api().list(&ListParams::default().labels(&label)).await;
+        let listed = listed.map_err(|error| Error::retry(self.acting.explain(&error)))?;
+        let is_former = |other: &Value| {
+            handing_over::is_target(other)
+                && other["metadata"]["uid"] != target["metadata"]["uid"]
+                && application(other).is_some_and(|other| other["uid"] == owner["uid"])
+        };
+        Ok(listed.iter().map(json).filter(is_former).collect())
+    }
+
+    /// The target's workloads are there, and those that revisions share have its template, before anything of them rolls.
     async fn has_template(&self, target: &Value, rolled: &[String]) -> Result<(), Error> {
         for component in rolled {
             let side = side(self.look, target, component).await.map_err(Error::Waiting)?;
             let key = side.template.key();
-            let Some(live) = side.live.filter(|_| changes_in_place(&key.api_version, &key.kind)) else {
-                continue;
+            let Some(live) = side.live else {
+                return Err(Error::Waiting(format!(
+                    "{key} is not there, and {KIND} {} makes it again{}",
+                    text(&target["metadata"]["name"]),
+                    complaint(target)
+                )));
             };
             if handing_over::is_outdated(target, component, &live) {
                 return Err(Error::Waiting(format!(

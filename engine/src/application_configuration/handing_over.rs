@@ -201,14 +201,17 @@ fn marks<const N: usize>(configuration: &Json, wanted: [(&str, Option<&str>); N]
     })
 }
 
+/// Does a rollout go to the configuration?
+pub fn is_target(configuration: &Json) -> bool {
+    annotation(configuration, annotations::ROLLOUT_TARGET).is_some()
+}
+
 /// Is the configuration the target of a rollout, and the live workload not of its revision? Then its template has to be
 /// applied anew: revisions share the workloads whose pods change in place.
 pub fn is_outdated(configuration: &Json, component: &str, live: &Json) -> bool {
     let revision = components(configuration).get(component).copied().unwrap_or_default();
     let carried = text(live, &["metadata", "labels", labels::APP_COMPONENT_REVISION]);
-    annotation(configuration, annotations::ROLLOUT_TARGET).is_some()
-        && !revision.is_empty()
-        && carried != revision
+    is_target(configuration) && !revision.is_empty() && carried != revision
 }
 
 /// The workload that a configuration has for a component, as its status records it.
