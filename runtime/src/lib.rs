@@ -13,6 +13,7 @@
 //! | [`Predicate`] | a change → whether a watch cares |
 //! | [`manager`] | controllers → a process with lease, health and metrics |
 //! | [`apply`] | desired objects → writes, only where the live object differs |
+//! | [`limiter`] | requests → as many in flight as the API server bears |
 //! | [`Retry`] | an answer of the API server → when another try is worth while |
 //! | [`confirm`] | objects as cached → proof by fresh reads that they still ask for the same |
 //! | [`graph`] | nodes and what each waits for → each run once, independent ones together; first causes |
@@ -50,6 +51,7 @@ mod health;
 pub mod impersonation;
 pub mod kubeconfig;
 pub mod lease;
+pub mod limiter;
 pub mod manager;
 pub mod metrics;
 pub mod openapi;
@@ -73,6 +75,7 @@ pub use computations::{Allowance, Computations};
 pub use controller::{Action, Controller, Failure, Reconciler};
 pub use discovery::{Discovery, Kind};
 pub use dynamic_watch::DynamicWatches;
+pub use limiter::RequestLimiter;
 pub use manager::Manager;
 pub use predicate::{Predicate, Watched};
 pub use retry::{CONFLICT_WAIT, Retry};
