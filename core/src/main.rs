@@ -105,7 +105,10 @@ async fn run(args: Args) -> Result<(), Box<dyn std::error::Error>> {
     let config = args.config().await?;
     stop_on_signal(process.stop.clone())?;
     tracing::info!(server = %config.cluster_url, "vela-core starts");
-    Controllers::run(kube::Client::try_from(config)?, process).await?;
+    let limiter = args.limiter();
+    process.counts.register(|registry| limiter.register(registry));
+    let client = limiter.client(&kube::Client::try_from(config)?);
+    Controllers::run(client, process).await?;
     tracing::info!("vela-core stopped");
     Ok(())
 }

@@ -12,8 +12,9 @@ pub use vela_runtime::computations::Limits as RenderLimits;
 pub use vela_runtime::egress::EgressPolicy;
 use vela_snapshot::Namespaces;
 
-/// Objects of one kind reconciled at the same time unless told otherwise.
-pub const CONCURRENT_RECONCILES: usize = 4;
+/// Objects of one kind reconciled at the same time unless told otherwise. A reconcile mostly waits for answers; how many
+/// requests are in flight is for `vela_runtime::limiter` to decide, and how many render at once for [`RenderLimits`].
+pub const CONCURRENT_RECONCILES: usize = 32;
 /// Components of one object written at the same time unless told otherwise: enough to hide the time that an API server
 /// needs for one write, and with all workers few enough not to be what it is busy with.
 pub const CONCURRENT_WRITES: usize = 8;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::api::DynamicObject;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +22,11 @@ use crate::queue::{Priority, Queue, Verdict};
 
 /// Longest time one reconcile may take; a hung request must not hold its key for ever.
 pub const RECONCILE_TIMEOUT: Duration = Duration::from_secs(60);
+/// A reconcile that takes longer than this leaves its worker's place to another one: what it waits for holds up its own
+/// key only.
+pub const STUCK_AFTER: Duration = Duration::from_secs(5);
+/// Reconciles beside those of the workers, of each controller: if that many are stuck, it is not the fault of their keys.
+const STUCK_AT_MOST: usize = 256;
 
 /// Reconciles of this process so far: the next one's number in the log.
 static RECONCILES: AtomicU64 = AtomicU64::new(1);
@@ -92,6 +98,7 @@ pub struct Controller {
     kinds: Vec<Arc<Informer>>,
     workers: usize,
     timeout: Duration,
+    stuck_after: Duration,
 }
 
 impl std::fmt::Debug for Controller {
@@ -114,6 +121,7 @@ impl Controller {
             kinds: Vec::new(),
             workers: 1,
             timeout: RECONCILE_TIMEOUT,
+            stuck_after: STUCK_AFTER,
         }
     }
 
@@ -173,6 +181,13 @@ impl Controller {
         self
     }
 
+    /// How long a reconcile may take before another key is worked on in its place; it goes on meanwhile.
+    #[must_use]
+    pub fn stuck_after(mut self, time: Duration) -> Self {
+        self.stuck_after = time;
+        self
+    }
+
     /// The name under which its metrics appear.
     pub fn name(&self) -> &str {
         &self.name
@@ -197,30 +212,47 @@ impl Controller {
         cut: CancellationToken,
     ) -> impl Future<Output = ()> + Send + 'static {
         metrics.started(&self.name, self.workers, &self.queue);
-        let mut workers = Vec::with_capacity(self.workers);
-        for _ in 0..self.workers {
-            let worker = Worker {
-                name: self.name.clone(),
-                queue: self.queue.clone(),
-                reconcile: self.reconcile.clone(),
-                timeout: self.timeout,
-                cache: cache.clone(),
-                metrics: metrics.clone(),
-            };
-            workers.push(cut.clone().run_until_cancelled_owned(worker.run()));
-        }
+        let (stuck, mut requests) = mpsc::channel(STUCK_AT_MOST);
+        let worker = Worker {
+            name: self.name.clone(),
+            queue: self.queue.clone(),
+            reconcile: self.reconcile.clone(),
+            timeout: self.timeout,
+            stuck_after: self.stuck_after,
+            places: Arc::new(Semaphore::new(STUCK_AT_MOST)),
+            stuck,
+            cache,
+            metrics,
+        };
+        let workers = self.workers;
         async move {
-            let mut running: JoinSet<_> = workers.into_iter().collect();
-            while running.join_next().await.is_some() {}
+            let mut running = JoinSet::new();
+            let start = |running: &mut JoinSet<_>| {
+                running.spawn(cut.clone().run_until_cancelled_owned(worker.clone().run()));
+            };
+            (0..workers).for_each(|_| start(&mut running));
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(()) = requests.recv() => start(&mut running),
+                    ended = running.join_next() => if ended.is_none() { return },
+                }
+            }
         }
     }
 }
 
+#[derive(Clone)]
 struct Worker {
     name: String,
     queue: Arc<Queue<Key>>,
     reconcile: Reconcile,
     timeout: Duration,
+    stuck_after: Duration,
+    /// For reconciles that are stuck.
+    places: Arc<Semaphore>,
+    /// Asks for another worker in the place of one that is stuck.
+    stuck: mpsc::Sender<()>,
     cache: Cache,
     metrics: Arc<Metrics>,
 }
@@ -239,11 +271,28 @@ impl Worker {
                 id = RECONCILES.fetch_add(1, Ordering::Relaxed),
                 result = tracing::field::Empty,
             );
-            let (verdict, result) = self.once(item.key.clone()).instrument(span.clone()).await;
+            let work = self.once(item.key.clone()).instrument(span.clone());
+            let ((verdict, result), place) = self.watched(work).await;
             span.record("result", result);
             self.metrics.reconciled(&self.name, result, began.elapsed());
             self.queue.done(&item.key, verdict);
+            if place.is_some() {
+                // Another one works in this one's place.
+                return;
+            }
         }
+    }
+
+    /// The work to its end; with the place that it took beside the workers, where it was stuck.
+    async fn watched<T>(&self, work: impl Future<Output = T>) -> (T, Option<OwnedSemaphorePermit>) {
+        let mut work = std::pin::pin!(work);
+        if let Ok(done) = tokio::time::timeout(self.stuck_after, &mut work).await {
+            return (done, None);
+        }
+        let place = self.places.clone().try_acquire_owned().ok();
+        let place = place.filter(|_| self.stuck.try_send(()).is_ok());
+        tracing::debug!(replaced = place.is_some(), after = ?self.stuck_after, "a reconcile takes long");
+        (work.await, place)
     }
 
     /// One reconcile; whatever goes wrong in it is told and ends here.

@@ -16,6 +16,7 @@ use vela_core::options::{
     Hook, RenderLimits,
 };
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
+use vela_runtime::RequestLimiter;
 use vela_runtime::kubeconfig::describe;
 
 use values::{Listen, boolean, bytes, duration};
@@ -114,8 +115,12 @@ pub(crate) enum LogFormat {
 #[command(next_help_heading = "Behaviour")]
 struct BehaviourArgs {
     /// Objects of one kind reconciled at the same time.
-    #[arg(long, alias = "workers", default_value_t = 4, value_parser = workers, value_name = "N")]
+    #[arg(long, alias = "workers", default_value_t = 32, value_parser = workers, value_name = "N")]
     concurrent_reconciles: usize,
+    /// Requests to the API server in flight at most, in each of its priority levels; below this their number follows what
+    /// the server bears.
+    #[arg(long, default_value_t = 64, value_parser = workers, value_name = "N")]
+    requests_in_flight: usize,
     /// Applications rendered at once, by controllers and webhooks together.
     #[arg(long, default_value_t = 4, value_parser = workers, value_name = "N")]
     concurrent_renders: usize,
@@ -205,7 +210,14 @@ impl Args {
     pub(crate) async fn config(&self) -> Result<kube::Config, Box<dyn std::error::Error>> {
         let mut config = self.cluster().await?;
         config.read_timeout = Some(SILENT_AT_MOST);
+        // What the server puts off is sent again by the limiter, which has to hear of it.
+        config.default_retry = false;
         Ok(config)
+    }
+
+    /// What limits the requests to that cluster.
+    pub(crate) fn limiter(&self) -> RequestLimiter {
+        RequestLimiter::new(self.behaviour.requests_in_flight)
     }
 
     async fn cluster(&self) -> Result<kube::Config, Box<dyn std::error::Error>> {

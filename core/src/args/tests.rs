@@ -96,6 +96,13 @@ fn limits_waits_and_workers() {
 }
 
 #[test]
+fn requests_in_flight_are_bounded() {
+    let limit = |flags: &[&str]| read(flags).unwrap().limiter().figures().limit;
+    assert_eq!(limit(&["--requests-in-flight=3"]), 3);
+    assert!((1..64).contains(&limit(&[])), "what the server bears is found out from few");
+}
+
+#[test]
 fn apply_once_in_each_spelling() {
     let mode = |flags: &[&str]| options(flags).apply_once;
     assert_eq!(mode(&["--apply-once-only=FORCE"]), ApplyOnce::Force);
@@ -191,6 +198,8 @@ fn wrong_values_are_refused_with_the_flag_named() {
         ("--health-addr=:x", ":PORT"),
         ("--revision-limit=-1", "--revision-limit"),
         ("--concurrent-reconciles=0", "from 1"),
+        ("--requests-in-flight=0", "from 1"),
+        ("--requests-in-flight=many", "--requests-in-flight"),
         ("--concurrent-renders=0", "from 1"),
         ("--render-memory=1", "64MB"),
         ("--render-memory-total=much", "64MB"),

@@ -34,13 +34,15 @@ impl Reconciler for Probe {
         let times = self.count(&key.name);
         let slow = key.name.starts_with("slow");
         tokio::time::sleep(if slow { Duration::from_millis(50) } else { Duration::ZERO }).await;
-        self.running.fetch_sub(1, Ordering::SeqCst);
+        if !key.name.starts_with("hangs") {
+            self.running.fetch_sub(1, Ordering::SeqCst);
+        }
         match key.name.as_str() {
             "panics" if times < 3 => panic!("on purpose"),
             "fails" if times < 3 => Err(Failure::retry("not yet")),
             "final" => Err(Failure::terminal("never")),
             "again" if times < 3 => Ok(Action::RequeueAfter(Duration::from_millis(10))),
-            "hangs" => std::future::pending().await,
+            "hangs" | "hangs-too" => std::future::pending().await,
             _ => Ok(Action::Done),
         }
     }
@@ -114,6 +116,26 @@ async fn no_more_than_the_workers_run_at_once_and_all_keys_get_their_turn() {
     let most = probe.most.load(Ordering::SeqCst);
     assert!((2..=3).contains(&most), "{most}");
     running.end().await;
+}
+
+#[tokio::test]
+async fn one_that_is_stuck_holds_up_its_own_key_only() {
+    let stuck_after = Duration::from_millis(20);
+    let running =
+        Running::start(client(), |c, cache| of_config_maps(c, cache).workers(1).stuck_after(stuck_after));
+    let probe = running.probe.clone();
+    for name in ["hangs", "hangs-too"] {
+        create(&running.client, &config_map(name, json!({}))).await;
+        until("it is worked on", || probe.count(name) == 1).await;
+    }
+    for number in 0..6 {
+        create(&running.client, &config_map(&format!("slow-{number}"), json!({}))).await;
+    }
+    until("all others had their turn", || probe.seen.lock().unwrap().len() >= 8).await;
+    until("all others ended", || probe.running.load(Ordering::SeqCst) == 2).await;
+    assert_eq!((probe.count("hangs"), probe.count("hangs-too")), (1, 1), "each key has one worker at a time");
+    running.stop.cancel();
+    running.task.abort();
 }
 
 #[tokio::test]
