@@ -28,7 +28,7 @@ pub(super) async fn apply(
     let due = |applied: &Applied| -> Due<'_> { Box::pin(judge::due(reconciler, graph, observe(applied))) };
     let applied = apply::apply(reconciler, &owner, &desired, &due).await?;
     let status = judge::status(reconciler, graph, observe(&applied)).await?;
-    Ok(Outcome::applied(status, &applied))
+    Ok(Outcome::applied(status, &applied).paced())
 }
 
 /// Restore what was made of the objects, and see how they are.

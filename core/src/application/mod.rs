@@ -13,6 +13,7 @@ mod judge;
 mod observe;
 mod outcome;
 pub(crate) mod owned;
+mod pace;
 mod reconciler;
 pub(crate) mod record;
 pub(crate) mod recorded;
@@ -69,11 +70,16 @@ impl Reconciler for ApplicationReconciler {
             Err(Stopped::Later(later)) => return Ok(later.action()),
         };
         self.update_slots.reconcile_ended(&key, report.waits, outcome.is_settled());
-        let Outcome { mut status, complete, retry, again } = outcome;
+        let Outcome { mut status, complete, retry, again, under_way } = outcome;
         status.hide(&report.secrets);
         let former = document.value().get("status");
         let status = status.to_json(former, &conditions::now());
         self.context.metrics.reconciled(former, &status, began.elapsed());
+        if !under_way {
+            self.pace.forget(&key);
+        } else if let Some(left) = self.pace.left(&key, former, &status) {
+            return Ok(Action::RequeueAfter(again.map_or(left, |again| again.min(left))));
+        }
         if crate::status::write(&self.api(&key), &self.applications, &application, &status).await? {
             report::publish_events(&self.context.events, &application, &status, &report).await;
         }

@@ -17,18 +17,26 @@ pub(super) struct Outcome {
     pub(super) retry: bool,
     /// When to come again although nothing changes.
     pub(super) again: Option<Duration>,
+    /// All is applied and under way, so that the status may wait for what comes next.
+    pub(super) under_way: bool,
 }
 
 impl Outcome {
     /// Of objects that were applied.
     pub(super) fn applied(status: Status, applied: &Applied) -> Self {
         let (complete, retry) = (applied.is_complete(), applied.may_be_retried());
-        Self { status, complete, retry, again: applied.again() }
+        Self { status, complete, retry, again: applied.again(), under_way: false }
+    }
+
+    /// The same where the status may wait while nothing is wrong and something is under way.
+    pub(super) fn paced(self) -> Self {
+        let under_way = self.complete && !self.retry && !self.status.is_running();
+        Self { under_way, ..self }
     }
 
     /// Where somebody else applies them.
     pub(super) fn left_to_others(status: Status, complete: bool) -> Self {
-        Self { status, complete, retry: false, again: None }
+        Self { status, complete, retry: false, again: None, under_way: false }
     }
 
     /// Where an AppRollout brings the revision.
@@ -40,7 +48,7 @@ impl Outcome {
     /// Where a phase failed.
     pub(super) fn failed(document: &Document, error: &PhaseError) -> Self {
         let status = Status::failed(document, error.condition(), error.diagnostics());
-        Self { status, complete: false, retry: !error.is_lasting(), again: None }
+        Self { status, complete: false, retry: !error.is_lasting(), again: None, under_way: false }
     }
 
     /// The same, telling how the definitions differ from those that are there now, and coming again when a slot may be free.

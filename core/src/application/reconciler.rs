@@ -14,6 +14,7 @@ use super::attempts::RenderAttempts;
 use super::fetch::ClusterReader;
 use super::http_requests::AnswerCache;
 use super::owned::{self, OwnedKinds};
+use super::pace::StatusPace;
 use super::record::Records;
 use super::recorded::RecordedApplications;
 use super::revisions::Revisions;
@@ -39,6 +40,7 @@ pub(crate) struct ApplicationReconciler {
     pub(super) recorded: RecordedApplications,
     pub(super) attempts: RenderAttempts,
     pub(super) update_slots: Arc<UpdateSlots>,
+    pub(super) pace: StatusPace,
     /// Who waits for which user configuration.
     pub(super) interests: DynamicWatches,
 }
@@ -54,6 +56,7 @@ impl ApplicationReconciler {
             recorded: RecordedApplications::new(context, &cluster),
             attempts: RenderAttempts::default(),
             update_slots: Arc::new(UpdateSlots::new(context.options.definition_updates_at_once)),
+            pace: StatusPace::default(),
             cluster,
             records: Records::new(context),
             revisions: Revisions::new(context),
@@ -75,6 +78,7 @@ impl ApplicationReconciler {
         self.answers.forget(key);
         self.attempts.forget(key);
         self.interests.forget(key);
+        self.pace.forget(key);
         self.update_slots.reconcile_ended(key, false, true);
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Report {
 }
 
 const RENDERED: &str = "the objects of all components were rendered";
-const APPLIED: &str = "the objects of all components were applied";
+const APPLIED: &str = "the objects of all components were rendered and applied";
 
 /// Condition, reason and message of its event when it turns true, and the reason when it turns false. The last ones are those
 /// of the v1alpha2 form.
@@ -32,6 +32,10 @@ const EVENTS: [(&str, &str, &str, &str); 8] = [
     (types::ROLLOUT, "Rollout", "the rollout came to its end", "FailedRollout"),
     (types::APPLIED, "Applied", APPLIED, "FailedApply"),
 ];
+
+/// What an application passes on its way to its objects. That it did is told by the event of its objects; it has an event of
+/// its own only where it failed before, so that who was told of a mistake learns that it is mended.
+const ON_THE_WAY: [&str; 3] = [types::PARSED, types::RENDER, types::BUILT];
 
 /// Publish events for what is new in the status, compared with the one before.
 pub(super) async fn publish_events(
@@ -50,7 +54,7 @@ pub(super) async fn publish_events(
     for (type_, good, message, bad) in EVENTS {
         let (before, now) = (condition(&old, type_), condition(status, type_));
         match now["status"].as_str() {
-            Some("True") if !good.is_empty() && (new_revision || before["status"] != now["status"]) => {
+            Some("True") if !good.is_empty() && is_news(type_, before, now, new_revision) => {
                 events.normal(&regarding, good, message).await;
             }
             Some("False") if is_error(now) && before["message"] != now["message"] => {
@@ -70,6 +74,14 @@ pub(super) async fn publish_events(
             events.warning(&regarding, "FailedHealthCheck", message).await;
         }
         _ => {}
+    }
+}
+
+/// Is it news that the condition is met?
+fn is_news(type_: &str, before: &Value, now: &Value, new_revision: bool) -> bool {
+    match ON_THE_WAY.contains(&type_) {
+        true => before["status"] == "False",
+        false => new_revision || before["status"] != now["status"],
     }
 }
 

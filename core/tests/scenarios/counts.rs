@@ -14,9 +14,21 @@ async fn all_requests(cluster: &TestCluster) -> Vec<Entry> {
 
 const OAM: &str = "core.oam.dev/v1beta1";
 
-fn print(what: &str, requests: &[Entry]) {
+/// Writes without events, and events.
+fn writes_and_events(requests: &[Entry]) -> (usize, usize) {
     let events = requests.iter().filter(|entry| entry.is_event()).count();
-    let writes = requests.iter().filter(|entry| entry.writes() && !entry.is_event()).count();
+    (requests.iter().filter(|entry| entry.writes()).count() - events, events)
+}
+
+/// No more writes and events than these.
+#[track_caller]
+fn assert_at_most(writes: usize, events: usize, requests: &[Entry]) {
+    let (written, published) = writes_and_events(requests);
+    assert!(written <= writes && published <= events, "{written} writes, {published} events: {requests:#?}");
+}
+
+fn print(what: &str, requests: &[Entry]) {
+    let (writes, events) = writes_and_events(requests);
     let reads = requests.iter().filter(|entry| !entry.writes()).count();
     println!("requests: {what}: {writes} writes, {reads} reads, {events} events");
     for entry in requests {
@@ -36,7 +48,11 @@ async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
     cluster.create(application("shop", &[web("front", "nginx:1")])).await;
     cluster.phase("shop", "running").await;
     cluster.rested(1).await;
-    print("create (2 objects)", &cluster.requests());
+    let created = all_requests(&cluster).await;
+    print("create (2 objects)", &created);
+    // The finalizer, the revision, the record before and after the objects, the two objects, and the status while they
+    // start and when they run.
+    assert_at_most(8, 2, &created);
 
     cluster.quiet().await;
     cluster.resync("web").await;
@@ -49,8 +65,9 @@ async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
         .await;
     cluster.phase("shop", "running").await;
     cluster.rested(1).await;
-    let updated = cluster.requests();
+    let updated = all_requests(&cluster).await;
     print("one-field update", &updated);
+    assert_at_most(7, 2, &updated);
     let writes =
         |object: &str| updated.iter().filter(|entry| entry.writes() && entry.path.contains(object)).count();
     assert_eq!(writes("/deployments/front"), 1, "{updated:#?}");
@@ -69,6 +86,29 @@ async fn an_application_costs_few_requests_and_an_unchanged_one_no_write() {
     cluster.gone(OAM, "Application", "shop").await;
     cluster.rested(1).await;
     print("delete (2 objects)", &cluster.requests());
+}
+
+/// What the peer was measured with.
+#[tokio::test]
+async fn a_webservice_with_a_scaler_costs_seven_writes_and_two_events() {
+    let cluster = TestCluster::new().await;
+    let service = |name: &str| {
+        let scaler = json!({"type": "scaler", "properties": {"replicas": 1}});
+        let service = json!({
+            "name": name, "type": "webservice", "properties": {"image": "nginx:1.27"}, "traits": [scaler],
+        });
+        application(name, &[service])
+    };
+    for name in ["warm", "shop"] {
+        cluster.requests();
+        cluster.create(service(name)).await;
+        cluster.phase(name, "running").await;
+        let requests = all_requests(&cluster).await;
+        if name == "shop" {
+            print("webservice and scaler, create", &requests);
+            assert_at_most(7, 2, &requests);
+        }
+    }
 }
 
 const ALPHA: &str = "core.oam.dev/v1alpha2";

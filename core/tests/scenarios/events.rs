@@ -8,10 +8,8 @@ use super::test_cluster::{TestCluster, application, until_or, web};
 const OAM: &str = "core.oam.dev/v1beta1";
 
 /// Reason, object and words of what is told when these objects are written.
-const EXPECTED: [(&str, &str, &str); 12] = [
-    ("Parsed", "good", "definitions"),
-    ("Rendered", "good", "rendered"),
-    ("Applied", "good", "applied"),
+const EXPECTED: [(&str, &str, &str); 10] = [
+    ("Applied", "good", "rendered and applied"),
     ("Deployed", "good", "healthy"),
     ("Doubtful", "doubtful", "spec.components[0].scopes"),
     ("FailedParse", "lost", "no-such-type"),
@@ -93,4 +91,33 @@ async fn every_event_names_its_object_and_its_reason_and_says_what_happened() {
             "it says no more than its reason: {event:#}"
         );
     }
+}
+
+/// Reasons of what is told of an application, in the order of time.
+async fn reasons(cluster: &TestCluster, name: &str) -> Vec<String> {
+    let mut events = cluster.list("events.k8s.io/v1", "Event").await;
+    events.retain(|event| {
+        text(event, "/regarding/name") == name && text(event, "/regarding/kind") == "Application"
+    });
+    events.sort_by_key(|event| text(event, "/eventTime").to_owned());
+    events.iter().map(|event| text(event, "/reason").to_owned()).collect()
+}
+
+#[tokio::test]
+async fn one_that_runs_is_told_of_twice_and_what_was_mended_once_more() {
+    let cluster = TestCluster::new().await;
+    cluster.create(application("good", &[web("front", "nginx:1")])).await;
+    let torn = |properties: Value| {
+        application("torn", &[json!({"name": "back", "type": "webservice", "properties": properties})])
+    };
+    cluster.create(torn(json!({}))).await;
+    cluster.phase("good", "running").await;
+    until_or("the good one is told of", || reasons(&cluster, "good"), |all| all.len() >= 2).await;
+    assert_eq!(reasons(&cluster, "good").await, ["Applied", "Deployed"]);
+    until_or("the torn one is told of", || reasons(&cluster, "torn"), |all| !all.is_empty()).await;
+    let spec = json!({"spec": torn(json!({"image": "nginx:1"}))["spec"]});
+    cluster.patch(OAM, "Application", "torn", spec).await;
+    cluster.phase("torn", "running").await;
+    let all = until_or("the mended one is told of", || reasons(&cluster, "torn"), |all| all.len() >= 4).await;
+    assert_eq!(all, ["FailedRender", "Rendered", "Applied", "Deployed"]);
 }
