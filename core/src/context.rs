@@ -2,6 +2,11 @@
 
 use std::sync::Arc;
 
+use kube::api::ApiResource;
+use vela_crds::{
+    Application, ComponentDefinition, DefinitionRevision, TraitDefinition, WorkloadDefinition, annotations,
+};
+use vela_runtime::cache::Unread;
 use vela_runtime::events::EventRecorder;
 use vela_runtime::{Applier, Cache, Computations, Discovery};
 
@@ -11,8 +16,25 @@ use crate::hooks::Hooks;
 use crate::metrics::Metrics;
 use crate::options::Options;
 
+/// Where kubectl notes what it applied last.
+const KUBECTL_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
 /// Field manager of everything this controller owns on objects.
 pub(crate) const FIELD_MANAGER: &str = "vela-core";
+
+/// What kubectl and the peer note on the objects of people for themselves: a second copy of each object.
+fn unread() -> Unread {
+    Unread {
+        kinds: vec![
+            ApiResource::erase::<Application>(&()),
+            ApiResource::erase::<ComponentDefinition>(&()),
+            ApiResource::erase::<TraitDefinition>(&()),
+            ApiResource::erase::<WorkloadDefinition>(&()),
+            ApiResource::erase::<DefinitionRevision>(&()),
+        ],
+        annotations: &[KUBECTL_LAST_APPLIED, annotations::LAST_APPLIED_CONFIGURATION],
+    }
+}
 
 /// What reconcilers work with; cheap to clone, shared by all controllers of a process.
 #[derive(Clone)]
@@ -56,7 +78,7 @@ impl Context {
             authors,
             computations: Computations::new(options.rendering),
             egress: Egress::new(options.egress_policy),
-            cache: Cache::new(client.clone()),
+            cache: Cache::without(client.clone(), vec![unread()]),
             applier: Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER),
             events: EventRecorder::new(client.clone(), FIELD_MANAGER),
             options: Arc::new(options),

@@ -56,6 +56,7 @@ pub mod manager;
 pub mod metrics;
 pub mod openapi;
 pub mod owner;
+mod packed;
 mod predicate;
 pub mod queue;
 mod resync;

@@ -1,20 +1,42 @@
 //! The store of the objects of one kind, by key and by the terms of an index.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
 
 use crate::cache::Key;
+use crate::packed::Packed;
 
 /// Object → the terms by which an index finds it, like an IndexFunc of client-go.
 pub(crate) type IndexFn = Arc<dyn Fn(&DynamicObject) -> Vec<String> + Send + Sync>;
 
+/// Objects of one kind that are at hand as values: those that changed last, which are read again soon. The others are packed.
+const UNPACKED_AT_MOST: usize = 256;
+
 /// The objects of one kind, ordered, so that whoever walks through them does so in the same order every time.
 #[derive(Default)]
 pub(crate) struct Store {
-    rows: BTreeMap<Key, Arc<DynamicObject>>,
+    rows: BTreeMap<Key, Row>,
+    /// The changes since which an object is not packed, oldest first; one counts while its object did not change again.
+    changes: VecDeque<(u64, Key)>,
+    sequence: u64,
     indices: Vec<Index>,
+}
+
+enum Row {
+    /// With the number of its last change.
+    Unpacked(Arc<DynamicObject>, u64),
+    Packed(Packed),
+}
+
+impl Row {
+    fn object(&self) -> Option<Arc<DynamicObject>> {
+        match self {
+            Self::Unpacked(object, _) => Some(object.clone()),
+            Self::Packed(packed) => packed.unpack(),
+        }
+    }
 }
 
 struct Index {
@@ -44,16 +66,30 @@ impl Index {
 }
 
 impl Store {
-    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<DynamicObject>> {
-        self.rows.get(key)
+    pub(crate) fn get(&self, key: &Key) -> Option<Arc<DynamicObject>> {
+        self.rows.get(key)?.object()
     }
 
-    pub(crate) fn rows(&self) -> &BTreeMap<Key, Arc<DynamicObject>> {
-        &self.rows
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.rows.keys()
+    }
+
+    /// Every object, in order.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = Arc<DynamicObject>> {
+        self.rows.values().filter_map(Row::object)
+    }
+
+    /// The objects of one namespace whose names begin like this, in order; no other object is looked at.
+    pub(crate) fn prefixed(&self, namespace: &str, prefix: &str) -> Vec<Arc<DynamicObject>> {
+        let first = Key::new(namespace, prefix);
+        let inside = |key: &Key| key.namespace == namespace && key.name.starts_with(prefix);
+        let found = self.rows.range(first..).take_while(|(key, _)| inside(key));
+        found.filter_map(|(_, row)| row.object()).collect()
     }
 
     pub(crate) fn insert(&mut self, key: Key, object: Arc<DynamicObject>) -> Option<Arc<DynamicObject>> {
-        let old = self.rows.insert(key.clone(), object.clone());
+        let row = self.row(&key, object.clone());
+        let old = self.rows.insert(key.clone(), row).and_then(|old| old.object());
         let same = old.as_ref().is_some_and(|old| old.data.get("spec") == object.data.get("spec"));
         for index in self.indices.iter_mut().filter(|index| !(same && index.of_spec)) {
             if let Some(old) = &old {
@@ -61,11 +97,12 @@ impl Store {
             }
             index.add(&key, &object);
         }
+        self.pack();
         old
     }
 
     pub(crate) fn remove(&mut self, key: &Key) -> Option<Arc<DynamicObject>> {
-        let old = self.rows.remove(key)?;
+        let old = self.rows.remove(key)?.object()?;
         self.indices.iter_mut().for_each(|index| index.remove(key, &old));
         Some(old)
     }
@@ -73,19 +110,52 @@ impl Store {
     /// Put these in the place of all; the old ones come back.
     pub(crate) fn replace(
         &mut self,
-        rows: BTreeMap<Key, Arc<DynamicObject>>,
+        objects: BTreeMap<Key, Arc<DynamicObject>>,
     ) -> BTreeMap<Key, Arc<DynamicObject>> {
         for index in &mut self.indices {
             index.keys.clear();
-            rows.iter().for_each(|(key, object)| index.add(key, object));
+            objects.iter().for_each(|(key, object)| index.add(key, object));
         }
-        std::mem::replace(&mut self.rows, rows)
+        self.changes.clear();
+        let old = std::mem::take(&mut self.rows);
+        for (key, object) in objects {
+            let row = self.row(&key, object);
+            self.rows.insert(key, row);
+            self.pack();
+        }
+        old.into_iter().filter_map(|(key, row)| Some((key, row.object()?))).collect()
+    }
+
+    /// An object that changed just now.
+    fn row(&mut self, key: &Key, object: Arc<DynamicObject>) -> Row {
+        self.sequence += 1;
+        self.changes.push_back((self.sequence, key.clone()));
+        Row::Unpacked(object, self.sequence)
+    }
+
+    /// Pack what has not changed for longest, where there is more than is to be at hand.
+    fn pack(&mut self) {
+        while self.changes.len() > UNPACKED_AT_MOST {
+            let Some((change, key)) = self.changes.pop_front() else { return };
+            let Some(row) = self.rows.get_mut(&key) else { continue };
+            let packed = match row {
+                Row::Unpacked(object, last) if *last == change => Packed::of(object),
+                Row::Unpacked(..) | Row::Packed(_) => None,
+            };
+            if let Some(packed) = packed {
+                *row = Row::Packed(packed);
+            }
+        }
     }
 
     /// Begin to find objects by these terms; the number says which index it is.
     pub(crate) fn index(&mut self, index_fn: IndexFn, of_spec: bool) -> usize {
         let mut index = Index { index_fn, of_spec, keys: BTreeMap::new() };
-        self.rows.iter().for_each(|(key, object)| index.add(key, object));
+        for (key, row) in &self.rows {
+            if let Some(object) = row.object() {
+                index.add(key, &object);
+            }
+        }
         self.indices.push(index);
         self.indices.len() - 1
     }
@@ -93,7 +163,7 @@ impl Store {
     /// The objects with this term, in order.
     pub(crate) fn find(&self, index: usize, term: &str) -> Vec<Arc<DynamicObject>> {
         let keys = self.indices.get(index).and_then(|index| index.keys.get(term));
-        keys.into_iter().flatten().filter_map(|key| self.rows.get(key).cloned()).collect()
+        keys.into_iter().flatten().filter_map(|key| self.get(key)).collect()
     }
 }
 
@@ -162,5 +232,47 @@ mod tests {
         assert_eq!(asked.load(Ordering::SeqCst), 3);
         assert_eq!((store.find(index, "a").len(), store.find(index, "b").len()), (0, 1));
         assert_eq!(store.find(index, "b")[0].data["status"], "3");
+    }
+
+    fn is_packed(store: &Store, name: &str) -> bool {
+        matches!(store.rows.get(&Key::new("a", name)), Some(Row::Packed(_)))
+    }
+
+    #[test]
+    fn what_does_not_change_is_packed_and_reads_as_before() {
+        let mut store = Store::default();
+        let index_fn: IndexFn = Arc::new(|object| {
+            let uses = object.data["uses"].as_array().cloned().unwrap_or_default();
+            uses.iter().filter_map(|term| term.as_str().map(str::to_owned)).collect()
+        });
+        let index = store.index(index_fn, false);
+        let name = |number: usize| format!("n{number:05}");
+        let count = UNPACKED_AT_MOST * 3;
+        for number in 0..count {
+            let (key, object) = object(&name(number), &[&name(number % 2)]);
+            store.insert(key, object);
+            // This one changes all the time.
+            let (key, object) = self::object("busy", &["x"]);
+            store.insert(key, object);
+        }
+        assert!(is_packed(&store, &name(0)) && !is_packed(&store, "busy"));
+        let unpacked = store.rows.values().filter(|row| matches!(row, Row::Unpacked(..))).count();
+        assert!(unpacked <= UNPACKED_AT_MOST, "{unpacked}");
+        assert_eq!(store.get(&Key::new("a", name(0))), Some(object(&name(0), &[&name(0)]).1));
+        assert_eq!(store.find(index, &name(0)).len(), count.div_ceil(2));
+        assert_eq!(store.prefixed("a", "n0000").len(), 10);
+        let (key, changed) = object(&name(0), &["y"]);
+        let old = store.insert(key.clone(), changed.clone());
+        assert_eq!(
+            old,
+            Some(object(&name(0), &[&name(0)]).1),
+            "who hears of the change hears what was before"
+        );
+        assert_eq!(store.find(index, &name(0)).len(), count.div_ceil(2) - 1);
+        assert_eq!((store.remove(&key), store.get(&key)), (Some(changed), None));
+        let fresh: BTreeMap<_, _> = store.objects().map(|object| (Key::of(&object), object)).collect();
+        assert_eq!(store.replace(fresh.clone()), fresh);
+        assert_eq!(store.keys().count(), fresh.len());
+        assert!(store.objects().eq(fresh.into_values()));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kube::api::DynamicObject;
+use kube::api::{ApiResource, DynamicObject};
 use tokio::sync::Notify;
 use tokio::sync::watch::{Receiver, Sender, channel};
 
@@ -39,11 +39,22 @@ pub(super) struct SharedState {
     pub(super) reconnections: Sender<u64>,
     /// True from the moment that a server which was set back is noticed until all stores follow it.
     pub(super) is_set_back: Sender<bool>,
+    /// What no copy holds because nobody reads it.
+    pub(super) unread: Arc<[Unread]>,
+}
+
+/// Annotations that nobody reads in the copies of these kinds.
+#[derive(Clone, Debug)]
+pub struct Unread {
+    /// The kinds. Nobody may write their copies back as a whole: that would take the annotations away.
+    pub kinds: Vec<ApiResource>,
+    /// The annotations.
+    pub annotations: &'static [&'static str],
 }
 
 impl Default for SharedState {
     fn default() -> Self {
-        Self { reconnections: channel(0).0, is_set_back: channel(false).0 }
+        Self { reconnections: channel(0).0, is_set_back: channel(false).0, unread: Arc::default() }
     }
 }
 
@@ -131,17 +142,17 @@ impl Informer {
 
     /// The object of that key, if the store has it.
     pub fn get(&self, key: &Key) -> Option<Arc<DynamicObject>> {
-        self.lock().objects.get(key).cloned()
+        self.lock().objects.get(key)
     }
 
     /// Every object.
     pub fn list(&self) -> Vec<Arc<DynamicObject>> {
-        self.lock().objects.rows().values().cloned().collect()
+        self.lock().objects.objects().collect()
     }
 
     /// The key of every object, in order.
     pub fn keys(&self) -> Vec<Key> {
-        self.lock().objects.rows().keys().cloned().collect()
+        self.lock().objects.keys().cloned().collect()
     }
 
     /// Find objects by terms from now on, without a look at all of them each time; `terms` names those of an object
@@ -165,16 +176,12 @@ impl Informer {
 
     /// The objects of one namespace whose names begin like this, in order; no other object is looked at.
     pub fn list_prefixed(&self, namespace: &str, prefix: &str) -> Vec<Arc<DynamicObject>> {
-        let first = Key::new(namespace, prefix);
-        let inside = |key: &Key| key.namespace == namespace && key.name.starts_with(prefix);
-        let state = self.lock();
-        let found = state.objects.rows().range(first..).take_while(|(key, _)| inside(key));
-        found.map(|(_, object)| object.clone()).collect()
+        self.lock().objects.prefixed(namespace, prefix)
     }
 
     /// Every object for which the predicate holds.
     pub fn list_where(&self, keep: impl Fn(&DynamicObject) -> bool) -> Vec<Arc<DynamicObject>> {
-        self.lock().objects.rows().values().filter(|object| keep(object)).cloned().collect()
+        self.lock().objects.objects().filter(|object| keep(object)).collect()
     }
 
     /// Call the handler for every object already known (as initial) and then for each change.
@@ -182,7 +189,7 @@ impl Informer {
         let known: Vec<_> = {
             let mut state = self.lock();
             state.handlers.push(handler.clone());
-            state.objects.rows().values().cloned().collect()
+            state.objects.objects().collect()
         };
         for object in known {
             handler(&Change { old: None, new: Some(object), initial: true });
@@ -225,14 +232,14 @@ impl Informer {
     /// Put the answer of a write into the store, so that the next read sees it before the watch brings it.
     /// Ignored when the watch has already passed that version.
     pub fn observe(&self, mut object: DynamicObject) {
-        trim(&mut object, &self.watch);
+        self.trim(&mut object);
         let key = Key::of(&object);
         let version = version_of(&object);
         let mut state = self.lock();
         if version <= state.passed {
             return;
         }
-        if state.objects.get(&key).is_some_and(|known| version_of(known) >= version) {
+        if state.objects.get(&key).is_some_and(|known| version_of(&known) >= version) {
             return;
         }
         let before = state.objects.insert(key.clone(), Arc::new(object));
@@ -252,7 +259,7 @@ impl Informer {
     }
 
     pub(crate) fn listed(&self, mut object: DynamicObject) {
-        trim(&mut object, &self.watch);
+        self.trim(&mut object);
         let mut state = self.lock();
         if let Some(listing) = state.listing.as_mut() {
             listing.insert(Key::of(&object), Arc::new(object));
@@ -290,13 +297,13 @@ impl Informer {
     }
 
     pub(crate) fn changed(&self, mut object: DynamicObject) {
-        trim(&mut object, &self.watch);
+        self.trim(&mut object);
         let key = Key::of(&object);
         let new = Arc::new(object);
         let (old, handlers) = {
             let mut state = self.lock();
             state.passed = state.passed.max(version_of(&new));
-            let known = state.objects.get(&key).cloned();
+            let known = state.objects.get(&key);
             if known.as_ref().is_none_or(|known| version_of(known) <= version_of(&new)) {
                 state.objects.insert(key.clone(), new.clone());
             }
@@ -315,7 +322,7 @@ impl Informer {
             (state.undelivered.deliver(&key, None, known), state.handlers.clone())
         };
         let mut last = object.clone();
-        trim(&mut last, &self.watch);
+        self.trim(&mut last);
         let change = Change { old: old.or_else(|| Some(Arc::new(last))), new: None, initial: false };
         handlers.iter().for_each(|handler| handler(&change));
     }
@@ -397,6 +404,26 @@ impl Informer {
     }
 }
 
+impl Informer {
+    /// Take away what nobody reads: managed fields are often larger than the object.
+    fn trim(&self, object: &mut DynamicObject) {
+        let resource = &self.watch.resource;
+        object.metadata.managed_fields = None;
+        if let Some(annotations) = &mut object.metadata.annotations {
+            let unread = self.shared.unread.iter().filter(|unread| unread.kinds.contains(resource));
+            for annotation in unread.flat_map(|unread| unread.annotations) {
+                annotations.remove(*annotation);
+            }
+        }
+        if object.types.is_none() {
+            object.types = Some(kube::core::TypeMeta {
+                api_version: resource.api_version.clone(),
+                kind: resource.kind.clone(),
+            });
+        }
+    }
+}
+
 /// Objects of one informer by terms.
 #[derive(Clone, Debug)]
 pub struct Index {
@@ -423,15 +450,4 @@ pub struct NotSynced {
     pub cause: String,
     /// True when the server answered, and will answer the same again.
     pub refused: bool,
-}
-
-fn trim(object: &mut DynamicObject, watch: &Watch) {
-    // Managed fields are often larger than the object, and no reconcile reads them.
-    object.metadata.managed_fields = None;
-    if object.types.is_none() {
-        object.types = Some(kube::core::TypeMeta {
-            api_version: watch.resource.api_version.clone(),
-            kind: watch.resource.kind.clone(),
-        });
-    }
 }

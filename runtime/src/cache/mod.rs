@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use self::informer::SharedState;
 
 pub(crate) use informer::{Cause, WatchError};
-pub use informer::{Index, Informer, NotSynced, SYNC_TIMEOUT};
+pub use informer::{Index, Informer, NotSynced, SYNC_TIMEOUT, Unread};
 pub use watched::{Change, Depth, Handler, Key, Watch, version_of};
 
 /// Longest wait for all stores after the server was set back: one kind that cannot be listed must not hold up the others.
@@ -54,13 +54,18 @@ impl fmt::Debug for Cache {
 impl Cache {
     /// A cache without watches yet.
     pub fn new(client: kube::Client) -> Self {
+        Self::without(client, Vec::new())
+    }
+
+    /// The same, whose copies do not hold what nobody reads.
+    pub fn without(client: kube::Client, unread: Vec<Unread>) -> Self {
         Self {
             inner: Arc::new(Inner {
                 client,
                 informers: Mutex::default(),
                 tasks: TaskTracker::new(),
                 stop: CancellationToken::new(),
-                shared: SharedState::default(),
+                shared: SharedState { unread: unread.into(), ..SharedState::default() },
             }),
         }
     }
