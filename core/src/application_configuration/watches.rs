@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::api::{ApiResource, DynamicObject};
 use vela_crds::HealthScope;
 use vela_crds::annotations::STAMPS;
-use vela_runtime::cache::{Change, Index, Informer, Watch};
+use vela_runtime::cache::{Change, Index, Watch};
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Controller, Key};
 
@@ -25,7 +25,9 @@ pub(super) fn controller(reconciler: ApplicationConfigurationReconciler, workers
     owned.wake(controller.queue());
     flows.wake(controller.queue());
     if let Some(applications) = &applications {
-        let stored = configurations.clone();
+        let stored = configurations.index(|configuration| {
+            controller_of(configuration).map(|owner| owner.uid.clone()).into_iter().collect()
+        });
         controller = controller.watches(applications, move |change| author_changed(change, &stored));
     }
     // Components, their revisions and scopes wake those that name them, definitions whoever is there: they change
@@ -55,8 +57,8 @@ pub(super) fn controller(reconciler: ApplicationConfigurationReconciler, workers
     controller
 }
 
-/// The configurations that were stored for an application whose author is another one now.
-fn author_changed(change: &Change, configurations: &Informer) -> Vec<Key> {
+/// The configurations, by who controls them, that were stored for an application whose author is another one now.
+fn author_changed(change: &Change, configurations: &Index) -> Vec<Key> {
     let (Some(old), Some(new)) = (&change.old, &change.new) else { return Vec::new() };
     let stamp = |object: &DynamicObject| {
         STAMPS.map(|key| object.metadata.annotations.as_ref().and_then(|all| all.get(key)).cloned())
@@ -64,9 +66,7 @@ fn author_changed(change: &Change, configurations: &Informer) -> Vec<Key> {
     if stamp(old) == stamp(new) {
         return Vec::new();
     }
-    let stored = configurations.list_where(|configuration| {
-        controller_of(configuration).is_some_and(|owner| new.metadata.uid.as_deref() == Some(&owner.uid))
-    });
+    let stored = configurations.find(new.metadata.uid.as_deref().unwrap_or_default());
     stored.iter().map(|configuration| Key::of(configuration)).collect()
 }
 

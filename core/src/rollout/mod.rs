@@ -31,7 +31,7 @@ use kube::api::{ApiResource, DynamicObject};
 use vela_crds::rollout_plan::RollingState;
 use vela_crds::{AppRollout, AppRolloutStatus, Application, ApplicationDeployment};
 use vela_engine::rollout::{Event, Note, Spelling, State};
-use vela_runtime::cache::{Change, Informer, Watch};
+use vela_runtime::cache::{Change, Index, Watch};
 use vela_runtime::dynamic_watch::DynamicWatches;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
@@ -59,14 +59,10 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let (revisions, interests) = (reconciler.revisions.stored().clone(), reconciler.interests.clone());
     let mut controller = Controller::new("approllout", reconciler).for_kind(&rollouts).workers(workers);
     interests.wake(controller.queue());
-    let among = rollouts.clone();
-    controller = controller
-        .watches(&revisions, move |change| waiting(change, &among, |name, revision| name == revision));
-    controller = controller.watches(&applications, move |change| {
-        waiting(change, &rollouts, |application, revision| {
-            revision.rsplit_once("-v").is_some_and(|(name, _)| name == application)
-        })
-    });
+    let naming = rollouts.index_of_spec(names);
+    let among = naming.clone();
+    controller = controller.watches(&revisions, move |change| waiting(change, &among, REVISION));
+    controller = controller.watches(&applications, move |change| waiting(change, &naming, APPLICATION));
     controller
 }
 
@@ -97,20 +93,34 @@ fn new_reconciler(context: &Context, resource: ApiResource, read: ReadRollout) -
     }
 }
 
+/// What a rollout names by each of its revisions: the words that the terms of the index begin with.
+const REVISION: &str = "revision";
+const APPLICATION: &str = "application";
+
+fn term(what: &str, namespace: Option<&str>, name: &str) -> String {
+    format!("{what} {} {name}", namespace.unwrap_or_default())
+}
+
+/// The terms of the revisions that a rollout names, and of their application.
+fn names(rollout: &DynamicObject) -> Vec<String> {
+    let namespace = rollout.metadata.namespace.as_deref();
+    let fields = ["targetAppRevisionName", "sourceAppRevisionName"];
+    let revisions = fields.iter().filter_map(|field| rollout.data["spec"][*field].as_str());
+    revisions
+        .flat_map(|revision| {
+            let application = revision.rsplit_once("-v").map(|(name, _)| term(APPLICATION, namespace, name));
+            [Some(term(REVISION, namespace, revision)), application]
+        })
+        .flatten()
+        .collect()
+}
+
 /// The rollouts of the changed object's namespace that name it by one of their revisions.
-fn waiting(change: &Change, among: &Informer, names: impl Fn(&str, &str) -> bool) -> Vec<Key> {
+fn waiting(change: &Change, among: &Index, what: &str) -> Vec<Key> {
     let Some(object) = change.object().filter(|_| !change.initial) else { return Vec::new() };
     let name = object.metadata.name.as_deref().unwrap_or_default();
-    let named = |rollout: &DynamicObject| {
-        let fields = ["targetAppRevisionName", "sourceAppRevisionName"];
-        fields.iter().any(|field| rollout.data["spec"][*field].as_str().is_some_and(|each| names(name, each)))
-    };
-    among
-        .list()
-        .iter()
-        .filter(|rollout| rollout.metadata.namespace == object.metadata.namespace && named(rollout))
-        .map(|rollout| Key::of(rollout))
-        .collect()
+    let found = among.find(&term(what, object.metadata.namespace.as_deref(), name));
+    found.iter().map(|rollout| Key::of(rollout)).collect()
 }
 
 impl Reconciler for RolloutReconciler {
