@@ -32,6 +32,7 @@ mod scenarios {
     pub(crate) mod lifecycle;
     mod metrics;
     mod placements;
+    mod plain_client;
     mod pod_bounds;
     mod process;
     pub(crate) mod processing;

@@ -8,8 +8,8 @@ use futures::future::BoxFuture;
 use http::{Method, Request, Response};
 use tower::{BoxError, Layer, Service};
 
-/// Entries kept; a longer run counts only its last requests.
-const LOG_AT_MOST: usize = 100_000;
+/// Entries kept; a longer run counts only its last requests. Enough for 10,000 applications.
+const LOG_AT_MOST: usize = 400_000;
 
 /// One request that went through.
 #[derive(Clone, Debug, PartialEq, Eq)]

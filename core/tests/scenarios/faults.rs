@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::Instant;
+use vela_core::{Options, Process};
 use vela_runtime::fault::Injection;
 
 use super::test_cluster::{TestCluster, application, until, until_or, web};
@@ -117,6 +120,31 @@ async fn nothing_is_pruned_while_the_new_set_is_not_complete() {
     cluster.faults.heal();
     cluster.phase("shop", "running").await;
     cluster.gone("apps/v1", "Deployment", "back").await;
+}
+
+#[tokio::test]
+async fn an_application_that_waits_for_an_answer_holds_up_no_other() {
+    let mut cluster = TestCluster::without_controllers().await;
+    if cluster.server().is_none() {
+        // How long it takes is measured, and a real cluster has a clock of its own.
+        return;
+    }
+    let options = Options { concurrent_reconciles: 1, ..Options::default() };
+    cluster.start_as(Process { options, ..Process::default() });
+    let answer = Duration::from_secs(50);
+    cluster.faults.slow(answer, |entry| entry.writes() && entry.path.contains("/deployments/stuck"));
+    cluster.create(application("stuck", &[web("stuck", "nginx:1")])).await;
+    until("its objects are begun", || async { cluster.tracker("stuck").await.is_some() }).await;
+    let began = Instant::now();
+    for name in ["first", "second", "third"] {
+        cluster.create(application(name, &[web(name, "nginx:1")])).await;
+    }
+    for name in ["first", "second", "third"] {
+        cluster.phase(name, "running").await;
+    }
+    assert!(began.elapsed() < answer, "{:?}", began.elapsed());
+    assert!(cluster.deployment("stuck").await.is_none(), "it still waits");
+    cluster.phase("stuck", "running").await;
 }
 
 #[tokio::test]

@@ -7,7 +7,9 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::runtime::{WatchStreamExt as _, watcher};
 use serde_json::{Value, json};
+use vela_runtime::limiter::REQUESTS_IN_FLIGHT;
 
+use super::plain_client;
 use super::test_cluster::{TestCluster, application, web};
 
 /// Requests of the person who creates the applications, at the same time.
@@ -41,8 +43,7 @@ fn memory() -> f64 {
     line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).unwrap_or_default() / 1024.0
 }
 
-async fn cost(count: usize, era: Era) -> Cost {
-    let cluster = TestCluster::new().await;
+async fn cost(cluster: &TestCluster, count: usize, era: Era, at_once: usize) -> Cost {
     cluster.create(era.application("warm")).await;
     let api = cluster.api(era.api_version(), era.kind()).await;
     running(&api, era, 1).await;
@@ -55,7 +56,7 @@ async fn cost(count: usize, era: Era) -> Cost {
         async move { api.create(&PostParams::default(), &object).await.map(drop) }
     });
     let created = async {
-        stream::iter(objects).buffer_unordered(AT_ONCE).try_collect::<()>().await.unwrap();
+        stream::iter(objects).buffer_unordered(at_once).try_collect::<()>().await.unwrap();
         started.elapsed()
     };
     let (stored, ()) = tokio::join!(created, running(&api, era, count + 1));
@@ -165,17 +166,44 @@ async fn the_price_of_a_component_does_not_depend_on_how_many_there_are() {
     assert!(hundred < ten * 3.0, "a component among 100 costs {hundred:.1} ms, among 10 {ten:.1} ms");
 }
 
+/// How many applications; `SCALE=250,10000` chooses others.
+fn counts() -> Vec<usize> {
+    let asked = std::env::var("SCALE");
+    asked.map_or_else(
+        |_| vec![250, 1000],
+        |counts| counts.split(',').map(|count| count.parse().unwrap()).collect(),
+    )
+}
+
+/// As many applications as a plain client writes in the same run, with the same requests in flight.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "prints figures: cargo xtask bench"]
+async fn the_price_in_time_beside_that_of_a_plain_client() {
+    let count = counts().into_iter().max().unwrap();
+    let mut cluster = TestCluster::without_controllers().await;
+    cluster.limit_requests(REQUESTS_IN_FLIGHT);
+    cluster.start();
+    let cost = cost(&cluster, count, Era::Beta, REQUESTS_IN_FLIGHT).await;
+    print(Era::Beta, count, &cost);
+    // What they would make of the copies is not measured.
+    cluster.stop().await;
+    let plain = plain_client::write(&cluster, "app-00000", count, REQUESTS_IN_FLIGHT).await;
+    let ratio = cost.running.as_secs_f64() / plain.as_secs_f64();
+    println!(
+        "scale: {count} applications: running after {:.1?}, a plain client writes the same after {plain:.1?}, ratio {ratio:.2}",
+        cost.running
+    );
+}
+
 /// Twice as many cost twice as much: a scan of everything per application would double the price of each.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "prints figures: cargo xtask bench"]
 async fn the_price_of_an_application_does_not_depend_on_their_number() {
-    let counts: Vec<usize> = std::env::var("SCALE")
-        .map(|counts| counts.split(',').map(|count| count.parse().unwrap()).collect())
-        .unwrap_or_else(|_| vec![250, 1000]);
+    let counts = counts();
     for era in [Era::Beta, Era::Alpha] {
         let mut prices = Vec::new();
         for count in &counts {
-            let cost = cost(*count, era).await;
+            let cost = cost(&TestCluster::new().await, *count, era, AT_ONCE).await;
             print(era, *count, &cost);
             prices.push(cost.processor);
         }

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use vela_testkit::Process;
 
+use crate::command;
+
 /// Applications of the large figure.
 const MANY: usize = 1000;
 /// All of them run before this, or the figure is given up.
@@ -103,8 +105,19 @@ pub(super) fn run(program: &Path, kubeconfig: &Path) -> Result<(), String> {
         memory(&core)?,
         processor(&core)?
     );
-    vela.run(&["delete", "-f", &file_name, "--no-wait"])?;
-    Ok(())
+    vela.run(&["delete", "-f", &file_name])?;
+    drop(core);
+    beside_a_plain_client(kubeconfig)
+}
+
+/// As many applications and, in the same run, a plain client that writes the same objects; the controllers of this figure run
+/// in the process of the test.
+fn beside_a_plain_client(kubeconfig: &Path) -> Result<(), String> {
+    let (kubeconfig, many) = (kubeconfig.to_string_lossy(), MANY.to_string());
+    let words = ["test", "--quiet", "--profile", "dist", "--package", "vela-core", "--test", "core", "--"];
+    let figure = ["the_price_in_time", "--ignored", "--nocapture"];
+    let environment = [("CORE_TEST_KUBECONFIG", &*kubeconfig), ("SCALE", many.as_str())];
+    command::cargo_with(&[&words[..], &figure].concat(), &environment)
 }
 
 /// Resident memory, as Linux counts it.

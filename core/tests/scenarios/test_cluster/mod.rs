@@ -17,6 +17,7 @@ use vela_core::options::Bounds;
 use vela_core::{Controllers, Options, Process, Stop};
 use vela_embedded::objects::{kinds, namespace};
 use vela_embedded::virtual_time;
+use vela_runtime::RequestLimiter;
 use vela_runtime::discovery::Discovery;
 use vela_runtime::fault::{Faults, SwitchableService};
 use vela_runtime::metrics::Metrics;
@@ -180,6 +181,11 @@ impl TestCluster {
     pub(crate) fn on_behalf(&mut self, rights: &Rights) {
         self.authorizer.on_behalf();
         self.controlled = rights.judge(self.controlled.clone());
+    }
+
+    /// From now on no more requests of the controllers are in flight than the server bears, as in `vela-core`.
+    pub(crate) fn limit_requests(&mut self, most: usize) {
+        self.controlled = RequestLimiter::new(most).client(&self.controlled);
     }
 
     async fn install_kinds(&self) {
