@@ -69,10 +69,10 @@ fn parts(path: &str) -> (&str, &str, bool) {
     parts.next();
     let rest: Vec<&str> = parts.take(4).collect();
     match rest.as_slice() {
-        ["namespaces", _, resource] => (group, resource, false),
-        ["namespaces", _, resource, _] => (group, resource, true),
-        [resource] => (group, resource, false),
-        [resource, ..] => (group, resource, true),
+        ["namespaces", _, resource] => (group, *resource, false),
+        ["namespaces", _, resource, _] => (group, *resource, true),
+        [resource] => (group, *resource, false),
+        [resource, ..] => (group, *resource, true),
         // What a group offers.
         [] => (group, "", true),
     }

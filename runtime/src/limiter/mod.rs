@@ -1,7 +1,7 @@
 //! Limits the requests in flight to what the API server bears: as many as it answers quickly, fewer as soon as it slows
 //! down or refuses, and none while it asks to be left alone.
 //!
-//! A request waits for its turn in a [`gate`], whose [`window`] says how many may be under way. API Priority and Fairness
+//! A request waits for its turn in a `gate`, whose `window` says how many may be under way. API Priority and Fairness
 //! gives requests of different kinds to different priority levels, each with seats of its own, and names the level in the
 //! answer: each level has a gate of its own here, so that one that is full holds up no other. Watches, which last, and
 //! leases, on which leadership depends, wait for nobody. Events wait behind everything else.
