@@ -63,12 +63,15 @@ fn longest(former: Option<&Value>, status: &Value) -> Option<Duration> {
     }
 }
 
+/// What only says something in other words, and when that was.
+const WORDS: [&str; 3] = ["message", "lastTransitionTime", "lastExecuteTime"];
+
 /// A status without its words: what is true, and of what.
 fn outline(status: &Value) -> Value {
     match status {
         Value::Object(fields) => fields
             .iter()
-            .filter(|(name, _)| !matches!(name.as_str(), "message" | "lastTransitionTime"))
+            .filter(|(name, _)| !WORDS.contains(&name.as_str()))
             .map(|(name, value)| (name.clone(), outline(value)))
             .collect(),
         Value::Array(items) => items.iter().map(outline).collect(),
@@ -87,6 +90,7 @@ mod tests {
             "status": phase, "observedGeneration": 1,
             "conditions": [{"type": "Ready", "status": "False", "message": message, "lastTransitionTime": message}],
             "services": [{"name": "front", "healthy": healthy, "message": message}],
+            "workflow": {"steps": [{"phase": "running", "message": message, "lastExecuteTime": message}]},
         })
     }
 
