@@ -1,11 +1,11 @@
 //! Kinds that applications own → one watch a kind, which wakes the owner an object names.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::api::DynamicObject;
 use vela_crds::labels;
-use vela_runtime::cache::{Informer, NotSynced, Watch};
+use vela_runtime::cache::{Index, Informer, NotSynced, Watch};
 use vela_runtime::queue::{Priority, Queue};
 use vela_runtime::{Key, Kind};
 
@@ -19,13 +19,15 @@ pub(crate) struct OwnedKinds {
     context: Context,
     owner: fn(&DynamicObject) -> Option<Key>,
     woken: Arc<Mutex<HashSet<Watch>>>,
+    indices: Arc<Mutex<HashMap<Watch, Index>>>,
     queue: Arc<Mutex<Option<Arc<Queue<Key>>>>>,
 }
 
 impl OwnedKinds {
     /// No watch yet; `owner` tells whom a changed object wakes.
     pub(crate) fn new(context: &Context, owner: fn(&DynamicObject) -> Option<Key>) -> Self {
-        Self { context: context.clone(), owner, woken: Arc::default(), queue: Arc::default() }
+        let (woken, indices, queue) = Default::default();
+        Self { context: context.clone(), owner, woken, indices, queue }
     }
 
     /// Wake applications through this queue.
@@ -57,6 +59,52 @@ impl OwnedKinds {
         informer.synced().await?;
         Ok(informer)
     }
+
+    /// The objects of a kind that say they belong to this owner; no other object is looked at.
+    pub(crate) async fn owned_by(
+        &self,
+        kind: &Kind,
+        owner: &Key,
+    ) -> Result<Vec<Arc<DynamicObject>>, NotSynced> {
+        let informer = self.informer(kind).await?;
+        Ok(self.index(&informer).find(&owner_term(owner)))
+    }
+
+    /// The objects of a kind in a namespace that carry the label of this component, likewise.
+    pub(crate) async fn of_component(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+        component: &str,
+    ) -> Result<Vec<Arc<DynamicObject>>, NotSynced> {
+        let informer = self.informer(kind).await?;
+        Ok(self.index(&informer).find(&component_term(namespace, component)))
+    }
+
+    /// The index of a kind, which begins with the first question.
+    fn index(&self, informer: &Arc<Informer>) -> Index {
+        let mut indices = self.indices.lock().unwrap_or_else(PoisonError::into_inner);
+        let owner = self.owner;
+        let index = indices.entry(informer.watch().clone()).or_insert_with(|| {
+            informer.index(move |object| {
+                let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+                let labels = object.metadata.labels.as_ref();
+                let component = labels.and_then(|all| all.get(labels::APP_COMPONENT));
+                let component = component.map(|component| component_term(namespace, component));
+                owner(object).map(|owner| owner_term(&owner)).into_iter().chain(component).collect()
+            })
+        });
+        index.clone()
+    }
+}
+
+/// The terms of the index; neither begins like the other.
+fn owner_term(owner: &Key) -> String {
+    format!("owner {owner}")
+}
+
+fn component_term(namespace: &str, component: &str) -> String {
+    format!("component {namespace} {component}")
 }
 
 /// The application an object says it belongs to.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use kube::api::{DynamicObject, ListParams};
 use serde_json::Value;
-use vela_crds::finalizers;
+use vela_crds::{annotations, finalizers};
 use vela_engine::application_configuration::Graph;
 use vela_engine::application_configuration::garbage::{Garbage, is_marked, mark};
 use vela_engine::application_configuration::render::RenderedObject;
@@ -25,7 +25,12 @@ use crate::prune::{self, Decision, Pruned};
 /// The configuration that an object belongs to, for its watch to wake.
 pub(super) fn owner_of(object: &DynamicObject) -> Option<Key> {
     let controller = controller_owner(object, vela_crds::GROUP, "ApplicationConfiguration");
-    let marked = || mark(&json(object)).map(|(namespace, name, _)| Key::new(namespace, name));
+    let marked = || {
+        // Asked for each change of each object, and few have the mark.
+        let is_annotated = object.metadata.annotations.as_ref()?.contains_key(annotations::CONFIGURATION);
+        let object = is_annotated.then(|| json(object))?;
+        mark(&object).map(|(namespace, name, _)| Key::new(namespace, name))
+    };
     controller.or_else(marked)
 }
 
@@ -70,9 +75,9 @@ pub(super) async fn garbage(
             Err(discovery::Error::Unknown { .. }) => continue,
             Err(source) => return Err(runtime_apply::Error::Kind { object, source }),
         };
-        let Ok(informer) = reconciler.owned.informer(&kind).await else { continue };
-        let ours = informer.list_where(|object| is_marked(&json(object), &uid));
-        for live in ours.iter().filter_map(|live| graph.left_elsewhere(&json(live))) {
+        let Ok(ours) = reconciler.owned.owned_by(&kind, &Key::of(configuration)).await else { continue };
+        let ours = ours.iter().map(|object| json(object)).filter(|object| is_marked(object, &uid));
+        for live in ours.filter_map(|live| graph.left_elsewhere(&live)) {
             if !found.contains(&live) {
                 found.push(live);
             }

@@ -15,13 +15,15 @@ pub(super) async fn of(reconciler: &ApplicationConfigurationReconciler, graph: &
         let Ok(kind) = reconciler.context.discovery.resolve(&key.api_version, &key.kind).await else {
             continue;
         };
-        let Ok(informer) = reconciler.owned.informer(&kind).await else { continue };
         let wanted = &component.workload.object["metadata"]["labels"];
+        let named = wanted[labels::APP_COMPONENT].as_str().unwrap_or_default();
+        let Ok(mut found) = reconciler.owned.of_component(&kind, &key.namespace, named).await else {
+            continue;
+        };
         let keys = [labels::APP_NAME, labels::APP_COMPONENT, labels::RESOURCE_TYPE];
-        let mut found = informer.list_where(|object| {
+        found.retain(|object| {
             let carried = object.metadata.labels.as_ref();
             object.metadata.deletion_timestamp.is_none()
-                && object.metadata.namespace.as_deref() == Some(&key.namespace)
                 && object.metadata.name.as_deref() != Some(&component.revision)
                 && object.metadata.name.as_deref() != Some(&key.name)
                 && keys.iter().all(|key| {

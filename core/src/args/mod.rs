@@ -18,6 +18,7 @@ use vela_core::options::{
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
 use vela_runtime::RequestLimiter;
 use vela_runtime::kubeconfig::describe;
+use vela_runtime::limiter::REQUESTS_IN_FLIGHT;
 
 use values::{Listen, boolean, bytes, duration};
 use webhook::WebhookArgs;
@@ -119,7 +120,7 @@ struct BehaviourArgs {
     concurrent_reconciles: usize,
     /// Requests to the API server in flight at most, in each of its priority levels; below this their number follows what
     /// the server bears.
-    #[arg(long, default_value_t = 64, value_parser = workers, value_name = "N")]
+    #[arg(long, default_value_t = REQUESTS_IN_FLIGHT, value_parser = workers, value_name = "N")]
     requests_in_flight: usize,
     /// Applications rendered at once, by controllers and webhooks together.
     #[arg(long, default_value_t = 4, value_parser = workers, value_name = "N")]
