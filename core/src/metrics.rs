@@ -93,8 +93,12 @@ impl fmt::Debug for Stored {
 
 impl Collector for Stored {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let stored = self.applications.get().map(|applications| applications.list()).unwrap_or_default();
-        let counts = Counts::of(stored.iter().map(|application| &application.data["status"]));
+        let mut counts = Counts::default();
+        if let Some(applications) = self.applications.get() {
+            // One by one: nobody who works is to wait until thousands are read.
+            let stored = applications.keys().into_iter().filter_map(|key| applications.get(&key));
+            stored.for_each(|application| counts.add(&application.data["status"]));
+        }
         let help = "Applications by phase";
         write(&mut encoder, "application_phase_number", help, &counts.phases)?;
         let help = "Steps of the workflows of all Applications by type and phase";
@@ -123,16 +127,12 @@ struct Counts {
 }
 
 impl Counts {
-    fn of<'a>(statuses: impl Iterator<Item = &'a Value>) -> Self {
-        let mut counts = Self::default();
-        for status in statuses {
-            *counts.phases.entry(PhaseLabel { phase: phase(status) }).or_default() += 1;
-            for step in status["workflow"]["steps"].as_array().into_iter().flatten() {
-                let labels = StepLabels { step_type: text(&step["type"]), phase: text(&step["phase"]) };
-                *counts.steps.entry(labels).or_default() += 1;
-            }
+    fn add(&mut self, status: &Value) {
+        *self.phases.entry(PhaseLabel { phase: phase(status) }).or_default() += 1;
+        for step in status["workflow"]["steps"].as_array().into_iter().flatten() {
+            let labels = StepLabels { step_type: text(&step["type"]), phase: text(&step["phase"]) };
+            *self.steps.entry(labels).or_default() += 1;
         }
-        counts
     }
 }
 
@@ -157,7 +157,8 @@ mod tests {
             json!({"status": "running", "workflow": {"steps": [step("succeeded"), step("succeeded")]}});
         let begun =
             json!({"status": "runningWorkflow", "workflow": {"steps": [step("succeeded"), step("running")]}});
-        let counts = Counts::of([&running, &running, &begun, &Value::Null].into_iter());
+        let mut counts = Counts::default();
+        [&running, &running, &begun, &Value::Null].into_iter().for_each(|status| counts.add(status));
         let phases: Vec<_> =
             counts.phases.iter().map(|(label, count)| (label.phase.as_str(), *count)).collect();
         assert_eq!(phases, [("", 1), ("running", 2), ("runningWorkflow", 1)]);
