@@ -18,7 +18,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
 use tokio::time::Instant;
+use vela_crds::labels;
 use vela_runtime::Key;
 use vela_runtime::apply::{self as runtime_apply, Deletion, Guard};
 use vela_runtime::confirm::{Seen, confirm};
@@ -108,6 +111,72 @@ pub(crate) async fn delete_with_owner(
     let Decision { context, acting, seen } = decision;
     let confirm: runtime_apply::Confirm<'_> = &|| Box::pin(all_go(&context.client, seen));
     pruned(acting.applier().delete_confirmed(api_version, kind, key, guard, confirm).await)
+}
+
+/// Let one object go that its owner does not delete although it does not name it any more: it loses the labels by which it was
+/// the owner's, and nothing else. The same is asked before that as before a delete.
+pub(crate) async fn release(
+    decision: &Decision<'_>,
+    identity: (&str, &str, &Key),
+    guard: Guard<'_>,
+) -> Result<Pruned, runtime_apply::Error> {
+    let Decision { context, seen, .. } = decision;
+    let confirmed: runtime_apply::Confirm<'_> =
+        &|| Box::pin(async { Ok(confirm(&context.client, seen).await?.is_some()) });
+    release_if(decision, identity, guard, confirmed).await
+}
+
+/// The same for an owner that is being deleted itself.
+pub(crate) async fn release_with_owner(
+    decision: &Decision<'_>,
+    identity: (&str, &str, &Key),
+    guard: Guard<'_>,
+) -> Result<Pruned, runtime_apply::Error> {
+    let Decision { context, seen, .. } = decision;
+    let confirmed: runtime_apply::Confirm<'_> = &|| Box::pin(all_go(&context.client, seen));
+    release_if(decision, identity, guard, confirmed).await
+}
+
+async fn release_if<'a>(
+    decision: &Decision<'_>,
+    (api_version, kind, key): (&str, &str, &Key),
+    guard: Guard<'_>,
+    confirmed: runtime_apply::Confirm<'a>,
+) -> Result<Pruned, runtime_apply::Error> {
+    let Decision { context, acting, .. } = decision;
+    let object = format!("{kind} {key}");
+    let api_version = successors::address(&context.discovery, api_version, kind).await;
+    let kind = match context.discovery.resolve(api_version, kind).await {
+        Ok(kind) => kind,
+        // With its kind gone from the server the object is gone too.
+        Err(vela_runtime::discovery::Error::Unknown { .. }) => return Ok(Pruned::Gone),
+        Err(source) => return Err(runtime_apply::Error::Kind { object, source }),
+    };
+    let failed = |source| runtime_apply::Error::Client { object: object.clone(), source };
+    let api = kind.api(acting.client(), &key.namespace);
+    let Some(live) = api.get_opt(&key.name).await.map_err(failed)? else { return Ok(Pruned::Gone) };
+    if let Err(reason) = guard(&live) {
+        return Ok(Pruned::Foreign(reason));
+    }
+    if !confirmed().await.map_err(failed)? {
+        return Ok(Pruned::Changed);
+    }
+    let labels = json!({(labels::APP_NAME): null, (labels::APP_NAMESPACE): null});
+    let patch = json!({"metadata": {
+        "uid": live.metadata.uid,
+        "resourceVersion": live.metadata.resource_version,
+        "labels": labels,
+    }});
+    match api.patch(&key.name, &patch_params(), &Patch::Merge(&patch)).await {
+        Ok(_) => Ok(Pruned::Gone),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Pruned::Gone),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(Pruned::Changed),
+        Err(source) => Err(failed(source)),
+    }
+}
+
+fn patch_params() -> PatchParams {
+    PatchParams { field_manager: Some(crate::context::FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
 fn pruned(deleted: Result<Option<Deletion>, runtime_apply::Error>) -> Result<Pruned, runtime_apply::Error> {

@@ -30,6 +30,8 @@ pub(crate) struct Recreation<'a> {
     pub(crate) owner: &'a DynamicObject,
     pub(crate) kinds: &'a OwnedKinds,
     pub(crate) refusals: &'a Refusals,
+    /// People asked for it by a policy: what the object holds may go.
+    pub(crate) is_asked: bool,
     /// May the owner delete the live object?
     pub(crate) may_delete: Guard<'a>,
     /// Because of what it is wanted so; nothing where nothing is made again, and why not.
@@ -64,7 +66,7 @@ pub(crate) async fn remove_former(
     fields: &[String],
     refusal: &runtime_apply::Error,
 ) -> Result<Removal, runtime_apply::Error> {
-    let Recreation { context, acting, owner, kinds, refusals, may_delete, because } = remake;
+    let Recreation { context, acting, owner, kinds, refusals, is_asked, may_delete, because } = remake;
     let owned = Owned::of(desired);
     let failed = |source| runtime_apply::Error::Client { object: describe(desired), source };
     let kind = context.discovery.resolve(&owned.api_version, &owned.kind).await;
@@ -79,7 +81,11 @@ pub(crate) async fn remove_former(
         Ok(Removal::Refused(message))
     };
     let uid = owner.metadata.uid.as_deref().unwrap_or_default();
-    if let Some(why) = immutable::why_retained(desired, &live, uid) {
+    let why_retained = |now: &DynamicObject| match is_asked {
+        true => None,
+        false => immutable::why_retained(desired, now, uid),
+    };
+    if let Some(why) = why_retained(&live) {
         return refuse(&why);
     }
     let RecreateReason { wait, cluster, definitions, seen } = match because {
@@ -104,7 +110,7 @@ pub(crate) async fn remove_former(
         if now.metadata.uid != live.metadata.uid {
             return Err("another object took its name since".to_owned());
         }
-        match immutable::why_retained(desired, now, uid) {
+        match why_retained(now) {
             Some(why) => Err(why),
             None => may_delete(now),
         }

@@ -34,6 +34,8 @@ mod scenarios {
     mod placements;
     mod plain_client;
     mod pod_bounds;
+    mod policies;
+    mod policies_shared;
     mod process;
     pub(crate) mod processing;
     pub(crate) mod pruning;

@@ -7,8 +7,9 @@ use serde_json::{Map, Value as Json, json};
 use crate::check::check;
 use crate::diagnostic::Diagnostics;
 use crate::manifest::Document;
-use crate::parse;
-use crate::plan;
+use crate::parse::{self, AppFile};
+use crate::plan::{self, Step};
+use crate::policy::is_override;
 use crate::render::{self, Inputs, Rendered, RenderedObject, Role, State, Templates};
 use crate::revision;
 use crate::snapshot::Snapshot;
@@ -29,6 +30,17 @@ pub fn render(
     render::render(&plan, templates, &Inputs { unnamed_revision: true, ..Inputs::default() })
 }
 
+/// By which policies a step goes, in the words of upstream.
+fn how(app: &AppFile, step: &Step) -> String {
+    let all = step.policies.iter().map(String::as_str);
+    let topologies: Vec<&str> = all.filter(|policy| !is_override(app, policy)).collect();
+    match (topologies.is_empty(), step.policies.is_empty()) {
+        (false, _) => format!(" with topology {}", topologies.join(", ")),
+        (true, false) => " only with override policies".to_owned(),
+        (true, true) => String::new(),
+    }
+}
+
 /// The text: a head line per component, the workload, then every other object with the trait it is from.
 pub fn text(rendered: &Rendered) -> String {
     let app = rendered.app_file();
@@ -36,10 +48,7 @@ pub fn text(rendered: &Rendered) -> String {
     for (node, component) in rendered.components().iter().enumerate() {
         let name = &app.components()[component.index].name;
         let step = rendered.plan().steps().iter().find(|step| step.nodes.contains(&node));
-        let placed = match step.map(|step| step.policies.join(", ")) {
-            Some(policies) if !policies.is_empty() => format!(" with topology {policies}"),
-            _ => String::new(),
-        };
+        let placed = step.map_or_else(String::new, |step| how(app, step));
         let _ = write!(text, "---\n# Application({}{placed}) -- Component({name})\n---\n\n", app.name());
         match &component.state {
             State::Ready(objects) => {

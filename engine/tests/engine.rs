@@ -25,6 +25,8 @@ mod mistakes;
 mod patches;
 #[path = "engine/placements.rs"]
 mod placements;
+#[path = "engine/policies.rs"]
+mod policies;
 #[path = "engine/processing.rs"]
 mod processing;
 #[path = "engine/reference.rs"]

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use kube::api::DynamicObject;
 use vela_crds::labels;
 use vela_engine::parse::Era;
+use vela_engine::policy::{GarbageCollect, ObjectRules};
 use vela_engine::{Definition, Graph, ObjectKey, render};
 use vela_runtime::Discovery;
 use vela_runtime::apply as runtime_apply;
 
-use super::record::Owned;
+use super::record::{Entry, Owned};
 
 /// The desired set, as plain data.
 #[derive(Clone, Debug)]
@@ -24,6 +25,10 @@ pub(crate) struct Desired {
     pub(crate) nodes: Vec<Node>,
     /// Who applies what the application means.
     pub(super) form: Form,
+    /// When what a revision does not name any more goes.
+    pub(super) garbage_collect: GarbageCollect,
+    /// How many of the components no step of a workflow that failed will begin.
+    pub(super) blocked: usize,
 }
 
 /// The objects of one component.
@@ -42,6 +47,8 @@ pub(crate) struct Piece {
     pub(crate) name: ObjectKey,
     pub(crate) object: DynamicObject,
     pub(crate) trait_type: Option<String>,
+    /// What the application's policies say of it.
+    pub(crate) rules: ObjectRules,
 }
 
 /// How an application reaches the cluster, which decides when something unwanted may go.
@@ -76,6 +83,7 @@ impl Desired {
         graph: &Graph,
         generation: Option<i64>,
     ) -> Result<Self, serde_json::Error> {
+        let plan = graph.rendered().plan();
         let mut nodes = Vec::with_capacity(graph.len());
         for index in 0..graph.len() {
             let wave = graph.waves().iter().position(|wave| wave.contains(&index)).unwrap_or(0);
@@ -90,7 +98,8 @@ impl Desired {
                 if discovery.resolve_object(&object).await.is_ok_and(|kind| !kind.namespaced) {
                     object.metadata.namespace = None;
                 }
-                pieces.push(Piece { name: rendered.key(), object, trait_type });
+                let rules = plan.rules().of(&rendered.object);
+                pieces.push(Piece { name: rendered.key(), object, trait_type, rules });
             }
             let component =
                 graph.component(index).map(|component| component.name.clone()).unwrap_or_default();
@@ -102,7 +111,14 @@ impl Desired {
             definitions: definitions(graph),
             nodes,
             form: Form::Applied,
+            garbage_collect: plan.rules().garbage_collect().clone(),
+            blocked: plan.failing().map_or(0, |failing| failing.blocked.len()),
         })
+    }
+
+    /// Does the record keep this entry although the present revision does not name it?
+    pub(super) fn keeps(&self, owned: &Owned, entry: &Entry) -> bool {
+        self.form.keeps(owned) || entry.retained || self.garbage_collect.keeps_legacy()
     }
 
     /// Every object with its component.

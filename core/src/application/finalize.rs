@@ -3,7 +3,7 @@
 use kube::api::DynamicObject;
 use vela_crds::finalizers;
 use vela_engine::status::Status;
-use vela_engine::{Document, Secrets};
+use vela_engine::{Document, Secrets, policy};
 use vela_runtime::apply::{self as runtime_apply, Deletion};
 use vela_runtime::{Action, Failure, Key, conditions, events};
 
@@ -94,9 +94,16 @@ async fn delete_all(
     let (record, stored) = reconciler.records.read(&application.key)?;
     let mut entries: Vec<(&Owned, &Entry)> = record.entries.iter().collect();
     entries.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.wave));
+    let is_in_order = policy::is_deleted_in_order(&json(application.object));
     let mut all_gone = true;
     let mut first_error = None;
+    let mut wave = None;
     for (owned, entry) in entries {
+        // What is still there of a later wave holds up the earlier ones, where the application wants it so.
+        if is_in_order && wave != entry.wave && !all_gone {
+            break;
+        }
+        wave = entry.wave;
         if let Some(reason) = owned.out_of_reach() {
             first_error = first_error.or(Some(reason));
             continue;
@@ -106,6 +113,7 @@ async fn delete_all(
             Ok(Deletion::Going) => all_gone = false,
             // The others can go nevertheless.
             Err(error) => {
+                all_gone = false;
                 first_error = first_error.or_else(|| Some(application.acting.explain_apply(&error)));
             }
         }

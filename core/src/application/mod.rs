@@ -35,7 +35,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 use vela_crds::labels;
 use vela_engine::status::Status;
-use vela_engine::{Document, Graph};
+use vela_engine::{Document, Graph, policy};
 use vela_runtime::{Action, Failure, Key, Reconciler, conditions};
 
 use self::outcome::Outcome;
@@ -84,7 +84,8 @@ impl Reconciler for ApplicationReconciler {
             report::publish_events(&self.context.events, &application, &status, &report).await;
         }
         if complete {
-            self.limit_revisions(&key, &status).await;
+            let limit = policy::revision_limit(document.value());
+            self.limit_revisions(&key, &status, limit).await;
         }
         if retry {
             let why = report::reason(&status);
@@ -150,12 +151,12 @@ impl ApplicationReconciler {
     }
 
     /// Former revisions go when a newer one is applied completely, but for those that its rollout went between.
-    async fn limit_revisions(&self, key: &Key, status: &Value) {
+    async fn limit_revisions(&self, key: &Key, status: &Value, limit: Option<usize>) {
         let Some(current) = status["latestRevision"]["name"].as_str() else { return };
         let rollout = &status["rollout"];
         let rolled = ["lastTargetAppRevision", "LastSourceAppRevision"].map(|field| rollout[field].as_str());
         let needed: Vec<&str> = [Some(current)].into_iter().chain(rolled).flatten().collect();
-        self.revisions.limit(key, &needed).await;
+        self.revisions.limit(key, &needed, limit).await;
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kube::api::DynamicObject;
-use vela_crds::labels;
+use vela_crds::{annotations, labels};
+use vela_engine::policy::shared_resource::{Remaining, without_sharer};
 use vela_runtime::cache::{Index, Informer, NotSynced, Watch};
 use vela_runtime::queue::{Priority, Queue};
 use vela_runtime::{Key, Kind};
@@ -194,6 +195,21 @@ pub(crate) fn may_change(
     }
 }
 
+/// Is the object nobody's, so that the application may make it its own where it is asked to?
+pub(crate) fn may_take_over(
+    application: &Application<'_>,
+    desired: &DynamicObject,
+    object: &DynamicObject,
+) -> bool {
+    application_of(object).is_none() && application.other_controller(object, Some(desired)).is_none()
+}
+
+/// The applications that share an object, as its annotation lists them.
+pub(crate) fn sharers(object: &DynamicObject) -> &str {
+    let annotations = object.metadata.annotations.as_ref();
+    annotations.and_then(|all| all.get(annotations::SHARED_BY)).map_or("", String::as_str)
+}
+
 /// May this application delete the object? Stricter than a change: record and label must both say so.
 pub(crate) fn may_delete(
     application: &Application<'_>,
@@ -207,6 +223,9 @@ pub(crate) fn may_delete(
     }
     if let Some(controller) = application.other_controller(object, None) {
         return Err(format!("it is controlled by {controller}; it is kept"));
+    }
+    if let Remaining::Others { sharers, .. } = without_sharer(sharers(object), &application.key.to_string()) {
+        return Err(format!("it is shared with {sharers}; it is kept"));
     }
     match application_of(object) {
         Some(owner) if owner == application.key => Ok(()),

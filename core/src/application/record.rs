@@ -75,6 +75,10 @@ pub(crate) struct Entry {
     pub(crate) trait_type: Option<String>,
     /// The last complete set does not name it: it is to be deleted.
     pub(crate) unwanted: bool,
+    /// It stays although a newer revision does not name it.
+    pub(crate) retained: bool,
+    /// Instead of being deleted it only stops being the application's.
+    pub(crate) released: bool,
 }
 
 /// The record of one application.
@@ -292,6 +296,8 @@ fn entry(managed: &ManagedResource) -> (Owned, Entry) {
         component: managed.component.clone(),
         trait_type: managed.trait_type.clone(),
         unwanted: managed.deleted,
+        retained: managed.retained,
+        released: managed.skip_gc,
     };
     (owned, entry)
 }
@@ -309,6 +315,8 @@ fn managed((owned, entry): (&Owned, &Entry)) -> ManagedResource {
         component: entry.component.clone(),
         trait_type: entry.trait_type.clone(),
         deleted: entry.unwanted,
+        retained: entry.retained,
+        skip_gc: entry.released,
         creator: Some("workflow".to_owned()),
         ..ManagedResource::default()
     }

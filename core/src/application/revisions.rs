@@ -175,13 +175,13 @@ impl Revisions {
         }
     }
 
-    /// Delete the oldest revisions beyond the limit; never one that is needed, or that a rollout names. A failure costs
-    /// only space.
-    pub(crate) async fn limit(&self, application: &Key, needed: &[&str]) {
+    /// Delete the oldest revisions beyond the limit, the application's own or that of all; never one that is needed, or that a
+    /// rollout names. A failure costs only space.
+    pub(crate) async fn limit(&self, application: &Key, needed: &[&str], own: Option<usize>) {
         let name = |object: &DynamicObject| object.metadata.name.clone().unwrap_or_default();
         let mut old = self.of(application);
         old.retain(|(_, object)| !needed.contains(&name(object).as_str()));
-        let limit = self.context.options.application_revision_limit;
+        let limit = own.unwrap_or(self.context.options.application_revision_limit);
         if old.len() <= limit {
             return;
         }

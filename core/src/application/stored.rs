@@ -9,6 +9,7 @@ use vela_crds::{annotations, labels};
 use vela_engine::application_configuration::compose::configuration_name;
 use vela_engine::application_configuration::handing_over::{self, may_roll};
 use vela_engine::application_configuration::{API_VERSION, compose, is_passive};
+use vela_engine::policy::{GarbageCollect, ObjectRules};
 use vela_engine::render::{RenderedObject, Role};
 use vela_engine::status::Status;
 use vela_engine::{Graph, ObjectKey, Observed};
@@ -131,7 +132,7 @@ async fn stored(
         let name = ObjectKey::of(&object);
         let object: DynamicObject = serde_json::from_value(object)
             .map_err(|error| Stopped::unavailable(PhaseError::Render, &error))?;
-        let pieces = vec![Piece { name, object, trait_type: None }];
+        let pieces = vec![Piece { name, object, trait_type: None, rules: ObjectRules::default() }];
         Ok::<_, Stopped>(Node { component: component.to_owned(), wave, pieces })
     };
     let mut nodes = Vec::with_capacity(composed.components.len() + 1);
@@ -147,6 +148,8 @@ async fn stored(
         definitions: definitions(graph),
         nodes,
         form: Form::of(graph),
+        garbage_collect: GarbageCollect::default(),
+        blocked: 0,
     };
     Ok(Stored { desired, due: if complete { components + 1 } else { components } })
 }

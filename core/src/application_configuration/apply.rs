@@ -318,6 +318,7 @@ async fn remove_former(
         owner: order.work.configuration,
         kinds: &reconciler.owned,
         refusals: &reconciler.refusals,
+        is_asked: false,
         may_delete: &may_delete,
         because: because.ok_or("it is not made again while the configuration cannot be rendered"),
     };

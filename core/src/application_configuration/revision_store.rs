@@ -85,7 +85,7 @@ impl RevisionStore {
         let name = format!("{}-v{number}", of.name);
         let writing = Writing { owner: configuration, of: &of, name: &name, hash: &hash, spec: spec.clone() };
         self.revisions.write(writing).await.map_err(Failure::retry)?;
-        self.revisions.limit(&of, &[&name]).await;
+        self.revisions.limit(&of, &[&name], None).await;
         Ok(())
     }
 

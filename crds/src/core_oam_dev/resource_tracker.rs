@@ -108,6 +108,9 @@ pub struct ManagedResource {
     #[serde(rename = "skipGC")]
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip_gc: bool,
+    /// The object stays until the application goes, although a newer revision does not name it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub retained: bool,
     /// The manifest as applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<Raw>,

@@ -42,6 +42,11 @@ pub fn parse_reference(type_: &str) -> Option<TypeReference<'_>> {
         .then_some(TypeReference { name, version })
 }
 
+/// A type without the version that is asked for.
+pub(crate) fn base_name(type_: &str) -> &str {
+    parse_reference(type_).map_or(type_, |asked| asked.name)
+}
+
 /// Everything that may be written for one version of a definition: `name@v1.2.0`, `name@v1.2` and `name@v1`.
 pub fn spellings(name: &str, version: &str) -> Vec<String> {
     let ends = version.match_indices('.').map(|(end, _)| end).chain([version.len()]);

@@ -21,6 +21,7 @@ use crate::bounds::Bounds;
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
+use crate::policy;
 use crate::snapshot::{ClusterVersion, Snapshot};
 
 use self::parser::Parser;
@@ -276,11 +277,13 @@ pub(crate) fn resolve(
 ) -> Result<(AppFile, Diagnostics), Diagnostics> {
     let era = era(application)?;
     let found = application.warnings().cloned().collect();
+    let overridden = overridden(application, era);
     let mut parser = Parser { document: application, snapshot, era, found };
     parser.whole();
     parser.metadata();
-    let spec = parser.object("spec", application.value().get("spec"));
-    parser.known_fields("spec", spec, fields::SPEC);
+    let written = parser.object("spec", application.value().get("spec"));
+    parser.known_fields("spec", written, fields::SPEC);
+    let spec = overridden.as_ref().unwrap_or(written);
     let components = parser.components(spec);
     parser.references_between(spec);
     let policies = parser.policies(spec);
@@ -305,6 +308,15 @@ pub(crate) fn resolve(
         warnings: found.iter().filter(|finding| !finding.is_error()).cloned().collect(),
     };
     Ok((app_file, found))
+}
+
+/// The spec with its components as override policies change them; nothing where none does.
+fn overridden(application: &Document, era: Era) -> Option<Map<String, Json>> {
+    let spec = application.value().get("spec")?.as_object().filter(|_| era == Era::V1beta1)?;
+    let components = policy::overridden(spec, COMPONENT_LIMIT)?;
+    let mut spec = spec.clone();
+    spec.insert("components".to_owned(), Json::Array(components));
+    Some(spec)
 }
 
 /// The form it is written in, where it is an Application of a version that is known.
@@ -373,6 +385,7 @@ impl<'a> Parser<'a> {
             self.known_fields(&path, fields, &["name", "type", "properties"]);
             let Some(type_) = self.required_type(&path, fields, "type", "a policy") else { continue };
             self.named_version(&path, &type_, DefinitionKind::Policy);
+            self.known_policy(&path, &type_);
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             if !name.is_empty() && policies.iter().any(|policy| policy.name == name) {
                 self.error(

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
+use super::COMPONENT_LIMIT;
 use crate::definition::DefinitionKind;
 use crate::manifest::Document;
 use crate::names;
 use crate::observed::ObjectKey;
+use crate::policy;
 
 /// What a document needs to know of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,7 +54,8 @@ pub fn references(application: &Document) -> References {
         }
     };
     let spec = application.value().get("spec");
-    for component in items(spec, "components") {
+    let overridden = spec.and_then(|spec| policy::overridden(spec.as_object()?, COMPONENT_LIMIT));
+    for component in items(spec, "components").chain(overridden.iter().flatten()) {
         let type_ = component.get("type").and_then(Json::as_str);
         need(DefinitionKind::Component, type_);
         need(DefinitionKind::Workload, type_);
@@ -61,14 +64,18 @@ pub fn references(application: &Document) -> References {
             need(DefinitionKind::Trait, name.and_then(Json::as_str));
         }
     }
-    // What these do is not in their definitions; a version that is named must be there all the same.
+    // What these do is not in their definitions; a version that is named, and a policy that is not built in, must be there all
+    // the same.
+    let is_built_in = |type_: &str| policy::SUPPORTED.contains(&type_) || policy::LATER.contains(&type_);
     let steps = spec.and_then(|spec| spec.get("workflow"));
     for (kind, written) in [
         (DefinitionKind::Policy, items(spec, "policies").collect::<Vec<_>>()),
         (DefinitionKind::WorkflowStep, items(steps, "steps").collect()),
     ] {
         let types = written.into_iter().filter_map(|written| written.get("type")?.as_str());
-        types.filter(|type_| type_.contains('@')).for_each(|type_| need(kind, Some(type_)));
+        let is_needed =
+            |type_: &&str| type_.contains('@') || kind == DefinitionKind::Policy && !is_built_in(type_);
+        types.filter(is_needed).for_each(|type_| need(kind, Some(type_)));
     }
     for name in super::scopes::types(application) {
         references.definitions.insert((DefinitionKind::Scope, name.to_owned()));

@@ -40,6 +40,22 @@ impl Parser<'_> {
         self.unknown_type(&path, type_, &[kind], noun, nouns);
     }
 
+    /// A policy that nobody knows would be passed over by whoever should go by it.
+    pub(super) fn known_policy(&mut self, path: &str, type_: &str) {
+        let kind = DefinitionKind::Policy;
+        let built_in = || policy::SUPPORTED.iter().chain(policy::LATER).copied();
+        if type_.contains('@')
+            || built_in().any(|known| known == type_)
+            || self.snapshot.definition(kind, type_).is_some()
+        {
+            return;
+        }
+        let known: BTreeSet<&str> = self.snapshot.names(kind).into_iter().chain(built_in()).collect();
+        let hint = nearest::advice(type_, "policy types", known.iter().copied());
+        let message = format!("unknown policy type {type_:?}");
+        self.error(Code::UnknownDefinition, &format!("{path}.type"), message, hint);
+    }
+
     /// There is no such type, or not in that version.
     pub(super) fn unknown_type(
         &mut self,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
 use crate::parse::{AppFile, Component, Era};
 use crate::placement::Placement;
-use crate::policy::{self, Topology};
+use crate::policy::{self, Policies, Rules};
 use crate::revision::{Identity, Revision};
 
 use circle::circle;
@@ -26,6 +26,7 @@ pub struct Plan {
     warnings: Diagnostics,
     left_out: Diagnostics,
     failing: Option<Failing>,
+    rules: Arc<Rules>,
 }
 
 impl Plan {
@@ -69,6 +70,11 @@ impl Plan {
         self.failing.as_ref()
     }
 
+    /// What its policies say of its objects.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// Those of the warnings that tell what a preview leaves out: [`plan`] refuses each, so the application would not run.
     pub fn left_out(&self) -> &Diagnostics {
         &self.left_out
@@ -103,7 +109,8 @@ pub(crate) fn without_order(revision: Revision) -> Plan {
     let count = revision.app_file().components().len();
     let nodes = (0..count).map(|component| Node::new(component, Placement::default())).collect();
     let (warnings, left_out) = (Diagnostics::new(), Diagnostics::new());
-    Plan { revision, nodes, steps: Vec::new(), mode: workflow::DAG, warnings, left_out, failing: None }
+    let (steps, rules) = (Vec::new(), Arc::default());
+    Plan { revision, nodes, steps, mode: workflow::DAG, warnings, left_out, failing: None, rules }
 }
 
 fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnostics> {
@@ -122,7 +129,7 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
             }
         }
     }
-    stays(&app, &policies.topologies, not_supported, &mut found);
+    stays(&app, &policies, not_supported, &mut found);
     let workflow::Planned { nodes, steps, mode, failing } =
         workflow::plan(&app, &policies, not_supported, &mut found);
     if let Some(circle) = circle(&nodes) {
@@ -133,11 +140,13 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
         found.push(Diagnostic::error(Code::Cycle, message).at(app.document(), path));
     }
     let ((), warnings) = found.or(())?;
-    Ok(Plan { revision, nodes, steps, mode, warnings, left_out: Diagnostics::new(), failing })
+    let (left_out, rules) = (Diagnostics::new(), Arc::new(policies.rules));
+    Ok(Plan { revision, nodes, steps, mode, warnings, left_out, failing, rules })
 }
 
-/// A rollout and a stored configuration look for the objects in the application's namespace, and once.
-fn stays(app: &AppFile, topologies: &[Topology], not_supported: NotSupported, found: &mut Diagnostics) {
+/// A rollout and a stored configuration look for the objects in the application's namespace, and once; what they write does
+/// not go by the rules of policies.
+fn stays(app: &AppFile, policies: &Policies, not_supported: NotSupported, found: &mut Diagnostics) {
     let why = if app.era() == Era::V1alpha2 {
         "an application in the v1alpha2 form"
     } else if app.only_records() || app.rollout_plan().is_some() {
@@ -145,8 +154,13 @@ fn stays(app: &AppFile, topologies: &[Topology], not_supported: NotSupported, fo
     } else {
         return;
     };
+    for policy in &policies.about_objects {
+        let message =
+            format!("policy {:?} of {why} is not supported yet: others write its objects", policy.type_);
+        found.push(not_supported(Code::NotSupported, message).at(app.document(), policy.path.clone()));
+    }
     let mut places: Vec<&Placement> = Vec::new();
-    for topology in topologies {
+    for topology in &policies.topologies {
         for placement in &topology.placements {
             let is_elsewhere = !placement.namespace.is_empty() && placement.namespace != app.namespace();
             if is_elsewhere || places.iter().any(|known| !known.is_same_place(placement)) {

@@ -14,7 +14,8 @@ use crate::policy::Policies;
 
 /// The step that applies one component.
 pub const APPLY_COMPONENT: &str = "apply-component";
-/// The step that applies every component at the places of a topology policy; it stands for the policy, nobody writes it yet.
+/// The step that applies every component as override policies change it, at the places of a topology policy; it stands for
+/// the policies, nobody writes it yet.
 pub const DEPLOY: &str = "deploy";
 /// Steps begin as soon as those they wait for are done.
 pub(super) const DAG: &str = "DAG-DAG";
@@ -70,9 +71,19 @@ pub(super) fn plan(
                 let warning = Diagnostic::warning(Code::UnknownReference, message).hint(hint);
                 found.push(warning.at(app.document(), topology.path.clone()));
             }
+            for policy in policies.overrides.iter().filter(|_| all_apply) {
+                let message = format!(
+                    "no step goes by the override policy {:?}: the components stay as they are written",
+                    policy.name
+                );
+                let hint = "leave out the workflow, or write the values in the components";
+                let warning = Diagnostic::warning(Code::UnknownReference, message).hint(hint);
+                found.push(warning.at(app.document(), policy.path.clone()));
+            }
             written(app, workflow, not_supported, found)
         }
         None if !policies.topologies.is_empty() => placed(app, policies),
+        None if !policies.overrides.is_empty() => overridden(app, policies),
         None => {
             let mut nodes = Vec::new();
             let nodes_at = add(app, &Placement::default(), &mut nodes);
@@ -105,6 +116,21 @@ fn edges(app: &AppFile, index: usize) -> BTreeSet<usize> {
     named.chain(given).collect()
 }
 
+/// Override policies without a topology and a workflow: one step, in the local cluster. The components are changed already.
+fn overridden(app: &AppFile, policies: &Policies) -> Planned {
+    let mut nodes = Vec::new();
+    let placement = Placement { cluster: LOCAL.to_owned(), namespace: String::new() };
+    let nodes_at = add(app, &placement, &mut nodes);
+    let policies = override_names(policies).collect();
+    let step = Step { name: DEPLOY.to_owned(), type_: DEPLOY, policies, nodes: nodes_at };
+    Planned { nodes, steps: vec![step], mode: DAG, failing: None }
+}
+
+/// Every override policy is for every step that nobody wrote.
+fn override_names(policies: &Policies) -> impl Iterator<Item = String> {
+    policies.overrides.iter().map(|policy| policy.name.clone())
+}
+
 /// Topology policies without a workflow: a step for each, which do not wait for each other. A place that two policies name
 /// is one.
 fn placed(app: &AppFile, policies: &Policies) -> Planned {
@@ -112,9 +138,9 @@ fn placed(app: &AppFile, policies: &Policies) -> Planned {
     let mut places: Vec<(Placement, Vec<usize>)> = Vec::new();
     let mut steps = Vec::new();
     for topology in &policies.topologies {
-        let policies = vec![topology.name.clone()];
+        let names = override_names(policies).chain([topology.name.clone()]).collect();
         let name = format!("deploy-{}", topology.name);
-        let mut step = Step { name, type_: DEPLOY, policies, nodes: Vec::new() };
+        let mut step = Step { name, type_: DEPLOY, policies: names, nodes: Vec::new() };
         for placement in &topology.placements {
             let known = places.iter().position(|(known, _)| known.is_same_place(placement));
             let at = known.unwrap_or_else(|| {

@@ -21,7 +21,6 @@ const POLICIES: &str = "policies and workflows are not built yet";
 const DIFFERENT_APPLICATIONS: &[(&str, &str)] = &[
     ("ex__traits__control-plane-only-usecase__app-with-control-plane-only-usecase", POLICIES),
     ("pkg__appfile__dryrun__testdata__testing-dry-run-1", POLICIES),
-    ("pkg__appfile__dryrun__testdata__testing-dry-run-2", POLICIES),
     ("references__cli__test-data__dry-run__testing-dry-run-7", POLICIES),
     ("test__e2e-test__testdata__app__app_replication", POLICIES),
     (

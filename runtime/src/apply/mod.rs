@@ -397,6 +397,11 @@ fn covers(live: &Value, wanted: &Value, quantity: bool) -> bool {
     }
 }
 
+/// Has a live value all that is wanted? What servers add, and quantities that they spell otherwise, make no difference.
+pub fn has_all(live: &Value, wanted: &Value) -> bool {
+    covers(live, wanted, false)
+}
+
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

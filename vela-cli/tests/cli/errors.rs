@@ -217,14 +217,19 @@ fn objects_in_cue_are_judged_as_any_other() {
 #[test]
 fn what_is_not_supported_yet_will_not_run_and_has_a_code_of_its_own() {
     let person = Person::new();
-    let parts = "  policies: [{name: more, type: override, properties: {components: []}}]\n  workflow: {steps: [{name: go, type: deploy}]}\n";
+    let parts = "  policies: [{name: more, type: replication, properties: {keys: []}}]\n  workflow: {steps: [{name: go, type: deploy}]}\n";
     let page = person.write("page.yaml", PAGE);
     let app = person.write("app.yaml", site(false) + parts);
-    let words =
-        ["app.yaml:", "\"override\"", "\"deploy\"", "Application default/site will not run", "not support"];
+    let words = [
+        "app.yaml:",
+        "\"replication\"",
+        "\"deploy\"",
+        "Application default/site will not run",
+        "not support",
+    ];
     let said = person.types(&["dry-run", "--offline", "-f", &page, "-f", &app]).fails(5, &words);
     assert!(said.out.contains("kind: Deployment"), "the rest is shown: {}", said.out);
-    assert_eq!(said.err.matches("override").count(), 1, "{}", said.err);
+    assert_eq!(said.err.matches("replication").count(), 1, "{}", said.err);
     let said = person.types(&["up", "-f", &page, "-f", &app]).fails(5, &words);
     assert!(said.err.contains("Nothing was written") && !said.err.contains("created"), "{}", said.err);
     // What is wrong besides is the person's turn first.

@@ -6,15 +6,22 @@ use super::applied::Applied;
 use crate::application::desired::Desired;
 use crate::application::record::{Owned, Record};
 
-/// Proof that the whole set with one identity was applied by this reconcile; made nowhere else.
+/// Proof that the set with one identity was applied by this reconcile, as far as it ever will be; made nowhere else.
 pub(super) struct Complete<'a> {
     desired: &'a Desired,
+    is_whole: bool,
 }
 
 impl<'a> Complete<'a> {
-    /// Nothing where a component waits, where a write failed, or where a former object is still there.
+    /// Nothing where a component waits, where a write failed, or where a former object is still there. What a failed
+    /// workflow will never begin counts as applied only where the application's garbage-collect policy goes on then: its
+    /// objects are wanted all the same, and stay.
     pub(super) fn of(desired: &'a Desired, begun: usize, applied: &Applied) -> Option<Self> {
-        (begun >= desired.nodes.len() && applied.has_no_gap()).then_some(Self { desired })
+        let is_whole = begun >= desired.nodes.len();
+        let goes_on = desired.garbage_collect.continues_on_failure()
+            && desired.blocked > 0
+            && begun + desired.blocked >= desired.nodes.len();
+        ((is_whole || goes_on) && applied.has_no_gap()).then_some(Self { desired, is_whole })
     }
 
     /// What was applied.
@@ -22,13 +29,18 @@ impl<'a> Complete<'a> {
         self.desired
     }
 
+    /// Was everything applied that is wanted?
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// The record of the set: what else is in it is marked as unwanted, and it is complete without that.
     pub(super) fn settle(&self, record: &mut Record) {
         let wanted = wanted(self.desired);
         for (owned, entry) in &mut record.entries {
-            entry.unwanted = !wanted.contains(owned) && !self.desired.form.keeps(owned);
+            entry.unwanted = !wanted.contains(owned) && !self.desired.keeps(owned, entry);
         }
-        record.complete = record.entries.values().all(|entry| !entry.unwanted);
+        record.complete = self.is_whole && record.entries.values().all(|entry| !entry.unwanted);
     }
 }
 

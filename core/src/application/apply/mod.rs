@@ -9,12 +9,16 @@ mod applied;
 mod complete;
 mod delete;
 mod error;
+mod look;
 mod prune;
 mod replace;
 mod revision_configuration;
+mod share;
 mod write;
+mod written;
 
 use futures::future::BoxFuture;
+use vela_engine::policy::Retention;
 
 pub(super) use self::applied::Applied;
 use self::complete::{Complete, wanted};
@@ -65,7 +69,7 @@ pub(super) async fn apply<'a>(
     // What is gone is gone, also when a later one could not be deleted.
     proof.settle(&mut record);
     reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
-    pruned.map(|()| applied.completed())
+    pruned.map(|()| if proof.is_whole() { applied.completed() } else { applied })
 }
 
 /// The components of a desired set, as the steps of a workflow apply them.
@@ -106,7 +110,8 @@ pub(super) async fn restore(
     for node in &mut nodes {
         node.pieces.retain(|piece| {
             let known = record.entries.get(&piece.owned());
-            known.is_some_and(|entry| !entry.unwanted && (entry.uid.is_some() || !made_only))
+            piece.rules.read_only
+                || known.is_some_and(|entry| !entry.unwanted && (entry.uid.is_some() || !made_only))
         });
     }
     let acting = acting(reconciler, application, desired);
@@ -135,8 +140,8 @@ fn begin(record: &mut Record, desired: &Desired) {
     let wanted = wanted(desired);
     let unchanged = record.complete
         && record.identity.as_deref() == Some(&desired.identity)
-        && record.entries.keys().all(|owned| wanted.contains(owned) || desired.form.keeps(owned))
-        && desired.pieces().all(|(_, piece)| {
+        && record.entries.iter().all(|(owned, entry)| wanted.contains(owned) || desired.keeps(owned, entry))
+        && desired.pieces().filter(|(_, piece)| !piece.rules.read_only).all(|(_, piece)| {
             let known = record.entries.get(&piece.owned());
             known.is_some_and(|entry| entry.hash.as_deref() == Some(&piece.content()))
         });
@@ -147,6 +152,13 @@ fn begin(record: &mut Record, desired: &Desired) {
     record.generation = desired.generation;
     record.complete = false;
     for (node, piece) in desired.pieces() {
+        if piece.rules.read_only {
+            // What is only looked at is not the application's; what it made before stays on record.
+            if let Some(entry) = record.entries.get_mut(&piece.owned()) {
+                entry.unwanted = false;
+            }
+            continue;
+        }
         let entry = record.entries.entry(piece.owned()).or_default();
         *entry = Entry {
             hash: Some(piece.content()),
@@ -156,6 +168,8 @@ fn begin(record: &mut Record, desired: &Desired) {
             trait_type: piece.trait_type.clone(),
             // Taking the mark off is a write of the record; the object is written after it.
             unwanted: false,
+            retained: piece.rules.retention != Retention::WhileNamed,
+            released: piece.rules.released,
         };
     }
 }

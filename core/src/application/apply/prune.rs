@@ -10,6 +10,7 @@ use vela_runtime::{CONFLICT_WAIT, apply as runtime_apply};
 use super::applied::Applied;
 use super::complete::Complete;
 use super::error::Error;
+use super::share::leave;
 use crate::application::desired::Desired;
 use crate::application::fetch::json;
 use crate::application::owned::{Application, may_delete};
@@ -40,17 +41,18 @@ pub(super) async fn prune_unwanted(
         applied.come_again(CONFLICT_WAIT);
         return Ok(());
     }
-    let unwanted: Vec<(Owned, Entry)> = record
-        .entries
-        .iter()
-        .filter(|(owned, entry)| entry.unwanted && owned.out_of_reach().is_none())
-        .filter(|(owned, entry)| !is_relied_on(owned, entry, proof.desired(), applied))
-        .map(|(owned, entry)| (owned.clone(), entry.clone()))
-        .collect();
+    let unwanted = unwanted(record, proof.desired(), applied);
+    let is_in_order = proof.desired().garbage_collect.is_in_order();
     // One object has as many names as its kind has versions: what is wanted under another name is not deleted.
     let wanted: BTreeSet<String> =
         applied.live().values().filter_map(|live| live.metadata.uid.clone()).collect();
+    let mut wave = None;
     for (owned, entry) in unwanted {
+        // What stays of a later wave holds up the earlier ones.
+        if is_in_order && wave != entry.wave && holds_up(record, entry.wave) {
+            break;
+        }
+        wave = entry.wave;
         match decide_pruning(reconciler, proof.desired(), applied, &owned) {
             PruneDecision::Delete => {}
             PruneDecision::Wait => continue,
@@ -67,6 +69,7 @@ pub(super) async fn prune_unwanted(
             Pruned::Going => {}
             Pruned::Foreign(reason) => {
                 tracing::info!(application = %key, object = ?owned, reason, "an object of the record is not ours; it is left alone");
+                leave(reconciler, owner, &owned).await?;
                 record.entries.remove(&owned);
             }
             Pruned::Changed => {
@@ -76,6 +79,27 @@ pub(super) async fn prune_unwanted(
         }
     }
     Ok(())
+}
+
+/// What may go, those of later waves first.
+fn unwanted(record: &Record, desired: &Desired, applied: &Applied) -> Vec<(Owned, Entry)> {
+    let mut unwanted: Vec<(Owned, Entry)> = record
+        .entries
+        .iter()
+        .filter(|(owned, entry)| entry.unwanted && owned.out_of_reach().is_none())
+        .filter(|(owned, entry)| !is_relied_on(owned, entry, desired, applied))
+        .map(|(owned, entry)| (owned.clone(), entry.clone()))
+        .collect();
+    unwanted.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.wave));
+    unwanted
+}
+
+/// Is something unwanted of a later wave still there? What is out of reach holds up nobody.
+fn holds_up(record: &Record, wave: Option<i32>) -> bool {
+    let is_later = |(owned, entry): (&Owned, &Entry)| {
+        entry.unwanted && entry.wave > wave && owned.out_of_reach().is_none()
+    };
+    record.entries.iter().any(is_later)
 }
 
 /// Delete one object that nothing names any more, after a fresh look at the application.
@@ -93,7 +117,10 @@ async fn delete_unwanted(
     let identity = (owned.api_version.as_str(), owned.kind.as_str(), &owned.key);
     let acting = owner.acting_on(&reconciler.context, owned);
     let decision = prune::Decision { context: &reconciler.context, acting: &acting, seen: vec![application] };
-    let pruned = prune::delete(&decision, identity, &guard).await?;
+    let pruned = match entry.released {
+        true => prune::release(&decision, identity, &guard).await?,
+        false => prune::delete(&decision, identity, &guard).await?,
+    };
     if pruned == Pruned::Gone
         && let Ok(kind) = reconciler.context.discovery.resolve(&owned.api_version, &owned.kind).await
         && let Ok(informer) = reconciler.owned.informer(&kind).await

@@ -1,12 +1,16 @@
-//! An object with a field that cannot change → room for it by the rule of [`crate::recreate`], as the application wants it.
+//! An object that is not merely changed → room for another by the rule of [`crate::recreate`], or itself in place of the live one.
 
 use std::sync::Arc;
 
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::json;
 use vela_engine::Definition;
-use vela_runtime::apply as runtime_apply;
+use vela_engine::policy::replacement;
+use vela_runtime::apply::{self as runtime_apply, Outcome, describe};
 use vela_runtime::confirm::Seen;
+use vela_runtime::{Key, Kind};
 
+use crate::application::fetch::json as to_json;
 use crate::application::owned::{Application, may_delete};
 use crate::application::reconciler::ApplicationReconciler;
 use crate::author::Actor;
@@ -29,6 +33,8 @@ pub(super) struct RefusedChange<'a> {
     /// What cannot change.
     pub(super) fields: &'a [String],
     pub(super) error: &'a runtime_apply::Error,
+    /// A policy of the application asks for it.
+    pub(super) is_asked: bool,
 }
 
 /// Make room for an object whose change the API server refused; nothing is made again without a reason for it.
@@ -52,8 +58,36 @@ pub(super) async fn make_room_for(
         owner: owner.object,
         kinds: &reconciler.owned,
         refusals: &reconciler.refusals,
+        is_asked: refused.is_asked,
         may_delete: &|now: &DynamicObject| may_delete(owner, refused.recorded_uid, now),
         because: because.ok_or("it is not made again while the application cannot be rendered"),
     };
     remove_former(remake, refused.desired, refused.fields, refused.error).await
+}
+
+/// Put an object in place of the live one, with all that others have put into that. It is a patch of the version that was read,
+/// so that nobody needs more rights for it than for any other object.
+pub(super) async fn replace(
+    acting: &Actor,
+    kind: &Kind,
+    desired: &DynamicObject,
+    live: &DynamicObject,
+) -> Result<runtime_apply::Applied, runtime_apply::Error> {
+    let mut patch = replacement(&to_json(desired), &to_json(live));
+    patch["metadata"]["uid"] = json!(live.metadata.uid);
+    patch["metadata"]["resourceVersion"] = json!(live.metadata.resource_version);
+    let key = Key::of(desired);
+    let params = PatchParams {
+        field_manager: Some(crate::context::FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let api = kind.api(acting.client(), &key.namespace);
+    let written = api.patch(&key.name, &params, &Patch::Merge(&patch)).await;
+    let written =
+        written.map_err(|source| runtime_apply::Error::Client { object: describe(desired), source })?;
+    let outcome = match written.metadata.resource_version == live.metadata.resource_version {
+        true => Outcome::Unchanged,
+        false => Outcome::Configured,
+    };
+    Ok(runtime_apply::Applied { object: Arc::new(written), kind: kind.clone(), outcome })
 }

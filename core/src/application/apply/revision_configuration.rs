@@ -28,20 +28,6 @@ pub(super) fn is_one(object: &DynamicObject) -> bool {
         && is_of_a_revision(&json(object))
 }
 
-/// The configuration as the server has it: one that a copy does not show yet must not be made again.
-pub(super) async fn read(
-    kind: &Kind,
-    acting: &Actor,
-    object: &DynamicObject,
-) -> Result<Option<Arc<DynamicObject>>, Error> {
-    let key = Key::of(object);
-    let api: Api<DynamicObject> = kind.api(acting.client(), &key.namespace);
-    let found = api.get_opt(&key.name).await;
-    found
-        .map(|found| found.map(Arc::new))
-        .map_err(|source| Error::Client { object: describe(object), source })
-}
-
 /// The other configurations of the application: those that a copy shows, and those that the record names, which it does
 /// before they are made. One that goes still has its pods.
 pub(super) async fn others(

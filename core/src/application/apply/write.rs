@@ -2,21 +2,27 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use kube::api::DynamicObject;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use vela_crds::labels;
-use vela_runtime::apply::{self as runtime_apply, Conflicts, Outcome};
+use vela_engine::policy::ApplyOnce;
+use vela_runtime::apply::{self as runtime_apply, Conflicts, Outcome, describe, has_all};
+use vela_runtime::cache::Informer;
 use vela_runtime::graph::{Cause, Graph, Outcome as NodeOutcome, Run};
+use vela_runtime::{CONFLICT_WAIT, Kind};
 
 use super::applied::{Applied, Part};
 use super::error::Error;
-use super::replace::{RefusedChange, Replacing, make_room_for};
+use super::look::look;
+use super::replace::{RefusedChange, Replacing, make_room_for, replace};
 use super::revision_configuration;
+use super::share::Sharing;
+use super::written::Written;
 use crate::application::desired::{Node, Piece};
-use crate::application::owned::{Application, may_change};
+use crate::application::fetch::json;
+use crate::application::owned::{Application, may_change, may_take_over};
 use crate::application::reconciler::ApplicationReconciler;
 use crate::application::record::{Owned, Record, RecordWriter};
 use crate::author::Actor;
@@ -37,16 +43,6 @@ pub(super) struct ComponentWriter<'a> {
     replacing: Option<Replacing<'a>>,
     /// A record that cannot be written ends the reconcile: no other write begins.
     stop: CancellationToken,
-}
-
-/// What became of one object.
-enum Written {
-    /// It is as it is wanted.
-    Done(runtime_apply::Applied),
-    /// It is to be made again: now is not the time, but then. Where no time is said, its end wakes the application.
-    Later(Option<Duration>),
-    /// It cannot be as it is wanted, for this reason; the same need not be tried again.
-    Refused(String),
 }
 
 impl<'a> ComponentWriter<'a> {
@@ -121,9 +117,19 @@ impl<'a> ComponentWriter<'a> {
                 break;
             }
             let owned = piece.owned();
-            match self.write_piece(piece, &owned).await {
+            match self.write_by_rules(piece, &owned).await {
                 Ok(Written::Later(again)) => {
                     part.later = Some(again);
+                    break;
+                }
+                // It changed while room was made for it.
+                Ok(Written::Differs(_)) => {
+                    part.later = Some(Some(CONFLICT_WAIT));
+                    break;
+                }
+                Ok(Written::Absent) => {}
+                Ok(Written::NotYet(message)) => {
+                    part.error = Some((piece.name.clone(), message));
                     break;
                 }
                 Ok(Written::Refused(message)) => {
@@ -132,9 +138,12 @@ impl<'a> ComponentWriter<'a> {
                     break;
                 }
                 Ok(Written::Done(done)) => {
-                    if let Some(entry) = self.record_writer.lock().await.record.entries.get_mut(&owned) {
+                    let mut record_writer = self.record_writer.lock().await;
+                    let entry = record_writer.record.entries.get_mut(&owned);
+                    if let Some(entry) = entry.filter(|_| !piece.rules.read_only) {
                         entry.uid = done.object.metadata.uid.clone();
                     }
+                    drop(record_writer);
                     part.live.push((piece.name.clone(), done.object));
                 }
                 Err(Error::Object(error)) => {
@@ -157,18 +166,43 @@ impl<'a> ComponentWriter<'a> {
         Ok(part)
     }
 
-    /// Write one object; one with a field that cannot change is made again where that costs nothing.
+    /// Write one object where the application writes it; one that is only looked at, and one that another application
+    /// writes, is as it is.
+    async fn write_by_rules(&self, piece: &Piece, owned: &Owned) -> Result<Written, Error> {
+        if piece.rules.read_only {
+            return look(self.reconciler, &self.acting, piece, owned).await;
+        }
+        if !piece.rules.shared {
+            return self.write_piece(piece, owned).await;
+        }
+        let (reconciler, application) = (self.reconciler, self.application);
+        let sharing = Sharing { reconciler, application, acting: &self.acting, owned };
+        if let Some(joined) = sharing.join().await? {
+            return Ok(joined);
+        }
+        match self.write_piece(piece, owned).await? {
+            Written::Done(done) => Ok(Written::Done(sharing.announce(done).await?)),
+            written => Ok(written),
+        }
+    }
+
+    /// Write one object; one with a field that cannot change is made again where that costs nothing, or where a policy asks
+    /// for it.
     async fn write_piece(&self, piece: &Piece, owned: &Owned) -> Result<Written, Error> {
-        let error = match self.apply_piece(piece, owned).await {
-            Err(Error::Object(error)) => error,
+        let (error, fields, is_asked) = match self.apply_piece(piece, owned).await {
+            Err(Error::Object(error)) => match immutable::fields(&error) {
+                Some(fields) => (error, fields, false),
+                None => return Err(Error::Object(error)),
+            },
+            Ok(Written::Differs(fields)) => (differs(piece, &fields), fields, true),
             written => return written,
         };
-        let Some(fields) = immutable::fields(&error) else { return Err(Error::Object(error)) };
         let refused = RefusedChange {
             desired: &piece.object,
             recorded_uid: self.before.entries.get(owned).and_then(|entry| entry.uid.as_deref()),
             fields: &fields,
             error: &error,
+            is_asked,
         };
         let room =
             make_room_for(self.reconciler, self.application, &self.acting, self.replacing, refused).await?;
@@ -192,38 +226,50 @@ impl<'a> ComponentWriter<'a> {
         )?;
         let informer = reconciler.owned.informer(&kind).await.ok();
         let mut live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-        if live.is_none() && uid.is_some() {
-            // It may have lost the label by which it is watched, and then only its uid says that it is ours.
-            let api = kind.api(self.acting.client(), &owned.key.namespace);
-            live = api.get_opt(&owned.key.name).await.map(|found| found.map(Arc::new)).map_err(|source| {
-                runtime_apply::Error::Client { object: runtime_apply::describe(&piece.object), source }
-            })?;
-            if live.is_none() {
-                let mut record_writer = self.record_writer.lock().await;
-                let forgotten =
-                    record_writer.forget_former(&reconciler.records, &application.key, owned).await;
-                forgotten.map_err(Error::Record)?;
+        let left = piece.rules.apply_once.as_ref().filter(|rule| rule.acts(recorded));
+        if live.is_none() && (uid.is_some() || piece.rules.needs_live()) {
+            // It may lack the label by which it is watched: it lost it, and only its uid says that it is ours, or it is to be
+            // taken over.
+            live = self.read(piece, owned, &kind).await?;
+            if live.is_none() && recorded && left.is_some() {
+                return Ok(Written::Absent);
+            }
+            if live.is_none() && uid.is_some() {
+                self.forget_former(owned).await?;
             }
         }
         let message = live.as_ref().and_then(|live| reconciler.refusals.of(owned, &piece.object, live));
         if let Some(message) = message {
             return Ok(Written::Refused(message));
         }
-        let guard = |live: &DynamicObject| may_change(application, uid.as_deref(), &piece.object, live);
+        let guard = |live: &DynamicObject| match may_change(application, uid.as_deref(), &piece.object, live)
+        {
+            Err(_) if piece.rules.take_over && may_take_over(application, &piece.object, live) => Ok(()),
+            verdict => verdict,
+        };
         let mut object = as_written(&piece.object, live.as_deref(), recorded);
         if revision_configuration::is_one(&object) {
             if live.is_none() {
-                live = revision_configuration::read(&kind, &self.acting, &object).await?;
+                live = self.read(piece, owned, &kind).await?;
             }
             if live.is_none() {
-                let others = revision_configuration::others(reconciler, &self.before, &object).await?;
-                let made = revision_configuration::create(&kind, &self.acting, &object, &others).await?;
-                if let Some(informer) = informer {
-                    informer.observe((*made.object).clone());
-                }
-                return Ok(Written::Done(made));
+                return self.make_configuration(&object, &kind, informer.as_deref()).await;
             }
             object = revision_configuration::without_marks(&object)?;
+        }
+        if let Some(live) = live.as_ref().filter(|_| piece.rules.needs_live()) {
+            let foreign = |reason| runtime_apply::Error::Foreign { object: describe(&piece.object), reason };
+            guard(live).map_err(foreign)?;
+            if let Some(rule) = left {
+                object = with_live_fields(rule, &object, live)?;
+            }
+            let written = match left.is_some_and(ApplyOnce::is_whole) {
+                true => Some(as_it_is(live, &kind)),
+                false => self.update(piece, &object, live, &kind, recorded).await?,
+            };
+            if let Some(written) = written {
+                return Ok(written);
+            }
         }
         let done = self.acting.applier().apply(&object, live, recorded, Conflicts::Force, &guard).await?;
         if let Some(informer) = informer.filter(|_| done.outcome != Outcome::Unchanged) {
@@ -231,6 +277,88 @@ impl<'a> ComponentWriter<'a> {
         }
         Ok(Written::Done(done))
     }
+
+    /// Make the configuration of a revision, where a read of the server says that there is none.
+    async fn make_configuration(
+        &self,
+        object: &DynamicObject,
+        kind: &Kind,
+        informer: Option<&Informer>,
+    ) -> Result<Written, Error> {
+        let others = revision_configuration::others(self.reconciler, &self.before, object).await?;
+        let made = revision_configuration::create(kind, &self.acting, object, &others).await?;
+        if let Some(informer) = informer {
+            informer.observe((*made.object).clone());
+        }
+        Ok(Written::Done(made))
+    }
+
+    /// The object as the server has it.
+    async fn read(
+        &self,
+        piece: &Piece,
+        owned: &Owned,
+        kind: &Kind,
+    ) -> Result<Option<Arc<DynamicObject>>, runtime_apply::Error> {
+        let api = kind.api(self.acting.client(), &owned.key.namespace);
+        let found = api.get_opt(&owned.key.name).await.map(|found| found.map(Arc::new));
+        found.map_err(|source| runtime_apply::Error::Client { object: describe(&piece.object), source })
+    }
+
+    /// The record forgets which object had this name.
+    async fn forget_former(&self, owned: &Owned) -> Result<(), Error> {
+        let mut record_writer = self.record_writer.lock().await;
+        let (records, application) = (&self.reconciler.records, &self.application.key);
+        record_writer.forget_former(records, application, owned).await.map_err(Error::Record)
+    }
+
+    /// Another way of writing an object that is there, where a policy says one. Nothing where it is written as any other: what
+    /// is looked after is restored, and what has all that is wanted needs no other way.
+    async fn update(
+        &self,
+        piece: &Piece,
+        object: &DynamicObject,
+        live: &DynamicObject,
+        kind: &Kind,
+        recorded: bool,
+    ) -> Result<Option<Written>, Error> {
+        let update = &piece.rules.update;
+        if recorded || self.replacing.is_none() {
+            return Ok(None);
+        }
+        let (wanted, now) = (json(object), json(live));
+        let fields = update.differing(&wanted, &now, has_all);
+        if !fields.is_empty() {
+            return Ok(Some(Written::Differs(fields)));
+        }
+        if !update.replaces() || has_all(&now, &wanted) {
+            return Ok(None);
+        }
+        Ok(Some(Written::Done(replace(&self.acting, kind, object, live).await?)))
+    }
+}
+
+/// An object that is left alone.
+fn as_it_is(live: &Arc<DynamicObject>, kind: &Kind) -> Written {
+    let (object, kind) = (live.clone(), kind.clone());
+    Written::Done(runtime_apply::Applied { object, kind, outcome: Outcome::Unchanged })
+}
+
+/// Why an object is made again that the API server would take.
+fn differs(piece: &Piece, fields: &[String]) -> runtime_apply::Error {
+    let reason = format!("its resource-update policy has it made again when {} differs", fields.join(", "));
+    runtime_apply::Error::Malformed { object: describe(&piece.object), reason }
+}
+
+/// The desired object with the fields that a policy leaves as they are.
+fn with_live_fields(
+    rule: &ApplyOnce,
+    desired: &DynamicObject,
+    live: &DynamicObject,
+) -> Result<DynamicObject, runtime_apply::Error> {
+    serde_json::from_value(rule.merged(&json(desired), &json(live))).map_err(|error| {
+        runtime_apply::Error::Malformed { object: describe(desired), reason: error.to_string() }
+    })
 }
 
 /// The desired object, as it is written now. One that was applied with the same content before keeps the name of the

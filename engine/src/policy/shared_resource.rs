@@ -1,0 +1,72 @@
+//! Policy `shared-resource`: which applications share an object, as its annotation lists them.
+
+/// Its type, as applications name it.
+pub(super) const TYPE: &str = "shared-resource";
+
+/// What is left of a list of sharers without one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remaining {
+    /// It was not among them.
+    Unchanged,
+    /// Nobody else shares the object.
+    Nobody,
+    /// The others: their list, and namespace and name of the first.
+    Others {
+        /// What the annotation says without it.
+        sharers: String,
+        /// Namespace of the first of them.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// The list with one sharer more; nothing where it is among them.
+pub fn with_sharer(sharers: &str, application: &str) -> Option<String> {
+    let mut all: Vec<&str> = list(sharers).collect();
+    if all.contains(&application) {
+        return None;
+    }
+    all.push(application);
+    Some(all.join(","))
+}
+
+/// The list without one sharer.
+pub fn without_sharer(sharers: &str, application: &str) -> Remaining {
+    let others: Vec<&str> = list(sharers).filter(|sharer| *sharer != application).collect();
+    if others.len() == list(sharers).count() {
+        return Remaining::Unchanged;
+    }
+    // What does not name an application cannot be given the object.
+    match others.iter().find_map(|first| first.split_once('/')) {
+        None => Remaining::Nobody,
+        Some((namespace, name)) => Remaining::Others {
+            sharers: others.join(","),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        },
+    }
+}
+
+fn list(sharers: &str) -> impl Iterator<Item = &str> {
+    sharers.split(',').map(str::trim).filter(|sharer| !sharer.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sharers_join_once_and_leave_in_order() {
+        assert_eq!(with_sharer("", "a/x").as_deref(), Some("a/x"));
+        assert_eq!(with_sharer("a/x", "b/y").as_deref(), Some("a/x,b/y"));
+        assert_eq!(with_sharer("a/x, b/y", "b/y"), None);
+        let others =
+            Remaining::Others { sharers: "b/y".to_owned(), namespace: "b".to_owned(), name: "y".to_owned() };
+        assert_eq!(without_sharer("a/x,b/y", "a/x"), others);
+        assert_eq!(without_sharer("a/x", "a/x"), Remaining::Nobody);
+        assert_eq!(without_sharer("b/y", "a/x"), Remaining::Unchanged);
+        assert_eq!(without_sharer("", "a/x"), Remaining::Unchanged);
+        assert_eq!(without_sharer("a/x,somebody", "a/x"), Remaining::Nobody, "nobody can be asked for");
+    }
+}
