@@ -30,6 +30,8 @@ pub enum Kind {
     Workload,
     /// ScopeDefinition.
     Scope,
+    /// PolicyDefinition.
+    Policy,
 }
 
 /// CUE texts that read the state of objects.
@@ -82,6 +84,8 @@ pub enum Attributes {
         /// A component may be in several scopes of the kind.
         allow_component_overlap: bool,
     },
+    /// Of a policy.
+    Policy,
 }
 
 impl Kind {
@@ -92,6 +96,7 @@ impl Kind {
             Self::Trait => "TraitDefinition",
             Self::Workload => "WorkloadDefinition",
             Self::Scope => "ScopeDefinition",
+            Self::Policy => "PolicyDefinition",
         }
     }
 }
@@ -161,6 +166,7 @@ impl Definition {
                 set("workloadRefsPath", json!(workload_refs_path));
                 set("allowComponentOverlap", json!(allow_component_overlap));
             }
+            Attributes::Policy => {}
         }
         if let Some(template) = self.template {
             set("schematic", json!({ "cue": { "template": template } }));

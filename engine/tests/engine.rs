@@ -27,6 +27,8 @@ mod patches;
 mod placements;
 #[path = "engine/policies.rs"]
 mod policies;
+#[path = "engine/policy_definitions.rs"]
+mod policy_definitions;
 #[path = "engine/processing.rs"]
 mod processing;
 #[path = "engine/reference.rs"]

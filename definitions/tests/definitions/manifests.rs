@@ -45,6 +45,28 @@ fn traits_of_0_3_say_which_kind_they_make_and_where_it_knows_its_workload() {
 }
 
 #[test]
+fn policies_are_policy_definitions() {
+    let names: Vec<&str> =
+        builtin().iter().filter(|one| one.kind == Kind::Policy).map(|one| one.name).collect();
+    let expected = [
+        "apply-once",
+        "envbinding",
+        "garbage-collect",
+        "override",
+        "read-only",
+        "replication",
+        "resource-update",
+        "shared-resource",
+        "take-over",
+        "topology",
+    ];
+    assert_eq!(names, expected);
+    let manifest = find(Kind::Policy, "topology").unwrap().manifest("vela-system");
+    assert_eq!(manifest["kind"], "PolicyDefinition");
+    assert!(manifest["spec"]["schematic"]["cue"]["template"].as_str().unwrap().contains("clusters?:"));
+}
+
+#[test]
 fn names_are_unique_within_a_kind() {
     let mut seen = BTreeSet::new();
     for definition in builtin() {
@@ -57,7 +79,7 @@ fn names_are_unique_within_a_kind() {
 fn every_text_is_embedded() {
     let embedded: BTreeSet<&str> =
         builtin().iter().flat_map(|d| [d.template, d.status.health, d.status.message]).flatten().collect();
-    for folder in ["components", "traits", "status"] {
+    for folder in ["components", "traits", "policies", "status"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -38,7 +38,7 @@ pub const SUPPORTED: &[&str] = &[
 ];
 
 /// Types that upstream has built in and that do nothing here yet: steps of a workflow go by them.
-pub(crate) const LATER: &[&str] = &["debug", "env-binding", "health", "replication"];
+pub(crate) const LATER: &[&str] = &["debug", "env-binding", "envbinding", "health", "replication"];
 
 /// More topology policies in one application are refused: each may place every component once more.
 const TOPOLOGY_LIMIT: usize = 50;

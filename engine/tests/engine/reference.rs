@@ -8,8 +8,11 @@ use vela_definitions::{Definition, Kind, builtin};
 use vela_engine::parameters::parameters;
 
 /// The pages, and which definitions stand on them.
-const PAGES: &[(Kind, &str, &str)] =
-    &[(Kind::Component, "components.md", "Component types"), (Kind::Trait, "traits.md", "Trait types")];
+const PAGES: &[(Kind, &str, &str)] = &[
+    (Kind::Component, "components.md", "Component types"),
+    (Kind::Trait, "traits.md", "Trait types"),
+    (Kind::Policy, "policies.md", "Policy types"),
+];
 
 const GENERATED: &str = "Generated from the definitions; `UPDATE=1 cargo test -p vela-engine --test engine reference` rewrites it.\n";
 
