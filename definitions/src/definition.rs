@@ -32,6 +32,8 @@ pub enum Kind {
     Scope,
     /// PolicyDefinition.
     Policy,
+    /// WorkflowStepDefinition.
+    WorkflowStep,
 }
 
 /// CUE texts that read the state of objects.
@@ -86,6 +88,8 @@ pub enum Attributes {
     },
     /// Of a policy.
     Policy,
+    /// Of a workflow step.
+    WorkflowStep,
 }
 
 impl Kind {
@@ -97,6 +101,7 @@ impl Kind {
             Self::Workload => "WorkloadDefinition",
             Self::Scope => "ScopeDefinition",
             Self::Policy => "PolicyDefinition",
+            Self::WorkflowStep => "WorkflowStepDefinition",
         }
     }
 }
@@ -166,7 +171,7 @@ impl Definition {
                 set("workloadRefsPath", json!(workload_refs_path));
                 set("allowComponentOverlap", json!(allow_component_overlap));
             }
-            Attributes::Policy => {}
+            Attributes::Policy | Attributes::WorkflowStep => {}
         }
         if let Some(template) = self.template {
             set("schematic", json!({ "cue": { "template": template } }));

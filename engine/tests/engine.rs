@@ -39,6 +39,8 @@ mod snapshots;
 mod speed;
 #[path = "engine/status.rs"]
 mod status;
+#[path = "engine/step_definitions.rs"]
+mod step_definitions;
 #[path = "engine/steps.rs"]
 mod steps;
 #[path = "engine/trait_output.rs"]

@@ -204,7 +204,8 @@ fn health_is_what_the_real_ones_say() {
 #[test]
 fn every_text_compiles_and_documents_its_parameters() {
     let mut documented = 0;
-    for definition in builtin() {
+    // Steps import packages that the engine offers, and are compiled there.
+    for definition in builtin().iter().filter(|one| one.kind != Kind::WorkflowStep) {
         for text in [definition.template, definition.status.health, definition.status.message] {
             let Some(text) = text else { continue };
             let sources =

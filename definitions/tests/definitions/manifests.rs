@@ -67,6 +67,14 @@ fn policies_are_policy_definitions() {
 }
 
 #[test]
+fn steps_are_workflow_step_definitions() {
+    let steps = builtin().iter().filter(|one| one.kind == Kind::WorkflowStep);
+    assert_eq!(steps.count(), 36);
+    let manifest = find(Kind::WorkflowStep, "suspend").unwrap().manifest("vela-system");
+    assert_eq!(manifest["kind"], "WorkflowStepDefinition");
+}
+
+#[test]
 fn names_are_unique_within_a_kind() {
     let mut seen = BTreeSet::new();
     for definition in builtin() {
@@ -79,7 +87,7 @@ fn names_are_unique_within_a_kind() {
 fn every_text_is_embedded() {
     let embedded: BTreeSet<&str> =
         builtin().iter().flat_map(|d| [d.template, d.status.health, d.status.message]).flatten().collect();
-    for folder in ["components", "traits", "policies", "status"] {
+    for folder in ["components", "traits", "policies", "steps", "status"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

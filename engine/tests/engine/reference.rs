@@ -12,6 +12,7 @@ const PAGES: &[(Kind, &str, &str)] = &[
     (Kind::Component, "components.md", "Component types"),
     (Kind::Trait, "traits.md", "Trait types"),
     (Kind::Policy, "policies.md", "Policy types"),
+    (Kind::WorkflowStep, "steps.md", "Workflow step types"),
 ];
 
 const GENERATED: &str = "Generated from the definitions; `UPDATE=1 cargo test -p vela-engine --test engine reference` rewrites it.\n";
