@@ -85,6 +85,23 @@ async fn one_that_leaves_takes_nothing_from_the_owner() {
 }
 
 #[tokio::test]
+async fn one_that_does_not_share_any_more_takes_nothing_over() {
+    let cluster = TestCluster::new().await;
+    cluster.create(sharing("first", "first", true)).await;
+    cluster.phase("first", "running").await;
+    cluster.create(sharing("second", "second", true)).await;
+    cluster.phase("second", "running").await;
+    cluster.patch(OAM, "Application", "second", json!({"spec": {"policies": null}})).await;
+    let conditions = || async { cluster.application("second").await["status"].to_string() };
+    until_or("it is refused", conditions, |said| said.contains("belongs to application")).await;
+    let found = common(&cluster).await;
+    assert_eq!((owner(&found), &found["data"]["text"]), (&json!("first"), &json!("first")));
+    // It is on the list until it goes.
+    delete(&cluster, "second").await;
+    assert_eq!(*sharers(&common(&cluster).await), format!("{}/first", cluster.namespace).as_str());
+}
+
+#[tokio::test]
 async fn an_object_that_its_owner_does_not_share_is_left_to_it() {
     let cluster = TestCluster::new().await;
     cluster.create(sharing("first", "first", false)).await;

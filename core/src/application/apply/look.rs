@@ -26,7 +26,7 @@ pub(super) async fn look(
     let found =
         found.map_err(|source| runtime_apply::Error::Client { object: describe(&piece.object), source })?;
     Ok(match found {
-        Some(live) => Written::Done(runtime_apply::Applied {
+        Some(live) => Written::Seen(runtime_apply::Applied {
             object: Arc::new(live),
             kind,
             outcome: Outcome::Unchanged,

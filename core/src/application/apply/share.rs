@@ -44,7 +44,7 @@ impl Sharing<'_> {
             ))));
         }
         let object = self.listed(&kind, Arc::new(live)).await?;
-        Ok(Some(Written::Done(runtime_apply::Applied { object, kind, outcome: Outcome::Unchanged })))
+        Ok(Some(Written::Seen(runtime_apply::Applied { object, kind, outcome: Outcome::Unchanged })))
     }
 
     /// Put the application on the list of the object that it writes.

@@ -137,13 +137,15 @@ impl<'a> ComponentWriter<'a> {
                     part.is_final = true;
                     break;
                 }
-                Ok(Written::Done(done)) => {
-                    let mut record_writer = self.record_writer.lock().await;
-                    let entry = record_writer.record.entries.get_mut(&owned);
-                    if let Some(entry) = entry.filter(|_| !piece.rules.read_only) {
-                        entry.uid = done.object.metadata.uid.clone();
+                Ok(Written::Seen(seen)) => {
+                    if piece.rules.shared {
+                        // An object whose uid is on record may be written whatever its labels say.
+                        self.note_uid(&owned, None).await;
                     }
-                    drop(record_writer);
+                    part.live.push((piece.name.clone(), seen.object));
+                }
+                Ok(Written::Done(done)) => {
+                    self.note_uid(&owned, done.object.metadata.uid.clone()).await;
                     part.live.push((piece.name.clone(), done.object));
                 }
                 Err(Error::Object(error)) => {
@@ -164,6 +166,13 @@ impl<'a> ComponentWriter<'a> {
             }
         }
         Ok(part)
+    }
+
+    /// The record names this object, if it names one of that name.
+    async fn note_uid(&self, owned: &Owned, uid: Option<String>) {
+        if let Some(entry) = self.record_writer.lock().await.record.entries.get_mut(owned) {
+            entry.uid = uid;
+        }
     }
 
     /// Write one object where the application writes it; one that is only looked at, and one that another application

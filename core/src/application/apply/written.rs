@@ -8,6 +8,8 @@ use vela_runtime::apply as runtime_apply;
 pub(super) enum Written {
     /// It is as it is wanted.
     Done(runtime_apply::Applied),
+    /// It is as others want it: the application names it, and it is not the application's.
+    Seen(runtime_apply::Applied),
     /// It is not there, and a policy leaves it so.
     Absent,
     /// It is to be made again: now is not the time, but then. Where no time is said, its end wakes the application.
