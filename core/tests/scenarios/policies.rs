@@ -144,9 +144,9 @@ async fn what_depends_on_others_goes_first_where_the_order_counts() {
 async fn an_application_limits_its_own_revisions() {
     let cluster = TestCluster::new().await;
     let limit = json!({"applicationRevisionLimit": 1});
-    cluster.create(with_policy(&[settings("rest", "0")], "garbage-collect", &limit)).await;
+    cluster.create(with_policy(&[settings("rest", "a")], "garbage-collect", &limit)).await;
     cluster.phase("shop", "running").await;
-    for text in ["1", "2", "3"] {
+    for text in ["b", "c", "d"] {
         components(&cluster, &[settings("rest", text)]).await;
     }
     let names = || async {
