@@ -68,7 +68,7 @@ impl Sharing<'_> {
             }
             kind => kind?,
         };
-        let Some(live) = self.read(&kind).await? else { return Ok(false) };
+        let Some(live) = self.seen(&kind).await? else { return Ok(false) };
         let without = without_sharer(sharers(&live), &self.application.key.to_string());
         let Remaining::Others { sharers, namespace, name } = without else { return Ok(false) };
         let mut metadata = json!({"annotations": {(annotations::SHARED_BY): sharers}});
@@ -119,6 +119,17 @@ impl Sharing<'_> {
         let key = &self.owned.key;
         let found = kind.api(self.acting.client(), &key.namespace).get_opt(&key.name).await;
         found.map_err(|source| runtime_apply::Error::Client { object: self.object(), source })
+    }
+
+    /// The same as whoever may read it sees it: an author who may not read it any more has nothing to leave.
+    async fn seen(&self, kind: &Kind) -> Result<Option<DynamicObject>, runtime_apply::Error> {
+        let key = &self.owned.key;
+        let client = self.reconciler.context.client.clone();
+        match kind.api(client, &key.namespace).get_opt(&key.name).await {
+            Err(kube::Error::Api(status)) if status.code == 403 => self.read(kind).await,
+            Err(source) => Err(runtime_apply::Error::Client { object: self.object(), source }),
+            Ok(found) => Ok(found),
+        }
     }
 
     fn object(&self) -> String {
