@@ -63,9 +63,9 @@ async fn an_application_waits_for_the_secret_and_follows_it() {
     cluster.quiet().await;
     let shop = cluster.application("shop").await.to_string();
     let revisions = cluster.list(NEW, "ApplicationRevision").await;
-    for told in [shop, json!(revisions).to_string()] {
+    for shown in [shop, json!(revisions).to_string()] {
         for hidden in ["alice-of", "bob-of", ALICE, BOB] {
-            assert!(!told.contains(hidden), "{told}");
+            assert!(!shown.contains(hidden), "{shown}");
         }
     }
 }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json};
 
-use super::{DEFAULT_NAMESPACE, Era, Parser};
+use super::{DEFAULT_NAMESPACE, Era, Parser, overridden};
 use crate::definition::{Definition, DefinitionKind, Language, MARKER};
 use crate::diagnostic::Code;
 use crate::manifest::Document;
@@ -43,7 +43,11 @@ pub fn inserted_secrets(application: &Document, snapshot: &Snapshot) -> BTreeSet
         return keys;
     }
     let era = Era::of(application.value());
-    for component in items(application.value().get("spec"), "components") {
+    // Override policies may name other Secrets than the components do.
+    let overridden = overridden(application, era);
+    let changed = overridden.as_ref().and_then(|spec| spec.get("components")).and_then(Json::as_array);
+    let written = items(application.value().get("spec"), "components");
+    for component in written.chain(changed.into_iter().flatten()) {
         let type_ = component.get("type").and_then(Json::as_str).unwrap_or_default();
         let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
         let definition = kinds.iter().find_map(|kind| snapshot.definition(*kind, type_));

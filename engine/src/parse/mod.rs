@@ -21,20 +21,14 @@ use crate::bounds::Bounds;
 use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
-use crate::policy;
 use crate::snapshot::{ClusterVersion, Snapshot};
 
-use self::parser::Parser;
+use self::parser::{Parser, overridden};
 pub use inserted_secrets::{InsertedSecret, inserted_secrets};
-pub use parser::Era;
+pub use parser::{COMPONENT_LIMIT, DEFAULT_NAMESPACE, Era};
 pub use references::{References, references};
 pub use scopes::{Scope, registered, resource_of};
 pub use user_config::user_configs;
-
-/// More components in one application are refused.
-pub const COMPONENT_LIMIT: usize = 1000;
-/// Namespace of an application that names none.
-pub const DEFAULT_NAMESPACE: &str = "default";
 
 /// An application whose every type is resolved to a definition.
 #[derive(Debug, Clone)]
@@ -308,15 +302,6 @@ pub(crate) fn resolve(
         warnings: found.iter().filter(|finding| !finding.is_error()).cloned().collect(),
     };
     Ok((app_file, found))
-}
-
-/// The spec with its components as override policies change them; nothing where none does.
-fn overridden(application: &Document, era: Era) -> Option<Map<String, Json>> {
-    let spec = application.value().get("spec")?.as_object().filter(|_| era == Era::V1beta1)?;
-    let components = policy::overridden(spec, COMPONENT_LIMIT)?;
-    let mut spec = spec.clone();
-    spec.insert("components".to_owned(), Json::Array(components));
-    Some(spec)
 }
 
 /// The form it is written in, where it is an Application of a version that is known.

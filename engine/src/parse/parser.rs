@@ -1,10 +1,16 @@
 //! An Application that is being parsed: what is read, against which snapshot, and what was found so far.
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
+use crate::policy;
 use crate::snapshot::Snapshot;
+
+/// More components in one application are refused.
+pub const COMPONENT_LIMIT: usize = 1000;
+/// Namespace of an application that names none.
+pub const DEFAULT_NAMESPACE: &str = "default";
 
 /// Which form of the API the application is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,4 +63,13 @@ impl Parser<'_> {
     pub(super) fn not_supported(&mut self, path: &str, what: &str) {
         self.error(Code::NotSupported, path, format!("{what} is not supported yet"), None);
     }
+}
+
+/// The spec with its components as override policies change them; nothing where none does.
+pub(super) fn overridden(application: &Document, era: Era) -> Option<Map<String, Json>> {
+    let spec = application.value().get("spec")?.as_object().filter(|_| era == Era::V1beta1)?;
+    let components = policy::overridden(spec, COMPONENT_LIMIT)?;
+    let mut spec = spec.clone();
+    spec.insert("components".to_owned(), Json::Array(components));
+    Some(spec)
 }

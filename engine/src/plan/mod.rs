@@ -185,7 +185,8 @@ fn secrets(app: &AppFile, component: &Component, not_supported: NotSupported, fo
             found.push(finding.hint(hint).at(app.document(), path));
         }
     }
-    if component.inserts_secrets() && (app.only_records() || app.rollout_plan().is_some()) {
+    let is_rolled = app.only_records() || app.rollout_plan().is_some() || app.rolls_out();
+    if component.inserts_secrets() && is_rolled {
         let message = "an application that is rolled out cannot have the content of Secrets in its objects: not supported yet";
         let hint = "refer to the Secret by name in the template, for example with secretKeyRef";
         let finding = not_supported(Code::NotSupported, message.to_owned()).hint(hint);

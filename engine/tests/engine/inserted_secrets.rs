@@ -128,6 +128,20 @@ fn traits_have_secrets_of_their_own() {
 }
 
 #[test]
+fn an_override_policy_may_name_another_secret() {
+    let mut application = app("", WEB).value().clone();
+    application["spec"]["policies"] = json!([{
+        "name": "other", "type": "override",
+        "properties": {"components": [{"name": "web", "properties": {"dbSecret": "other"}}]},
+    }]);
+    let application = Document::from_object(application);
+    let asked = parse::inserted_secrets(&application, &snapshot(&[]));
+    assert!(asked.iter().any(|key| key.name == "other"), "{asked:?}");
+    let other = secret("other", json!({"username": "Ym9i", "password": "czNjcmV0"}));
+    assert_eq!(workload(&application, &[other])["data"]["user"], "bob");
+}
+
+#[test]
 fn a_secret_that_is_not_there_is_waited_for() {
     let rendered = rendered(&app("", WEB), &[]).unwrap();
     let State::Pending(missing) = &rendered.components()[0].state else { panic!("rendered") };
