@@ -49,3 +49,15 @@ mod trait_output;
 mod traits_of_0_3;
 #[path = "engine/undeclared.rs"]
 mod undeclared;
+#[path = "engine/workflow_groups.rs"]
+mod workflow_groups;
+#[path = "engine/workflow_order.rs"]
+mod workflow_order;
+#[path = "engine/workflow_runs.rs"]
+mod workflow_runs;
+#[path = "engine/workflow_values.rs"]
+mod workflow_values;
+#[path = "engine/workflow_verbs.rs"]
+mod workflow_verbs;
+#[path = "engine/workflow_waits.rs"]
+mod workflow_waits;

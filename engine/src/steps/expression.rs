@@ -46,3 +46,13 @@ pub fn output(value: &Value, from: &str) -> Result<Json, Diagnostics> {
     };
     moved.and_then(|text| read(&text).ok()).ok_or_else(|| findings(script, &first))
 }
+
+/// The data that a text of CUE is, without any names from outside.
+///
+/// # Errors
+/// The mistakes of the text, or what of it is not concrete.
+pub fn data(title: &str, text: &str) -> Result<Json, Diagnostics> {
+    let diagnostics = |found: vela_cue::Diagnostics| findings(title, &found);
+    let template = Template::compile(&[Source::new(title, text)]).map_err(diagnostics)?;
+    template.instantiate(&[]).root().to_json().map_err(diagnostics)
+}

@@ -2,7 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Run, StepPhase, StepRun};
+use super::phase::StepPhase;
+use super::{Run, StepRun};
 
 impl Run {
     /// As written. `previous` is what was written before, `now` an RFC 3339 time; equal content gives an equal journal. What

@@ -1,8 +1,21 @@
-//! The run of a workflow: what its steps may apply now, and how far each of them is; `core` carries the steps out.
+//! The run of a workflow: what its steps may do now, and how far each of them is; `core` carries the steps out.
 //!
-//! What was seen of the objects comes in; the nodes that may be applied and the journal in `status.workflow` go out.
+//! A workflow of steps that only apply components follows from what is seen of their objects: that comes in; the nodes that
+//! may be applied and the journal in `status.workflow` go out. Any other is run by a [`Machine`], which knows of no
+//! object: a [`WorkflowSpec`], the [`RunStatus`] so far and the [`RunValues`] between steps come in; the step that is to be run
+//! next goes out, and its outcome comes in.
 
+mod back_off;
+mod duration;
+mod finding;
 mod journal;
+mod machine;
+mod order;
+mod phase;
+mod run_status;
+mod spec;
+mod values;
+mod verbs;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +24,15 @@ use crate::health;
 use crate::observed::Observed;
 use crate::plan::Plan;
 use crate::render::Templates;
+
+pub use duration::duration;
+pub use finding::SpecFinding;
+pub use machine::{Idle, Machine, Next, RunLimits, StepOutcome, Task};
+pub use phase::{Reason, RunPhase, StepPhase};
+pub use run_status::{RunStatus, StepStatus};
+pub use spec::{Mode, STEP_GROUP, STEPS_AT_MOST, StepInput, StepOutput, StepSpec, WorkflowSpec};
+pub use values::{BYTES_AT_MOST, RecordedCall, RunValues};
+pub use verbs::Refusal;
 
 /// Nodes that may be applied now: all they wait for are healthy, they are not pending, and no step before them failed.
 pub fn due(graph: &Graph, observed: &Observed, templates: &Templates) -> Vec<usize> {
@@ -30,31 +52,6 @@ pub fn due(graph: &Graph, observed: &Observed, templates: &Templates) -> Vec<usi
         .filter(|index| graph.pending(*index).is_empty())
         .filter(|index| nodes[*index].waits_for.is_subset(&healthy))
         .collect()
-}
-
-/// How far a step is, as `status.workflow.steps[].phase` spells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepPhase {
-    /// It waits for other steps.
-    Pending,
-    /// It applied its components and waits until they are healthy.
-    Running,
-    /// Its components were healthy.
-    Succeeded,
-    /// It cannot succeed.
-    Failed,
-}
-
-impl StepPhase {
-    /// As written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-        }
-    }
 }
 
 /// One step of a run.

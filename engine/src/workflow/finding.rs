@@ -1,0 +1,24 @@
+//! A mistake in a workflow, with its place.
+
+use std::fmt;
+
+/// What is wrong with a workflow, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecFinding {
+    /// Field path.
+    pub path: String,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl SpecFinding {
+    pub(super) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for SpecFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}

@@ -1,0 +1,108 @@
+//! What became of a step → its status, its values, and what that means for the run.
+
+use jiff::Timestamp;
+
+use super::Machine;
+use super::task::StepOutcome;
+use crate::workflow::back_off;
+use crate::workflow::duration::duration;
+use crate::workflow::phase::{Reason, StepPhase};
+use crate::workflow::run_status::{after, seconds};
+use crate::workflow::spec::StepSpec;
+
+/// What a run says that is suspended because of a failure, in the words of upstream.
+pub(super) const SUSPENDED_AFTER_FAILURE: &str =
+    "The workflow suspends automatically because the failed times of steps have reached the limit";
+
+impl Machine<'_> {
+    /// Takes what became of the step that was given out last.
+    pub fn report(&mut self, step: &str, outcome: StepOutcome, now: Timestamp) {
+        let Some(spec) = self.spec.step(step) else { return };
+        match outcome {
+            StepOutcome::Done { outputs, message } => self.succeed(spec, outputs, message, now),
+            StepOutcome::Wait { message } => {
+                self.record(spec, StepPhase::Running, Some(Reason::Wait), &message, now);
+            }
+            StepOutcome::Suspend { field, duration, message } => {
+                self.suspend(spec, &field, duration.as_deref(), &message, now);
+            }
+            StepOutcome::Fail { message } => {
+                self.end(spec, StepPhase::Failed, Some(Reason::Action), &message, now);
+            }
+            StepOutcome::Break { message } => {
+                self.end(spec, StepPhase::Succeeded, Some(Reason::Terminate), &message, now);
+                self.status.terminated = true;
+            }
+            StepOutcome::Error { message } => self.fail(spec, &message, now),
+            StepOutcome::Broken { message } => {
+                self.end(spec, StepPhase::Failed, Some(Reason::Rendering), &message, now);
+            }
+        }
+        self.settle_group_of(step, now);
+        self.status.suspend = self.status.has_suspended_step();
+    }
+
+    /// An output that cannot be had is none, and the step says so; one that cannot be stored fails it.
+    fn succeed(
+        &mut self,
+        step: &StepSpec,
+        outputs: Vec<(String, Result<serde_json::Value, String>)>,
+        message: String,
+        now: Timestamp,
+    ) {
+        let mut messages: Vec<String> = vec![message];
+        let mut not_stored = None;
+        for (name, value) in outputs {
+            match value.map(|value| self.values.set(&name, value)) {
+                Ok(Ok(())) => {}
+                Ok(Err(why)) => not_stored = not_stored.or(Some(format!("output {name:?}: {why}"))),
+                Err(why) => messages.push(format!("failed to get output {name:?}: {why}")),
+            }
+        }
+        if let Some(why) = not_stored {
+            return self.end(step, StepPhase::Failed, Some(Reason::Output), &why, now);
+        }
+        messages.retain(|message| !message.is_empty());
+        self.end(step, StepPhase::Succeeded, None, &messages.join("; "), now);
+    }
+
+    fn suspend(&mut self, step: &StepSpec, field: &str, length: Option<&str>, message: &str, now: Timestamp) {
+        let length = length.filter(|text| !text.is_empty());
+        let parsed = length.map(duration);
+        if let (Some(text), Some(None)) = (length, parsed) {
+            let message = format!(
+                "{text:?} is no duration to be suspended for; write for example \"90s\" or \"1h30m\""
+            );
+            return self.end(step, StepPhase::Failed, Some(Reason::Rendering), &message, now);
+        }
+        self.record(step, StepPhase::Suspending, Some(Reason::Suspend), message, now);
+        let id = self.entry(step, StepPhase::Suspending, now).id.clone();
+        self.values.suspend(&id, field, now, parsed.flatten().map(|length| after(now, length)));
+    }
+
+    /// Tried again after a while, but not without end.
+    fn fail(&mut self, step: &StepSpec, message: &str, now: Timestamp) {
+        let id = self.entry(step, StepPhase::Running, now).id.clone();
+        let failures = self.values.fail(&id, |failures| after(now, back_off::failure(failures)));
+        if failures <= self.limits.retries {
+            return self.record(step, StepPhase::Failed, Some(Reason::Execute), message, now);
+        }
+        self.end(step, StepPhase::Failed, Some(Reason::FailedAfterRetries), message, now);
+    }
+
+    /// The run was resumed after failures had suspended it: what failed is tried again from the beginning.
+    pub(super) fn forgive(&mut self, now: Timestamp) {
+        if self.status.message != SUSPENDED_AFTER_FAILURE {
+            return;
+        }
+        self.status.message.clear();
+        let values = &mut self.values;
+        self.status.for_each_mut(|step| {
+            if step.phase == StepPhase::Failed && step.is_finished() {
+                values.forgive(&step.id);
+                step.first = seconds(now);
+                step.set(StepPhase::Running, None, "", now);
+            }
+        });
+    }
+}

@@ -1,0 +1,275 @@
+//! What a run keeps beside its status, in a ConfigMap: the values between steps, when a suspension ends, how often a step
+//! failed, and which calls with an effect outside were made.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value as Json, json};
+
+use super::run_status::seconds;
+use crate::field_path;
+use crate::steps;
+
+/// All values of a run together may take so many bytes: a ConfigMap takes a mebibyte.
+pub const BYTES_AT_MOST: usize = 900 * 1024;
+/// Where the values stand.
+const VARIABLES: &str = "vars";
+/// What stands of a step beside the times of its suspensions, after its id.
+const RESUME_AT: &str = ".resumeTimeStamp";
+const SUSPENDED: &str = ".suspendTimeStamp";
+const RESUMED: &str = ".resumedTimeStamp";
+const FAILURES: &str = ".failures";
+const CALLS: &str = ".calls";
+
+/// What a run keeps beside its status.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunValues {
+    variables: Map<String, Json>,
+    steps: BTreeMap<String, StepRecord>,
+}
+
+/// What is recorded of one step.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct StepRecord {
+    resume_at: Option<Timestamp>,
+    suspended: BTreeMap<String, Timestamp>,
+    resumed: BTreeMap<String, Timestamp>,
+    failures: u32,
+    next_try: Option<Timestamp>,
+    calls: Vec<RecordedCall>,
+}
+
+/// A call with an effect outside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedCall {
+    /// Where in the template it stands.
+    pub path: String,
+    /// What it answered; nothing as long as that is not known.
+    pub answer: Option<Json>,
+}
+
+impl RunValues {
+    /// As it is stored in the data of a ConfigMap, by us or by KubeVela.
+    ///
+    /// # Errors
+    /// The values are neither JSON nor CUE.
+    pub fn read(data: &BTreeMap<String, String>) -> Result<Self, String> {
+        let mut values = Self::default();
+        if let Some(text) = data.get(VARIABLES).filter(|text| !text.trim().is_empty()) {
+            let read = serde_json::from_str(text).or_else(|_| steps::data(VARIABLES, text));
+            match read.map_err(|found| format!("{VARIABLES}: {found}"))? {
+                Json::Object(variables) => values.variables = variables,
+                other => {
+                    return Err(format!(
+                        "{VARIABLES}: expected a struct, found {}",
+                        field_path::type_name(&other)
+                    ));
+                }
+            }
+        }
+        for (key, text) in data {
+            values.read_step(key, text);
+        }
+        Ok(values)
+    }
+
+    /// What is not of a step, or of another writer, is left alone.
+    fn read_step(&mut self, key: &str, text: &str) {
+        let time = || text.parse::<Timestamp>().ok();
+        if let Some(id) = key.strip_suffix(RESUME_AT) {
+            self.of(id).resume_at = time();
+        } else if let Some((id, field)) = key.strip_suffix(SUSPENDED).and_then(|name| name.split_once('.')) {
+            self.of(id).suspended.extend(time().map(|time| (field.to_owned(), time)));
+        } else if let Some((id, field)) = key.strip_suffix(RESUMED).and_then(|name| name.split_once('.')) {
+            self.of(id).resumed.extend(time().map(|time| (field.to_owned(), time)));
+        } else if let Some(id) = key.strip_suffix(FAILURES) {
+            let written: Json = serde_json::from_str(text).unwrap_or_default();
+            let failures = written["count"].as_u64().unwrap_or_default();
+            let record = self.of(id);
+            record.failures = u32::try_from(failures).unwrap_or(u32::MAX);
+            record.next_try = written["next"].as_str().and_then(|next| next.parse().ok());
+        } else if let Some(id) = key.strip_suffix(CALLS) {
+            let written: Json = serde_json::from_str(text).unwrap_or_default();
+            let calls = written.as_array().into_iter().flatten();
+            self.of(id).calls = calls.filter_map(RecordedCall::read).collect();
+        }
+    }
+
+    /// As it is stored in the data of a ConfigMap. Equal content gives equal data.
+    pub fn to_data(&self) -> BTreeMap<String, String> {
+        let mut data =
+            BTreeMap::from([(VARIABLES.to_owned(), Json::Object(self.variables.clone()).to_string())]);
+        for (id, record) in &self.steps {
+            let mut put = |name: String, text: String| data.insert(format!("{id}{name}"), text);
+            if let Some(time) = record.resume_at {
+                put(RESUME_AT.to_owned(), time.to_string());
+            }
+            for (field, time) in &record.suspended {
+                put(format!(".{field}{SUSPENDED}"), time.to_string());
+            }
+            for (field, time) in &record.resumed {
+                put(format!(".{field}{RESUMED}"), time.to_string());
+            }
+            if record.failures > 0 {
+                let next = record.next_try.map(|time| time.to_string());
+                put(FAILURES.to_owned(), json!({"count": record.failures, "next": next}).to_string());
+            }
+            if !record.calls.is_empty() {
+                let calls: Json = record.calls.iter().map(RecordedCall::to_json).collect();
+                put(CALLS.to_owned(), calls.to_string());
+            }
+        }
+        data
+    }
+
+    fn of(&mut self, id: &str) -> &mut StepRecord {
+        self.steps.entry(id.to_owned()).or_default()
+    }
+
+    /// The value of this name, which may be a path into one.
+    pub fn get(&self, name: &str) -> Option<&Json> {
+        if let Some(value) = self.variables.get(name) {
+            return Some(value);
+        }
+        let (first, rest) = name.split_once('.')?;
+        field_path::get(self.variables.get(first)?, rest).ok()
+    }
+
+    /// Sets a value for the rest of the run. A dotted name is a path. The last value counts: a step that is run again
+    /// after a process was ended gives its own once more.
+    ///
+    /// # Errors
+    /// The name cannot be one, or the values of the run grow too large.
+    pub fn set(&mut self, name: &str, value: Json) -> Result<(), String> {
+        let mut variables = Json::Object(self.variables.clone());
+        field_path::set(&mut variables, name, value).map_err(|error| error.to_string())?;
+        let bytes = variables.to_string().len();
+        if bytes > BYTES_AT_MOST {
+            return Err(format!(
+                "with {name:?}, the values of the run take {bytes} bytes; expected at most {BYTES_AT_MOST}"
+            ));
+        }
+        if let Json::Object(variables) = variables {
+            self.variables = variables;
+        }
+        Ok(())
+    }
+
+    /// Forgets a value, so that it may be set anew.
+    pub(super) fn remove(&mut self, name: &str) {
+        if let Some((path, last)) = name.rsplit_once('.') {
+            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+            let Some(mut parent) = self.variables.get_mut(first) else { return };
+            for field in rest.split('.').filter(|field| !field.is_empty()) {
+                let Some(below) = parent.get_mut(field) else { return };
+                parent = below;
+            }
+            if let Some(fields) = parent.as_object_mut() {
+                fields.remove(last);
+            }
+        }
+        self.variables.remove(name);
+    }
+
+    /// Forgets everything of a step but its values.
+    pub(super) fn forget(&mut self, id: &str) {
+        self.steps.remove(id);
+    }
+
+    /// A call suspends the step: since when, and until when.
+    pub(super) fn suspend(&mut self, id: &str, field: &str, now: Timestamp, resume_at: Option<Timestamp>) {
+        let record = self.of(id);
+        record.suspended.entry(key(field)).or_insert(seconds(now));
+        // As it was first said: a suspension does not begin again because the step is evaluated again.
+        record.resume_at = record.resume_at.or(resume_at.map(seconds));
+    }
+
+    /// Does a suspension stand that was not resumed?
+    pub(super) fn is_suspended(&self, id: &str) -> bool {
+        let record = self.steps.get(id);
+        record.is_some_and(|record| record.suspended.keys().any(|field| !record.resumed.contains_key(field)))
+    }
+
+    /// When the suspension ends by itself.
+    pub(super) fn resume_at(&self, id: &str) -> Option<Timestamp> {
+        self.steps.get(id)?.resume_at
+    }
+
+    /// Every suspension of the step so far is over.
+    pub(super) fn resume(&mut self, id: &str, now: Timestamp) {
+        let Some(record) = self.steps.get_mut(id) else { return };
+        record.resume_at = None;
+        for field in record.suspended.keys() {
+            record.resumed.entry(field.clone()).or_insert(seconds(now));
+        }
+    }
+
+    /// Is the suspension by this call over?
+    pub(super) fn is_resumed(&self, id: &str, field: &str) -> bool {
+        self.steps.get(id).is_some_and(|record| record.resumed.contains_key(&key(field)))
+    }
+
+    /// The step failed once more. Gives how often by now.
+    pub(super) fn fail(&mut self, id: &str, next_try: impl FnOnce(u32) -> Timestamp) -> u32 {
+        let record = self.of(id);
+        record.failures = record.failures.saturating_add(1);
+        record.next_try = Some(seconds(next_try(record.failures)));
+        record.failures
+    }
+
+    /// When the step may be tried again.
+    pub(super) fn next_try(&self, id: &str) -> Option<Timestamp> {
+        self.steps.get(id)?.next_try
+    }
+
+    /// The failures are not counted any more.
+    pub(super) fn forgive(&mut self, id: &str) {
+        let Some(record) = self.steps.get_mut(id) else { return };
+        (record.failures, record.next_try) = (0, None);
+        if *record == StepRecord::default() {
+            self.steps.remove(id);
+        }
+    }
+
+    /// The calls with an effect outside that the step made.
+    pub fn calls(&self, id: &str) -> &[RecordedCall] {
+        self.steps.get(id).map_or(&[], |record| &record.calls)
+    }
+
+    /// A call with an effect outside begins, or has its answer. A call that begins must be stored before it is made.
+    ///
+    /// # Errors
+    /// The answers of the step grow too large to be stored.
+    pub fn record(&mut self, id: &str, path: &str, answer: Option<Json>) -> Result<(), String> {
+        let bytes = answer.as_ref().map_or(0, |answer| answer.to_string().len());
+        if bytes > BYTES_AT_MOST {
+            return Err(format!("the answer takes {bytes} bytes; expected at most {BYTES_AT_MOST}"));
+        }
+        let calls = &mut self.of(id).calls;
+        match calls.iter_mut().find(|call| call.path == path) {
+            Some(call) => call.answer = answer,
+            None => calls.push(RecordedCall { path: path.to_owned(), answer }),
+        }
+        Ok(())
+    }
+}
+
+impl RecordedCall {
+    fn read(written: &Json) -> Option<Self> {
+        let path = written["path"].as_str()?.to_owned();
+        Some(Self { path, answer: written.get("answer").cloned() })
+    }
+
+    fn to_json(&self) -> Json {
+        match &self.answer {
+            Some(answer) => json!({"path": self.path, "answer": answer}),
+            None => json!({"path": self.path}),
+        }
+    }
+}
+
+/// A path in a template as part of a key of a ConfigMap.
+fn key(path: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    path.chars().map(|c| if fits(c) { c } else { '_' }).collect()
+}
