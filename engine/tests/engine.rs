@@ -55,6 +55,8 @@ mod workflow_groups;
 mod workflow_order;
 #[path = "engine/workflow_runs.rs"]
 mod workflow_runs;
+#[path = "engine/workflow_steps.rs"]
+mod workflow_steps;
 #[path = "engine/workflow_values.rs"]
 mod workflow_values;
 #[path = "engine/workflow_verbs.rs"]

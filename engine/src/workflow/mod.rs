@@ -7,6 +7,7 @@
 
 mod back_off;
 mod duration;
+mod execution;
 mod finding;
 mod journal;
 mod machine;
@@ -26,6 +27,7 @@ use crate::plan::Plan;
 use crate::render::Templates;
 
 pub use duration::duration;
+pub use execution::{CALLS_AT_MOST, Execution, Progress};
 pub use finding::SpecFinding;
 pub use machine::{Idle, Machine, Next, RunLimits, StepOutcome, Task};
 pub use phase::{Reason, RunPhase, StepPhase};

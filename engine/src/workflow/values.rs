@@ -233,7 +233,7 @@ impl RunValues {
 
     /// The calls with an effect outside that the step made.
     pub fn calls(&self, id: &str) -> &[RecordedCall] {
-        self.steps.get(id).map_or(&[], |record| &record.calls)
+        self.steps.get(id).map(|record| record.calls.as_slice()).unwrap_or_default()
     }
 
     /// A call with an effect outside begins, or has its answer. A call that begins must be stored before it is made.

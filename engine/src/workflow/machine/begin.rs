@@ -10,7 +10,7 @@ use crate::steps;
 use crate::workflow::order;
 use crate::workflow::phase::{Reason, StepPhase};
 use crate::workflow::run_status::{StepStatus, seconds};
-use crate::workflow::spec::{Mode, STEP_GROUP, StepInput, StepSpec, is_within};
+use crate::workflow::spec::{Mode, STEP_GROUP, StepInput, StepOutput, StepSpec, is_within};
 
 /// The beginning of names that are no value of a step.
 const CONTEXT: &str = "context.";
@@ -89,7 +89,7 @@ impl<'a> Machine<'a> {
         let named = [
             ("status", self.statuses()),
             ("inputs", self.inputs(step)),
-            ("context", self.context_of(step)),
+            ("context", self.context_of_step(&step.name)),
             ("parameter", step.properties.clone()),
         ];
         let names: Vec<(&str, &Json)> = named.iter().map(|(name, value)| (*name, value)).collect();
@@ -129,13 +129,14 @@ impl<'a> Machine<'a> {
         Json::Object(values.collect())
     }
 
-    /// `context` as this step sees it.
-    fn context_of(&self, step: &StepSpec) -> Json {
+    /// `context` as the step of this name sees it.
+    pub(in crate::workflow) fn context_of_step(&self, step: &str) -> Json {
         let mut context = self.context.clone();
         if let Json::Object(fields) = &mut context {
-            fields.insert("stepName".to_owned(), json!(step.name));
-            if let Some(status) = self.status.step(&step.name) {
+            fields.insert("stepName".to_owned(), json!(step));
+            if let Some(status) = self.status.step(step) {
                 fields.insert("stepSessionID".to_owned(), json!(status.id));
+                fields.insert("spanID".to_owned(), json!(status.id));
             }
             if let Some(group) = self.group_of(step) {
                 fields.insert("stepGroupName".to_owned(), json!(group));
@@ -144,8 +145,13 @@ impl<'a> Machine<'a> {
         context
     }
 
-    fn group_of(&self, step: &StepSpec) -> Option<&'a str> {
-        let holds = |group: &&StepSpec| group.sub_steps.iter().any(|sub| sub.name == step.name);
+    /// What the step of this name gives to others.
+    pub(in crate::workflow) fn outputs(&self, step: &str) -> &'a [StepOutput] {
+        self.spec.step(step).map(|step| step.outputs.as_slice()).unwrap_or_default()
+    }
+
+    fn group_of(&self, step: &str) -> Option<&'a str> {
+        let holds = |group: &&StepSpec| group.sub_steps.iter().any(|sub| sub.name == step);
         self.spec.steps.iter().find(holds).map(|group| group.name.as_str())
     }
 
@@ -166,7 +172,7 @@ impl<'a> Machine<'a> {
 
     /// The step as it is given out, from now on running.
     pub(super) fn task(&mut self, step: &'a StepSpec, properties: Json, now: Timestamp) -> Task {
-        let group = self.group_of(step).map(str::to_owned);
+        let group = self.group_of(&step.name).map(str::to_owned);
         let status = self.entry(step, StepPhase::Running, now);
         if status.phase == StepPhase::Pending {
             // Its time begins now, not when it was first told to wait.
@@ -179,7 +185,7 @@ impl<'a> Machine<'a> {
 
     /// What is said of the step; begun, where it is looked at for the first time.
     pub(super) fn entry(&mut self, step: &StepSpec, phase: StepPhase, now: Timestamp) -> &mut StepStatus {
-        let group = self.group_of(step);
+        let group = self.group_of(&step.name);
         let time = now.to_string();
         let id = id(&[&self.limits.seed, &self.status.revision, &time, &step.name]);
         let list = match group {
