@@ -61,4 +61,5 @@ mod scenarios {
     mod v1alpha2_applications;
     mod versions;
     mod whose;
+    mod workflows;
 }

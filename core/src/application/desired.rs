@@ -1,5 +1,6 @@
 //! A graph → the desired set as plain data: its objects by component, in the order they are written; may not write.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
@@ -119,6 +120,15 @@ impl Desired {
     /// Does the record keep this entry although the present revision does not name it?
     pub(super) fn keeps(&self, owned: &Owned, entry: &Entry) -> bool {
         self.form.keeps(owned) || entry.retained || self.garbage_collect.keeps_legacy()
+    }
+
+    /// The same without the objects of these nodes: the workflow passed them over.
+    pub(super) fn without(&self, nodes: &BTreeSet<usize>) -> Self {
+        let mut desired = self.clone();
+        for (_, node) in desired.nodes.iter_mut().enumerate().filter(|(index, _)| nodes.contains(index)) {
+            node.pieces.clear();
+        }
+        desired
     }
 
     /// Every object with its component.

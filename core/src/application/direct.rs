@@ -5,13 +5,14 @@ use std::sync::Arc;
 use kube::api::DynamicObject;
 use vela_engine::{Graph, Observed};
 
-use super::apply::{self, Applied, Due};
+use super::apply::{self, Applied, ByHealth, Due};
 use super::desired::Desired;
 use super::observe::observe;
 use super::outcome::Outcome;
 use super::owned::Application;
 use super::reconciler::ApplicationReconciler;
 use super::stopped::{PhaseError, Stopped};
+use super::workflow_run::WorkflowRun;
 use super::{handover, judge};
 use crate::author::Actor;
 
@@ -25,8 +26,16 @@ pub(super) async fn apply(
     let mut owner = Application::of(application, acting);
     owner.successor_of = handover::take_over(reconciler, &owner).await?;
     let desired = desired(reconciler, &owner, graph).await?;
+    if let Some(spec) = graph.rendered().plan().workflow() {
+        let mut run = WorkflowRun::read(reconciler, &owner, graph, spec).await?;
+        // What a run that is over passed over is not wanted from the beginning on.
+        let desired = desired.without(&run.left_out());
+        let applied = apply::apply(reconciler, &owner, &desired, &mut run).await?;
+        let status = judge::status(reconciler, graph, observe(&applied)).await?;
+        return Ok(run.outcome(status, &applied));
+    }
     let due = |applied: &Applied| -> Due<'_> { Box::pin(judge::due(reconciler, graph, observe(applied))) };
-    let applied = apply::apply(reconciler, &owner, &desired, &due).await?;
+    let applied = apply::apply(reconciler, &owner, &desired, &mut ByHealth { due: &due }).await?;
     let status = judge::status(reconciler, graph, observe(&applied)).await?;
     Ok(Outcome::applied(status, &applied).paced())
 }

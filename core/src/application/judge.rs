@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use vela_engine::status::{self, Status};
+use vela_engine::workflow::{StepOutcome, StepOutput};
 use vela_engine::{Graph, Observed, Templates, workflow};
 
 use super::reconciler::ApplicationReconciler;
@@ -19,6 +20,20 @@ pub(super) async fn due(
     observed: Observed,
 ) -> Result<Vec<usize>, NotComputed> {
     judge(reconciler, graph, observed, workflow::due).await
+}
+
+/// What became of a step that applies these nodes and gives these values; nothing where one is to be applied.
+pub(super) async fn applied(
+    reconciler: &ApplicationReconciler,
+    graph: &Arc<Graph>,
+    observed: Observed,
+    (nodes, outputs): (&[usize], &[StepOutput]),
+) -> Result<Option<StepOutcome>, NotComputed> {
+    let (nodes, outputs) = (nodes.to_vec(), outputs.to_vec());
+    let judged = move |graph: &Graph, observed: &Observed, templates: &Templates| {
+        workflow::applied(graph, &nodes, &outputs, observed, templates)
+    };
+    judge(reconciler, graph, observed, judged).await
 }
 
 /// How the application is.
@@ -35,7 +50,7 @@ async fn judge<T: Send + 'static>(
     reconciler: &ApplicationReconciler,
     graph: &Arc<Graph>,
     observed: Observed,
-    judge: fn(&Graph, &Observed, &Templates) -> T,
+    judge: impl FnOnce(&Graph, &Observed, &Templates) -> T + Send + 'static,
 ) -> Result<T, NotComputed> {
     let graph = graph.clone();
     let judge = move |templates: &Templates| Ok::<T, Infallible>(judge(&graph, &observed, templates));

@@ -23,11 +23,13 @@ mod restore;
 pub(crate) mod revision_reader;
 pub(crate) mod revisions;
 mod route;
+mod run_store;
 mod stopped;
 mod stored;
 mod stored_configuration;
 mod update_slots;
 mod watches;
+mod workflow_run;
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use vela_engine::{Graph, ObjectKey, Observed};
 use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
 
-use super::apply::{self, Applied, Due};
+use super::apply::{self, Applied, ByHealth, Due};
 use super::desired::{Desired, Form, Node, Piece, definitions};
 use super::fetch::json;
 use super::judge;
@@ -47,7 +47,7 @@ pub(super) async fn apply(
     }
     let Stored { desired, due } = stored(reconciler, graph, application.metadata.generation).await?;
     let all = |_: &Applied| -> Due<'_> { Box::pin(std::future::ready(Ok((0..due).collect()))) };
-    let applied = apply::apply(reconciler, &owner, &desired, &all).await?;
+    let applied = apply::apply(reconciler, &owner, &desired, &mut ByHealth { due: &all }).await?;
     if let Some(waiting) = waiting(reconciler, &owner.key, graph, &applied) {
         return Ok(Outcome::applied(waiting, &applied));
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde_json::Value;
 use vela_engine::definition::version;
 use vela_engine::{Document, parse};
 use vela_runtime::cache::{Change, Index};
 use vela_runtime::controller::controller_owner;
-use vela_runtime::{Controller, Key};
+use vela_runtime::{Controller, Key, Predicate};
 
 use super::fetch::json;
 use super::reconciler::ApplicationReconciler;
@@ -21,7 +22,9 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let (interests, stored) =
         (reconciler.interests.clone(), [&reconciler.configurations, &reconciler.rollouts].map(Arc::clone));
     let (records, update_slots) = (reconciler.records.clone(), reconciler.update_slots.clone());
-    let mut controller = Controller::new("application", reconciler).for_kind(&applications).workers(workers);
+    let woken_by = Predicate::status_aside().or(Predicate::new(is_steered));
+    let mut controller =
+        Controller::new("application", reconciler).for_kind(applications.only(woken_by)).workers(workers);
     owned.wake(controller.queue());
     update_slots.wake(controller.queue());
     interests.wake(controller.queue());
@@ -48,6 +51,19 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
         controller = controller.watches(informer, move |change| users_of(change, &users));
     }
     controller
+}
+
+/// Did a person suspend, resume, end or restart a workflow? That is written to its status.
+fn is_steered(change: &Change) -> bool {
+    let (Some(old), Some(new)) = (&change.old, &change.new) else { return false };
+    let [old, new] = [old, new].map(|object| &object.data["status"]["workflow"]);
+    let flags = |workflow: &Value| {
+        let steps = workflow["steps"].as_array().into_iter().flatten();
+        let sub_steps = steps.clone().flat_map(|step| step["subSteps"].as_array().into_iter().flatten());
+        let suspending = steps.chain(sub_steps).filter(|step| step["phase"] == "suspending").count();
+        (workflow["suspend"] == true, workflow["terminated"] == true, suspending)
+    };
+    flags(old) != flags(new) || (!old.is_null() && new.is_null())
 }
 
 /// The applications that name a changed definition.

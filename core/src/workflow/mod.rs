@@ -2,9 +2,14 @@
 //!
 //! Which steps may go on is decided by `vela_engine::workflow`; who runs them does what they ask for. A run has no memory of its
 //! own: how far it is follows from what is seen of the objects, and is written to the journal in `status.workflow`, so that
-//! another process goes on where this one was killed.
+//! another process goes on where this one was killed. A workflow with other steps than such that apply components is run by
+//! the [`executor`], step by step.
+
+mod executor;
 
 use std::collections::BTreeSet;
+
+pub(crate) use executor::{Effects, Executed, First, execute};
 
 /// Who does what steps ask for. Steps `apply-component` and `deploy` ask to apply nodes: components at their places.
 pub(crate) trait Steps {

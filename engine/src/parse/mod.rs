@@ -22,6 +22,7 @@ use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
+use crate::workflow::{APPLY_COMPONENT, WorkflowSpec};
 
 use self::parser::{Parser, overridden};
 pub use inserted_secrets::{InsertedSecret, inserted_secrets};
@@ -29,6 +30,9 @@ pub use parser::{COMPONENT_LIMIT, DEFAULT_NAMESPACE, Era};
 pub use references::{References, references};
 pub use scopes::{Scope, registered, resource_of};
 pub use user_config::user_configs;
+
+/// Fields of a step that say more than what is applied when.
+const BEYOND_APPLYING: [&str; 5] = ["if", "timeout", "inputs", "outputs", "subSteps"];
 
 /// An application whose every type is resolved to a definition.
 #[derive(Debug, Clone)]
@@ -139,6 +143,8 @@ pub struct Workflow {
     pub steps: Vec<Step>,
     /// `DAG` or `StepByStep`.
     pub mode: String,
+    /// What is run, where that is more than components that are applied one after the other.
+    pub spec: Option<Arc<WorkflowSpec>>,
 }
 
 /// A workflow step as written.
@@ -154,6 +160,10 @@ pub struct Step {
     pub depends_on: Vec<String>,
     /// Field path.
     pub path: String,
+    /// It does more than to apply a component when its turn comes.
+    pub(crate) is_more: bool,
+    /// Values of other steps go into its parameters.
+    pub(crate) takes_values: bool,
 }
 
 impl AppFile {
@@ -392,18 +402,50 @@ impl<'a> Parser<'a> {
         if workflow.contains_key("ref") {
             self.not_supported("spec.workflow.ref", "a reference to a Workflow object");
         }
+        let found = self.found.len();
+        let steps = self.steps("spec.workflow.steps", workflow.get("steps"));
+        let mode = workflow.get("mode").and_then(|mode| mode.get("steps")).and_then(Json::as_str);
+        let is_more = steps.iter().any(|step| step.is_more) && self.found.len() == found;
+        let spec = if is_more { self.workflow_spec(spec.get("workflow")?) } else { None };
+        Some(Workflow { steps, mode: mode.unwrap_or("StepByStep").to_owned(), spec })
+    }
+
+    /// What is run, where other steps are written than such that apply components.
+    fn workflow_spec(&mut self, workflow: &Json) -> Option<Arc<WorkflowSpec>> {
+        match WorkflowSpec::read(workflow, "spec.workflow") {
+            Ok(spec) => Some(Arc::new(spec)),
+            Err(found) => {
+                for finding in found {
+                    self.error(Code::WrongType, &finding.path, finding.message, None);
+                }
+                None
+            }
+        }
+    }
+
+    /// Steps in the order written; those of a group behind it.
+    fn steps(&mut self, path: &str, written: Option<&'a Json>) -> Vec<Step> {
         let mut steps = Vec::new();
-        for (index, value) in self.list("spec.workflow.steps", workflow.get("steps")).iter().enumerate() {
-            let path = format!("spec.workflow.steps[{index}]");
+        for (index, value) in self.list(path, written).iter().enumerate() {
+            let path = format!("{path}[{index}]");
             let fields = self.object(&path, Some(value));
             let Some(type_) = self.required_type(&path, fields, "type", "a workflow step") else { continue };
             self.named_version(&path, &type_, DefinitionKind::WorkflowStep);
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             let properties = self.properties(&path, fields, "properties");
             let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));
-            steps.push(Step { name, type_, properties, depends_on, path });
+            let below = format!("{path}.subSteps");
+            let is_written = |field: &&str| fields.get(*field).is_some_and(|value| !value.is_null());
+            let is_more = type_ != APPLY_COMPONENT || BEYOND_APPLYING.iter().any(is_written);
+            let in_group = fields.get("subSteps");
+            let mut inputs = fields.get("inputs").and_then(Json::as_array).into_iter().flatten();
+            let takes_values = inputs.any(|input| input["parameterKey"].is_string());
+            steps.push(Step { name, type_, properties, depends_on, path, is_more, takes_values });
+            // A group stands in no group, which the workflow is checked for.
+            if in_group.is_some() && !below.contains(".subSteps[") {
+                steps.extend(self.steps(&below, in_group));
+            }
         }
-        let mode = workflow.get("mode").and_then(|mode| mode.get("steps")).and_then(Json::as_str);
-        Some(Workflow { steps, mode: mode.unwrap_or("StepByStep").to_owned() })
+        steps
     }
 }

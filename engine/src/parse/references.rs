@@ -70,7 +70,7 @@ pub fn references(application: &Document) -> References {
     let steps = spec.and_then(|spec| spec.get("workflow"));
     for (kind, written) in [
         (DefinitionKind::Policy, items(spec, "policies").collect::<Vec<_>>()),
-        (DefinitionKind::WorkflowStep, items(steps, "steps").collect()),
+        (DefinitionKind::WorkflowStep, items(steps, "steps").flat_map(with_sub_steps).collect()),
     ] {
         let types = written.into_iter().filter_map(|written| written.get("type")?.as_str());
         let is_needed =
@@ -81,6 +81,11 @@ pub fn references(application: &Document) -> References {
         references.definitions.insert((DefinitionKind::Scope, name.to_owned()));
     }
     references.askable()
+}
+
+/// A step, and those of its group.
+fn with_sub_steps(step: &Json) -> impl Iterator<Item = &Json> {
+    std::iter::once(step).chain(items(Some(step), "subSteps"))
 }
 
 fn items<'a>(value: Option<&'a Json>, field: &str) -> impl Iterator<Item = &'a Json> {

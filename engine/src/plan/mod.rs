@@ -11,6 +11,7 @@ use crate::parse::{AppFile, Component, Era};
 use crate::placement::Placement;
 use crate::policy::{self, Policies, Rules};
 use crate::revision::{Identity, Revision};
+use crate::workflow::WorkflowSpec;
 
 use circle::circle;
 pub use node::{Failing, Node};
@@ -27,6 +28,7 @@ pub struct Plan {
     left_out: Diagnostics,
     failing: Option<Failing>,
     rules: Arc<Rules>,
+    spec: Option<Arc<WorkflowSpec>>,
 }
 
 impl Plan {
@@ -53,6 +55,17 @@ impl Plan {
     /// The steps of its workflow: those written, or those that its components and policies stand for.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// The workflow that is to be run step by step, where more is written than components to be applied.
+    pub fn workflow(&self) -> Option<&Arc<WorkflowSpec>> {
+        self.spec.as_ref()
+    }
+
+    /// The nodes that the step of this name applies.
+    pub fn nodes_of_step(&self, name: &str) -> &[usize] {
+        let step = self.steps.iter().find(|step| step.name == name);
+        step.map(|step| step.nodes.as_slice()).unwrap_or_default()
     }
 
     /// The orders of its steps and of steps in groups, as the status shows them: `DAG-DAG` or `StepByStep-DAG`.
@@ -109,8 +122,8 @@ pub(crate) fn without_order(revision: Revision) -> Plan {
     let count = revision.app_file().components().len();
     let nodes = (0..count).map(|component| Node::new(component, Placement::default())).collect();
     let (warnings, left_out) = (Diagnostics::new(), Diagnostics::new());
-    let (steps, rules) = (Vec::new(), Arc::default());
-    Plan { revision, nodes, steps, mode: workflow::DAG, warnings, left_out, failing: None, rules }
+    let (steps, mode, rules) = (Vec::new(), workflow::DAG, Arc::default());
+    Plan { revision, nodes, steps, mode, warnings, left_out, failing: None, rules, spec: None }
 }
 
 fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnostics> {
@@ -130,8 +143,14 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
         }
     }
     stays(&app, &policies, not_supported, &mut found);
-    let workflow::Planned { nodes, steps, mode, failing } =
+    let workflow::Planned { nodes, steps, mode, failing, spec } =
         workflow::plan(&app, &policies, not_supported, &mut found);
+    if spec.is_some() && app.rollout_plan().is_some() {
+        let message = "a rollout plan beside workflow steps other than apply-component is not supported yet";
+        found.push(
+            not_supported(Code::NotSupported, message.to_owned()).at(app.document(), "spec.rolloutPlan"),
+        );
+    }
     if let Some(circle) = circle(&nodes) {
         let component = |index: &usize| &app.components()[nodes[*index].component];
         let names: Vec<&str> = circle.iter().map(|index| component(index).name.as_str()).collect();
@@ -141,7 +160,7 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
     }
     let ((), warnings) = found.or(())?;
     let (left_out, rules) = (Diagnostics::new(), Arc::new(policies.rules));
-    Ok(Plan { revision, nodes, steps, mode, warnings, left_out, failing, rules })
+    Ok(Plan { revision, nodes, steps, mode, warnings, left_out, failing, rules, spec })
 }
 
 /// A rollout and a stored configuration look for the objects in the application's namespace, and once; what they write does

@@ -1,6 +1,7 @@
 //! The workflow of an application, written or not → nodes and steps: what each step applies, and after what.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 
@@ -11,9 +12,9 @@ use crate::nearest;
 use crate::parse::{self, AppFile, Workflow};
 use crate::placement::{LOCAL, Placement, remote};
 use crate::policy::Policies;
+pub use crate::workflow::APPLY_COMPONENT;
+use crate::workflow::{STEP_GROUP, SUSPEND, WorkflowSpec};
 
-/// The step that applies one component.
-pub const APPLY_COMPONENT: &str = "apply-component";
 /// The step that applies every component as override policies change it, at the places of a topology policy; it stands for
 /// the policies, nobody writes it yet.
 pub const DEPLOY: &str = "deploy";
@@ -22,7 +23,7 @@ pub(super) const DAG: &str = "DAG-DAG";
 /// Each step waits for all before it.
 const STEP_BY_STEP: &str = "StepByStep-DAG";
 /// Workflow steps that are run where they are written.
-pub const SUPPORTED_STEPS: &[&str] = &[APPLY_COMPONENT];
+pub const SUPPORTED_STEPS: &[&str] = &[APPLY_COMPONENT, SUSPEND, STEP_GROUP];
 
 /// One step: the nodes that it applies, and waits for until they are healthy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub(super) struct Planned {
     pub(super) steps: Vec<Step>,
     pub(super) mode: &'static str,
     pub(super) failing: Option<Failing>,
+    /// What a machine is to run.
+    pub(super) spec: Option<Arc<WorkflowSpec>>,
 }
 
 /// Steps that are written, or else one for each topology policy, or else one for each component.
@@ -61,7 +64,7 @@ pub(super) fn plan(
     match app.workflow().filter(|workflow| !workflow.steps.is_empty()) {
         Some(workflow) => {
             // Where another step is written, that is told, and it may be the one that goes by them.
-            let all_apply = workflow.steps.iter().all(|step| type_of(step) == APPLY_COMPONENT);
+            let all_apply = workflow.steps.iter().all(|step| SUPPORTED_STEPS.contains(&type_of(step)));
             for topology in policies.topologies.iter().filter(|_| all_apply) {
                 let message = format!(
                     "no step goes by the topology policy {:?}: the components go where the steps apply them",
@@ -89,7 +92,7 @@ pub(super) fn plan(
             let nodes_at = add(app, &Placement::default(), &mut nodes);
             let name = |node: &usize| app.components()[nodes[*node].component].name.clone();
             let steps = nodes_at.iter().map(|node| Step::applying(name(node), vec![*node])).collect();
-            Planned { nodes, steps, mode: DAG, failing: None }
+            Planned { nodes, steps, mode: DAG, failing: None, spec: None }
         }
     }
 }
@@ -123,7 +126,7 @@ fn overridden(app: &AppFile, policies: &Policies) -> Planned {
     let nodes_at = add(app, &placement, &mut nodes);
     let policies = override_names(policies).collect();
     let step = Step { name: DEPLOY.to_owned(), type_: DEPLOY, policies, nodes: nodes_at };
-    Planned { nodes, steps: vec![step], mode: DAG, failing: None }
+    Planned { nodes, steps: vec![step], mode: DAG, failing: None, spec: None }
 }
 
 /// Every override policy is for every step that nobody wrote.
@@ -152,10 +155,11 @@ fn placed(app: &AppFile, policies: &Policies) -> Planned {
         }
         steps.push(step);
     }
-    Planned { nodes, steps, mode: DAG, failing: None }
+    Planned { nodes, steps, mode: DAG, failing: None, spec: None }
 }
 
-/// Steps that only apply components become edges; any other step is not supported yet.
+/// Steps that only apply components become edges; where there are others, a machine runs them. What it cannot run is not
+/// supported yet.
 fn written(
     app: &AppFile,
     workflow: &Workflow,
@@ -168,12 +172,16 @@ fn written(
     let mut steps = Vec::new();
     let mut wrong: Option<(usize, String)> = None;
     for step in &workflow.steps {
+        if [SUSPEND, STEP_GROUP].contains(&step.type_.as_str()) {
+            continue;
+        }
         if type_of(step) != APPLY_COMPONENT {
             let message = format!("workflow step type {:?} is not supported yet", step.type_);
             let finding = not_supported(Code::NotSupported, message);
             found.push(finding.at(app.document(), format!("{}.type", step.path)));
             continue;
         }
+        inputs_of_applying(app, step, not_supported, found);
         let placement = placement(app, step, not_supported, found);
         let name = step.properties.get("component").and_then(Json::as_str).unwrap_or("");
         let component = app.components().iter().position(|component| component.name == name);
@@ -185,9 +193,16 @@ fn written(
         steps.push((Step::applying(step.name.clone(), node.into_iter().collect()), step));
     }
     let is_dag = workflow.mode == "DAG";
-    order(&steps, is_dag, &mut nodes);
-    let failing =
-        wrong.map(|(step, message)| Failing { step, message, blocked: blocked(&steps, step, is_dag) });
+    // A machine knows the order itself, and what fails.
+    let is_plain = workflow.spec.is_none();
+    if is_plain {
+        order(&steps, is_dag, &mut nodes);
+    }
+    let failing = wrong.filter(|_| is_plain).map(|(step, message)| Failing {
+        step,
+        message,
+        blocked: blocked(&steps, step, is_dag),
+    });
     for (index, node) in nodes.iter().enumerate().filter(|(index, _)| !taken.contains(index)) {
         debug_assert_eq!(index, node.component);
         let component = &app.components()[node.component];
@@ -195,7 +210,24 @@ fn written(
         found.push(not_supported(Code::NotSupported, message).at(app.document(), &component.path));
     }
     let mode = if is_dag { DAG } else { STEP_BY_STEP };
-    Planned { nodes, steps: steps.into_iter().map(|(step, _)| step).collect(), mode, failing }
+    let steps = steps.into_iter().map(|(step, _)| step).collect();
+    Planned { nodes, steps, mode, failing, spec: workflow.spec.clone() }
+}
+
+/// What a step applies is rendered before any step is run, so a value of another step cannot change it yet.
+fn inputs_of_applying(
+    app: &AppFile,
+    step: &parse::Step,
+    not_supported: NotSupported,
+    found: &mut Diagnostics,
+) {
+    if step.takes_values {
+        let message =
+            "values of other steps in a step that applies a component are not supported yet".to_owned();
+        let finding = not_supported(Code::NotSupported, message)
+            .hint("leave out `parameterKey`: then only the `if` of the step goes by the value");
+        found.push(finding.at(app.document(), format!("{}.inputs", step.path)));
+    }
 }
 
 /// The type of a step without the version that is asked for.

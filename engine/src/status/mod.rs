@@ -4,6 +4,7 @@
 mod conditions;
 mod definitions;
 mod era;
+mod of_run;
 mod phase;
 mod services;
 
@@ -22,7 +23,7 @@ use crate::parse::Era;
 use crate::render::Templates;
 use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
-use crate::workflow::{NodeSeen, Run};
+use crate::workflow::{NodeSeen, Run, RunStatus};
 
 pub use conditions::{Condition, ConditionType};
 pub use definitions::Definitions;
@@ -48,6 +49,8 @@ pub struct Status {
     revision: Option<(String, u64, String)>,
     applied: Vec<ObjectKey>,
     run: Run,
+    /// The journal of a workflow that is run step by step.
+    journal: Option<RunStatus>,
     generation: Option<i64>,
     /// The rollout of the application's own plan, as it is written.
     rollout: Option<Json>,
@@ -124,6 +127,7 @@ impl Status {
             revision: None,
             applied: Vec::new(),
             run: Run::default(),
+            journal: None,
             generation: generation(application),
             rollout: None,
             definitions: None,
@@ -189,6 +193,7 @@ impl Status {
             phase: Phase::Running,
             conditions: ConditionType::ORDER.into_iter().map(Condition::good).collect(),
             run: run(graph, &services, true),
+            journal: None,
             services,
             components: era::components(graph),
             revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),
@@ -263,6 +268,7 @@ impl Status {
             revision: None,
             applied: Vec::new(),
             run: Run::default(),
+            journal: None,
             generation: generation(application),
             rollout: None,
             definitions: None,
@@ -286,6 +292,7 @@ impl Status {
         self.conditions.iter_mut().for_each(|condition| hide(&mut condition.message));
         self.definitions.iter_mut().for_each(|definitions| hide(&mut definitions.message));
         self.run.messages().for_each(hide);
+        self.journal.iter_mut().for_each(|journal| journal.for_each_message(hide));
         for health in self.services.iter_mut().map(|service| &mut service.health) {
             hide(&mut health.workload.message);
             health.details.values_mut().for_each(hide);
@@ -347,7 +354,10 @@ impl Status {
             status["latestRevision"] = json!({"name": name, "revision": number, "revisionHash": hash});
             status["services"] = Json::Array(self.services.iter().map(Service::to_json).collect());
             status["appliedResources"] = Json::Array(self.applied.iter().map(reference).collect());
-            status["workflow"] = self.run.to_json(name, old.get("workflow"), now);
+            status["workflow"] = match &self.journal {
+                Some(journal) => journal.to_json(),
+                None => self.run.to_json(name, old.get("workflow"), now),
+            };
             // Before the new ones are there, the former ones are.
             let components = match self.is_applied() {
                 true => Some(Json::Array(self.components.clone())),
@@ -442,6 +452,7 @@ pub fn status(graph: &Graph, observed: &Observed, templates: &Templates) -> Stat
         phase,
         conditions,
         run: run(graph, &services, finished),
+        journal: None,
         services,
         components: era::components(graph),
         revision: Some((identity.name().to_owned(), identity.number(), identity.hash().to_owned())),

@@ -7,6 +7,10 @@ pub enum Phase {
     Rendering,
     /// Objects are being applied, or are not healthy for the first time.
     RunningWorkflow,
+    /// Its workflow waits for a person, or for a time.
+    WorkflowSuspending,
+    /// A person, or a step, ended its workflow.
+    WorkflowTerminated,
     /// A step of its workflow cannot succeed.
     WorkflowFailed,
     /// A rollout replaces the former revision.
@@ -27,6 +31,8 @@ impl Phase {
         match self {
             Self::Rendering => "rendering",
             Self::RunningWorkflow => "runningWorkflow",
+            Self::WorkflowSuspending => "workflowSuspending",
+            Self::WorkflowTerminated => "workflowTerminated",
             Self::WorkflowFailed => "workflowFailed",
             Self::RollingOut => "rollingOut",
             Self::HealthChecking => "healthChecking",

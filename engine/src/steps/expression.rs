@@ -56,3 +56,15 @@ pub fn data(title: &str, text: &str) -> Result<Json, Diagnostics> {
     let template = Template::compile(&[Source::new(title, text)]).map_err(diagnostics)?;
     template.instantiate(&[]).root().to_json().map_err(diagnostics)
 }
+
+/// [`output`] over plain data.
+///
+/// # Errors
+/// There is nothing at the path, or what is wrong with the script.
+pub fn output_of(data: &Json, from: &str) -> Result<Json, Diagnostics> {
+    let title = "objects";
+    let diagnostics = |found: vela_cue::Diagnostics| findings(title, &found);
+    // JSON is CUE.
+    let template = Template::compile(&[Source::new(title, data.to_string())]).map_err(diagnostics)?;
+    output(&template.instantiate(&[]).root(), from)
+}

@@ -40,7 +40,7 @@ use serde_json::Value as Json;
 use vela_cue::calls::{Call, Progress, Run};
 use vela_cue::{Era, Provider, Source};
 
-pub use expression::{condition, data, output};
+pub use expression::{condition, data, output, output_of};
 pub(crate) use packages::CALLS;
 pub use packages::{policy, workflow, workload};
 pub use stop::{Question, Stop};

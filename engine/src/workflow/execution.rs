@@ -8,17 +8,17 @@ use serde_json::Value as Json;
 
 use super::machine::{Machine, StepOutcome, Task};
 use super::spec::StepOutput;
+use super::values::StepRecord;
 use crate::diagnostic::Diagnostics;
 use crate::steps::{self, Answer, Question, StepRun, Stop};
 
 /// More calls of one step are a loop without end.
 pub const CALLS_AT_MOST: usize = 1000;
 
-/// A step at work.
+/// A step at work. It holds all it needs, so that it can be computed elsewhere.
 pub struct Execution {
     run: StepRun,
-    id: String,
-    name: String,
+    record: StepRecord,
     outputs: Vec<StepOutput>,
     has_returns: bool,
     calls: usize,
@@ -37,8 +37,7 @@ impl Execution {
     pub fn begin(step: &steps::Step, task: &Task, machine: &Machine<'_>) -> Self {
         Self {
             run: step.run(&task.properties, &machine.context_of_step(&task.name)),
-            id: task.id.clone(),
-            name: task.name.clone(),
+            record: machine.values().record_of(&task.id),
             outputs: machine.outputs(&task.name).to_vec(),
             has_returns: true,
             calls: 0,
@@ -46,7 +45,7 @@ impl Execution {
     }
 
     /// Goes on until the step needs an answer that is not recorded, or ends.
-    pub fn advance(&mut self, machine: &Machine<'_>) -> Progress {
+    pub fn advance(&mut self) -> Progress {
         loop {
             let stop = match self.run.advance() {
                 Ok(stop) => stop,
@@ -58,10 +57,10 @@ impl Execution {
                 return Progress::Ended(StepOutcome::Broken { message });
             }
             let went_on = match stop {
-                Stop::Suspend { path, .. } if machine.is_resumed(&self.name, &path) => {
+                Stop::Suspend { path, .. } if self.record.is_resumed(&path) => {
                     self.run.answer(Answer::Nothing)
                 }
-                Stop::Ask(question) => match self.recorded(&question, machine) {
+                Stop::Ask(question) => match self.recorded(&question) {
                     None => {
                         self.has_returns = question.has_returns;
                         return Progress::Call(question);
@@ -92,9 +91,8 @@ impl Execution {
     }
 
     /// The answer to a call that was made before, or why there is none.
-    fn recorded(&self, question: &Question, machine: &Machine<'_>) -> Option<Result<Json, String>> {
-        let calls = machine.values().calls(&self.id);
-        let call = calls.iter().find(|call| call.path == question.path)?;
+    fn recorded(&self, question: &Question) -> Option<Result<Json, String>> {
+        let call = self.record.call(&question.path)?;
         Some(call.answer.clone().ok_or_else(|| {
             format!(
                 "{} {} at {} was begun before the process ended, and nobody knows whether it was done: look, and restart the \

@@ -5,7 +5,9 @@
 //! object: a [`WorkflowSpec`], the [`RunStatus`] so far and the [`RunValues`] between steps come in; the step that is to be run
 //! next goes out, and its outcome comes in.
 
+mod applied;
 mod back_off;
+mod built_in;
 mod duration;
 mod execution;
 mod finding;
@@ -13,6 +15,7 @@ mod journal;
 mod machine;
 mod order;
 mod phase;
+mod read;
 mod run_status;
 mod spec;
 mod values;
@@ -26,13 +29,17 @@ use crate::observed::Observed;
 use crate::plan::Plan;
 use crate::render::Templates;
 
+pub use applied::applied;
+pub use built_in::built_in;
 pub use duration::duration;
 pub use execution::{CALLS_AT_MOST, Execution, Progress};
 pub use finding::SpecFinding;
 pub use machine::{Idle, Machine, Next, RunLimits, StepOutcome, Task};
 pub use phase::{Reason, RunPhase, StepPhase};
 pub use run_status::{RunStatus, StepStatus};
-pub use spec::{Mode, STEP_GROUP, STEPS_AT_MOST, StepInput, StepOutput, StepSpec, WorkflowSpec};
+pub use spec::{
+    APPLY_COMPONENT, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput, StepSpec, WorkflowSpec,
+};
 pub use values::{BYTES_AT_MOST, RecordedCall, RunValues};
 pub use verbs::Refusal;
 

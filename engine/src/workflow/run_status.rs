@@ -153,6 +153,12 @@ impl RunStatus {
         }
     }
 
+    /// Changes what people read in it.
+    pub(crate) fn for_each_message(&mut self, change: impl Fn(&mut String)) {
+        change(&mut self.message);
+        self.for_each_mut(|step| change(&mut step.message));
+    }
+
     /// Is a step suspended by a call, so that its times and its resumption are looked after?
     pub(super) fn has_suspended_step(&self) -> bool {
         self.all().any(StepStatus::is_suspended)

@@ -30,7 +30,7 @@ pub struct RunValues {
 
 /// What is recorded of one step.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct StepRecord {
+pub(super) struct StepRecord {
     resume_at: Option<Timestamp>,
     suspended: BTreeMap<String, Timestamp>,
     resumed: BTreeMap<String, Timestamp>,
@@ -204,9 +204,9 @@ impl RunValues {
         }
     }
 
-    /// Is the suspension by this call over?
-    pub(super) fn is_resumed(&self, id: &str, field: &str) -> bool {
-        self.steps.get(id).is_some_and(|record| record.resumed.contains_key(&key(field)))
+    /// What is recorded of the step, as it is now.
+    pub(super) fn record_of(&self, id: &str) -> StepRecord {
+        self.steps.get(id).cloned().unwrap_or_default()
     }
 
     /// The step failed once more. Gives how often by now.
@@ -251,6 +251,18 @@ impl RunValues {
             None => calls.push(RecordedCall { path: path.to_owned(), answer }),
         }
         Ok(())
+    }
+}
+
+impl StepRecord {
+    /// Is the suspension by this call over?
+    pub(super) fn is_resumed(&self, field: &str) -> bool {
+        self.resumed.contains_key(&key(field))
+    }
+
+    /// The call that stands there, where it was begun.
+    pub(super) fn call(&self, path: &str) -> Option<&RecordedCall> {
+        self.calls.iter().find(|call| call.path == path)
     }
 }
 

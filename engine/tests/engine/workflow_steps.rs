@@ -48,7 +48,7 @@ fn pass(run: &mut TestRun, text: &str, answer: impl Fn(&str) -> Option<Json>) ->
         };
         let mut execution = Execution::begin(&compiled, &task, &machine);
         let outcome = loop {
-            let call = match execution.advance(&machine) {
+            let call = match execution.advance() {
                 Progress::Ended(outcome) => break outcome,
                 Progress::Call(call) => call,
             };

@@ -12,6 +12,8 @@ pub(crate) enum Error {
     Record(#[source] kube::Error),
     #[error("cannot read the record of owned objects: {0}")]
     Unreadable(#[from] serde_json::Error),
+    #[error("cannot store how far the workflow is: {}", runtime_apply::explain(.0))]
+    Run(#[source] kube::Error),
     #[error(transparent)]
     Object(#[from] runtime_apply::Error),
     #[error("cannot tell what may be applied next: {0}")]
@@ -23,8 +25,8 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// The client's error, where a write of the record failed.
+    /// The client's error, where a write of the record or of the run failed.
     pub(crate) fn source(&self) -> Option<&kube::Error> {
-        if let Self::Record(source) = self { Some(source) } else { None }
+        if let Self::Record(source) | Self::Run(source) = self { Some(source) } else { None }
     }
 }

@@ -14,10 +14,10 @@ mod prune;
 mod replace;
 mod revision_configuration;
 mod share;
+mod steps;
 mod write;
 mod written;
 
-use futures::future::BoxFuture;
 use vela_engine::policy::Retention;
 
 pub(super) use self::applied::Applied;
@@ -26,25 +26,21 @@ pub(super) use self::delete::delete_recorded;
 pub(super) use self::error::Error;
 use self::prune::prune_unwanted;
 use self::replace::Replacing;
+pub(super) use self::steps::Components;
+pub(super) use self::steps::{Begun, ByHealth, Due, Order};
 use self::write::ComponentWriter;
 use super::desired::{Desired, Form};
 use super::owned::Application;
 use super::reconciler::ApplicationReconciler;
 use super::record::{Entry, Record, RecordWriter};
 use crate::author::Actor;
-use crate::blocking::NotComputed;
-use crate::workflow::{self, Steps};
 
-/// The numbers of nodes that may be applied, once they are known.
-pub(super) type Due<'a> = BoxFuture<'a, Result<Vec<usize>, NotComputed>>;
-
-/// Apply the desired set. `due` names the nodes that may be applied, given what was applied so far; it is asked
-/// again until it names nothing new.
-pub(super) async fn apply<'a>(
+/// Apply the desired set in this order. What the order leaves out is not wanted.
+pub(super) async fn apply<O: Order>(
     reconciler: &ApplicationReconciler,
     application: &Application<'_>,
     desired: &Desired,
-    due: &(dyn Fn(&Applied) -> Due<'a> + Send + Sync),
+    order: &mut O,
 ) -> Result<Applied, Error> {
     let key = &application.key;
     let (mut record, stored) = reconciler.records.read(key)?;
@@ -56,13 +52,21 @@ pub(super) async fn apply<'a>(
     let replacing = Replacing { identity: &desired.identity, definitions: &desired.definitions };
     let writer =
         ComponentWriter::new(reconciler, application, acting, before, record_writer).replacing(replacing);
-    let mut components = Components { writer, desired, due, applied: Applied::nothing() };
-    let begun = workflow::run(&mut components).await?;
-    let Components { writer, mut applied, .. } = components;
+    let mut components = Components::new(writer, desired);
+    let Begun { nodes, left_out } = order.run(&mut components).await?;
+    let (writer, mut applied) = components.into_parts();
+    let begun = nodes.union(&left_out).count();
+    let rest;
+    let desired = if left_out.is_empty() {
+        desired
+    } else {
+        rest = desired.without(&left_out);
+        &rest
+    };
     let mut record_writer = writer.into_record_writer();
     record_writer.forget_refused(&reconciler.records, key).await.map_err(Error::Record)?;
     let RecordWriter { mut record, stored, .. } = record_writer;
-    let Some(proof) = Complete::of(desired, begun.len(), &applied) else { return Ok(applied) };
+    let Some(proof) = Complete::of(desired, begun, &applied) else { return Ok(applied) };
     proof.settle(&mut record);
     let stored = reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
     let pruned = prune_unwanted(reconciler, application, &proof, &mut record, &mut applied).await;
@@ -70,28 +74,6 @@ pub(super) async fn apply<'a>(
     proof.settle(&mut record);
     reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
     pruned.map(|()| if proof.is_whole() { applied.completed() } else { applied })
-}
-
-/// The components of a desired set, as the steps of a workflow apply them.
-struct Components<'w, 'd> {
-    writer: ComponentWriter<'w>,
-    desired: &'w Desired,
-    due: &'w (dyn Fn(&Applied) -> Due<'d> + Send + Sync),
-    applied: Applied,
-}
-
-impl Steps for Components<'_, '_> {
-    type Error = Error;
-
-    async fn due(&mut self) -> Result<Vec<usize>, Error> {
-        Ok((self.due)(&self.applied).await?)
-    }
-
-    async fn apply(&mut self, nodes: &[usize]) -> Result<(), Error> {
-        let desired = self.desired;
-        let nodes = nodes.iter().filter_map(|index| desired.nodes.get(*index)).collect();
-        self.writer.write(nodes, &mut self.applied).await
-    }
 }
 
 /// Restore what of the desired set was made and is deleted or changed by now, and nothing else: nothing is recorded as wanted

@@ -104,11 +104,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Is a suspension by this call of the step over, so that the step goes on behind it?
-    pub fn is_resumed(&self, step: &str, field: &str) -> bool {
-        self.status.step(step).is_some_and(|status| self.values.is_resumed(&status.id, field))
-    }
-
     /// A person suspended the whole run, rather than a call one step: nothing goes on.
     fn is_held(&self) -> bool {
         self.status.suspend && !self.status.has_suspended_step()

@@ -1,0 +1,88 @@
+//! The components of a desired set, as they are applied in the order of a workflow.
+
+use std::collections::BTreeSet;
+
+use futures::future::BoxFuture;
+
+use super::applied::Applied;
+use super::error::Error;
+use super::write::ComponentWriter;
+use crate::application::desired::Desired;
+use crate::blocking::NotComputed;
+use crate::workflow::{self, Steps};
+
+/// The numbers of nodes that may be applied, once they are known.
+pub(in crate::application) type Due<'a> = BoxFuture<'a, Result<Vec<usize>, NotComputed>>;
+
+/// What an order came to.
+pub(in crate::application) struct Begun {
+    /// The nodes that were applied.
+    pub(in crate::application) nodes: BTreeSet<usize>,
+    /// The nodes that the workflow passed over: the rest is the whole set.
+    pub(in crate::application) left_out: BTreeSet<usize>,
+}
+
+/// In which order components are applied.
+pub(in crate::application) trait Order {
+    /// Apply what may be applied now.
+    async fn run(&mut self, components: &mut Components<'_>) -> Result<Begun, Error>;
+}
+
+/// The components of a desired set while they are applied.
+pub(in crate::application) struct Components<'w> {
+    writer: ComponentWriter<'w>,
+    desired: &'w Desired,
+    applied: Applied,
+}
+
+impl<'w> Components<'w> {
+    pub(super) fn new(writer: ComponentWriter<'w>, desired: &'w Desired) -> Self {
+        Self { writer, desired, applied: Applied::nothing() }
+    }
+
+    pub(super) fn into_parts(self) -> (ComponentWriter<'w>, Applied) {
+        (self.writer, self.applied)
+    }
+
+    /// What was applied so far.
+    pub(in crate::application) fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// Apply these nodes, several at the same time.
+    pub(in crate::application) async fn apply(&mut self, nodes: &[usize]) -> Result<(), Error> {
+        let desired = self.desired;
+        let nodes = nodes.iter().filter_map(|index| desired.nodes.get(*index)).collect();
+        self.writer.write(nodes, &mut self.applied).await
+    }
+}
+
+/// Each component when those it waits for are healthy: `due` names the nodes that may be applied, given what was applied so
+/// far; it is asked again until it names nothing new.
+pub(in crate::application) struct ByHealth<'o, 'd> {
+    pub(in crate::application) due: &'o (dyn Fn(&Applied) -> Due<'d> + Send + Sync),
+}
+
+impl Order for ByHealth<'_, '_> {
+    async fn run(&mut self, components: &mut Components<'_>) -> Result<Begun, Error> {
+        let nodes = workflow::run(&mut InOrder { components, due: self.due }).await?;
+        Ok(Begun { nodes, left_out: BTreeSet::new() })
+    }
+}
+
+struct InOrder<'c, 'w, 'o, 'd> {
+    components: &'c mut Components<'w>,
+    due: &'o (dyn Fn(&Applied) -> Due<'d> + Send + Sync),
+}
+
+impl Steps for InOrder<'_, '_, '_, '_> {
+    type Error = Error;
+
+    async fn due(&mut self) -> Result<Vec<usize>, Error> {
+        Ok((self.due)(&self.components.applied).await?)
+    }
+
+    async fn apply(&mut self, nodes: &[usize]) -> Result<(), Error> {
+        self.components.apply(nodes).await
+    }
+}

@@ -1,0 +1,156 @@
+//! Workflows with more than steps that apply components: what is run when, what is written, and what a process leaves to the
+//! next one.
+
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use super::test_cluster::{TestCluster, application, until_or, web};
+
+const OAM: &str = "core.oam.dev/v1beta1";
+
+/// An application of `back` and `front` with these steps.
+fn shop(steps: &Value) -> Value {
+    let mut shop = application("shop", &[web("back", "nginx:1"), web("front", "nginx:1")]);
+    shop["spec"]["workflow"] = json!({"steps": steps});
+    shop
+}
+
+fn applies(name: &str, more: &Value) -> Value {
+    let mut step = json!({"name": name, "type": "apply-component", "properties": {"component": name}});
+    for (field, value) in more.as_object().into_iter().flatten() {
+        step[field] = value.clone();
+    }
+    step
+}
+
+/// `back`, then a person, then `front` in a group.
+fn held() -> Value {
+    json!([
+        applies("back", &json!({})),
+        {"name": "hold", "type": "suspend"},
+        {"name": "rest", "type": "step-group", "subSteps": [applies("front", &json!({}))]},
+    ])
+}
+
+/// Every step that was looked at, as `name phase`.
+fn phases(application: &Value) -> Vec<String> {
+    let text = |step: &Value| {
+        format!("{} {}", step["name"].as_str().unwrap_or("?"), step["phase"].as_str().unwrap_or("?"))
+    };
+    let mut phases = Vec::new();
+    for step in application["status"]["workflow"]["steps"].as_array().into_iter().flatten() {
+        phases.push(text(step));
+        phases.extend(step["subSteps"].as_array().into_iter().flatten().map(text));
+    }
+    phases
+}
+
+/// What `vela workflow resume` writes.
+async fn resume(cluster: &TestCluster) {
+    let mut workflow = cluster.application("shop").await["status"]["workflow"].clone();
+    workflow["suspend"] = json!(false);
+    for step in workflow["steps"].as_array_mut().unwrap() {
+        if step["phase"] == "suspending" {
+            step["phase"] = json!("running");
+        }
+    }
+    let patch = Patch::Merge(json!({"status": {"workflow": workflow}}));
+    let api = cluster.api(OAM, "Application").await;
+    api.patch_status("shop", &PatchParams::default(), &patch).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_suspended_workflow_goes_on_when_it_is_resumed() {
+    let cluster = TestCluster::new().await;
+    cluster.create(shop(&held())).await;
+    cluster.phase("shop", "workflowSuspending").await;
+    let shop = cluster.application("shop").await;
+    assert_eq!(phases(&shop), ["back succeeded", "hold suspending"], "{}", shop["status"]);
+    let workflow = &shop["status"]["workflow"];
+    assert_eq!(workflow["steps"][1]["message"], "Suspended by field suspend");
+    assert_eq!((&workflow["suspend"], &workflow["status"]), (&json!(true), &json!("suspending")));
+    assert_eq!(workflow["contextBackend"]["name"], "workflow-shop-context");
+    assert_eq!(shop["status"]["services"].as_array().map(Vec::len), Some(1), "{}", shop["status"]);
+    assert!(cluster.deployment("back").await.is_some());
+    assert!(cluster.deployment("front").await.is_none(), "its turn has not come");
+
+    resume(&cluster).await;
+    cluster.phase("shop", "running").await;
+    let shop = cluster.application("shop").await;
+    let expected = ["back succeeded", "hold succeeded", "rest succeeded", "front succeeded"];
+    assert_eq!(phases(&shop), expected, "{}", shop["status"]);
+    assert_eq!(shop["status"]["workflow"]["finished"], true);
+    assert!(cluster.deployment("front").await.is_some());
+
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    cluster.gone("apps/v1", "Deployment", "front").await;
+}
+
+#[tokio::test]
+async fn another_process_goes_on_with_the_step_that_was_not_done() {
+    let mut cluster = TestCluster::new().await;
+    cluster.create(shop(&held())).await;
+    cluster.phase("shop", "workflowSuspending").await;
+    let before = cluster.application("shop").await["status"]["workflow"].clone();
+    cluster.kill().await;
+    resume(&cluster).await;
+    cluster.start();
+    cluster.phase("shop", "running").await;
+    let after = cluster.application("shop").await["status"]["workflow"].clone();
+    for step in 0..2 {
+        assert_eq!(after["steps"][step]["id"], before["steps"][step]["id"], "{after}");
+    }
+    assert_eq!(after["startTime"], before["startTime"]);
+}
+
+#[tokio::test]
+async fn a_suspension_ends_after_its_time() {
+    let cluster = TestCluster::new().await;
+    let mut steps = held();
+    steps[1]["properties"] = json!({"duration": "2s"});
+    cluster.create(shop(&steps)).await;
+    cluster.phase("shop", "running").await;
+}
+
+#[tokio::test]
+async fn a_step_that_fails_lets_only_those_run_that_ask_for_it() {
+    let cluster = TestCluster::new().await;
+    let steps = json!([
+        applies("back", &json!({"properties": {"component": "nobody"}})),
+        applies("front", &json!({"if": "status.back.failed"})),
+        {"name": "again", "type": "apply-component", "properties": {"component": "back"}},
+    ]);
+    cluster.create(shop(&steps)).await;
+    cluster.phase("shop", "workflowFailed").await;
+    let shop = cluster.application("shop").await;
+    assert_eq!(phases(&shop), ["back failed", "front succeeded", "again skipped"], "{}", shop["status"]);
+    let message = shop["status"]["workflow"]["steps"][0]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("applies component \"nobody\", which does not exist"), "{message}");
+    assert!(cluster.deployment("front").await.is_some());
+    assert!(cluster.deployment("back").await.is_none());
+}
+
+#[tokio::test]
+async fn what_is_passed_over_is_not_wanted_and_values_decide() {
+    let cluster = TestCluster::new().await;
+    let outputs = json!({"outputs": [{"name": "made", "valueFrom": "output.metadata.name"}]});
+    let on = |value: &str| {
+        let condition = format!("inputs.made == \"{value}\"");
+        json!({"if": condition, "inputs": [{"from": "made"}]})
+    };
+    let steps = |value: &str| json!([applies("back", &outputs), applies("front", &on(value))]);
+    cluster.create(shop(&steps("back"))).await;
+    cluster.phase("shop", "running").await;
+    assert!(cluster.deployment("front").await.is_some());
+    let values = cluster.get("v1", "ConfigMap", "workflow-shop-context").await.unwrap();
+    assert_eq!(values["data"]["vars"], r#"{"made":"back"}"#, "{values}");
+
+    let workflow = json!({"spec": {"workflow": {"steps": steps("other")}}});
+    cluster.patch(OAM, "Application", "shop", workflow).await;
+    cluster.gone("apps/v1", "Deployment", "front").await;
+    let is_over = |shop: &Value| phases(shop) == ["back succeeded", "front skipped"];
+    let shop = until_or("it is passed over", || cluster.application("shop"), is_over).await;
+    assert_eq!(shop["status"]["services"].as_array().map(Vec::len), Some(1), "{}", shop["status"]);
+    cluster.phase("shop", "running").await;
+}

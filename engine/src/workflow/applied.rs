@@ -1,0 +1,74 @@
+//! What was seen of the components that a step applies → what became of the step, with the values it gives.
+
+use serde_json::{Map, Value as Json};
+
+use super::machine::StepOutcome;
+use super::spec::StepOutput;
+use crate::graph::Graph;
+use crate::health;
+use crate::observed::Observed;
+use crate::render::{Role, Templates};
+use crate::steps;
+
+/// What became of a step that applies these nodes, as they were seen: it is done when they are healthy. `None` where a
+/// component of theirs is still to be applied, because what it depends on is healthy by now.
+pub fn applied(
+    graph: &Graph,
+    nodes: &[usize],
+    outputs: &[StepOutput],
+    observed: &Observed,
+    templates: &Templates,
+) -> Option<StepOutcome> {
+    let healthy = |node: usize| health::component(graph, node, observed, templates).healthy;
+    for node in nodes {
+        if let Some(error) = graph.objects_of(*node).iter().find_map(|object| observed.error(&object.key())) {
+            return Some(StepOutcome::Error { message: error.to_owned() });
+        }
+        if let [missing, ..] = graph.pending(*node) {
+            return Some(StepOutcome::Wait { message: format!("waiting: {missing}") });
+        }
+        let objects = graph.objects_of(*node);
+        if !objects.is_empty() && objects.iter().all(|object| observed.object(&object.key()).is_none()) {
+            return awaited(graph, *node, &healthy);
+        }
+    }
+    if !nodes.iter().all(|node| healthy(*node)) {
+        return Some(StepOutcome::Wait { message: "wait healthy".to_owned() });
+    }
+    let live = value(graph, nodes, observed);
+    let given = |output: &StepOutput| {
+        let given = steps::output_of(&live, &output.value_from);
+        given.map_err(|found| found.iter().next().map_or_else(String::new, |first| first.message.clone()))
+    };
+    let outputs = outputs.iter().map(|output| (output.name.clone(), given(output))).collect();
+    Some(StepOutcome::Done { outputs, message: String::new() })
+}
+
+/// The components that one depends on and that are not healthy yet.
+fn awaited(graph: &Graph, node: usize, healthy: &dyn Fn(usize) -> bool) -> Option<StepOutcome> {
+    let others = graph.waits_for(node).filter(|other| !healthy(*other));
+    let names: Vec<&str> =
+        others.filter_map(|other| graph.component(other)).map(|component| component.name.as_str()).collect();
+    let message = format!("Pending on DependsOn: {}", names.join(", "));
+    (!names.is_empty()).then_some(StepOutcome::Wait { message })
+}
+
+/// `output` and `outputs` of the components, as their objects are in the cluster.
+fn value(graph: &Graph, nodes: &[usize], observed: &Observed) -> Json {
+    let mut value = Map::new();
+    let mut others = Map::new();
+    for object in nodes.iter().flat_map(|node| graph.objects_of(*node)) {
+        let Some(live) = observed.object(&object.key()) else { continue };
+        match &object.role {
+            Role::Workload => {
+                value.insert("output".to_owned(), live.clone());
+            }
+            Role::Auxiliary { resource } => {
+                others.insert(resource.clone(), live.clone());
+            }
+            Role::Trait { .. } => {}
+        }
+    }
+    value.insert("outputs".to_owned(), Json::Object(others));
+    Json::Object(value)
+}
