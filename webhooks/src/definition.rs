@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use vela_crds::annotations::DEFINITION_REVISION_NAME;
-use vela_engine::definition::record;
 use vela_engine::definition::version::is_complete;
+use vela_engine::definition::{Language, record};
 use vela_engine::render::Compiled;
 use vela_engine::{
     Code, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, ObjectKey, Templates, plan, policy,
+    steps,
 };
 
 use crate::review::{Operation, Review};
@@ -271,7 +272,13 @@ fn undescribed(definition: &Definition) -> Option<String> {
 /// What applications cannot use yet is kept all the same, for those who move here with all they have.
 fn not_run(definition: &Definition) -> Option<String> {
     let named = match definition.kind() {
-        DefinitionKind::WorkflowStep => !plan::SUPPORTED_STEPS.contains(&definition.name()),
+        DefinitionKind::WorkflowStep => {
+            let is_run = match definition.language() {
+                Language::Cue(text) => steps::unanswered(text).is_none(),
+                _ => false,
+            };
+            !is_run && !plan::SUPPORTED_STEPS.contains(&definition.name())
+        }
         DefinitionKind::Policy => !policy::SUPPORTED.contains(&definition.name()),
         _ => false,
     };

@@ -119,7 +119,8 @@ impl Desired {
 
     /// Does the record keep this entry although the present revision does not name it?
     pub(super) fn keeps(&self, owned: &Owned, entry: &Entry) -> bool {
-        self.form.keeps(owned) || entry.retained || self.garbage_collect.keeps_legacy()
+        let is_retained = entry.retained || entry.by_step || self.garbage_collect.keeps_legacy();
+        self.form.keeps(owned) || is_retained
     }
 
     /// The same without the objects of these nodes: the workflow passed them over.

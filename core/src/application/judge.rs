@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use vela_engine::status::{self, Status};
-use vela_engine::workflow::{StepOutcome, StepOutput};
+use vela_engine::workflow::{Execution, Progress, StepOutcome, StepOutput};
 use vela_engine::{Graph, Observed, Templates, workflow};
 
 use super::reconciler::ApplicationReconciler;
@@ -34,6 +34,19 @@ pub(super) async fn applied(
         workflow::applied(graph, &nodes, &outputs, observed, templates)
     };
     judge(reconciler, graph, observed, judged).await
+}
+
+/// A step of a workflow, as far as it goes without an answer.
+pub(super) async fn advance(
+    reconciler: &ApplicationReconciler,
+    mut execution: Execution,
+) -> Result<(Execution, Progress), NotComputed> {
+    let advance = move |_: &Templates| {
+        let progress = execution.advance();
+        Ok::<_, Infallible>((execution, progress))
+    };
+    let Ok(advanced) = run_blocking(&reconciler.context.computations, &reconciler.templates, advance).await?;
+    Ok(advanced)
 }
 
 /// How the application is.

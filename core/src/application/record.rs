@@ -23,6 +23,9 @@ const NAME_BYTES_AT_MOST: usize = 253;
 /// Records whose last version is remembered.
 const REMEMBERED_AT_MOST: usize = 50_000;
 
+/// Creator of what a workflow step made by a call.
+const STEP: &str = "step";
+
 /// Identity of an owned object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Owned {
@@ -79,6 +82,8 @@ pub(crate) struct Entry {
     pub(crate) retained: bool,
     /// Instead of being deleted it only stops being the application's.
     pub(crate) released: bool,
+    /// A workflow step made it by a call: no set names it, and it goes with the application.
+    pub(crate) by_step: bool,
 }
 
 /// The record of one application.
@@ -104,6 +109,23 @@ impl RecordWriter {
     /// Starts with this record; `stored` is the version on the server.
     pub(crate) fn new(record: Record, stored: ResourceTracker) -> Self {
         Self { record, stored, refused: Vec::new() }
+    }
+
+    /// Record an object before it is made by a call of a workflow step.
+    pub(crate) async fn add(
+        &mut self,
+        records: &Records,
+        application: &Key,
+        (owned, entry): (Owned, Entry),
+    ) -> Result<(), kube::Error> {
+        let known = self.record.entries.get(&owned);
+        let uid = known.and_then(|known| known.uid.clone());
+        let entry = Entry { uid, ..entry };
+        if known != Some(&entry) {
+            self.record.entries.insert(owned, entry);
+            self.stored = records.write(application, &self.record, Some(self.stored.clone())).await?;
+        }
+        Ok(())
     }
 
     /// Forget what was refused: it was never made, and nobody might be allowed to see that when the application goes.
@@ -298,6 +320,7 @@ fn entry(managed: &ManagedResource) -> (Owned, Entry) {
         unwanted: managed.deleted,
         retained: managed.retained,
         released: managed.skip_gc,
+        by_step: managed.creator.as_deref() == Some(STEP),
     };
     (owned, entry)
 }
@@ -317,7 +340,7 @@ fn managed((owned, entry): (&Owned, &Entry)) -> ManagedResource {
         deleted: entry.unwanted,
         retained: entry.retained,
         skip_gc: entry.released,
-        creator: Some("workflow".to_owned()),
+        creator: Some(if entry.by_step { STEP } else { "workflow" }.to_owned()),
         ..ManagedResource::default()
     }
 }

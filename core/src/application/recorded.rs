@@ -21,11 +21,12 @@ use crate::context::Context;
 const REMEMBERED_AT_MOST: usize = 1000;
 
 /// Where the recorded definitions of a revision stand.
-const RECORDED: [(&str, DefinitionKind); 4] = [
+const RECORDED: [(&str, DefinitionKind); 5] = [
     ("componentDefinitions", DefinitionKind::Component),
     ("traitDefinitions", DefinitionKind::Trait),
     ("workloadDefinitions", DefinitionKind::Workload),
     ("scopeDefinitions", DefinitionKind::Scope),
+    ("workflowStepDefinitions", DefinitionKind::WorkflowStep),
 ];
 
 /// What a revision recorded.

@@ -3,16 +3,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-use vela_engine::Graph;
+use kube::api::DynamicObject;
+use serde_json::Value;
+use serde_json::json;
+use vela_crds::labels;
 use vela_engine::status::Status;
 use vela_engine::workflow::{
-    Idle, Machine, RunLimits, RunPhase, RunStatus, RunValues, StepOutcome, StepOutput, StepPhase,
-    WorkflowSpec,
+    Execution, Idle, Machine, Progress, RunLimits, RunPhase, RunStatus, RunValues, StepOutcome, StepOutput,
+    StepPhase, WorkflowSpec,
 };
+use vela_engine::{Graph, ObjectKey};
+use vela_runtime::apply as runtime_apply;
 use vela_runtime::clock;
 
 use super::apply::{self, Applied, Begun, Components, Order};
+use super::fetch;
 use super::judge;
 use super::observe::observe;
 use super::outcome::Outcome;
@@ -20,13 +25,15 @@ use super::owned::Application;
 use super::reconciler::ApplicationReconciler;
 use super::run_store::RunStore;
 use super::stopped::Stopped;
-use crate::workflow::{Effects, Executed, First, execute};
+use crate::author::Actor;
+use crate::workflow::{Effects, Executed, First, Objects, execute};
 
 /// The run of one application in one reconcile.
 pub(super) struct WorkflowRun<'a> {
     reconciler: &'a ApplicationReconciler,
     graph: &'a Arc<Graph>,
     spec: &'a WorkflowSpec,
+    acting: Actor,
     store: RunStore<'a>,
     status: RunStatus,
     values: RunValues,
@@ -48,7 +55,8 @@ impl<'a> WorkflowRun<'a> {
         let seed = owner.object.metadata.uid.clone().unwrap_or_default();
         let limits = RunLimits { seed, ..RunLimits::default() };
         let executed = Executed { begun: BTreeSet::new(), idle: Idle::Ended(status.phase) };
-        Ok(Self { reconciler, graph, spec, store, status, values, limits, executed })
+        let acting = owner.acting.clone();
+        Ok(Self { reconciler, graph, spec, acting, store, status, values, limits, executed })
     }
 
     /// The nodes of a run that came to its end, but for those that its steps applied.
@@ -107,6 +115,7 @@ impl Order for WorkflowRun<'_> {
         let mut effects = StepEffects {
             reconciler: self.reconciler,
             graph: self.graph,
+            acting: &self.acting,
             store: &mut self.store,
             components,
         };
@@ -121,13 +130,87 @@ impl Order for WorkflowRun<'_> {
 struct StepEffects<'r, 's, 'c, 'w> {
     reconciler: &'r ApplicationReconciler,
     graph: &'r Arc<Graph>,
+    acting: &'s Actor,
     store: &'s mut RunStore<'r>,
     components: &'c mut Components<'w>,
 }
 
-impl Effects for StepEffects<'_, '_, '_, '_> {
+impl Objects for StepEffects<'_, '_, '_, '_> {
     type Error = apply::Error;
 
+    async fn apply_object(&mut self, object: Value) -> Result<Result<Value, String>, apply::Error> {
+        let mut object = object;
+        self.own(&mut object);
+        if let Some(refusal) = self.refusal(&object).await {
+            return Ok(Err(refusal));
+        }
+        let name = ObjectKey::of(&object);
+        let rules = self.graph.rendered().plan().rules().of(&object);
+        let mut parsed: DynamicObject = match serde_json::from_value(object) {
+            Ok(parsed) => parsed,
+            Err(error) => return Ok(Err(format!("{name}: {error}"))),
+        };
+        let kind = self.reconciler.context.discovery.resolve_object(&parsed).await;
+        if kind.is_ok_and(|kind| !kind.namespaced) {
+            parsed.metadata.namespace = None;
+        }
+        let applied = self.components.apply_object(&name, parsed, rules).await?;
+        Ok(applied.map(|live| fetch::json(&live)))
+    }
+
+    async fn read_object(&mut self, object: &Value) -> Result<Result<Option<Value>, String>, apply::Error> {
+        let mut object = object.clone();
+        self.place(&mut object);
+        let key = ObjectKey::of(&object);
+        let kind = match self.reconciler.context.discovery.resolve(&key.api_version, &key.kind).await {
+            Ok(kind) => kind,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let read = kind.api(self.acting.client(), &key.namespace).get_opt(&key.name).await;
+        Ok(read
+            .map(|found| found.map(|found| fetch::json(&found)))
+            .map_err(|error| runtime_apply::explain(&error).to_string()))
+    }
+}
+
+impl StepEffects<'_, '_, '_, '_> {
+    /// An object that names no namespace is in that of the application.
+    fn place(&self, object: &mut Value) {
+        let metadata = &mut object["metadata"];
+        if metadata["namespace"].as_str().is_none_or(str::is_empty) {
+            metadata["namespace"] = Value::from(self.graph.app_file().namespace());
+        }
+    }
+
+    /// The object as one of the application, by which everybody finds it.
+    fn own(&self, object: &mut Value) {
+        self.place(object);
+        let app = self.graph.app_file();
+        let all = &mut object["metadata"]["labels"];
+        if !all.is_object() {
+            *all = json!({});
+        }
+        all[labels::APP_NAME] = Value::from(app.name());
+        all[labels::APP_NAMESPACE] = Value::from(app.namespace());
+        all[labels::APP_REVISION] = Value::from(self.graph.identity().name());
+    }
+
+    /// Why the application may not make the object.
+    async fn refusal(&self, object: &Value) -> Option<String> {
+        let app = self.graph.app_file();
+        if let Some((message, hint)) = app.bounds().refusal(object, app.namespace()) {
+            return Some(format!("{message}; {hint}"));
+        }
+        let key = ObjectKey::of(object);
+        let kind = self.reconciler.context.discovery.resolve(&key.api_version, &key.kind).await;
+        if kind.is_ok_and(|kind| !kind.namespaced) {
+            return app.bounds().refusal_of_cluster(&key).map(|(message, hint)| format!("{message}; {hint}"));
+        }
+        None
+    }
+}
+
+impl Effects for StepEffects<'_, '_, '_, '_> {
     async fn apply(&mut self, nodes: &[usize]) -> Result<(), apply::Error> {
         self.components.apply(nodes).await
     }
@@ -139,6 +222,10 @@ impl Effects for StepEffects<'_, '_, '_, '_> {
     ) -> Result<Option<StepOutcome>, apply::Error> {
         let observed = observe(self.components.applied());
         Ok(judge::applied(self.reconciler, self.graph, observed, (nodes, outputs)).await?)
+    }
+
+    async fn advance(&mut self, execution: Execution) -> Result<(Execution, Progress), apply::Error> {
+        Ok(judge::advance(self.reconciler, execution).await?)
     }
 
     async fn store(

@@ -7,10 +7,14 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use vela_engine::Plan;
+use vela_engine::definition::Language;
+use vela_engine::steps::Step;
 use vela_engine::workflow::{
     APPLY_COMPONENT, Execution, Idle, Machine, Next, Progress, RunStatus, RunValues, StepOutcome, StepOutput,
     StepPhase, Task, built_in,
 };
+
+use super::providers::{self, Called, Objects};
 
 /// What of a run is stored first. A process may be ended between the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +27,7 @@ pub(crate) enum First {
 }
 
 /// Who does what the steps ask for, and stores how far they are.
-pub(crate) trait Effects {
-    /// Why the run ends before its time.
-    type Error;
-
+pub(crate) trait Effects: Objects {
     /// Apply these nodes, several at the same time.
     async fn apply(&mut self, nodes: &[usize]) -> Result<(), Self::Error>;
 
@@ -36,6 +37,9 @@ pub(crate) trait Effects {
         nodes: &[usize],
         outputs: &[StepOutput],
     ) -> Result<Option<StepOutcome>, Self::Error>;
+
+    /// Compute a step as far as it goes without an answer.
+    async fn advance(&mut self, execution: Execution) -> Result<(Execution, Progress), Self::Error>;
 
     /// Store how far the run is, where it came further.
     async fn store(
@@ -79,7 +83,7 @@ pub(crate) async fn execute<E: Effects>(
         };
         let outcome = match task.type_.as_str() {
             APPLY_COMPONENT => apply(plan, &task, &mut begun, effects).await?,
-            _ => evaluate(&task, machine),
+            _ => evaluate(plan, &task, machine, effects).await?,
         };
         let first = match outcome {
             StepOutcome::Suspend { .. } => First::Status,
@@ -114,21 +118,46 @@ async fn apply<E: Effects>(
     Ok(outcome.unwrap_or_else(|| StepOutcome::Wait { message: "its objects were not seen yet".to_owned() }))
 }
 
-/// A step with a template.
-fn evaluate(task: &Task, machine: &Machine<'_>) -> StepOutcome {
-    let step = match built_in(&task.type_) {
-        Some(Ok(step)) => step,
-        Some(Err(found)) => return StepOutcome::Broken { message: found.to_string() },
-        None => {
-            let message = format!("workflow step type {:?} is not supported yet", task.type_);
-            return StepOutcome::Broken { message };
-        }
+/// A step with a template: it is computed, and its calls are answered.
+async fn evaluate<E: Effects>(
+    plan: &Plan,
+    task: &Task,
+    machine: &Machine<'_>,
+    effects: &mut E,
+) -> Result<StepOutcome, E::Error> {
+    let step = match template(plan, task) {
+        Ok(step) => step,
+        Err(message) => return Ok(StepOutcome::Broken { message }),
     };
-    match Execution::begin(&step, task, machine).advance() {
-        Progress::Ended(outcome) => outcome,
-        Progress::Call(call) => {
-            let message = format!("{} {} is not supported yet", call.provider, call.function);
-            StepOutcome::Broken { message }
+    let mut execution = Execution::begin(&step, task, machine);
+    // The calls of one step are limited.
+    loop {
+        let (advanced, progress) = effects.advance(execution).await?;
+        execution = advanced;
+        let question = match progress {
+            Progress::Ended(outcome) => return Ok(outcome),
+            Progress::Call(question) => question,
+        };
+        let answered = match providers::call(effects, &question).await? {
+            Called::Answer(answer) => execution.answer(answer),
+            Called::Ended(outcome) => Err(outcome),
+        };
+        if let Err(outcome) = answered {
+            return Ok(outcome);
         }
+    }
+}
+
+/// The template of a step, or why there is none.
+fn template(plan: &Plan, task: &Task) -> Result<Step, String> {
+    if let Some(step) = built_in(&task.type_) {
+        return step.map_err(|found| found.to_string());
+    }
+    match plan.step_definition(&task.name).map(|definition| (definition, definition.language())) {
+        Some((definition, Language::Cue(text))) => {
+            let step = Step::compile(&definition.title(), text, definition.era());
+            step.map_err(|found| found.to_string())
+        }
+        _ => Err(format!("workflow step type {:?} is not supported yet", task.type_)),
     }
 }

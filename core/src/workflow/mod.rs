@@ -6,10 +6,12 @@
 //! the [`executor`], step by step.
 
 mod executor;
+mod providers;
 
 use std::collections::BTreeSet;
 
 pub(crate) use executor::{Effects, Executed, First, execute};
+pub(crate) use providers::Objects;
 
 /// Who does what steps ask for. Steps `apply-component` and `deploy` ask to apply nodes: components at their places.
 pub(crate) trait Steps {

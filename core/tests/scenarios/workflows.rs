@@ -154,3 +154,59 @@ async fn what_is_passed_over_is_not_wanted_and_values_decide() {
     assert_eq!(shop["status"]["services"].as_array().map(Vec::len), Some(1), "{}", shop["status"]);
     cluster.phase("shop", "running").await;
 }
+
+/// A step that makes a ConfigMap by a call, reads what somebody else makes, and waits for it.
+const NOTE: &str = r#"
+import ("vela/kube", "vela/builtin")
+make: kube.#Apply & {$params: value: {
+	apiVersion: "v1"
+	kind:       "ConfigMap"
+	metadata: name: context.name + "-note"
+	data: text: parameter.text
+}}
+read: kube.#Read & {$params: value: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "approval"}}
+wait: builtin.#ConditionalWait & {$params: {continue: read.$returns.value != _|_, message: "nobody approved yet"}}
+output: make.$returns.value
+parameter: text: string
+"#;
+
+#[tokio::test]
+async fn a_step_by_a_definition_makes_reads_and_waits() {
+    let cluster = TestCluster::new().await;
+    cluster
+        .create(json!({
+            "apiVersion": OAM,
+            "kind": "WorkflowStepDefinition",
+            "metadata": {"name": "note"},
+            "spec": {"schematic": {"cue": {"template": NOTE}}},
+        }))
+        .await;
+    let steps = json!([
+        {"name": "tell", "type": "note", "properties": {"text": "hello"},
+            "outputs": [{"name": "made", "valueFrom": "output.metadata.name"}]},
+        applies("back", &json!({"if": "inputs.made == \"shop-note\"", "inputs": [{"from": "made"}]})),
+        applies("front", &json!({})),
+    ]);
+    cluster.create(shop(&steps)).await;
+    let says_why = |shop: &Value| shop["status"]["workflow"]["steps"][0]["message"] == "nobody approved yet";
+    until_or("it waits and says so", || cluster.application("shop"), says_why).await;
+    let note = cluster.get("v1", "ConfigMap", "shop-note").await.unwrap();
+    assert_eq!(note["data"], json!({"text": "hello"}));
+    assert_eq!(note["metadata"]["labels"]["app.oam.dev/name"], "shop");
+    let tracker = cluster.tracker("shop").await.unwrap().to_string();
+    assert!(tracker.contains("shop-note"), "{tracker}");
+    assert!(cluster.deployment("back").await.is_none());
+
+    let approval = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "approval"}});
+    cluster.create(approval).await;
+    cluster.phase("shop", "running").await;
+    let shop = cluster.application("shop").await;
+    let expected = ["tell succeeded", "back succeeded", "front succeeded"];
+    assert_eq!(phases(&shop), expected, "{}", shop["status"]);
+    assert!(cluster.get("v1", "ConfigMap", "shop-note").await.is_some(), "no pruning takes it");
+
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    cluster.gone("v1", "ConfigMap", "shop-note").await;
+    assert!(cluster.get("v1", "ConfigMap", "approval").await.is_some(), "it was only read");
+}

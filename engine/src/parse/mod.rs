@@ -22,7 +22,7 @@ use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
-use crate::workflow::{APPLY_COMPONENT, WorkflowSpec};
+use crate::workflow::{APPLY_COMPONENT, BUILT_IN_STEPS, WorkflowSpec};
 
 use self::parser::{Parser, overridden};
 pub use inserted_secrets::{InsertedSecret, inserted_secrets};
@@ -160,6 +160,8 @@ pub struct Step {
     pub depends_on: Vec<String>,
     /// Field path.
     pub path: String,
+    /// The definition of its type, where it is not built in.
+    pub definition: Option<Arc<Definition>>,
     /// It does more than to apply a component when its turn comes.
     pub(crate) is_more: bool,
     /// Values of other steps go into its parameters.
@@ -258,8 +260,13 @@ impl AppFile {
         let components = self.components.iter().map(|component| &component.definition);
         let traits = self.components.iter().flat_map(|c| c.traits.iter().map(|t| &t.definition));
         let scopes = self.components.iter().flat_map(|c| c.scopes.iter().map(|s| &s.definition));
-        let used: BTreeMap<_, _> =
-            components.chain(traits).chain(scopes).map(|d| ((d.kind(), d.name(), d.hash()), d)).collect();
+        let steps = self.workflow.iter().flat_map(|w| w.steps.iter().filter_map(|s| s.definition.as_ref()));
+        let used: BTreeMap<_, _> = components
+            .chain(traits)
+            .chain(scopes)
+            .chain(steps)
+            .map(|d| ((d.kind(), d.name(), d.hash()), d))
+            .collect();
         used.into_values().collect()
     }
 }
@@ -440,7 +447,11 @@ impl<'a> Parser<'a> {
             let in_group = fields.get("subSteps");
             let mut inputs = fields.get("inputs").and_then(Json::as_array).into_iter().flatten();
             let takes_values = inputs.any(|input| input["parameterKey"].is_string());
-            steps.push(Step { name, type_, properties, depends_on, path, is_more, takes_values });
+            let definition = match BUILT_IN_STEPS.contains(&type_.as_str()) {
+                true => None,
+                false => self.snapshot.definition(DefinitionKind::WorkflowStep, &type_).cloned(),
+            };
+            steps.push(Step { name, type_, properties, depends_on, path, definition, is_more, takes_values });
             // A group stands in no group, which the workflow is checked for.
             if in_group.is_some() && !below.contains(".subSteps[") {
                 steps.extend(self.steps(&below, in_group));

@@ -10,6 +10,7 @@ use crate::manifest::Document;
 use crate::names;
 use crate::observed::ObjectKey;
 use crate::policy;
+use crate::workflow::BUILT_IN_STEPS;
 
 /// What a document needs to know of the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,17 +65,19 @@ pub fn references(application: &Document) -> References {
             need(DefinitionKind::Trait, name.and_then(Json::as_str));
         }
     }
-    // What these do is not in their definitions; a version that is named, and a policy that is not built in, must be there all
-    // the same.
-    let is_built_in = |type_: &str| policy::SUPPORTED.contains(&type_) || policy::LATER.contains(&type_);
+    // What policies do is not in their definitions; a version that is named, and a policy that is not built in, must be there
+    // all the same.
+    let is_built_in = |kind, type_: &str| match kind {
+        DefinitionKind::Policy => policy::SUPPORTED.contains(&type_) || policy::LATER.contains(&type_),
+        _ => BUILT_IN_STEPS.contains(&type_),
+    };
     let steps = spec.and_then(|spec| spec.get("workflow"));
     for (kind, written) in [
         (DefinitionKind::Policy, items(spec, "policies").collect::<Vec<_>>()),
         (DefinitionKind::WorkflowStep, items(steps, "steps").flat_map(with_sub_steps).collect()),
     ] {
         let types = written.into_iter().filter_map(|written| written.get("type")?.as_str());
-        let is_needed =
-            |type_: &&str| type_.contains('@') || kind == DefinitionKind::Policy && !is_built_in(type_);
+        let is_needed = |type_: &&str| type_.contains('@') || !is_built_in(kind, type_);
         types.filter(is_needed).for_each(|type_| need(kind, Some(type_)));
     }
     for name in super::scopes::types(application) {

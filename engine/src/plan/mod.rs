@@ -6,6 +6,7 @@ mod workflow;
 
 use std::sync::Arc;
 
+use crate::definition::Definition;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
 use crate::parse::{AppFile, Component, Era};
 use crate::placement::Placement;
@@ -60,6 +61,12 @@ impl Plan {
     /// The workflow that is to be run step by step, where more is written than components to be applied.
     pub fn workflow(&self) -> Option<&Arc<WorkflowSpec>> {
         self.spec.as_ref()
+    }
+
+    /// The definition of the step of this name, where its type is not built in.
+    pub fn step_definition(&self, name: &str) -> Option<&Arc<Definition>> {
+        let steps = &self.revision.app_file().workflow()?.steps;
+        steps.iter().find(|step| step.name == name)?.definition.as_ref()
     }
 
     /// The nodes that the step of this name applies.

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::node::{Failing, Node};
-use crate::definition::version;
+use crate::definition::{Language, version};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
 use crate::nearest;
 use crate::parse::{self, AppFile, Workflow};
 use crate::placement::{LOCAL, Placement, remote};
 use crate::policy::Policies;
+use crate::steps;
 pub use crate::workflow::APPLY_COMPONENT;
-use crate::workflow::{STEP_GROUP, SUSPEND, WorkflowSpec};
+use crate::workflow::{BUILT_IN_STEPS, STEP_GROUP, SUSPEND, WorkflowSpec};
 
 /// The step that applies every component as override policies change it, at the places of a topology policy; it stands for
 /// the policies, nobody writes it yet.
@@ -23,7 +24,7 @@ pub(super) const DAG: &str = "DAG-DAG";
 /// Each step waits for all before it.
 const STEP_BY_STEP: &str = "StepByStep-DAG";
 /// Workflow steps that are run where they are written.
-pub const SUPPORTED_STEPS: &[&str] = &[APPLY_COMPONENT, SUSPEND, STEP_GROUP];
+pub const SUPPORTED_STEPS: &[&str] = &BUILT_IN_STEPS;
 
 /// One step: the nodes that it applies, and waits for until they are healthy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,9 +177,10 @@ fn written(
             continue;
         }
         if type_of(step) != APPLY_COMPONENT {
-            let message = format!("workflow step type {:?} is not supported yet", step.type_);
-            let finding = not_supported(Code::NotSupported, message);
-            found.push(finding.at(app.document(), format!("{}.type", step.path)));
+            if let Some(message) = not_run(step) {
+                let finding = not_supported(Code::NotSupported, message);
+                found.push(finding.at(app.document(), format!("{}.type", step.path)));
+            }
             continue;
         }
         inputs_of_applying(app, step, not_supported, found);
@@ -212,6 +214,15 @@ fn written(
     let mode = if is_dag { DAG } else { STEP_BY_STEP };
     let steps = steps.into_iter().map(|(step, _)| step).collect();
     Planned { nodes, steps, mode, failing, spec: workflow.spec.clone() }
+}
+
+/// Why a step that has a template, or should have one, cannot be run.
+fn not_run(step: &parse::Step) -> Option<String> {
+    let message = format!("workflow step type {:?} is not supported yet", step.type_);
+    let Some(definition) = &step.definition else { return Some(message) };
+    let Language::Cue(text) = definition.language() else { return Some(message) };
+    let call = steps::unanswered(text)?;
+    Some(format!("{message}: nobody answers its call {call}"))
 }
 
 /// What a step applies is rendered before any step is run, so a value of another step cannot change it yet.

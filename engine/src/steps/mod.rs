@@ -27,6 +27,7 @@
 //! # Ok::<(), vela_engine::Diagnostics>(())
 //! ```
 
+mod answered;
 mod compute;
 mod control;
 mod expression;
@@ -40,6 +41,7 @@ use serde_json::Value as Json;
 use vela_cue::calls::{Call, Progress, Run};
 use vela_cue::{Era, Provider, Source};
 
+pub use answered::unanswered;
 pub use expression::{condition, data, output, output_of};
 pub(crate) use packages::CALLS;
 pub use packages::{policy, workflow, workload};

@@ -38,7 +38,8 @@ pub use machine::{Idle, Machine, Next, RunLimits, StepOutcome, Task};
 pub use phase::{Reason, RunPhase, StepPhase};
 pub use run_status::{RunStatus, StepStatus};
 pub use spec::{
-    APPLY_COMPONENT, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput, StepSpec, WorkflowSpec,
+    APPLY_COMPONENT, BUILT_IN_STEPS, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput,
+    StepSpec, WorkflowSpec,
 };
 pub use values::{BYTES_AT_MOST, RecordedCall, RunValues};
 pub use verbs::Refusal;

@@ -9,6 +9,8 @@ pub const APPLY_COMPONENT: &str = "apply-component";
 pub const SUSPEND: &str = "suspend";
 /// The type of a step that holds other steps.
 pub const STEP_GROUP: &str = "step-group";
+/// Types of steps whose meaning no definition says.
+pub const BUILT_IN_STEPS: [&str; 3] = [APPLY_COMPONENT, SUSPEND, STEP_GROUP];
 /// More steps in one workflow, those in groups included, are refused.
 pub const STEPS_AT_MOST: usize = 1000;
 

@@ -155,15 +155,14 @@ fn definitions_of_steps_and_policies_may_import_what_steps_import() {
         ),
         ("vela/multicluster", "list: multicluster.#ListClusters & {}"),
     ];
+    let answered = ["vela/op", "vela/builtin", "vela/util"];
     for (import, body) in steps {
         for kind in ["WorkflowStepDefinition", "PolicyDefinition"] {
             let verdict = judged(kind, template(import, body));
             assert!(verdict.is_allowed(), "{kind} {import}: {:?}", verdict.causes);
-            assert!(
-                verdict.warnings.iter().any(|said| said.contains("not run yet")),
-                "{:?}",
-                verdict.warnings
-            );
+            let is_run = kind == "WorkflowStepDefinition" && answered.contains(&import);
+            let is_warned = verdict.warnings.iter().any(|said| said.contains("not run yet"));
+            assert_eq!(is_warned, !is_run, "{kind} {import}: {:?}", verdict.warnings);
         }
         // A component cannot wait or send mail.
         let mut component = template(import, &format!("{body}\noutput: {{}}"));

@@ -152,6 +152,7 @@ fn begin(record: &mut Record, desired: &Desired) {
             unwanted: false,
             retained: piece.rules.retention != Retention::WhileNamed,
             released: piece.rules.released,
+            by_step: false,
         };
     }
 }

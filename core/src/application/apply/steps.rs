@@ -1,13 +1,17 @@
 //! The components of a desired set, as they are applied in the order of a workflow.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use kube::api::DynamicObject;
+use vela_engine::ObjectKey;
+use vela_engine::policy::ObjectRules;
 
 use super::applied::Applied;
 use super::error::Error;
 use super::write::ComponentWriter;
-use crate::application::desired::Desired;
+use crate::application::desired::{Desired, Node, Piece};
 use crate::blocking::NotComputed;
 use crate::workflow::{self, Steps};
 
@@ -54,6 +58,28 @@ impl<'w> Components<'w> {
         let desired = self.desired;
         let nodes = nodes.iter().filter_map(|index| desired.nodes.get(*index)).collect();
         self.writer.write(nodes, &mut self.applied).await
+    }
+}
+
+impl Components<'_> {
+    /// Apply an object that no component makes, recorded first. Gives it as it is in the cluster, or why it is not there.
+    pub(in crate::application) async fn apply_object(
+        &mut self,
+        name: &ObjectKey,
+        object: DynamicObject,
+        rules: ObjectRules,
+    ) -> Result<Result<Arc<DynamicObject>, String>, Error> {
+        let piece = Piece { name: name.clone(), object, trait_type: None, rules };
+        let node = Node { component: String::new(), wave: i32::MAX, pieces: vec![piece] };
+        self.writer.record(&node).await?;
+        let mut applied = Applied::nothing();
+        self.writer.write(vec![&node], &mut applied).await?;
+        let live = applied.live().get(name).cloned();
+        let why = || {
+            let why = applied.errors().get(name).cloned();
+            why.unwrap_or_else(|| format!("{name} is to be made again, and its former object is still there"))
+        };
+        Ok(live.ok_or_else(why))
     }
 }
 

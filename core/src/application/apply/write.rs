@@ -7,7 +7,7 @@ use kube::api::DynamicObject;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use vela_crds::labels;
-use vela_engine::policy::ApplyOnce;
+use vela_engine::policy::{ApplyOnce, Retention};
 use vela_runtime::apply::{self as runtime_apply, Conflicts, Outcome, describe, has_all};
 use vela_runtime::cache::Informer;
 use vela_runtime::graph::{Cause, Graph, Outcome as NodeOutcome, Run};
@@ -24,7 +24,7 @@ use crate::application::desired::{Node, Piece};
 use crate::application::fetch::json;
 use crate::application::owned::{Application, may_change, may_take_over};
 use crate::application::reconciler::ApplicationReconciler;
-use crate::application::record::{Owned, Record, RecordWriter};
+use crate::application::record::{Entry, Owned, Record, RecordWriter};
 use crate::author::Actor;
 use crate::immutable;
 use crate::order::{OrderedObject, earlier};
@@ -75,6 +75,30 @@ impl<'a> ComponentWriter<'a> {
         }
         for nodes in waves.into_values() {
             self.write_wave(nodes, applied).await?;
+        }
+        Ok(())
+    }
+
+    /// Record the objects of a node that no set names, before they are written: a workflow step makes them by a call.
+    pub(super) async fn record(&self, node: &Node) -> Result<(), Error> {
+        let mut record_writer = self.record_writer.lock().await;
+        for piece in &node.pieces {
+            let known = record_writer.record.entries.get(&piece.owned());
+            if piece.rules.read_only || known.is_some_and(|entry| !entry.by_step && !entry.unwanted) {
+                // It is only looked at, or a component makes it, too, and its entry stays.
+                continue;
+            }
+            let entry = Entry {
+                hash: Some(piece.content()),
+                wave: Some(node.wave),
+                retained: piece.rules.retention != Retention::WhileNamed,
+                released: piece.rules.released,
+                by_step: true,
+                ..Entry::default()
+            };
+            let added = (piece.owned(), entry);
+            let key = &self.application.key;
+            record_writer.add(&self.reconciler.records, key, added).await.map_err(Error::Record)?;
         }
         Ok(())
     }
