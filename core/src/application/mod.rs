@@ -74,7 +74,10 @@ impl Reconciler for ApplicationReconciler {
         self.update_slots.reconcile_ended(&key, report.waits, outcome.is_settled());
         let Outcome { mut status, complete, retry, again, under_way } = outcome;
         status.hide(&report.secrets);
-        let former = document.value().get("status");
+        // The steps of a workflow stored how far they are meanwhile, which a reconcile that failed later must not take back.
+        let live = self.applications.get(&key).filter(|live| live.metadata.uid == application.metadata.uid);
+        let live = live.unwrap_or_else(|| application.clone());
+        let former = live.data.get("status");
         let status = status.to_json(former, &conditions::now());
         self.context.metrics.reconciled(former, &status, began.elapsed());
         if !under_way {
@@ -82,7 +85,7 @@ impl Reconciler for ApplicationReconciler {
         } else if let Some(left) = self.pace.left(&key, former, &status) {
             return Ok(Action::RequeueAfter(again.map_or(left, |again| again.min(left))));
         }
-        if crate::status::write(&self.api(&key), &self.applications, &application, &status).await? {
+        if crate::status::write(&self.api(&key), &self.applications, &live, &status).await? {
             report::publish_events(&self.context.events, &application, &status, &report).await;
         }
         if complete {
