@@ -6,6 +6,7 @@ mod desired;
 mod direct;
 pub(crate) mod fetch;
 mod finalize;
+mod given;
 mod handover;
 mod http_requests;
 mod inline;

@@ -1,6 +1,7 @@
 //! An Application → its graph: by the definitions of its revision while it asks for nothing new, by the present ones where it
 //! does; may not write.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use vela_engine::{
 use vela_runtime::Key;
 
 use super::fetch::json as to_json;
+use super::given;
 use super::http_requests;
 use super::reconciler::ApplicationReconciler;
 use super::recorded::RecordedApplication;
@@ -159,7 +161,9 @@ impl ApplicationReconciler {
         if let Some(known) = self.attempts.of(key, &content) {
             return known;
         }
-        let computed = self.compute(document.clone(), snapshot, Vec::new(), processing::Answers::new()).await;
+        let inputs =
+            render::Inputs { answers: Some(processing::Answers::new()), ..render::Inputs::default() };
+        let computed = self.compute(document.clone(), snapshot, Vec::new(), inputs).await;
         // An error that passes says nothing about the definitions.
         let wrong = computed.err().and_then(|stopped| Some(stopped.lasting()?.diagnostics().clone()));
         self.attempts.insert(key, content, wrong.clone());
@@ -219,10 +223,15 @@ impl ApplicationReconciler {
         previous: &[Previous],
     ) -> Result<Graph, Stopped> {
         let (mut content, mut answers) = self.answers.of(key);
-        // Each round answers at least one request more, and their number is limited.
+        let mut outputs = BTreeMap::new();
+        // Each round answers at least one request more, or knows one output more, and their number is limited.
         loop {
-            let computed =
-                self.compute(document.clone(), snapshot.clone(), previous.to_vec(), answers.clone());
+            let inputs = render::Inputs {
+                answers: Some(answers.clone()),
+                outputs: outputs.clone(),
+                ..render::Inputs::default()
+            };
+            let computed = self.compute(document.clone(), snapshot.clone(), previous.to_vec(), inputs);
             let graph = computed.await?;
             let hash = graph.identity().hash();
             if content != hash {
@@ -235,6 +244,12 @@ impl ApplicationReconciler {
             let components = graph.rendered().components().iter();
             let requests: Vec<_> = components.flat_map(|component| component.requests.clone()).collect();
             if requests.is_empty() {
+                let given = given::given(self, key, &graph).await;
+                let given = given.map_err(|error| Stopped::not_computed(PhaseError::Render, &error))?;
+                if given.len() > outputs.len() {
+                    outputs = given;
+                    continue;
+                }
                 return self.with_served_versions(graph).await;
             }
             let sent = http_requests::send_all(&self.context.egress, &requests, &mut answers).await;
@@ -261,14 +276,13 @@ impl ApplicationReconciler {
         document: Document,
         snapshot: Snapshot,
         previous: Vec<Previous>,
-        answers: processing::Answers,
+        inputs: render::Inputs,
     ) -> Result<Graph, Stopped> {
         let compute = move |templates: &Templates| {
             let app_file =
                 parse::parse(&document, &snapshot).map_err(|e| PhaseError::Parse(Cause::Lasting(e)))?;
             let revision = revision::revision_among(app_file, &previous);
             let plan = plan::plan(revision).map_err(|e| PhaseError::Policy(Cause::Lasting(e)))?;
-            let inputs = render::Inputs { answers: Some(answers), ..render::Inputs::default() };
             let rendered = render::render(&plan, templates, &inputs);
             let rendered = rendered.map_err(|e| PhaseError::Render(Cause::Lasting(e)))?;
             graph::graph(rendered).map_err(|e| PhaseError::Render(Cause::Lasting(e)))

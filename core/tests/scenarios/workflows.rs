@@ -210,3 +210,21 @@ async fn a_step_by_a_definition_makes_reads_and_waits() {
     cluster.gone("v1", "ConfigMap", "shop-note").await;
     assert!(cluster.get("v1", "ConfigMap", "approval").await.is_some(), "it was only read");
 }
+
+#[tokio::test]
+async fn a_component_takes_what_another_one_gives() {
+    let cluster = TestCluster::new().await;
+    let settings = json!({
+        "name": "settings", "type": "settings", "properties": {"text": "nginx:2"},
+        "outputs": [{"name": "image", "valueFrom": "output.data.text"}],
+    });
+    let mut front = web("front", "nginx:1");
+    front["inputs"] = json!([{"from": "image", "parameterKey": "properties.image"}]);
+    cluster.create(application("shop", &[front, settings])).await;
+    cluster.phase("shop", "running").await;
+    let image = |deployment: &Option<Value>| {
+        let deployment = deployment.clone().unwrap_or_default();
+        deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx:2"
+    };
+    assert!(image(&cluster.deployment("front").await));
+}

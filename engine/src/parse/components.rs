@@ -118,8 +118,9 @@ impl<'a> Parser<'a> {
             let fields = self.object(&path, Some(value));
             self.known_fields(&path, fields, &["from", "parameterKey"]);
             if let Some(from) = self.required_text(&path, fields, "from", "an input") {
-                let parameter_key =
-                    fields.get("parameterKey").and_then(Json::as_str).unwrap_or("").to_owned();
+                let key = fields.get("parameterKey").and_then(Json::as_str).unwrap_or("");
+                // Within the properties, whether the key says so or not.
+                let parameter_key = key.strip_prefix("properties.").unwrap_or(key).to_owned();
                 inputs.push(Input { from, parameter_key });
             }
         }

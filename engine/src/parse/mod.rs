@@ -119,7 +119,7 @@ pub struct Input {
 pub struct Output {
     /// Its name.
     pub name: String,
-    /// CUE expression over `context`.
+    /// CUE expression over `output` and `outputs`, the objects as they are in the cluster.
     pub value_from: String,
 }
 

@@ -139,15 +139,6 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
     let policies = policy::read(&app, not_supported, &mut found);
     for component in app.components() {
         secrets(&app, component, not_supported, &mut found);
-        for (is_there, field, what) in [
-            (!component.inputs.is_empty(), "inputs", "inputs from other components"),
-            (!component.outputs.is_empty(), "outputs", "outputs for other components"),
-        ] {
-            if is_there {
-                let finding = not_supported(Code::NotSupported, format!("{what} are not supported yet"));
-                found.push(finding.at(app.document(), format!("{}.{field}", component.path)));
-            }
-        }
     }
     stays(&app, &policies, not_supported, &mut found);
     let workflow::Planned { nodes, steps, mode, failing, spec } =
@@ -158,6 +149,7 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
             not_supported(Code::NotSupported, message.to_owned()).at(app.document(), "spec.rolloutPlan"),
         );
     }
+    values(&app, &nodes, not_supported, &mut found);
     if let Some(circle) = circle(&nodes) {
         let component = |index: &usize| &app.components()[nodes[*index].component];
         let names: Vec<&str> = circle.iter().map(|index| component(index).name.as_str()).collect();
@@ -168,6 +160,28 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
     let ((), warnings) = found.or(())?;
     let (left_out, rules) = (Diagnostics::new(), Arc::new(policies.rules));
     Ok(Plan { revision, nodes, steps, mode, warnings, left_out, failing, rules, spec })
+}
+
+/// What components give each other is read of their objects, where the application applies them itself, and each once.
+fn values(app: &AppFile, nodes: &[Node], not_supported: NotSupported, found: &mut Diagnostics) {
+    let is_direct = app.era() == Era::V1beta1 && !app.only_records() && app.rollout_plan().is_none();
+    for (index, component) in app.components().iter().enumerate() {
+        let is_once = nodes.iter().filter(|node| node.component == index).count() < 2;
+        let mut refuse = |field: &str, what: &str| {
+            let finding = not_supported(Code::NotSupported, format!("{what} are not supported yet"));
+            found.push(finding.at(app.document(), format!("{}.{field}", component.path)));
+        };
+        let flows = [("inputs", !component.inputs.is_empty()), ("outputs", !component.outputs.is_empty())];
+        for (field, _) in flows.into_iter().filter(|(_, is_there)| *is_there && !(is_direct && is_once)) {
+            refuse(
+                field,
+                &format!("{field} of a component that is rolled out, stored, or at several places"),
+            );
+        }
+        if component.inputs.iter().any(|input| input.parameter_key.starts_with("traits[")) {
+            refuse("inputs", "inputs that go into traits");
+        }
+    }
 }
 
 /// A rollout and a stored configuration look for the objects in the application's namespace, and once; what they write does

@@ -57,14 +57,15 @@ pub fn data(title: &str, text: &str) -> Result<Json, Diagnostics> {
     template.instantiate(&[]).root().to_json().map_err(diagnostics)
 }
 
-/// [`output`] over plain data.
+/// [`output`] over plain data: its fields, whose names must be such that an expression can say them, are known by them.
 ///
 /// # Errors
 /// There is nothing at the path, or what is wrong with the script.
 pub fn output_of(data: &Json, from: &str) -> Result<Json, Diagnostics> {
-    let title = "objects";
-    let diagnostics = |found: vela_cue::Diagnostics| findings(title, &found);
-    // JSON is CUE.
-    let template = Template::compile(&[Source::new(title, data.to_string())]).map_err(diagnostics)?;
-    output(&template.instantiate(&[]).root(), from)
+    let fields = || data.as_object().into_iter().flatten();
+    let declared: String = fields().map(|(name, _)| format!("{name}: _\n")).collect();
+    let template = Template::compile(&[Source::new("objects", declared)]);
+    let template = template.map_err(|found| findings("objects", &found))?;
+    let inputs: Vec<Input<'_>> = fields().map(|(name, value)| Input::new(name, value)).collect();
+    output(&template.instantiate(&inputs).root(), from)
 }

@@ -35,7 +35,7 @@ pub fn applied(
     if !nodes.iter().all(|node| healthy(*node)) {
         return Some(StepOutcome::Wait { message: "wait healthy".to_owned() });
     }
-    let live = value(graph, nodes, observed);
+    let live = live_value(graph, nodes, observed);
     let given = |output: &StepOutput| {
         let given = steps::output_of(&live, &output.value_from);
         given.map_err(|found| found.iter().next().map_or_else(String::new, |first| first.message.clone()))
@@ -53,8 +53,8 @@ fn awaited(graph: &Graph, node: usize, healthy: &dyn Fn(usize) -> bool) -> Optio
     (!names.is_empty()).then_some(StepOutcome::Wait { message })
 }
 
-/// `output` and `outputs` of the components, as their objects are in the cluster.
-fn value(graph: &Graph, nodes: &[usize], observed: &Observed) -> Json {
+/// `output` and `outputs` of the components at these nodes, as their objects were seen in the cluster.
+pub fn live_value(graph: &Graph, nodes: &[usize], observed: &Observed) -> Json {
     let mut value = Map::new();
     let mut others = Map::new();
     for object in nodes.iter().flat_map(|node| graph.objects_of(*node)) {

@@ -29,7 +29,7 @@ use crate::observed::Observed;
 use crate::plan::Plan;
 use crate::render::Templates;
 
-pub use applied::applied;
+pub use applied::{applied, live_value};
 pub use built_in::built_in;
 pub use duration::duration;
 pub use execution::{CALLS_AT_MOST, Execution, Progress};

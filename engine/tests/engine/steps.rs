@@ -293,6 +293,13 @@ fn expressions_of_a_workflow_are_read() {
     assert_eq!(read(script), Ok(json!("10")));
     assert_eq!(read("own + 1"), Ok(json!(4)));
     assert!(read("nothing").is_err());
+
+    let data = json!({"output": {"metadata": {"name": "web"}}, "outputs": {}});
+    let of = |from: &str| steps::output_of(&data, from).map_err(|found| found.to_string());
+    assert_eq!(of("output.metadata.name"), Ok(json!("web")));
+    assert_eq!(of("\"http://\\(output.metadata.name)\""), Ok(json!("http://web")));
+    assert!(of("output.status.ip").is_err() && of("nothing").is_err());
+    assert_eq!(steps::data("vars", "a: b: 1").map_err(|found| found.to_string()), Ok(json!({"a": {"b": 1}})));
 }
 
 #[test]
