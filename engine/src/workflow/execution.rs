@@ -85,11 +85,6 @@ impl Execution {
         answered.map_err(|found| StepOutcome::Broken { message: first(&found) })
     }
 
-    /// What the step said about its logs.
-    pub fn logs(&self) -> &[Json] {
-        self.run.logs()
-    }
-
     /// The answer to a call that was made before, or why there is none.
     fn recorded(&self, question: &Question) -> Option<Result<Json, String>> {
         let call = self.record.call(&question.path)?;

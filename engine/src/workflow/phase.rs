@@ -141,9 +141,4 @@ impl RunPhase {
     pub fn of(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|phase| phase.as_str() == text)
     }
-
-    /// Does nothing of the run go on any more?
-    pub fn is_end(self) -> bool {
-        matches!(self, Self::Terminated | Self::Failed | Self::Succeeded)
-    }
 }

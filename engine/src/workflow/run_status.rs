@@ -127,19 +127,6 @@ impl RunStatus {
         self.all().find(|step| step.name == name)
     }
 
-    /// The step of this name, to change it.
-    pub(super) fn step_mut(&mut self, name: &str) -> Option<&mut StepStatus> {
-        for step in &mut self.steps {
-            if step.name == name {
-                return Some(step);
-            }
-            if let Some(sub) = step.sub_steps.iter_mut().find(|sub| sub.name == name) {
-                return Some(sub);
-            }
-        }
-        None
-    }
-
     /// Every step; groups before their steps.
     pub fn all(&self) -> impl Iterator<Item = &StepStatus> {
         self.steps.iter().flat_map(|step| std::iter::once(step).chain(&step.sub_steps))
