@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use vela_crds::labels;
 use vela_engine::status::Status;
 use vela_engine::workflow::{
@@ -169,7 +168,7 @@ impl Objects for StepEffects<'_, '_, '_, '_> {
         let read = kind.api(self.acting.client(), &key.namespace).get_opt(&key.name).await;
         Ok(read
             .map(|found| found.map(|found| fetch::json(&found)))
-            .map_err(|error| runtime_apply::explain(&error).to_string()))
+            .map_err(|error| runtime_apply::explain(&error)))
     }
 }
 
