@@ -32,7 +32,7 @@ pub(crate) async fn write_whole(
     let status = serde_json::to_value(status).map_err(Failure::terminal)?;
     let resource = &informer.watch().resource;
     let api = Api::namespaced_with(context.client.clone(), &Key::of(live).namespace, resource);
-    Ok(patch(&api, informer, live, &status, Part::Whole).await?)
+    Ok(patch(&api, informer, live, &status, Part::Whole).await?.is_some())
 }
 
 /// Write the status if it differs; gives the answer to the cache, so that the next reconcile starts from it.
@@ -42,13 +42,26 @@ pub(crate) async fn write(
     object: &DynamicObject,
     status: &Value,
 ) -> Result<bool, kube::Error> {
-    patch(api, informer, object, status, Part::Status).await
+    Ok(patch(api, informer, object, status, Part::Status).await?.is_some())
+}
+
+/// [`write`], unless somebody wrote the object since `object` was read: a person steers a workflow by its status, and is not
+/// overwritten. That is a conflict (409). Gives the object as it was written.
+pub(crate) async fn write_unless_changed(
+    api: &Api<DynamicObject>,
+    informer: &Informer,
+    object: &DynamicObject,
+    status: &Value,
+) -> Result<Option<DynamicObject>, kube::Error> {
+    patch(api, informer, object, status, Part::StatusOfVersion).await
 }
 
 /// Through which door a status is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Status,
+    /// The same, of the version that was read and no other.
+    StatusOfVersion,
     Whole,
 }
 
@@ -58,32 +71,36 @@ async fn patch(
     object: &DynamicObject,
     status: &Value,
     part: Part,
-) -> Result<bool, kube::Error> {
+) -> Result<Option<DynamicObject>, kube::Error> {
     let name = object.metadata.name.clone().unwrap_or_default();
     let old = object.data.get("status").cloned().unwrap_or_else(|| json!({}));
     if old == *status {
-        return Ok(false);
+        return Ok(None);
     }
     let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..Default::default() };
     // The uid makes sure that a namesake created meanwhile does not get this status. The status is replaced as a whole: the
     // copy may not know of a write whose answer was lost, and what differs from the copy alone would be mixed with that.
-    let operations = json!([
-        {"op": "add", "path": "/metadata/uid", "value": object.metadata.uid},
-        {"op": "add", "path": "/status", "value": status},
-    ]);
-    let operations = serde_json::from_value(operations).map_err(kube::Error::SerdeError)?;
+    let mut operations = vec![
+        json!({"op": "add", "path": "/metadata/uid", "value": object.metadata.uid}),
+        json!({"op": "add", "path": "/status", "value": status}),
+    ];
+    if part == Part::StatusOfVersion {
+        let version = &object.metadata.resource_version;
+        operations.push(json!({"op": "add", "path": "/metadata/resourceVersion", "value": version}));
+    }
+    let operations = serde_json::from_value(Value::Array(operations)).map_err(kube::Error::SerdeError)?;
     let patch: Patch<Value> = Patch::Json(operations);
     let written = match part {
-        Part::Status => api.patch_status(&name, &params, &patch).await,
+        Part::Status | Part::StatusOfVersion => api.patch_status(&name, &params, &patch).await,
         Part::Whole => api.patch(&name, &params, &patch).await,
     };
     match written {
         Ok(written) => {
-            informer.observe(written);
-            Ok(true)
+            informer.observe(written.clone());
+            Ok(Some(written))
         }
         // Gone meanwhile: nobody is left to tell.
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -73,11 +73,13 @@ impl Reconciler for ApplicationReconciler {
             Err(Stopped::Later(later)) => return Ok(later.action()),
         };
         self.update_slots.reconcile_ended(&key, report.waits, outcome.is_settled());
-        let Outcome { mut status, complete, retry, again, under_way } = outcome;
+        let Outcome { mut status, complete, retry, again, under_way, steered } = outcome;
         status.hide(&report.secrets);
         // The steps of a workflow stored how far they are meanwhile, which a reconcile that failed later must not take back.
-        let live = self.applications.get(&key).filter(|live| live.metadata.uid == application.metadata.uid);
-        let live = live.unwrap_or_else(|| application.clone());
+        let is_steered = steered.is_some();
+        let newest =
+            || self.applications.get(&key).filter(|live| live.metadata.uid == application.metadata.uid);
+        let live = steered.or_else(newest).unwrap_or_else(|| application.clone());
         let former = live.data.get("status");
         let status = status.to_json(former, &conditions::now());
         self.context.metrics.reconciled(former, &status, began.elapsed());
@@ -86,7 +88,18 @@ impl Reconciler for ApplicationReconciler {
         } else if let Some(left) = self.pace.left(&key, former, &status) {
             return Ok(Action::RequeueAfter(again.map_or(left, |again| again.min(left))));
         }
-        if crate::status::write(&self.api(&key), &self.applications, &live, &status).await? {
+        let api = self.api(&key);
+        let written = match is_steered {
+            true => {
+                let written = crate::status::write_unless_changed(&api, &self.applications, &live, &status);
+                written.await.map(|written| written.is_some())
+            }
+            false => crate::status::write(&api, &self.applications, &live, &status).await,
+        };
+        if matches!(&written, Err(kube::Error::Api(status)) if is_steered && status.code == 409) {
+            return Ok(Later::Soon.action());
+        }
+        if written? {
             report::publish_events(&self.context.events, &application, &status, &report).await;
         }
         if complete {

@@ -1,7 +1,9 @@
 //! What a reconcile came to: the status, and when to begin anew.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use kube::api::DynamicObject;
 use vela_engine::Document;
 use vela_engine::status::{Definitions, Status};
 
@@ -19,13 +21,16 @@ pub(super) struct Outcome {
     pub(super) again: Option<Duration>,
     /// All is applied and under way, so that the status may wait for what comes next.
     pub(super) under_way: bool,
+    /// The application as the run of its workflow knows it: people steer the run by the status, so it is written over this
+    /// version and no other.
+    pub(super) steered: Option<Arc<DynamicObject>>,
 }
 
 impl Outcome {
     /// Of objects that were applied.
     pub(super) fn applied(status: Status, applied: &Applied) -> Self {
         let (complete, retry) = (applied.is_complete(), applied.may_be_retried());
-        Self { status, complete, retry, again: applied.again(), under_way: false }
+        Self { status, complete, retry, again: applied.again(), under_way: false, steered: None }
     }
 
     /// The same where the status may wait while nothing is wrong and something is under way.
@@ -36,7 +41,7 @@ impl Outcome {
 
     /// Where somebody else applies them.
     pub(super) fn left_to_others(status: Status, complete: bool) -> Self {
-        Self { status, complete, retry: false, again: None, under_way: false }
+        Self { status, complete, retry: false, again: None, under_way: false, steered: None }
     }
 
     /// Where an AppRollout brings the revision.
@@ -48,7 +53,8 @@ impl Outcome {
     /// Where a phase failed.
     pub(super) fn failed(document: &Document, error: &PhaseError) -> Self {
         let status = Status::failed(document, error.condition(), error.diagnostics());
-        Self { status, complete: false, retry: !error.is_lasting(), again: None, under_way: false }
+        let retry = !error.is_lasting();
+        Self { status, complete: false, retry, again: None, under_way: false, steered: None }
     }
 
     /// The same, telling how the definitions differ from those that are there now, and coming again when a slot may be free.

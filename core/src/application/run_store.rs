@@ -14,6 +14,7 @@ use super::owned::Application;
 use super::reconciler::ApplicationReconciler;
 use super::stopped::{Cause, Later, PhaseError, Stopped};
 use crate::context::FIELD_MANAGER;
+use crate::status::write_unless_changed;
 use crate::workflow::First;
 
 /// Characters of the uid that follow the name of a ConfigMap whose name somebody else has.
@@ -72,6 +73,11 @@ impl<'a> RunStore<'a> {
             status.context = Some(store.reference(Some(uid)));
         }
         Ok((store, status, values))
+    }
+
+    /// The Application as it was last read or written.
+    pub(super) fn into_application(self) -> DynamicObject {
+        self.application
     }
 
     /// Finds the ConfigMap, or a name that is free. Gives its uid.
@@ -138,17 +144,12 @@ impl<'a> RunStore<'a> {
             return Ok(());
         }
         whole["workflow"] = journal;
-        let operations = json!([
-            {"op": "add", "path": "/metadata/uid", "value": self.application.metadata.uid},
-            {"op": "add", "path": "/metadata/resourceVersion", "value": self.application.metadata.resource_version},
-            {"op": "add", "path": "/status", "value": whole},
-        ]);
-        let operations = serde_json::from_value(operations).map_err(kube::Error::SerdeError)?;
-        let patch: Patch<Value> = Patch::Json(operations);
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        let written = self.reconciler.api(&self.key).patch_status(&self.key.name, &params, &patch).await?;
-        self.reconciler.applications.observe(written.clone());
-        self.application = written;
+        let api = self.reconciler.api(&self.key);
+        let informer = &self.reconciler.applications;
+        let written = write_unless_changed(&api, informer, &self.application, &whole).await?;
+        if let Some(written) = written {
+            self.application = written;
+        }
         Ok(())
     }
 

@@ -82,7 +82,8 @@ impl<'a> WorkflowRun<'a> {
             Idle::Ended(_) => None,
         };
         let again = [outcome.again, again].into_iter().flatten().min();
-        Outcome { again, ..outcome }
+        let steered = Some(Arc::new(self.store.into_application()));
+        Outcome { again, steered, ..outcome }
     }
 
     /// What steps may name as `context`.
