@@ -53,6 +53,8 @@ mod undeclared;
 mod workflow_groups;
 #[path = "engine/workflow_order.rs"]
 mod workflow_order;
+#[path = "engine/workflow_plans.rs"]
+mod workflow_plans;
 #[path = "engine/workflow_runs.rs"]
 mod workflow_runs;
 #[path = "engine/workflow_steps.rs"]
