@@ -28,8 +28,6 @@ pub(crate) struct Desired {
     pub(super) form: Form,
     /// When what a revision does not name any more goes.
     pub(super) garbage_collect: GarbageCollect,
-    /// How many of the components no step of a workflow that failed will begin.
-    pub(super) blocked: usize,
 }
 
 /// The objects of one component.
@@ -113,7 +111,6 @@ impl Desired {
             nodes,
             form: Form::Applied,
             garbage_collect: plan.rules().garbage_collect().clone(),
-            blocked: plan.failing().map_or(0, |failing| failing.blocked.len()),
         })
     }
 

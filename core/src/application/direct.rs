@@ -35,7 +35,9 @@ pub(super) async fn apply(
         return Ok(run.outcome(status, &applied));
     }
     let due = |applied: &Applied| -> Due<'_> { Box::pin(judge::due(reconciler, graph, observe(applied))) };
-    let applied = apply::apply(reconciler, &owner, &desired, &mut ByHealth { due: &due }).await?;
+    let blocked = graph.rendered().plan().failing().map_or(0, |failing| failing.blocked.len());
+    let mut order = ByHealth { due: &due, blocked };
+    let applied = apply::apply(reconciler, &owner, &desired, &mut order).await?;
     let status = judge::status(reconciler, graph, observe(&applied)).await?;
     Ok(Outcome::applied(status, &applied).paced())
 }

@@ -47,7 +47,8 @@ pub(super) async fn apply(
     }
     let Stored { desired, due } = stored(reconciler, graph, application.metadata.generation).await?;
     let all = |_: &Applied| -> Due<'_> { Box::pin(std::future::ready(Ok((0..due).collect()))) };
-    let applied = apply::apply(reconciler, &owner, &desired, &mut ByHealth { due: &all }).await?;
+    let mut order = ByHealth { due: &all, blocked: 0 };
+    let applied = apply::apply(reconciler, &owner, &desired, &mut order).await?;
     if let Some(waiting) = waiting(reconciler, &owner.key, graph, &applied) {
         return Ok(Outcome::applied(waiting, &applied));
     }
@@ -149,7 +150,6 @@ async fn stored(
         nodes,
         form: Form::of(graph),
         garbage_collect: GarbageCollect::default(),
-        blocked: 0,
     };
     Ok(Stored { desired, due: if complete { components + 1 } else { components } })
 }

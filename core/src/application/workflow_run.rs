@@ -70,6 +70,14 @@ impl<'a> WorkflowRun<'a> {
         (0..self.graph.len()).filter(|node| !applied.contains(node)).collect()
     }
 
+    /// How many nodes a run that ended otherwise will never begin.
+    fn blocked(&self) -> usize {
+        match self.status.finished && self.status.phase != RunPhase::Succeeded {
+            true => self.graph.len().saturating_sub(self.executed.begun.len()),
+            false => 0,
+        }
+    }
+
     /// What the reconcile came to, after the run went as far as it could.
     pub(super) fn outcome(self, status: Status, applied: &Applied) -> Outcome {
         let status = status.of_run(self.status, &self.executed.begun);
@@ -122,7 +130,8 @@ impl Order for WorkflowRun<'_> {
         let executed = execute(plan, &mut machine, &mut effects, clock::now).await?;
         self.status = machine.status().clone();
         self.executed = executed;
-        Ok(Begun { nodes: self.executed.begun.clone(), left_out: self.left_out() })
+        let blocked = self.blocked();
+        Ok(Begun { nodes: self.executed.begun.clone(), left_out: self.left_out(), blocked })
     }
 }
 

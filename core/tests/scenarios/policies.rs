@@ -314,10 +314,17 @@ async fn a_policy_that_nobody_knows_is_told() {
     assert!(cluster.get("v1", "ConfigMap", "rest").await.is_none());
 }
 
-/// A workflow whose second step cannot succeed.
-fn failing(components: &[Value], properties: &Value) -> Value {
+/// A workflow whose second step cannot succeed. One with a `timeout` is run step by step.
+fn failing(components: &[Value], properties: &Value, timeout: Option<&str>) -> Value {
     let mut application = with_policy(components, "garbage-collect", properties);
-    let step = |name: &str, component: &str| json!({"name": name, "type": "apply-component", "properties": {"component": component}});
+    let step = |name: &str, component: &str| {
+        let properties = json!({"component": component});
+        let mut step = json!({"name": name, "type": "apply-component", "properties": properties});
+        if let Some(timeout) = timeout {
+            step["timeout"] = json!(timeout);
+        }
+        step
+    };
     application["spec"]["workflow"] =
         json!({"steps": [step("a", "rest"), step("b", "nobody"), step("c", "last")]});
     application
@@ -325,13 +332,22 @@ fn failing(components: &[Value], properties: &Value) -> Value {
 
 #[tokio::test]
 async fn a_failed_workflow_collects_only_where_a_policy_goes_on() {
+    collects_where_a_policy_goes_on(None).await;
+}
+
+#[tokio::test]
+async fn a_failed_run_collects_only_where_a_policy_goes_on() {
+    collects_where_a_policy_goes_on(Some("5m")).await;
+}
+
+async fn collects_where_a_policy_goes_on(timeout: Option<&str>) {
     let cluster = TestCluster::new().await;
     cluster
         .create(application("shop", &[settings("old", "a"), settings("rest", "a"), settings("last", "a")]))
         .await;
     cluster.phase("shop", "running").await;
     let both = [settings("rest", "b"), settings("last", "b")];
-    let spec = |properties: &Value| json!({"spec": failing(&both, properties)["spec"]});
+    let spec = |properties: &Value| json!({"spec": failing(&both, properties, timeout)["spec"]});
     cluster.patch(OAM, "Application", "shop", spec(&json!({}))).await;
     cluster.phase("shop", "workflowFailed").await;
     cluster.quiet().await;

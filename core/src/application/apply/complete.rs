@@ -16,11 +16,15 @@ impl<'a> Complete<'a> {
     /// Nothing where a component waits, where a write failed, or where a former object is still there. What a failed
     /// workflow will never begin counts as applied only where the application's garbage-collect policy goes on then: its
     /// objects are wanted all the same, and stay.
-    pub(super) fn of(desired: &'a Desired, begun: usize, applied: &Applied) -> Option<Self> {
+    pub(super) fn of(
+        desired: &'a Desired,
+        (begun, blocked): (usize, usize),
+        applied: &Applied,
+    ) -> Option<Self> {
         let is_whole = begun >= desired.nodes.len();
         let goes_on = desired.garbage_collect.continues_on_failure()
-            && desired.blocked > 0
-            && begun + desired.blocked >= desired.nodes.len();
+            && blocked > 0
+            && begun + blocked >= desired.nodes.len();
         ((is_whole || goes_on) && applied.has_no_gap()).then_some(Self { desired, is_whole })
     }
 

@@ -52,7 +52,7 @@ pub(super) async fn apply<O: Order>(
     let writer =
         ComponentWriter::new(reconciler, application, acting, before, record_writer).replacing(replacing);
     let mut components = Components::new(writer, desired);
-    let Begun { nodes, left_out } = order.run(&mut components).await?;
+    let Begun { nodes, left_out, blocked } = order.run(&mut components).await?;
     let (writer, mut applied) = components.into_parts();
     let begun = nodes.union(&left_out).count();
     let rest;
@@ -65,7 +65,7 @@ pub(super) async fn apply<O: Order>(
     let mut record_writer = writer.into_record_writer();
     record_writer.forget_refused(&reconciler.records, key).await.map_err(Error::Record)?;
     let RecordWriter { mut record, stored, .. } = record_writer;
-    let Some(proof) = Complete::of(desired, begun, &applied) else { return Ok(applied) };
+    let Some(proof) = Complete::of(desired, (begun, blocked), &applied) else { return Ok(applied) };
     proof.settle(&mut record);
     let stored = reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
     let pruned = prune_unwanted(reconciler, application, &proof, &mut record, &mut applied).await;

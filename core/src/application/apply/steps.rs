@@ -24,6 +24,8 @@ pub(in crate::application) struct Begun {
     pub(in crate::application) nodes: BTreeSet<usize>,
     /// The nodes that the workflow passed over: the rest is the whole set.
     pub(in crate::application) left_out: BTreeSet<usize>,
+    /// How many nodes a run that failed will never begin.
+    pub(in crate::application) blocked: usize,
 }
 
 /// In which order components are applied.
@@ -87,12 +89,14 @@ impl Components<'_> {
 /// far; it is asked again until it names nothing new.
 pub(in crate::application) struct ByHealth<'o, 'd> {
     pub(in crate::application) due: &'o (dyn Fn(&Applied) -> Due<'d> + Send + Sync),
+    /// How many nodes no step of a workflow that failed will begin.
+    pub(in crate::application) blocked: usize,
 }
 
 impl Order for ByHealth<'_, '_> {
     async fn run(&mut self, components: &mut Components<'_>) -> Result<Begun, Error> {
         let nodes = workflow::run(&mut InOrder { components, due: self.due }).await?;
-        Ok(Begun { nodes, left_out: BTreeSet::new() })
+        Ok(Begun { nodes, left_out: BTreeSet::new(), blocked: self.blocked })
     }
 }
 
