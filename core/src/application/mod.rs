@@ -88,18 +88,9 @@ impl Reconciler for ApplicationReconciler {
         } else if let Some(left) = self.pace.left(&key, former, &status) {
             return Ok(Action::RequeueAfter(again.map_or(left, |again| again.min(left))));
         }
-        let api = self.api(&key);
-        let written = match is_steered {
-            true => {
-                let written = crate::status::write_unless_changed(&api, &self.applications, &live, &status);
-                written.await.map(|written| written.is_some())
-            }
-            false => crate::status::write(&api, &self.applications, &live, &status).await,
-        };
-        if matches!(&written, Err(kube::Error::Api(status)) if is_steered && status.code == 409) {
-            return Ok(Later::Soon.action());
-        }
-        if written? {
+        let written = self.write_status(&key, &live, &status, is_steered).await?;
+        let Some(is_news) = written else { return Ok(Later::Soon.action()) };
+        if is_news {
             report::publish_events(&self.context.events, &application, &status, &report).await;
         }
         if complete {
@@ -166,6 +157,26 @@ impl ApplicationReconciler {
         match fresh.map_err(|error| Stopped::write(PhaseError::Revision, &error, Some(&error)))? {
             true => Ok(()),
             false => Err(Later::Soon.into()),
+        }
+    }
+
+    /// Write the status, and say whether it was another one. Where a person may steer a workflow by it, it is written over
+    /// this version only: nothing where somebody was faster.
+    async fn write_status(
+        &self,
+        key: &Key,
+        live: &DynamicObject,
+        status: &Value,
+        is_steered: bool,
+    ) -> Result<Option<bool>, kube::Error> {
+        let api = self.api(key);
+        if !is_steered {
+            return crate::status::write(&api, &self.applications, live, status).await.map(Some);
+        }
+        match crate::status::write_unless_changed(&api, &self.applications, live, status).await {
+            Ok(written) => Ok(Some(written.is_some())),
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
