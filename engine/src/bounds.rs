@@ -72,6 +72,16 @@ impl Bounds {
         self.own_namespace.then(|| (of_cluster(key), elsewhere()))
     }
 
+    /// Why an application of this namespace may not look at the object: with the rights of the controller it could read what
+    /// its author must not see.
+    pub fn refusal_of_reading(self, key: &ObjectKey, namespace: &str) -> Option<(String, String)> {
+        (self.own_namespace && key.namespace != namespace).then(|| {
+            let message =
+                format!("{key}: an application reads objects of its own namespace {namespace:?} only");
+            (message, elsewhere())
+        })
+    }
+
     /// Tells of the object, made by the field at this path of the document, if it is refused.
     pub(crate) fn judge(
         self,
@@ -151,6 +161,17 @@ mod tests {
 
     fn said(bounds: Bounds, object: &Json) -> String {
         bounds.refusal(object, "shop").map(|(message, hint)| format!("{message}; {hint}")).unwrap_or_default()
+    }
+
+    #[test]
+    fn an_application_reads_in_its_namespace() {
+        let key = |namespace: &str| ObjectKey::of(&object("v1", "Secret", namespace));
+        let (message, hint) =
+            Bounds::SAFE.refusal_of_reading(&key("kube-system"), "shop").unwrap_or_default();
+        assert!(message.contains("Secret kube-system/x") && message.contains("\"shop\""), "{message}");
+        assert!(hint.contains(ALLOW_CROSS_NAMESPACE), "{hint}");
+        assert_eq!(Bounds::SAFE.refusal_of_reading(&key("shop"), "shop"), None);
+        assert_eq!(Bounds::NONE.refusal_of_reading(&key("kube-system"), "shop"), None);
     }
 
     #[test]

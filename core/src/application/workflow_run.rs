@@ -170,7 +170,10 @@ impl Objects for StepEffects<'_, '_, '_, '_> {
     async fn read_object(&mut self, object: &Value) -> Result<Result<Option<Value>, String>, apply::Error> {
         let mut object = object.clone();
         self.place(&mut object);
-        let key = ObjectKey::of(&object);
+        let (key, app) = (ObjectKey::of(&object), self.graph.app_file());
+        if let Some((message, hint)) = app.bounds().refusal_of_reading(&key, app.namespace()) {
+            return Ok(Err(format!("{message}; {hint}")));
+        }
         let kind = match self.reconciler.context.discovery.resolve(&key.api_version, &key.kind).await {
             Ok(kind) => kind,
             Err(error) => return Ok(Err(error.to_string())),
