@@ -22,7 +22,7 @@ use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
-use crate::workflow::{APPLY_COMPONENT, BUILT_IN_STEPS, WorkflowSpec};
+use crate::workflow::{APPLY_COMPONENT, BUILT_IN_STEPS, WorkflowSpec, step_type};
 
 use self::parser::{Parser, overridden};
 pub use inserted_secrets::{InsertedSecret, inserted_secrets};
@@ -438,6 +438,7 @@ impl<'a> Parser<'a> {
             let fields = self.object(&path, Some(value));
             let Some(type_) = self.required_type(&path, fields, "type", "a workflow step") else { continue };
             self.named_version(&path, &type_, DefinitionKind::WorkflowStep);
+            let type_ = step_type(type_);
             let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
             let properties = self.properties(&path, fields, "properties");
             let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));

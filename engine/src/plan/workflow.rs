@@ -64,9 +64,11 @@ pub(super) fn plan(
 ) -> Planned {
     match app.workflow().filter(|workflow| !workflow.steps.is_empty()) {
         Some(workflow) => {
-            // Where another step is written, that is told, and it may be the one that goes by them.
-            let all_apply = workflow.steps.iter().all(|step| SUPPORTED_STEPS.contains(&type_of(step)));
-            for topology in policies.topologies.iter().filter(|_| all_apply) {
+            // Where a step cannot be run, that is told, and it may be the one that goes by them.
+            let is_run =
+                |step: &parse::Step| SUPPORTED_STEPS.contains(&type_of(step)) || not_run(step).is_none();
+            let all_run = workflow.steps.iter().all(is_run);
+            for topology in policies.topologies.iter().filter(|_| all_run) {
                 let message = format!(
                     "no step goes by the topology policy {:?}: the components go where the steps apply them",
                     topology.name
@@ -75,7 +77,7 @@ pub(super) fn plan(
                 let warning = Diagnostic::warning(Code::UnknownReference, message).hint(hint);
                 found.push(warning.at(app.document(), topology.path.clone()));
             }
-            for policy in policies.overrides.iter().filter(|_| all_apply) {
+            for policy in policies.overrides.iter().filter(|_| all_run) {
                 let message = format!(
                     "no step goes by the override policy {:?}: the components stay as they are written",
                     policy.name

@@ -37,6 +37,7 @@ pub use finding::SpecFinding;
 pub use machine::{Idle, Machine, Next, RunLimits, StepOutcome, Task};
 pub use phase::{Reason, RunPhase, StepPhase};
 pub use run_status::{RunStatus, StepStatus};
+pub(crate) use spec::step_type;
 pub use spec::{
     APPLY_COMPONENT, BUILT_IN_STEPS, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput,
     StepSpec, WorkflowSpec,

@@ -8,7 +8,9 @@ use serde_json::{Map, Value as Json};
 use super::duration::duration;
 use super::finding::SpecFinding;
 use super::order;
-use super::spec::{Mode, STEP_GROUP, STEPS_AT_MOST, StepInput, StepOutput, StepSpec, WorkflowSpec};
+use super::spec::{
+    Mode, STEP_GROUP, STEPS_AT_MOST, StepInput, StepOutput, StepSpec, WorkflowSpec, step_type,
+};
 use crate::field_path::type_name;
 
 /// More inputs, outputs or dependencies of one step are refused.
@@ -113,7 +115,7 @@ impl Reader {
     fn step(&mut self, path: &str, value: &Json, in_group: bool) -> StepSpec {
         let fields = self.object(path, Some(value));
         let name = self.required(path, fields, "name", "a workflow step");
-        let type_ = self.required(path, fields, "type", "a workflow step");
+        let type_ = step_type(self.required(path, fields, "type", "a workflow step"));
         let is_group = type_ == STEP_GROUP;
         if in_group && is_group {
             self.wrong(&format!("{path}.type"), "a group cannot stand in a group: write its steps beside it");

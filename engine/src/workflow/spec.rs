@@ -3,6 +3,8 @@
 use jiff::SignedDuration;
 use serde_json::Value as Json;
 
+use crate::definition::version::base_name;
+
 /// The type of a step that applies one component.
 pub const APPLY_COMPONENT: &str = "apply-component";
 /// The type of a step that waits for a person, or for a time.
@@ -13,6 +15,12 @@ pub const STEP_GROUP: &str = "step-group";
 pub const BUILT_IN_STEPS: [&str; 3] = [APPLY_COMPONENT, SUSPEND, STEP_GROUP];
 /// More steps in one workflow, those in groups included, are refused.
 pub const STEPS_AT_MOST: usize = 1000;
+
+/// The type of a step as it is run: what is built in is the same in every version.
+pub(crate) fn step_type(written: String) -> String {
+    let name = base_name(&written);
+    if BUILT_IN_STEPS.contains(&name) { name.to_owned() } else { written }
+}
 
 /// In which order steps are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Applications with workflows, from the manifest to the plan: what is run step by step, and what is refused with its place.
 
-use vela_engine::workflow::{APPLY_COMPONENT, Mode};
+use serde_json::json;
+use vela_engine::workflow::{APPLY_COMPONENT, Mode, WorkflowSpec};
 use vela_engine::{Diagnostics, Plan, manifest, parse, plan, revision};
 
 use crate::snapshots;
@@ -96,6 +97,30 @@ fn a_definition_is_run_where_its_calls_are_answered() {
     assert!(first.message.contains("nobody answers its call email.#SendEmail"), "{first}");
     let errors = steps("{name: go, type: deploy}").unwrap_err().to_string();
     assert!(errors.contains("workflow step type \"deploy\" is not supported yet"), "{errors}");
+}
+
+#[test]
+fn what_is_built_in_is_the_same_in_every_version() {
+    let steps = json!({"steps": [
+        {"name": "a", "type": "apply-component@v1", "properties": {"component": "back"}},
+        {"name": "b", "type": "read@v1"},
+    ]});
+    let spec = WorkflowSpec::read(&steps, "spec.workflow").unwrap();
+    let types: Vec<&str> = spec.steps.iter().map(|step| step.type_.as_str()).collect();
+    assert_eq!(types, [APPLY_COMPONENT, "read@v1"]);
+}
+
+#[test]
+fn a_policy_that_no_step_goes_by_is_told() {
+    let plan = planned(
+        "  policies: [{name: more, type: override, properties: {components: [{name: back, properties: {image: a}}]}}]\n  \
+         workflow: {steps: [{name: front, type: apply-component, properties: {component: front}}, \
+         {name: back, type: apply-component, properties: {component: back}}, \
+         {name: look, type: read, properties: {name: web}}]}\n",
+    )
+    .unwrap();
+    let said = plan.warnings().to_string();
+    assert!(said.contains("no step goes by the override policy \"more\""), "{said}");
 }
 
 #[test]
