@@ -9,7 +9,6 @@ use crate::arguments::Arguments;
 use crate::checkpoints::Checkpoints;
 use crate::draws::Draws;
 use crate::known;
-use crate::model::Form;
 use crate::run::{Baselines, run};
 use crate::schedule::Options;
 use crate::shrink::explain;
