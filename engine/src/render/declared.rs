@@ -41,7 +41,8 @@ pub(super) fn undeclared(
     found.iter().map(|one| warning(title, one)).collect()
 }
 
-fn warning(title: &str, undeclared: &Undeclared) -> Diagnostic {
+/// That nobody declares it, with the nearest name that somebody does.
+pub(super) fn warning(title: &str, undeclared: &Undeclared) -> Diagnostic {
     let segments: Vec<field_path::Segment> = undeclared.path.iter().map(segment).collect();
     let (name, around) = match segments.split_last() {
         Some((field_path::Segment::Field(name), around)) => (name.as_str(), around),

@@ -24,6 +24,7 @@ pub mod patch;
 pub mod processing;
 mod rendered;
 pub mod single;
+mod steps;
 mod templates;
 mod terraform;
 mod tree;
@@ -150,6 +151,7 @@ pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Ren
     collisions(plan.app_file(), &components, &mut found);
     out_of_bounds(plan.app_file(), &components, &mut found);
     validity::scalers(plan.app_file(), &components, &mut found);
+    steps::undeclared(plan.app_file(), templates, &mut found);
     let found = in_files(plan.app_file(), found);
     let (components, warnings) = found.or(components)?;
     Ok(Rendered { plan: plan.clone(), components, warnings })

@@ -1,7 +1,8 @@
 //! Steps whose template is known here: what they do is done by the workflow itself.
 
-use super::spec::SUSPEND;
+use super::spec::{APPLY_COMPONENT, STEP_GROUP, SUSPEND};
 use crate::definition::DEFAULT_ERA;
+use crate::definition::version::base_name;
 use crate::diagnostic::Diagnostics;
 use crate::steps::Step;
 
@@ -23,6 +24,16 @@ parameter: {
 /// The template is broken, which a test rules out.
 pub fn built_in(type_: &str) -> Option<Result<Step, Diagnostics>> {
     (type_ == SUSPEND).then(|| Step::compile("step \"suspend\"", SUSPEND_TEMPLATE, DEFAULT_ERA))
+}
+
+/// Names of the parameters of a built-in step; nothing where the type is not built in.
+pub(crate) fn built_in_parameters(type_: &str) -> Option<&'static [&'static str]> {
+    match base_name(type_) {
+        APPLY_COMPONENT => Some(&["component", "cluster", "namespace"]),
+        SUSPEND => Some(&["duration", "message"]),
+        STEP_GROUP => Some(&[]),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

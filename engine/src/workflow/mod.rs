@@ -31,6 +31,7 @@ use crate::render::Templates;
 
 pub use applied::{applied, live_value};
 pub use built_in::built_in;
+pub(crate) use built_in::built_in_parameters;
 pub use duration::duration;
 pub use execution::{CALLS_AT_MOST, Execution, Progress};
 pub use finding::SpecFinding;

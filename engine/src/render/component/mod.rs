@@ -31,19 +31,19 @@ use crate::plan::{Node, Plan};
 const OBJECT_LIMIT: usize = 1000;
 
 /// Whose template runs: for diagnostics.
-struct Site<'a> {
-    document: &'a Document,
-    definition: &'a Definition,
+pub(super) struct Site<'a> {
+    pub(super) document: &'a Document,
+    pub(super) definition: &'a Definition,
     /// Field path of the component or trait.
-    path: &'a str,
+    pub(super) path: &'a str,
     /// Name of the field with the parameters.
-    field: &'a str,
+    pub(super) field: &'a str,
 }
 
 impl Site<'_> {
     /// Puts the manifest place and the definition on findings that lack them; findings about
     /// `parameter.x` point at that parameter.
-    fn place(&self, findings: Diagnostics) -> Diagnostics {
+    pub(super) fn place(&self, findings: Diagnostics) -> Diagnostics {
         findings.into_iter().map(|finding| self.place_one(finding)).collect()
     }
 

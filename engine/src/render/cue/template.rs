@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::Value as Json;
-use vela_cue::{Budget, Era, Guard, Provider, Source, Value};
+use vela_cue::{Budget, Era, Guard, Input, Provider, Source, Value};
 
 use crate::definition::secret_parameters;
-use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics, Severity};
 use crate::kube_packages::KubePackage;
 use crate::render::context_fields::{self, ContextFields};
 use crate::render::exhausted::Exhausted;
@@ -98,6 +98,17 @@ impl Template {
             asks,
             bounds: None,
         })
+    }
+
+    /// A warning for every given parameter that the template does not declare or take.
+    pub(in crate::render) fn undeclared(&self, given: &Json) -> Diagnostics {
+        let look = self.template.clone().with_budget(DECLARED_BUDGET);
+        let parameter = look.instantiate(&[Input::new("parameter", given)]).root().lookup("parameter");
+        let mut found = declared::undeclared(&self.title, Some(&parameter), given, self.ignores_parameters);
+        let refused = parameter.validate(false).err().map(|refused| findings(&self.title, &refused));
+        let warned = |finding| Diagnostic { severity: Severity::Warning, ..finding };
+        found.extend_new(refused.into_iter().flatten().map(warned).collect());
+        found
     }
 
     /// The same template; what runs out is kept by the content `hash` of the template.

@@ -35,6 +35,12 @@ pub fn keep_size(workload: &mut Json, live: &Json) {
     }
 }
 
+/// Is it of a kind that waits as a whole, and does not wait? Of other kinds the template waits, while pods run.
+pub fn has_begun(live: &Json) -> bool {
+    let text = |field: &str| live[field].as_str().unwrap_or_default();
+    (group(text("apiVersion")), text("kind")) == ("apps", "Deployment") && live["spec"]["paused"] != true
+}
+
 /// Makes it wait. A live one keeps its number of pods, whatever the template says.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ mod object;
 mod scale;
 mod step;
 
-pub use hold::{can_wait, changes_in_place, hold, keep_size, name};
+pub use hold::{can_wait, changes_in_place, has_begun, hold, keep_size, name};
 pub use object::{InPlaceKind, is_controlled_by};
 pub use step::{Note, Outcome, Owner, Record, View, Workload, WorkloadStep, Write};
 
