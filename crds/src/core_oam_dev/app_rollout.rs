@@ -75,7 +75,8 @@ pub struct AppRolloutStatus {
     /// Where it stands.
     #[serde(flatten)]
     pub rollout: RolloutStatus,
-    /// The revision it last went to.
+    /// The revision it last went to; absent where nothing began yet.
+    #[serde(default)]
     pub last_target_app_revision: String,
     /// The revision it last came from.
     #[serde(rename = "LastSourceAppRevision")]

@@ -161,16 +161,21 @@ pub struct RolloutStatus {
     /// Identifies the pod template that was rolled out last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_applied_pod_template_identifier: Option<String>,
-    /// The state, see [`RollingState`]; a text, because other writers know other states.
+    /// The state, see [`RollingState`]; a text, because other writers know other states. An ApplicationDeployment of release 0.3 has
+    /// conditions only: neither the state nor the numbers below.
+    #[serde(default)]
     pub rolling_state: String,
     /// The state of the batch, see [`BatchRollingState`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_rolling_state: Option<String>,
     /// Index of the batch.
+    #[serde(default)]
     pub current_batch: i32,
     /// Pods that were replaced.
+    #[serde(default)]
     pub upgraded_replicas: i32,
     /// Replaced pods that are ready.
+    #[serde(default)]
     pub upgraded_ready_replicas: i32,
     /// What was measured since the pods of the current batch are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
