@@ -142,7 +142,8 @@ impl<'a> SharedWorkload<'a> {
         let holder = siblings::holder(self.reconciler, &self.own, live);
         let is_other = match self.rendered.held {
             // Its rollout says when the template of a shared workload becomes this revision's.
-            true => holder != Holder::Other && !is_outdated,
+            // One that runs is not made to wait: a rollout counts the pods of one that waits as not begun.
+            true => !is_outdated && (holder != Holder::Other || workload::has_begun(&document)),
             false => holder == Holder::Later,
         };
         if is_other {

@@ -75,9 +75,14 @@ pub(super) async fn advance(
         Err(why) => return Err(Error::Waiting(why)),
     };
     let planned = decide(work, status, &look, &parts, located.lenders()).await.map_err(Error::retry)?;
+    let before = status.rollout.clone();
     let made = attempt.make(acting, &look, &mut status.rollout, report, planned).await?;
     if made.before.rolling == RollingState::Finalising && made.after.is_terminal() {
-        writer.finish(&located).await?;
+        if let Err(error) = writer.finish(&located).await {
+            // An end that is said is not looked at again: it is not one before the configurations know of it.
+            status.rollout = before;
+            return Err(error);
+        }
         status.given_up_revisions.clear();
     }
     if made.after.rolling != RollingState::RolloutAbandoning {
