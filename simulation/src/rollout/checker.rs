@@ -50,6 +50,8 @@ pub(crate) struct RolloutChecker {
     pub(super) pods: BTreeMap<String, Pod>,
     /// Pods of each workload that serve, at the last check.
     serving: BTreeMap<String, i64>,
+    /// Pods of workloads that are gone: they go with them, whoever has their name then.
+    orphans: BTreeSet<String>,
     /// Revisions and workloads that people deleted themselves.
     deleted: BTreeSet<String>,
     /// Pods that served in a workload when people deleted it: whoever has not heard of it counts with them.
@@ -70,6 +72,7 @@ impl RolloutChecker {
             workloads: BTreeMap::new(),
             pods: BTreeMap::new(),
             serving: BTreeMap::new(),
+            orphans: BTreeSet::new(),
             deleted: BTreeSet::new(),
             taken: BTreeMap::new(),
         };
@@ -131,6 +134,8 @@ impl RolloutChecker {
             APPLICATIONS => self.application = (!gone).then(|| entry.clone()),
             "deployments.apps" | "statefulsets.apps" if gone => {
                 self.workloads.remove(name);
+                let its = self.pods.iter().filter(|(_, pod)| pod.workload == name);
+                self.orphans.extend(its.map(|(pod, _)| pod.clone()));
             }
             "deployments.apps" | "statefulsets.apps" => {
                 self.workloads.insert(name.to_owned(), entry.clone());
@@ -242,7 +247,7 @@ impl RolloutChecker {
 
     fn serve(&self) -> BTreeMap<String, i64> {
         let mut serving = BTreeMap::new();
-        for pod in self.pods.values().filter(|pod| pod.serves) {
+        for (_, pod) in self.pods.iter().filter(|(name, pod)| pod.serves && !self.orphans.contains(*name)) {
             *serving.entry(pod.workload.clone()).or_insert(0) += 1;
         }
         serving
