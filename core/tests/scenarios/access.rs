@@ -15,7 +15,7 @@ use super::configuration::{component, configuration, image, named};
 use super::test_cluster::{TestCluster, application, until, web};
 use super::{
     authors, core_kinds, definitions, lifecycle, rollout_gates, rollout_traits, rollouts, rollouts_inline,
-    standard, v1alpha2_applications,
+    rollouts_seed, standard, v1alpha2_applications,
 };
 
 /// What an authorizer judges, beside who asks: verb, group and resource (with its subresource).
@@ -216,6 +216,7 @@ fn every_right_of_the_controllers_is_used() {
         v1alpha2_applications::a_dropped_component_is_let_go_before_it_is_deleted,
         v1alpha2_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
         rollouts::a_rollout_that_is_deleted_lets_go_and_deletes_nothing,
+        rollouts_seed::the_second_revision_waits_and_both_kinds_of_rollouts_bring_it,
         rollouts_inline::a_revision_that_comes_half_way_replaces_both,
         rollout_traits::pods_go_between_workloads_that_somebody_made,
         rollout_gates::a_metric_out_of_its_range_holds_a_batch_until_it_is_measured_anew,

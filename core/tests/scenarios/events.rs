@@ -103,6 +103,13 @@ async fn reasons(cluster: &TestCluster, name: &str) -> Vec<String> {
     events.iter().map(|event| text(event, "/reason").to_owned()).collect()
 }
 
+/// What one reconcile publishes may have one instant, and no order.
+fn sorted(reasons: &[String]) -> Vec<&str> {
+    let mut reasons: Vec<&str> = reasons.iter().map(String::as_str).collect();
+    reasons.sort_unstable();
+    reasons
+}
+
 #[tokio::test]
 async fn one_that_runs_is_told_of_twice_and_what_was_mended_once_more() {
     let cluster = TestCluster::new().await;
@@ -113,11 +120,12 @@ async fn one_that_runs_is_told_of_twice_and_what_was_mended_once_more() {
     cluster.create(torn(json!({}))).await;
     cluster.phase("good", "running").await;
     until_or("the good one is told of", || reasons(&cluster, "good"), |all| all.len() >= 2).await;
-    assert_eq!(reasons(&cluster, "good").await, ["Applied", "Deployed"]);
+    assert_eq!(sorted(&reasons(&cluster, "good").await), ["Applied", "Deployed"]);
     until_or("the torn one is told of", || reasons(&cluster, "torn"), |all| !all.is_empty()).await;
     let spec = json!({"spec": torn(json!({"image": "nginx:1"}))["spec"]});
     cluster.patch(OAM, "Application", "torn", spec).await;
     cluster.phase("torn", "running").await;
     let all = until_or("the mended one is told of", || reasons(&cluster, "torn"), |all| all.len() >= 4).await;
-    assert_eq!(all, ["FailedRender", "Rendered", "Applied", "Deployed"]);
+    assert_eq!(all[0], "FailedRender");
+    assert_eq!(sorted(&all[1..]), ["Applied", "Deployed", "Rendered"]);
 }

@@ -155,12 +155,16 @@ fn missing(output: &str, expected: &[String]) -> Option<String> {
     expected.iter().find(|wanted| !lines.any(|line| says(&line, wanted))).cloned()
 }
 
-/// The text of the block fails with the code in the heading above it.
+/// The text of the block fails with the code in the heading above it, or is a template where no heading names a code.
 #[track_caller]
 fn gives(page: &str, block: &Block) {
-    let code = page.lines().take(block.line).filter_map(code_of).last().unwrap();
     let source = [vela_cue::Source::new("example.cue", &block.text)];
-    let found = match vela_cue::Template::compile(&source) {
+    let compiled = vela_cue::Template::compile(&source);
+    let Some(code) = page.lines().take(block.line).filter_map(code_of).last() else {
+        let found = compiled.err().map(|found| found.render(false));
+        return assert_eq!(found, None, "line {}", block.line);
+    };
+    let found = match compiled {
         Ok(template) => template.instantiate(&[]).root().validate(true).unwrap_err(),
         Err(found) => found,
     };
