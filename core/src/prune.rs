@@ -97,7 +97,7 @@ pub(crate) async fn delete(
     let Decision { context, acting, seen } = decision;
     let api_version = successors::address(&context.discovery, api_version, kind).await;
     let confirm: runtime_apply::Confirm<'_> =
-        &|| Box::pin(async { Ok(confirm(&context.client, seen).await?.is_some()) });
+        &|| Box::pin(async { Ok(confirm(&context.cache, seen).await?.is_some()) });
     pruned(acting.applier().delete_confirmed(api_version, kind, key, guard, confirm).await)
 }
 
@@ -122,7 +122,7 @@ pub(crate) async fn release(
 ) -> Result<Pruned, runtime_apply::Error> {
     let Decision { context, seen, .. } = decision;
     let confirmed: runtime_apply::Confirm<'_> =
-        &|| Box::pin(async { Ok(confirm(&context.client, seen).await?.is_some()) });
+        &|| Box::pin(async { Ok(confirm(&context.cache, seen).await?.is_some()) });
     release_if(decision, identity, guard, confirmed).await
 }
 

@@ -3,11 +3,12 @@
 //! A cache may be behind: whoever deletes because of what an object no longer names asks here first. The proof holds
 //! for the moment of the reads only, so it is asked for directly before the deletion.
 
-use crate::api::Api;
+use std::collections::BTreeMap;
+
 use futures::future::try_join_all;
 use kube::api::{ApiResource, DynamicObject};
 
-use crate::cache::Key;
+use crate::cache::{Cache, Key};
 
 /// Proof that the objects were read anew and still ask for the same; made nowhere else.
 #[derive(Debug)]
@@ -24,19 +25,14 @@ pub struct Seen<'a> {
     pub object: &'a DynamicObject,
 }
 
-/// Read each object anew. Nothing when one of them is gone, is being deleted, or asks for something else meanwhile: its
+/// Read each object anew, as much of it as the copies of this cache have. Nothing when one of them is gone, is being deleted, or asks for something else meanwhile: its
 /// watch will tell, and the decision is made anew.
 ///
 /// # Errors
 /// An object could not be read; nothing is known then.
-pub async fn confirm(client: &kube::Client, seen: &[Seen<'_>]) -> Result<Option<Confirmed>, kube::Error> {
+pub async fn confirm(cache: &Cache, seen: &[Seen<'_>]) -> Result<Option<Confirmed>, kube::Error> {
     let reads = seen.iter().map(|seen| async move {
-        let key = Key::of(seen.object);
-        let api: Api<DynamicObject> = match key.namespace.as_str() {
-            "" => Api::all_with(client.clone(), seen.resource),
-            namespace => Api::namespaced_with(client.clone(), namespace, seen.resource),
-        };
-        let live = api.get_opt(&key.name).await?;
+        let live = cache.read_anew(seen.resource, &Key::of(seen.object)).await?;
         Ok::<bool, kube::Error>(live.is_some_and(|live| asks_the_same(seen.object, &live)))
     });
     let stand: Vec<bool> = try_join_all(reads).await?;
@@ -54,7 +50,12 @@ fn asks_the_same(seen: &DynamicObject, live: &DynamicObject) -> bool {
         && seen.uid == live.uid
         && seen.generation == live.generation
         && seen.labels == live.labels
-        && seen.annotations == live.annotations
+        && all(seen.annotations.as_ref()) == all(live.annotations.as_ref())
+}
+
+/// A copy from which the last annotation was left out has none.
+fn all(annotations: Option<&BTreeMap<String, String>>) -> Vec<(&String, &String)> {
+    annotations.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

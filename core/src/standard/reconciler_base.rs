@@ -191,7 +191,7 @@ impl ReconcilerBase {
             return Ok(false);
         }
         let seen = Seen { resource: &self.objects.watch().resource, object: owner };
-        match confirm(&self.context.client, &[seen]).await {
+        match confirm(&self.context.cache, &[seen]).await {
             Ok(Some(_)) => self.delete(look, object, reason, guard).await,
             Ok(None) => Err(ReconcileError::changed(reason)),
             Err(error) => Err(ReconcileError::retry(reason, apply::explain(&error))),

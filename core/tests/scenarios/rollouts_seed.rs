@@ -76,7 +76,7 @@ async fn two(cluster: &TestCluster) {
 }
 
 #[tokio::test]
-async fn the_second_revision_waits_and_both_kinds_of_rollouts_bring_it() {
+pub(super) async fn the_second_revision_waits_and_both_kinds_of_rollouts_bring_it() {
     for kind in KINDS {
         let cluster = TestCluster::new().await;
         let bounds = PodBounds::follow(cluster.api("apps/v1", "Deployment").await);

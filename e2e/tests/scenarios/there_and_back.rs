@@ -118,7 +118,7 @@ impl Story {
         until("nothing of B is left", CONVERGE_DEADLINE, async || {
             match cluster.get("apps/v1", "Deployment", "other").await {
                 Ok(None) => Ok(()),
-                Ok(Some(_)) => Err("Deployment other is still there".to_owned()),
+                Ok(Some(other)) => Err(format!("Deployment other is still there: {}", other["metadata"])),
                 Err(error) => Err(error.to_string()),
             }
         })

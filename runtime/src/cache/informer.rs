@@ -52,6 +52,17 @@ pub struct Unread {
     pub annotations: &'static [&'static str],
 }
 
+impl SharedState {
+    /// Take away the annotations that nobody reads in copies of this kind.
+    pub(super) fn without_unread(&self, resource: &ApiResource, object: &mut DynamicObject) {
+        let Some(annotations) = &mut object.metadata.annotations else { return };
+        let unread = self.unread.iter().filter(|unread| unread.kinds.contains(resource));
+        for annotation in unread.flat_map(|unread| unread.annotations) {
+            annotations.remove(*annotation);
+        }
+    }
+}
+
 impl Default for SharedState {
     fn default() -> Self {
         Self { reconnections: channel(0).0, is_set_back: channel(false).0, unread: Arc::default() }
@@ -409,12 +420,7 @@ impl Informer {
     fn trim(&self, object: &mut DynamicObject) {
         let resource = &self.watch.resource;
         object.metadata.managed_fields = None;
-        if let Some(annotations) = &mut object.metadata.annotations {
-            let unread = self.shared.unread.iter().filter(|unread| unread.kinds.contains(resource));
-            for annotation in unread.flat_map(|unread| unread.annotations) {
-                annotations.remove(*annotation);
-            }
-        }
+        self.shared.without_unread(resource, object);
         if object.types.is_none() {
             object.types = Some(kube::core::TypeMeta {
                 api_version: resource.api_version.clone(),

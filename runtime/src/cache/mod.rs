@@ -8,11 +8,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use kube::api::{ApiResource, DynamicObject};
 use tokio::sync::watch::Receiver;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::informer::SharedState;
+use crate::api::Api;
 
 pub(crate) use informer::{Cause, WatchError};
 pub use informer::{Index, Informer, NotSynced, SYNC_TIMEOUT, Unread};
@@ -68,6 +70,24 @@ impl Cache {
                 shared: SharedState { unread: unread.into(), ..SharedState::default() },
             }),
         }
+    }
+
+    /// A read of the server that no copy answers, with as much of the object as copies have.
+    pub(crate) async fn read_anew(
+        &self,
+        resource: &ApiResource,
+        key: &Key,
+    ) -> Result<Option<DynamicObject>, kube::Error> {
+        let client = self.inner.client.clone();
+        let api: Api<DynamicObject> = match key.namespace.as_str() {
+            "" => Api::all_with(client, resource),
+            namespace => Api::namespaced_with(client, namespace, resource),
+        };
+        let mut found = api.get_opt(&key.name).await?;
+        if let Some(object) = &mut found {
+            self.inner.shared.without_unread(resource, object);
+        }
+        Ok(found)
     }
 
     /// The informer of that watch; the first question starts it.

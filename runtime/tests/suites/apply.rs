@@ -8,6 +8,7 @@ use tower::Layer;
 use vela_apiserver::ApiServer;
 use vela_runtime::Key;
 use vela_runtime::apply::{Applier, Conflicts, Deletion, Error, Outcome};
+use vela_runtime::cache::{Cache, Unread};
 use vela_runtime::confirm::{Seen, confirm};
 use vela_runtime::discovery::{self, Discovery};
 use vela_runtime::fault::Faults;
@@ -160,17 +161,34 @@ async fn a_delete_judges_anew_what_changed_meanwhile() {
 #[tokio::test]
 async fn what_changed_meanwhile_is_not_confirmed() {
     let client = client();
+    let cache = Cache::new(client.clone());
     let seen = create(&client, &config_map("a", json!({}))).await;
     let other = create(&client, &config_map("b", json!({}))).await;
     let kind = kube::api::ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&());
     let both = [Seen { resource: &kind, object: &seen }, Seen { resource: &kind, object: &other }];
-    assert!(confirm(&client, &both).await.unwrap().is_some());
+    assert!(confirm(&cache, &both).await.unwrap().is_some());
     let label = json!({"metadata": {"labels": {"a": "b"}}});
     api(&client).patch("b", &PatchParams::default(), &Patch::Merge(&label)).await.unwrap();
-    assert!(confirm(&client, &both).await.unwrap().is_none());
-    assert!(confirm(&client, &both[..1]).await.unwrap().is_some());
+    assert!(confirm(&cache, &both).await.unwrap().is_none());
+    assert!(confirm(&cache, &both[..1]).await.unwrap().is_some());
     api(&client).delete("a", &Default::default()).await.unwrap();
-    assert!(confirm(&client, &both[..1]).await.unwrap().is_none());
+    assert!(confirm(&cache, &both[..1]).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn what_copies_leave_out_is_no_change() {
+    let client = client();
+    let kind = kube::api::ApiResource::erase::<k8s_openapi::api::core::v1::ConfigMap>(&());
+    let unread = Unread { kinds: vec![kind.clone()], annotations: &["note"] };
+    let cache = Cache::without(client.clone(), vec![unread]);
+    let mut seen = create(&client, &config_map("a", json!({}))).await;
+    let annotated = json!({"metadata": {"annotations": {"note": "long"}}});
+    api(&client).patch("a", &PatchParams::default(), &Patch::Merge(&annotated)).await.unwrap();
+    seen.metadata.annotations = None;
+    assert!(confirm(&cache, &[Seen { resource: &kind, object: &seen }]).await.unwrap().is_some());
+    let other = json!({"metadata": {"annotations": {"other": "short"}}});
+    api(&client).patch("a", &PatchParams::default(), &Patch::Merge(&other)).await.unwrap();
+    assert!(confirm(&cache, &[Seen { resource: &kind, object: &seen }]).await.unwrap().is_none());
 }
 
 #[tokio::test]
