@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use futures::future::try_join_all;
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::{ApiResource, DynamicObject, ObjectMeta};
 
 use crate::cache::{Cache, Key};
 
@@ -25,7 +25,7 @@ pub struct Seen<'a> {
     pub object: &'a DynamicObject,
 }
 
-/// Read each object anew, as much of it as the copies of this cache have. Nothing when one of them is gone, is being deleted, or asks for something else meanwhile: its
+/// Read each object anew. What the copies of this cache leave out counts for nothing, wherever the object was seen. Nothing when one of them is gone, is being deleted, or asks for something else meanwhile: its
 /// watch will tell, and the decision is made anew.
 ///
 /// # Errors
@@ -33,20 +33,25 @@ pub struct Seen<'a> {
 pub async fn confirm(cache: &Cache, seen: &[Seen<'_>]) -> Result<Option<Confirmed>, kube::Error> {
     let reads = seen.iter().map(|seen| async move {
         let live = cache.read_anew(seen.resource, &Key::of(seen.object)).await?;
-        Ok::<bool, kube::Error>(live.is_some_and(|live| asks_the_same(seen.object, &live)))
+        let metadata = |object: &DynamicObject| cache.trimmed(seen.resource, object);
+        let same = |live: DynamicObject| {
+            same_spec(seen.object, &live) && same_metadata(&metadata(seen.object), &metadata(&live))
+        };
+        Ok::<bool, kube::Error>(live.is_some_and(same))
     });
     let stand: Vec<bool> = try_join_all(reads).await?;
     Ok(stand.into_iter().all(|stands| stands).then_some(Confirmed { _proof: () }))
 }
 
-/// Labels and annotations count, for controllers are steered by them; the status does not. The spec counts beside the
-/// generation, which counts from an earlier number again on a server that was restored from a backup.
-fn asks_the_same(seen: &DynamicObject, live: &DynamicObject) -> bool {
+/// The spec counts beside the generation, which counts from an earlier number again on a server that was restored from a backup.
+fn same_spec(seen: &DynamicObject, live: &DynamicObject) -> bool {
     let spec = seen.data.get("spec");
-    let is_same = spec.is_none() || spec == live.data.get("spec");
-    let (seen, live) = (&seen.metadata, &live.metadata);
-    is_same
-        && live.deletion_timestamp.is_none()
+    spec.is_none() || spec == live.data.get("spec")
+}
+
+/// Labels and annotations count, for controllers are steered by them; the status does not.
+fn same_metadata(seen: &ObjectMeta, live: &ObjectMeta) -> bool {
+    live.deletion_timestamp.is_none()
         && seen.uid == live.uid
         && seen.generation == live.generation
         && seen.labels == live.labels
@@ -63,6 +68,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    fn asks_the_same(seen: &DynamicObject, live: &DynamicObject) -> bool {
+        same_spec(seen, live) && same_metadata(&seen.metadata, &live.metadata)
+    }
 
     #[test]
     fn what_asks_for_something_else_is_not_the_same() {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::{ApiResource, DynamicObject, ObjectMeta};
 use tokio::sync::Notify;
 use tokio::sync::watch::{Receiver, Sender, channel};
 
@@ -54,8 +54,8 @@ pub struct Unread {
 
 impl SharedState {
     /// Take away the annotations that nobody reads in copies of this kind.
-    pub(super) fn without_unread(&self, resource: &ApiResource, object: &mut DynamicObject) {
-        let Some(annotations) = &mut object.metadata.annotations else { return };
+    pub(super) fn without_unread(&self, resource: &ApiResource, metadata: &mut ObjectMeta) {
+        let Some(annotations) = &mut metadata.annotations else { return };
         let unread = self.unread.iter().filter(|unread| unread.kinds.contains(resource));
         for annotation in unread.flat_map(|unread| unread.annotations) {
             annotations.remove(*annotation);
@@ -420,7 +420,7 @@ impl Informer {
     fn trim(&self, object: &mut DynamicObject) {
         let resource = &self.watch.resource;
         object.metadata.managed_fields = None;
-        self.shared.without_unread(resource, object);
+        self.shared.without_unread(resource, &mut object.metadata);
         if object.types.is_none() {
             object.types = Some(kube::core::TypeMeta {
                 api_version: resource.api_version.clone(),

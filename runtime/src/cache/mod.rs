@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::{ApiResource, DynamicObject, ObjectMeta};
 use tokio::sync::watch::Receiver;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -72,7 +72,7 @@ impl Cache {
         }
     }
 
-    /// A read of the server that no copy answers, with as much of the object as copies have.
+    /// A read of the server that no copy answers.
     pub(crate) async fn read_anew(
         &self,
         resource: &ApiResource,
@@ -83,11 +83,14 @@ impl Cache {
             "" => Api::all_with(client, resource),
             namespace => Api::namespaced_with(client, namespace, resource),
         };
-        let mut found = api.get_opt(&key.name).await?;
-        if let Some(object) = &mut found {
-            self.inner.shared.without_unread(resource, object);
-        }
-        Ok(found)
+        api.get_opt(&key.name).await
+    }
+
+    /// As much of the object's metadata as copies have.
+    pub(crate) fn trimmed(&self, resource: &ApiResource, object: &DynamicObject) -> ObjectMeta {
+        let mut metadata = object.metadata.clone();
+        self.inner.shared.without_unread(resource, &mut metadata);
+        metadata
     }
 
     /// The informer of that watch; the first question starts it.

@@ -184,6 +184,8 @@ async fn what_copies_leave_out_is_no_change() {
     let mut seen = create(&client, &config_map("a", json!({}))).await;
     let annotated = json!({"metadata": {"annotations": {"note": "long"}}});
     api(&client).patch("a", &PatchParams::default(), &Patch::Merge(&annotated)).await.unwrap();
+    let as_read = api(&client).get_opt("a").await.unwrap().unwrap();
+    assert!(confirm(&cache, &[Seen { resource: &kind, object: &as_read }]).await.unwrap().is_some());
     seen.metadata.annotations = None;
     assert!(confirm(&cache, &[Seen { resource: &kind, object: &seen }]).await.unwrap().is_some());
     let other = json!({"metadata": {"annotations": {"other": "short"}}});
