@@ -71,11 +71,14 @@ impl AppRolloutSpec {
 /// Where the rollout stands, and between which revisions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = [
+    "currentBatch", "lastTargetAppRevision", "rollingState", "upgradedReadyReplicas", "upgradedReplicas"
+]))]
 pub struct AppRolloutStatus {
     /// Where it stands.
     #[serde(flatten)]
     pub rollout: RolloutStatus,
-    /// The revision it last went to; absent where nothing began yet.
+    /// The revision it last went to.
     #[serde(default)]
     pub last_target_app_revision: String,
     /// The revision it last came from.

@@ -142,9 +142,10 @@ pub struct MetricsRange {
     pub max: Option<IntOrString>,
 }
 
-/// Where a rollout stands.
+/// Where a rollout stands. A stored status that lacks what is demanded of a written one is read: release 0.3 had conditions only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["currentBatch", "rollingState", "upgradedReadyReplicas", "upgradedReplicas"]))]
 pub struct RolloutStatus {
     /// Conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -161,8 +162,7 @@ pub struct RolloutStatus {
     /// Identifies the pod template that was rolled out last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_applied_pod_template_identifier: Option<String>,
-    /// The state, see [`RollingState`]; a text, because other writers know other states. An ApplicationDeployment of release 0.3 has
-    /// conditions only: neither the state nor the numbers below.
+    /// The state, see [`RollingState`]; a text, because other writers know other states.
     #[serde(default)]
     pub rolling_state: String,
     /// The state of the batch, see [`BatchRollingState`].

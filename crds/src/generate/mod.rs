@@ -59,7 +59,7 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
         )?,
         ApplicationConfiguration::crd(),
         ApplicationContext::crd(),
-        also_v1alpha2(ApplicationDeployment::crd())?,
+        application_deployment()?,
         frozen::application_revision()?,
         without_status_subresource(Cluster::crd()),
         Component::crd(),
@@ -129,6 +129,16 @@ pub fn crd_files() -> Result<Vec<CrdFile>, GenerateError> {
         files.push(CrdFile { file: format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural), yaml });
     }
     Ok(files)
+}
+
+/// ApplicationDeployment: the status of release 0.3 had conditions, and nothing of a rollout.
+fn application_deployment() -> Result<CustomResourceDefinition, GenerateError> {
+    change_schema(also_v1alpha2(ApplicationDeployment::crd())?, |crd, schema| {
+        if let Some(status) = place(crd, schema, "/properties/status")?.as_object_mut() {
+            status.remove("required");
+        }
+        Ok(())
+    })
 }
 
 /// ResourceTracker: a record says of which generation it is.
