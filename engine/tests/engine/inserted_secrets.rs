@@ -94,10 +94,12 @@ fn rendered(application: &Document, secrets: &[Json]) -> Result<Rendered, String
 
 fn workload(application: &Document, secrets: &[Json]) -> Json {
     let rendered = rendered(application, secrets).unwrap();
-    match &rendered.components()[0].state {
-        State::Ready(objects) => objects[0].object.clone(),
-        State::Pending(missing) => panic!("waits: {missing:?}"),
-    }
+    let state = &rendered.components()[0].state;
+    let made = match state {
+        State::Ready(objects) => Ok(objects[0].object.clone()),
+        State::Pending(missing) => Err(missing),
+    };
+    made.unwrap()
 }
 
 const WEB: &str = "{name: web, type: connected, properties: {image: nginx, dbSecret: db}}";
