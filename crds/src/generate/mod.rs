@@ -49,7 +49,7 @@ const NEEDS_SPEC: &[&str] = &["Autoscaler", "MetricsTrait"];
 pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
     let mut crds = vec![
         AppDeployment::crd(),
-        also_v1alpha2(AppRollout::crd())?,
+        app_rollout()?,
         stricter_v1alpha2(
             application()?,
             &[
@@ -129,6 +129,16 @@ pub fn crd_files() -> Result<Vec<CrdFile>, GenerateError> {
         files.push(CrdFile { file: format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural), yaml });
     }
     Ok(files)
+}
+
+/// AppRollout: the target is named in one spelling or the other.
+fn app_rollout() -> Result<CustomResourceDefinition, GenerateError> {
+    change_schema(also_v1alpha2(AppRollout::crd())?, |crd, schema| {
+        let spellings = ["targetAppRevisionName", "targetApplicationName"];
+        place(crd, schema, "/properties/spec")?["anyOf"] =
+            spellings.iter().map(|name| json!({ "required": [name] })).collect();
+        Ok(())
+    })
 }
 
 /// ApplicationDeployment: the status of release 0.3 had conditions, and nothing of a rollout.
