@@ -67,9 +67,7 @@ async fn advance(
     let located = match locate::locate(reconciler, &look, work, &status.given_up_revisions).await {
         Ok(located) => located,
         Err(Missing::Revision(_)) if is_releasing => {
-            let made = attempt.release(acting, &mut status.rollout, report).await?;
-            work.wanted.into_iter().for_each(|wanted| remember(status, wanted));
-            return Ok(made);
+            return configurations::release(work, attempt, status, report).await;
         }
         Err(Missing::Revision(why)) => return Err(Error::Missing(why)),
         Err(Missing::Failed(why)) => return Err(Error::Waiting(why)),
