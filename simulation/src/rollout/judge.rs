@@ -88,10 +88,12 @@ impl RolloutChecker {
         self.is_deleted(name) || others.map(|(_, workload)| size(workload)).sum::<i64>() == 0
     }
 
-    /// A workload that waited starts only with a rollout that holds it.
+    /// A workload that waited starts only with a rollout that holds it, or after people took away the one that a rollout
+    /// had brought to its end.
     fn judge_start(&self, name: &str, before: &Value, after: &Value) -> Result<(), String> {
         let starts = before["spec"]["paused"] == true && after["spec"]["paused"] != true && size(after) > 0;
-        if !starts || claims(after).next().is_some() || self.pods_of(name, |_| true) >= size(after) {
+        let is_held = claims(after).next().is_some();
+        if !starts || is_held || self.is_deleted(name) || self.pods_of(name, |_| true) >= size(after) {
             return Ok(());
         }
         Err(format!("it starts {} pods, and no rollout holds it", size(after)))
