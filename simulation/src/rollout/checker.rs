@@ -51,7 +51,7 @@ pub(crate) struct RolloutChecker {
     /// Pods of each workload that serve, at the last check.
     serving: BTreeMap<String, i64>,
     /// Pods of workloads that are gone: they go with them, whoever has their name then.
-    orphans: BTreeSet<String>,
+    pub(super) orphans: BTreeSet<String>,
     /// Revisions and workloads that people deleted themselves.
     deleted: BTreeSet<String>,
     /// Pods that served in a workload when people deleted it: whoever has not heard of it counts with them.
@@ -189,7 +189,8 @@ impl RolloutChecker {
         let ends = gone || is_over(&event.entry);
         let held = self.workloads.iter().find(|(_, workload)| claims(workload).any(|claim| claim == uid));
         match held {
-            Some((name, _)) if ends => {
+            // Between its end and its going the server is asked once more what a deleted one holds.
+            Some((name, _)) if ends && (gone || !is_leaving(&event.entry)) => {
                 let how = if gone { "goes" } else { "ends" };
                 Err(Violation::new("claim", format!("{} {how} and still holds {name}", event.key.name)))
             }

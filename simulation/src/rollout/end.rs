@@ -100,12 +100,12 @@ async fn rest(schedule: &mut Schedule, kind: Kind, what: &'static str) -> Result
             let now = changes(&schedule.cluster);
             still = if now == before { still + 1 } else { 0 };
             before = now;
-            if still >= STILL_POLLS && schedule.cluster.is_led() && stuck(&schedule.cluster, kind).is_none() {
+            if still >= STILL_POLLS && schedule.cluster.is_led() && stuck(schedule, kind).is_none() {
                 return Ok(());
             }
         }
     }
-    match stuck(&schedule.cluster, kind) {
+    match stuck(schedule, kind) {
         Some(why) => Err(Violation::new("stuck", format!("never {what}: {why}"))),
         None => {
             let last = &schedule.checker.last_write;
@@ -123,13 +123,14 @@ fn changes(cluster: &SimulatedCluster) -> u64 {
 }
 
 /// A rollout that is neither over nor says what it waits for.
-fn stuck(cluster: &SimulatedCluster, kind: Kind) -> Option<String> {
+fn stuck(schedule: &Schedule, kind: Kind) -> Option<String> {
+    let cluster = &schedule.cluster;
     let rollout = find(cluster, ROLLOUTS, ROLLOUT)?;
     if !rollout["metadata"]["deletionTimestamp"].is_null() {
         return Some(format!("it does not go: {}", rollout["status"]));
     }
     if is_over(&rollout) && is_followed(&rollout) {
-        return wrong_end(cluster, kind, &rollout);
+        return wrong_end(schedule, kind, &rollout);
     }
     match reason(cluster, kind, &rollout) {
         Some(reason) if is_reported(&rollout, &reason) => None,
@@ -201,7 +202,8 @@ fn is_reported(rollout: &Value, reason: &Reason) -> bool {
 }
 
 /// A rollout that succeeded has brought the target to its size, and nothing is left of the source.
-fn wrong_end(cluster: &SimulatedCluster, kind: Kind, rollout: &Value) -> Option<String> {
+fn wrong_end(schedule: &Schedule, kind: Kind, rollout: &Value) -> Option<String> {
+    let cluster = &schedule.cluster;
     let status = &rollout["status"];
     if status["rollingState"] != "rolloutSucceed" {
         return None;
@@ -213,11 +215,11 @@ fn wrong_end(cluster: &SimulatedCluster, kind: Kind, rollout: &Value) -> Option<
     };
     let (target, source) = (size(&status["lastTargetAppRevision"]), size(&status["LastSourceAppRevision"]));
     let wanted = status["rolloutTargetSize"].as_i64();
-    // What people deleted after its rollout, its configuration makes again, in the size that the template says.
+    // What people deleted, before or after the end of its rollout, its configuration makes again, in the size that the
+    // template says.
     let is_made_again = kind == Kind::Configured && {
-        let name = status["lastTargetAppRevision"].as_str().unwrap_or_default();
-        find(cluster, kind.resource(), &kind.workload(name))
-            .is_some_and(|it| it["metadata"]["generation"] == 1)
+        let name = kind.workload(status["lastTargetAppRevision"].as_str().unwrap_or_default());
+        schedule.checker.rollouts.as_ref().is_some_and(|checker| checker.is_deleted(&name))
     };
     let differs = target.is_some() && target != wanted && !is_made_again
         || kind.is_deployment() && source.is_some_and(|left| left != 0);

@@ -26,9 +26,10 @@ fn begins(rollout: &Value) -> bool {
 
 impl RolloutChecker {
     fn pods_of(&self, workload: &str, is: impl Fn(&Pod) -> bool) -> i64 {
-        // Those of a workload that is gone go with it.
+        // Those of a workload that is gone go with it, also where it is made again.
         let there = self.workloads.contains_key(workload);
-        let count = self.pods.values().filter(|pod| there && pod.workload == workload && is(pod)).count();
+        let pods = self.pods.iter().filter(|(name, _)| there && !self.orphans.contains(*name));
+        let count = pods.filter(|(_, pod)| pod.workload == workload && is(pod)).count();
         i64::try_from(count).unwrap_or(i64::MAX)
     }
 
