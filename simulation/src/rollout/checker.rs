@@ -148,6 +148,10 @@ impl RolloutChecker {
             }
             "pods" if gone || is_leaving(entry) => {
                 self.pods.remove(name);
+                // The pods of a set that is made again have the names of the former ones.
+                if gone {
+                    self.orphans.remove(name);
+                }
             }
             "pods" => {
                 let before = self.pods.remove(name).unwrap_or_default();
