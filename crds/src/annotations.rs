@@ -18,6 +18,12 @@ pub const ROLLING_COMPONENTS: &str = "app.oam.dev/rolling-components";
 /// On an ApplicationConfiguration: the rollout that goes to it, and what that comes from. It has the template of a
 /// workload that several revisions share.
 pub const ROLLOUT_TARGET: &str = "app.oam.dev/rollout-target";
+/// `component` or `revision` on an Application in the v1alpha2 form, and on the ApplicationConfiguration stored for it: what
+/// its workloads are called.
+pub const WORKLOAD_NAMES: &str = "app.oam.dev/workload-names";
+/// `true` on an AppRollout, ApplicationDeployment or RolloutTrait: it lets go of its workloads where it stands, and is over. The
+/// controller takes it off again.
+pub const ABANDON_ROLLOUT: &str = "app.oam.dev/abandon-rollout";
 /// `true` keeps the workload's name across revisions.
 pub const INPLACE_UPGRADE: &str = "app.oam.dev/inplace-upgrade";
 /// `true`: the object is a passive revision.
@@ -30,6 +36,8 @@ pub const CONFIGURATION: &str = "app.oam.dev/application-configuration";
 pub const PUBLISH_VERSION: &str = "app.oam.dev/publishVersion";
 /// Render again when a definition changes.
 pub const AUTO_UPDATE: &str = "app.oam.dev/autoUpdate";
+/// `true` on an Application: parameters that never change may be changed all the same.
+pub const FORCE_PARAM_MUTATIONS: &str = "app.oam.dev/force-param-mutations";
 /// Version of a deployment.
 pub const DEPLOY_VERSION: &str = "app.oam.dev/deployVersion";
 /// Applications that share an object.
@@ -40,6 +48,8 @@ pub const WORKFLOW_NAME: &str = "app.oam.dev/workflowName";
 pub const WORKFLOW_RESTART: &str = "app.oam.dev/restart-workflow";
 /// Time between reconciles of one application.
 pub const RECONCILE_INTERVAL: &str = "app.oam.dev/reconcile-interval";
+/// The release of the controller that may look at an application; another one leaves it alone.
+pub const CONTROLLER_REQUIREMENT: &str = "app.oam.dev/controller-version-require";
 /// Text for users of a definition.
 pub const DEFINITION_DESCRIPTION: &str = "definition.oam.dev/description";
 /// Name for users of a definition.

@@ -4,6 +4,8 @@
 pub const RESOURCE_TRACKER: &str = "app.oam.dev/resource-tracker-finalizer";
 /// The same, as release 1.0 spells it: taken off when found.
 pub const RESOURCE_TRACKER_V1_0: &str = "resourceTracker.finalizer.core.oam.dev";
+/// On a ResourceTracker: it stays until what it names is gone.
+pub const TRACKER: &str = "resourcetracker.core.oam.dev/finalizer";
 /// On an ApplicationConfiguration with a component in a scope.
 pub const SCOPE: &str = "scope.finalizer.core.oam.dev";
 /// On an ApplicationConfiguration with objects that no owner reference reaches: of kinds without namespaces, or in

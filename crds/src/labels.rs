@@ -4,6 +4,8 @@
 pub const APP_NAME: &str = "app.oam.dev/name";
 /// Namespace of the Application an object belongs to.
 pub const APP_NAMESPACE: &str = "app.oam.dev/namespace";
+/// Uid of the Application a record belongs to.
+pub const APP_UID: &str = "app.oam.dev/uid";
 /// Component an object belongs to.
 pub const APP_COMPONENT: &str = "app.oam.dev/component";
 /// Component revision an object belongs to; empty when unknown.
@@ -12,6 +14,8 @@ pub const APP_COMPONENT_REVISION: &str = "app.oam.dev/revision";
 pub const RESOURCE_TYPE: &str = "app.oam.dev/resourceType";
 /// Application revision an object was made by.
 pub const APP_REVISION: &str = "app.oam.dev/appRevision";
+/// AppDeployment that runs a workload.
+pub const APP_DEPLOYMENT: &str = "app.oam.dev/appDeployment";
 /// Content hash of an application revision.
 pub const APP_REVISION_HASH: &str = "app.oam.dev/app-revision-hash";
 /// Cluster an object was sent to.
@@ -42,6 +46,12 @@ pub const WORKFLOW_STEP_DEFINITION_NAME: &str = "workflowstepdefinition.oam.dev/
 pub const DEFINITION: &str = "definition.oam.dev";
 /// UID of the ContainerizedWorkload whose pods these are.
 pub const CONTAINERIZED_WORKLOAD: &str = "containerizedworkload.oam.crossplane.io";
+/// WorkflowRun that applied an object, and its namespace.
+pub const WORKFLOW_RUN_NAME: &str = "workflowrun.oam.dev/name";
+/// Namespace of the WorkflowRun that applied an object.
+pub const WORKFLOW_RUN_NAMESPACE: &str = "workflowrun.oam.dev/namespace";
+/// UID of the Application of whose workflow a ConfigMap tells what a step saw.
+pub const DEBUG_OF: &str = "app.oam.dev/debug-of";
 /// `true` stops the controller for an object.
 pub const PAUSE: &str = "controller.core.oam.dev/pause";
 

@@ -1,6 +1,7 @@
-//! The words: API types of core.oam.dev and standard.oam.dev, and their CRD YAML.
+//! The words: API types of core.oam.dev, standard.oam.dev and dapr.io, the kinds of goharbor.io, and their CRD YAML.
 //!
-//! Each group has its folder and each kind its module there; [`crds`] and [`crd_yaml`] give the CustomResourceDefinitions.
+//! Each group has its folder and each kind its module there; [`crds`], [`dapr_crds`] and [`crd_yaml`] give the
+//! CustomResourceDefinitions.
 //! Free-form parts are [`Raw`]: the API server keeps their unknown fields. Nothing here acts.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
@@ -8,8 +9,10 @@
 pub mod annotations;
 pub mod condition;
 mod core_oam_dev;
+pub mod dapr_io;
 pub mod finalizers;
 mod generate;
+pub mod goharbor_io;
 pub mod labels;
 mod raw;
 mod reference;
@@ -17,7 +20,7 @@ pub mod standard_oam_dev;
 
 pub use condition::{Condition, Conditioned};
 pub use core_oam_dev::*;
-pub use generate::{CrdFile, GenerateError, crd_files, crd_yaml, crds};
+pub use generate::{CrdFile, GenerateError, crd_files, crd_yaml, crds, dapr_crds, harbor_crds};
 pub use raw::{Embedded, Raw};
 pub use reference::{
     ChildResourceKind, ClusterObjectReference, DefinitionReference, ObjectReference, Revision,

@@ -3,6 +3,8 @@
 
 #[path = "crds/conditions.rs"]
 mod conditions;
+#[path = "crds/dapr.rs"]
+mod dapr;
 #[path = "crds/types.rs"]
 mod types;
 #[path = "crds/yaml.rs"]

@@ -88,6 +88,9 @@ pub struct AppRolloutStatus {
     /// Revisions that it was turned away from half-way: what runs of them is replaced like the source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given_up_revisions: Vec<String>,
+    /// Components that both revisions have alike, so that nothing of them is rolled out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchanged_components: Vec<String>,
 }
 
 impl Conditioned for AppRolloutStatus {

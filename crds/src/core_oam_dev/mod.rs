@@ -23,6 +23,7 @@ mod scope_definition;
 pub mod service_binding;
 mod trait_definition;
 pub(crate) mod workflow;
+mod workflow_run;
 mod workflow_step_definition;
 mod workload_definition;
 
@@ -59,6 +60,7 @@ pub use scope_definition::{ScopeDefinition, ScopeDefinitionSpec};
 pub use service_binding::{ServiceBinding, ServiceBindingSpec};
 pub use trait_definition::{TraitDefinition, TraitDefinitionSpec};
 pub use workflow::WorkflowFields;
+pub use workflow_run::{WorkflowRun, WorkflowRunSpec, WorkflowRunStatus, WorkflowRunSteps};
 pub use workflow_step_definition::{WorkflowStepDefinition, WorkflowStepDefinitionSpec};
 pub use workload_definition::{WorkloadDefinition, WorkloadDefinitionSpec};
 

@@ -32,6 +32,9 @@ pub struct RolloutPlan {
     /// Stops between two steps.
     #[serde(default, skip_serializing_if = "is_false")]
     pub paused: bool,
+    /// Seconds until a batch that is not there fails; absent means those of the workload, else 600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress_deadline_seconds: Option<i32>,
     /// Called at the begin and the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rollout_webhooks: Vec<RolloutWebhook>,

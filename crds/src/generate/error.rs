@@ -19,6 +19,14 @@ pub enum GenerateError {
         /// Why.
         source: serde_json::Error,
     },
+    /// A table of fields could not be read.
+    #[error("CRD {crd}: {message}")]
+    Table {
+        /// The CRD.
+        crd: String,
+        /// Which field, and why.
+        message: String,
+    },
     /// A CRD could not be written as YAML.
     #[error("CRD {crd}: {message}")]
     Yaml {

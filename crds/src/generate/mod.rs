@@ -6,9 +6,12 @@
 
 mod application;
 mod change;
+mod dapr;
 mod error;
 mod frozen;
+mod goharbor;
 mod pod_spec;
+mod table;
 mod tidy;
 mod without_spec;
 
@@ -27,7 +30,8 @@ use crate::{
     AppDeployment, AppRollout, ApplicationConfiguration, ApplicationContext, ApplicationDeployment,
     Autoscaler, Cluster, Component, ComponentDefinition, ContainerizedWorkload, HealthScope,
     ManualScalerTrait, MetricsTrait, PodSpecWorkload, PolicyDefinition, ResourceTracker, RolloutTrait, Route,
-    ScopeDefinition, ServiceBinding, TraitDefinition, WorkflowStepDefinition, WorkloadDefinition,
+    ScopeDefinition, ServiceBinding, TraitDefinition, WorkflowRun, WorkflowStepDefinition,
+    WorkloadDefinition,
 };
 
 /// The YAML of one CRD and the file it is kept in.
@@ -75,6 +79,7 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
         ServiceBinding::crd(),
         also_v1alpha2(TraitDefinition::crd())?,
         without_spec::workflow()?,
+        WorkflowRun::crd(),
         WorkflowStepDefinition::crd(),
         also_v1alpha2(with_plain_status(WorkloadDefinition::crd())?)?,
         without_status_subresource(Autoscaler::crd()),
@@ -102,22 +107,51 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
         .collect()
 }
 
-/// Every CRD as YAML documents in one text.
+/// Every CRD of dapr.io, generated from the types. They are not among [`crds`]: only the Dapr operator needs them.
+///
+/// # Errors
+/// Which type gave a schema that cannot be a CRD's: a mistake in this crate.
+pub fn dapr_crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
+    dapr::crds()
+}
+
+/// Every CRD of goharbor.io, generated from the tables of its kinds.
+///
+/// # Errors
+/// Which table cannot be read: a mistake in this crate.
+pub fn harbor_crds() -> Result<Vec<CustomResourceDefinition>, GenerateError> {
+    const VOLUME: &str = "/properties/spec/properties/podSpec/properties/volumes/items";
+    let mut volume = serde_json::Value::Null;
+    for version in pod_spec_workload()?.spec.versions {
+        let schema = version.schema.and_then(|schema| schema.open_api_v3_schema);
+        let mut schema = serde_json::to_value(schema)
+            .map_err(|source| GenerateError::Schema { crd: "PodSpecWorkload".to_owned(), source })?;
+        tidy::tidy(&mut schema);
+        volume = place("PodSpecWorkload", &mut schema, VOLUME)?.take();
+    }
+    goharbor::crds(&volume)
+}
+
+/// Every CRD of core.oam.dev and standard.oam.dev as YAML documents in one text.
 ///
 /// # Errors
 /// Those of [`crds`].
 pub fn crd_yaml() -> Result<String, GenerateError> {
-    let files = crd_files()?;
+    let files = files(crds()?)?;
     Ok(files.iter().map(|file| file.yaml.as_str()).collect::<Vec<_>>().join("---\n"))
 }
 
-/// Every CRD as a file of `crds/yaml`.
+/// Every CRD as a file of `crds/yaml`, those of dapr.io and goharbor.io as well.
 ///
 /// # Errors
-/// Those of [`crds`], and a CRD that cannot be written as YAML.
+/// Those of [`crds`], [`dapr_crds`] and [`harbor_crds`], and a CRD that cannot be written as YAML.
 pub fn crd_files() -> Result<Vec<CrdFile>, GenerateError> {
+    files(crds()?.into_iter().chain(dapr_crds()?).chain(harbor_crds()?))
+}
+
+fn files(crds: impl IntoIterator<Item = CustomResourceDefinition>) -> Result<Vec<CrdFile>, GenerateError> {
     let mut files = Vec::new();
-    for crd in crds()? {
+    for crd in crds {
         let name = name_of(&crd);
         let yaml_error = |message: String| GenerateError::Yaml { crd: name.clone(), message };
         // Through JSON, whose maps are sorted: the text then has one order forever.

@@ -2,9 +2,9 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::AddNullable;
+use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::error::GenerateError;
@@ -27,17 +27,7 @@ fn crd<Fields: JsonSchema>(
     plural: &str,
     columns: Value,
 ) -> Result<CustomResourceDefinition, GenerateError> {
-    let generator = SchemaSettings::openapi3()
-        .with(|settings| {
-            settings.inline_subschemas = true;
-            settings.meta_schema = None;
-        })
-        .with_transform(AddNullable::default())
-        .with_transform(StructuralSchemaRewriter)
-        .with_transform(OptionalEnum)
-        .with_transform(OptionalIntOrString)
-        .into_generator();
-    let schema = generator.into_root_schema_for::<Fields>();
+    let schema = schema::<Fields>();
     let name = format!("{plural}.{}", crate::GROUP);
     let crd = json!({
         "metadata": { "name": name },
@@ -60,4 +50,19 @@ fn crd<Fields: JsonSchema>(
         },
     });
     serde_json::from_value(crd).map_err(|source| GenerateError::Schema { crd: name, source })
+}
+
+/// The schema of fields that stand beside the metadata, as kube derives those of a spec.
+pub(super) fn schema<Fields: JsonSchema>() -> Schema {
+    let generator = SchemaSettings::openapi3()
+        .with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        })
+        .with_transform(AddNullable::default())
+        .with_transform(StructuralSchemaRewriter)
+        .with_transform(OptionalEnum)
+        .with_transform(OptionalIntOrString)
+        .into_generator();
+    generator.into_root_schema_for::<Fields>()
 }

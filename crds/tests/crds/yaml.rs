@@ -35,8 +35,8 @@ fn committed_yaml_is_current() {
 
 #[test]
 fn every_group_has_its_folder() {
-    let known = [vela_crds::GROUP, vela_crds::standard_oam_dev::GROUP];
-    for crd in vela_crds::crds().unwrap() {
+    let known = [vela_crds::GROUP, vela_crds::standard_oam_dev::GROUP, vela_crds::dapr_io::GROUP];
+    for crd in vela_crds::crds().unwrap().into_iter().chain(vela_crds::dapr_crds().unwrap()) {
         let group = crd.spec.group.as_str();
         assert!(known.contains(&group), "{} is of a group without a module: {group}", crd.spec.names.kind);
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(group.replace('.', "_"));
@@ -45,7 +45,7 @@ fn every_group_has_its_folder() {
 }
 
 /// Schemas by kind and version, of a list of CRDs.
-fn schemas(crds: impl IntoIterator<Item = Value>) -> BTreeMap<(String, String), Value> {
+pub(crate) fn schemas(crds: impl IntoIterator<Item = Value>) -> BTreeMap<(String, String), Value> {
     let mut schemas = BTreeMap::new();
     for crd in crds {
         for version in crd["spec"]["versions"].as_array().unwrap() {

@@ -29,7 +29,9 @@ pub use status::{
     ApplicationStatus, AppliedPolicy, ComponentHealth, Phase, PolicyStatus, TraitHealth, WorkflowStatus,
     WorkflowStepStatus, WorkflowSubStepStatus,
 };
-pub use workflow::{StepInput, StepMeta, StepOutput, Workflow, WorkflowMode, WorkflowStep, WorkflowSubStep};
+pub use workflow::{
+    StepInput, StepMeta, StepOutput, StepRetry, Workflow, WorkflowMode, WorkflowStep, WorkflowSubStep,
+};
 
 /// What an application consists of.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -53,6 +53,9 @@ pub struct WorkflowStep {
     /// How long the step may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<String>,
+    /// How the step is tried again when something went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<StepRetry>,
     /// Steps that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
@@ -93,6 +96,9 @@ pub struct WorkflowSubStep {
     /// How long the step may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<String>,
+    /// How the step is tried again when something went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<StepRetry>,
     /// Steps that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
@@ -114,6 +120,18 @@ pub struct StepMeta {
     /// Name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
+}
+
+/// How a step is tried again when something went wrong.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepRetry {
+    /// How often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    /// The wait before the second try, doubled for each one after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<String>,
 }
 
 /// A value taken from another step or component.

@@ -1,0 +1,130 @@
+//! The CRDs of goharbor.io, from the tables of their fields.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde_json::{Value, json};
+
+use super::GenerateError;
+use super::table::{Tables, quantity};
+use crate::goharbor_io::{GROUP, KINDS, Kind, OLDER_VERSION, SHARED, VERSION};
+
+/// Every CRD of goharbor.io. `volume` is the schema of a pod's volume.
+///
+/// # Errors
+/// The table that cannot be read: a mistake in this crate.
+pub(super) fn crds(volume: &Value) -> Result<Vec<CustomResourceDefinition>, GenerateError> {
+    KINDS.iter().map(|kind| crd(kind, volume)).collect()
+}
+
+fn crd(kind: &Kind, volume: &Value) -> Result<CustomResourceDefinition, GenerateError> {
+    let name = format!("{}.{GROUP}", kind.plural);
+    let mut names = json!({
+        "kind": kind.kind,
+        "listKind": format!("{}List", kind.kind),
+        "plural": kind.plural,
+        "singular": kind.singular(),
+        "categories": ["goharbor"],
+    });
+    if kind.kind == "Harbor" {
+        names["shortNames"] = json!(["h"]);
+    }
+    let versions = [
+        version(kind, OLDER_VERSION, volume).map_err(|message| table_error(&name, message))?,
+        version(kind, VERSION, volume).map_err(|message| table_error(&name, message))?,
+    ];
+    let crd = json!({
+        "metadata": { "name": name },
+        "spec": { "group": GROUP, "names": names, "scope": "Namespaced", "versions": versions },
+    });
+    serde_json::from_value(crd).map_err(|source| GenerateError::Schema { crd: name, source })
+}
+
+fn table_error(crd: &str, message: String) -> GenerateError {
+    GenerateError::Table { crd: crd.to_owned(), message }
+}
+
+fn version(kind: &Kind, version: &str, volume: &Value) -> Result<Value, String> {
+    let older = version == OLDER_VERSION;
+    let tables = Tables::new(SHARED, volume_source(volume), older)?;
+    let mut subresources = json!({ "status": {} });
+    if kind.kind == "Registry" && !older {
+        subresources["scale"] =
+            json!({ "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas" });
+    }
+    let mut columns = vec![
+        json!({ "name": "Age", "type": "date", "priority": 1, "jsonPath": ".metadata.creationTimestamp" }),
+        json!({
+            "name": "Failure", "type": "string", "priority": 5,
+            "description": "Why it failed",
+            "jsonPath": ".status.conditions[?(@.type==\"Failed\")].message",
+        }),
+    ];
+    if kind.kind == "Harbor" {
+        let column = |name: &str, path: &str, description: &str| json!({ "name": name, "type": "string", "priority": 5, "jsonPath": path, "description": description });
+        columns.insert(0, column("Public URL", ".spec.externalURL", "Where people reach it"));
+        columns.insert(1, column("Version", ".spec.version", "The release of Harbor"));
+    }
+    Ok(json!({
+        "name": version,
+        "served": true,
+        "storage": !older,
+        "subresources": subresources,
+        "additionalPrinterColumns": columns,
+        "schema": { "openAPIV3Schema": {
+            "type": "object",
+            "properties": {
+                "apiVersion": { "type": "string" },
+                "kind": { "type": "string" },
+                "metadata": { "type": "object" },
+                "spec": tables.object(kind.fields)?,
+                "status": tables.object(STATUS)?,
+            },
+        } },
+    }))
+}
+
+/// The status of every kind.
+const STATUS: &str = "\
+conditions* list
+  [] object
+    message string
+    reason string
+    status* string
+    type* string
+observedGeneration int64
+operator object
+  controllerGitCommit string minLength=1
+  controllerName string minLength=1
+  controllerVersion string minLength=1
+replicas int32 minimum=0
+";
+
+/// A volume without its name.
+fn volume_source(volume: &Value) -> Value {
+    let mut source = volume.clone();
+    if let Some(properties) = source["properties"].as_object_mut() {
+        properties.remove("name");
+    }
+    if let Some(schema) = source.as_object_mut() {
+        schema.remove("required");
+    }
+    with_quantities("", &mut source);
+    source
+}
+
+/// Names of quantities, and of maps of them.
+const QUANTITIES: [&str; 4] = ["divisor", "limits", "requests", "sizeLimit"];
+
+/// A quantity may be written as a number, too.
+fn with_quantities(name: &str, schema: &mut Value) {
+    if QUANTITIES.contains(&name) && schema["type"] == "string" {
+        *schema = quantity();
+    }
+    for part in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get_mut(part) {
+            with_quantities(name, inner);
+        }
+    }
+    for (name, inner) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        with_quantities(name, inner);
+    }
+}
