@@ -3,7 +3,7 @@
 //!
 //! What every kind has in common is judged first: deletion, a spec that its controller has not seen, and the conditions
 //! `Reconciling` and `Stalled`. Then the rule of the kind decides; a kind without one is judged by its condition `Ready`, and is
-//! ready where it has none. Where a rule differs from kstatus on purpose, `docs/differences.md` says why.
+//! ready where it has none. Where a rule differs from kstatus on purpose, `docs/differences/applications.md` says why.
 
 mod conditions;
 mod resources;
