@@ -11,12 +11,14 @@ use std::sync::{Mutex, OnceLock};
 use crate::tar_gz::{self, Files};
 
 /// The folders that have an archive of their own. None lies within another.
-pub const ARCHIVES: [&str; 9] = [
+pub const ARCHIVES: [&str; 11] = [
     "conformance/applications",
     "conformance/cli-today/render",
     "conformance/crds",
     "conformance/cue",
+    "conformance/dapr",
     "conformance/definitions",
+    "conformance/harbor",
     "conformance/runs-today",
     "conformance/runs-v1.0",
     "conformance/trait-pairs",
