@@ -16,6 +16,7 @@ use tower::ServiceExt as _;
 
 use crate::first_byte::FirstByte;
 use crate::peer::{RequestInProgress, Stage};
+use crate::peer_certificate::PeerCertificate;
 use crate::slots::Slot;
 use crate::{Limits, RequestBody};
 
@@ -72,13 +73,17 @@ impl Connection {
     pub(crate) async fn run(self, stream: TcpStream, tls: Option<TlsAcceptor>, service: impl AnswerRequests) {
         // Answers are short and somebody waits for each.
         let _ = stream.set_nodelay(true);
-        let Some(tls) = tls else { return self.serve(stream, service).await };
+        let Some(tls) = tls else { return self.serve(stream, None, service).await };
         let handshake = tokio::select! {
             handshake = tls.accept(stream) => handshake,
             why = self.close_reason() => return self.log_close(&why, "in its handshake"),
         };
         match handshake {
-            Ok(stream) => self.serve(stream, service).await,
+            Ok(stream) => {
+                let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+                let shown = shown.map(|certificate| PeerCertificate(certificate.clone().into_owned()));
+                self.serve(stream, shown, service).await;
+            }
             Err(error) => tracing::debug!(%error, listener = self.name, "a handshake failed"),
         }
     }
@@ -97,12 +102,16 @@ impl Connection {
     async fn serve(
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        certificate: Option<PeerCertificate>,
         service: impl AnswerRequests,
     ) {
         let peer = self.slot.peer.clone();
         peer.reached(Stage::FirstByte);
         let of = peer.clone();
-        let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            if let Some(certificate) = &certificate {
+                request.extensions_mut().insert(certificate.clone());
+            }
             let in_progress = RequestInProgress::from(&of);
             let answer = service.clone().oneshot(request.map(|body| in_progress.body(body)));
             async move { Ok::<_, Infallible>(answer.await?.map(|body| in_progress.response(body))) }

@@ -13,6 +13,7 @@ mod connection;
 mod first_byte;
 mod limits;
 mod peer;
+mod peer_certificate;
 mod slots;
 
 use std::convert::Infallible;
@@ -30,6 +31,7 @@ use tokio_util::task::TaskTracker;
 use connection::Connection;
 pub use limits::Limits;
 pub use peer::RequestBody;
+pub use peer_certificate::PeerCertificate;
 use slots::Slots;
 
 /// A pause after a connection could not be accepted, because file descriptors ran out, say.
