@@ -1,4 +1,7 @@
 //! The event recorder: writes Events on objects and counts repeats on the server; a failure never stops a reconcile.
+//!
+//! While a manager runs it ([`Manager::events`](crate::manager::Manager::events)), what is published waits in a lane and is written beside the
+//! reconciles: none of them waits for an event. Without one, and where the lane is full, whoever publishes writes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc;
 
 use crate::clock;
 
@@ -22,6 +26,10 @@ const NAME_DIGITS: usize = 16;
 const REPEAT_WITHIN: SignedDuration = SignedDuration::from_mins(6);
 /// Happenings remembered at most; a repeat of a forgotten one is a new event, which costs a line and nothing else.
 const REMEMBERED_AT_MOST: usize = 4096;
+/// So many events are written at the same time. Those of one object share a lane, so that they come in the order of time.
+const LANES: usize = 4;
+/// So many events wait in each lane; whoever publishes more of them writes them itself, and so is slowed down.
+const WAITING_AT_MOST: usize = 1024;
 
 /// Hash of everything that makes two happenings the same.
 type Key = [u8; 16];
@@ -32,6 +40,23 @@ pub struct EventRecorder {
     client: kube::Client,
     component: Arc<str>,
     recent: Arc<Mutex<RecentlyPublished>>,
+    /// Where events wait for those who write them; none while nobody does.
+    lanes: Arc<Mutex<Vec<mpsc::Sender<Waiting>>>>,
+}
+
+/// An event that is to be written.
+struct Waiting {
+    key: Key,
+    lane: usize,
+    namespace: String,
+    reason: String,
+    write: EventWrite,
+}
+
+/// The request that writes it.
+enum EventWrite {
+    Create(Box<Event>),
+    Count { name: String, count: i32, at: Timestamp },
 }
 
 /// What was told lately. Every look costs the same however much was told: a thousand objects may all become ready at
@@ -90,7 +115,26 @@ impl std::fmt::Debug for EventRecorder {
 impl EventRecorder {
     /// A writer that signs with this component name.
     pub fn new(client: kube::Client, component: &str) -> Self {
-        Self { client, component: component.into(), recent: Arc::default() }
+        Self { client, component: component.into(), recent: Arc::default(), lanes: Arc::default() }
+    }
+
+    /// What writes events beside those who publish them, from now until [`EventRecorder::close`]; each is to be run.
+    pub(crate) fn open(&self) -> Vec<impl Future<Output = ()> + Send + 'static + use<>> {
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            (0..LANES).map(|_| mpsc::channel::<Waiting>(WAITING_AT_MOST)).unzip();
+        *self.lanes() = senders;
+        receivers.into_iter().map(|receiver| self.clone().write_all(receiver)).collect()
+    }
+
+    async fn write_all(self, mut receiver: mpsc::Receiver<Waiting>) {
+        while let Some(waiting) = receiver.recv().await {
+            self.write(waiting).await;
+        }
+    }
+
+    /// Those who write end with what waits; what is published from now on is written by whoever publishes it.
+    pub(crate) fn close(&self) {
+        self.lanes().clear();
     }
 
     /// Something went as it should.
@@ -107,7 +151,19 @@ impl EventRecorder {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn lanes(&self) -> MutexGuard<'_, Vec<mpsc::Sender<Waiting>>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn publish(&self, object: &ObjectReference, type_: &str, reason: &str, note: &str) {
+        let waiting = self.next(object, (type_, reason, note));
+        if let Some(waiting) = self.enqueue(waiting) {
+            self.write(waiting).await;
+        }
+    }
+
+    /// What is to be written of a happening.
+    fn next(&self, object: &ObjectReference, (type_, reason, note): (&str, &str, &str)) -> Waiting {
         let mut end = note.len().min(NOTE_BYTES_AT_MOST);
         while !note.is_char_boundary(end) {
             end -= 1;
@@ -116,16 +172,30 @@ impl EventRecorder {
         let key = key(object, type_, reason, note);
         let now = clock::now();
         let subject = object.name.as_deref().unwrap_or(&self.component);
-        let write = self.recent().next(key, subject, now);
-        let namespace = object.namespace.as_deref().unwrap_or("default");
-        let api: Api<Event> = Api::namespaced(self.client.clone(), namespace);
-        let written = match write {
+        let write = match self.recent().next(key, subject, now) {
             Write::Create(name) => {
-                let event = self.event(name, object, (type_, reason, note), now);
-                api.create(&PostParams::default(), &event).await
+                EventWrite::Create(Box::new(self.event(name, object, (type_, reason, note), now)))
             }
-            Write::Count(name, count) => {
-                let series = json!({"series": {"count": count, "lastObservedTime": MicroTime(now)}});
+            Write::Count(name, count) => EventWrite::Count { name, count, at: now },
+        };
+        let namespace = object.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        Waiting { key, lane: lane(object), namespace, reason: reason.to_owned(), write }
+    }
+
+    /// Leaves it to those who write; gives it back where nobody does, or where too many wait.
+    fn enqueue(&self, waiting: Waiting) -> Option<Waiting> {
+        let lanes = self.lanes();
+        let Some(lane) = lanes.get(waiting.lane) else { return Some(waiting) };
+        lane.try_send(waiting).err().map(mpsc::error::TrySendError::into_inner)
+    }
+
+    async fn write(&self, waiting: Waiting) {
+        let Waiting { key, namespace, reason, write, .. } = waiting;
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        let written = match write {
+            EventWrite::Create(event) => api.create(&PostParams::default(), &event).await,
+            EventWrite::Count { name, count, at } => {
+                let series = json!({"series": {"count": count, "lastObservedTime": MicroTime(at)}});
                 api.patch(&name, &PatchParams::default(), &Patch::Merge(&series)).await
             }
         };
@@ -174,6 +244,11 @@ fn key(object: &ObjectReference, type_: &str, reason: &str, note: &str) -> Key {
         hash.update([0]);
     }
     short(hash)
+}
+
+/// The lane of all events of an object.
+fn lane(object: &ObjectReference) -> usize {
+    key(object, "", "", "").first().map_or(0, |byte| usize::from(*byte)) % LANES
 }
 
 fn short(hash: Sha256) -> Key {

@@ -20,6 +20,7 @@
 //! | [`dynamic_watch`] | what a reconcile read, of any kind → its key again when that changes |
 //! | [`impersonation`] | a client and a name → a client that asks in that name |
 //! | [`egress`] | a URL that somebody wrote → an answer from an address that was judged |
+//! | [`smtp`] | an e-mail and the server that somebody named → whether the server has it |
 //! | [`owner`] | an object → who controls it |
 //! | [`api`] | a kind, a namespace and names → requests whose paths say exactly that |
 //! | [`discovery`] | group, version, kind → resource |
@@ -62,6 +63,7 @@ pub mod queue;
 mod resync;
 mod retry;
 mod server;
+pub mod smtp;
 mod store;
 mod term;
 mod undelivered;

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::{Cache, NotSynced};
 use crate::controller::Controller;
+use crate::events::EventRecorder;
 use crate::health::Added;
 use crate::lease::{self, Elector};
 use crate::metrics::Metrics;
@@ -86,6 +87,7 @@ pub struct Manager {
     client: kube::Client,
     cache: Cache,
     controllers: Vec<Controller>,
+    events: Option<EventRecorder>,
     others: Vec<Other>,
     lease: Option<lease::Config>,
     health: Option<Endpoint>,
@@ -112,6 +114,7 @@ impl Manager {
             client,
             cache,
             controllers: Vec::new(),
+            events: None,
             others: Vec::new(),
             lease: None,
             health: None,
@@ -130,6 +133,13 @@ impl Manager {
     #[must_use]
     pub fn with(mut self, controller: Controller) -> Self {
         self.controllers.push(controller);
+        self
+    }
+
+    /// Write what is told through this recorder beside the controllers, which wait for none of it: as long as they run.
+    #[must_use]
+    pub fn events(mut self, recorder: EventRecorder) -> Self {
+        self.events = Some(recorder);
         self
     }
 
@@ -335,6 +345,7 @@ impl Manager {
         }
         let term = Term {
             controllers: self.controllers,
+            events: self.events,
             cache: self.cache,
             resync: self.resync,
             grace: self.grace,

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::Cache;
 use crate::controller::Controller;
+use crate::events::EventRecorder;
 use crate::lease::Elector;
 use crate::metrics::Metrics;
 use crate::resync;
@@ -31,6 +32,8 @@ pub(crate) enum End {
 /// What a term needs to know.
 pub(crate) struct Term {
     pub(crate) controllers: Vec<Controller>,
+    /// What they tell is written beside them.
+    pub(crate) events: Option<EventRecorder>,
     pub(crate) cache: Cache,
     pub(crate) resync: Option<Duration>,
     pub(crate) grace: Duration,
@@ -57,6 +60,7 @@ impl Term {
             lost = &mut holding => lost,
             _ = tokio::time::timeout(CURRENT_AT_MOST, self.cache.current()) => {
                 let queues: Vec<_> = self.controllers.iter().map(Controller::queue).collect();
+                let mut writing = self.start_writing();
                 let mut running = self.start(&cut);
                 let mut lost = tokio::select! {
                     biased;
@@ -74,9 +78,13 @@ impl Term {
                     }
                 }
                 cut.cancel();
+                if lost {
+                    writing.abort_all();
+                }
                 if tokio::time::timeout(CUT_AT_MOST, all(&mut running)).await.is_err() {
                     running.shutdown().await;
                 }
+                self.end_writing(&mut writing, lost).await;
                 lost
             }
         };
@@ -85,6 +93,26 @@ impl Term {
             lost = holding.await;
         }
         if lost { End::Lost } else { End::Stopped }
+    }
+
+    /// Those who write events; nobody where no recorder was given.
+    fn start_writing(&self) -> JoinSet<()> {
+        let mut writing = JoinSet::new();
+        for writer in self.events.iter().flat_map(EventRecorder::open) {
+            writing.spawn(writer);
+        }
+        writing
+    }
+
+    /// What waits is written while the lease is ours, and for a moment at most; nobody writes after it.
+    async fn end_writing(&self, writing: &mut JoinSet<()>, lost: bool) {
+        if let Some(events) = &self.events {
+            events.close();
+        }
+        let ended = !lost && tokio::time::timeout(CUT_AT_MOST, all(writing)).await.is_ok();
+        if !ended {
+            writing.shutdown().await;
+        }
     }
 
     fn start(&self, cut: &CancellationToken) -> JoinSet<()> {

@@ -39,7 +39,8 @@ impl Undelivered {
         before
     }
 
-    /// What a whole list changes for handlers, in the order of the keys; afterwards nothing is undelivered. Where the server
+    /// What a whole list changes for handlers: first what we wrote and somebody has changed since, then the list in the
+    /// order of the keys; afterwards nothing is undelivered. Where the server
     /// was set back, one version may mean two contents.
     pub(crate) fn changes(
         &mut self,
@@ -48,18 +49,24 @@ impl Undelivered {
         initial: bool,
         is_set_back: bool,
     ) -> Vec<Change> {
+        let version = |object: &DynamicObject| object.metadata.resource_version.clone();
+        let mut changes = Vec::with_capacity(fresh.len());
         for (key, seen) in std::mem::take(&mut self.seen) {
-            match seen {
-                Some(seen) => known.insert(key, seen),
-                None if fresh.contains_key(&key) => known.remove(&key),
+            let copy = match fresh.get(&key) {
+                Some(new) => known.remove(&key).filter(|copy| version(copy) != version(new)),
                 // Whoever made it reads it in the store and has to hear that it is gone.
                 None => None,
             };
+            if let Some(copy) = copy {
+                // Two steps, as a watch brings them: a handler that compares would not see who took back what we wrote.
+                changes.push(Change { old: seen, new: Some(copy.clone()), initial });
+                known.insert(key, copy);
+            } else if let Some(seen) = seen {
+                known.insert(key, seen);
+            }
         }
-        let mut changes = Vec::with_capacity(fresh.len());
         for (key, new) in fresh {
             let old = known.remove(key);
-            let version = |object: &DynamicObject| object.metadata.resource_version.clone();
             let differs = |old: &Arc<DynamicObject>| {
                 version(old) != version(new) || (is_set_back && old.as_ref() != new.as_ref())
             };
@@ -135,6 +142,17 @@ mod tests {
         recorded.assert_changes(&[]);
         recorded.list(Some("3"));
         recorded.assert_changes(&[("1", "3")]);
+        recorded.list(Some("3"));
+        recorded.assert_changes(&[]);
+    }
+
+    #[test]
+    fn what_somebody_changed_after_us_is_compared_with_what_we_wrote() {
+        let recorded = RecordingInformer::new();
+        recorded.list(Some("1"));
+        recorded.informer.observe(object("2"));
+        recorded.list(Some("3"));
+        recorded.assert_changes(&[("", "1"), ("1", "2"), ("2", "3")]);
         recorded.list(Some("3"));
         recorded.assert_changes(&[]);
     }

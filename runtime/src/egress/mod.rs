@@ -8,106 +8,30 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, StatusCode, Uri};
+use http::{HeaderMap, Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::TokioExecutor;
 use kube::client::ConfigExt as _;
+use tokio::net::TcpStream;
 use tower::Service;
+
+mod policy;
+mod tls;
+
+pub use policy::EgressPolicy;
+pub use tls::Tls;
 
 /// Addresses that one name may have: more come from a mistake.
 const ADDRESSES_AT_MOST: usize = 64;
-
-/// Services of clouds that tell credentials to every machine that asks, beyond the link-local ones.
-const MACHINE_SERVICES: [IpAddr; 9] = [
-    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
-    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
-    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x253)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x123)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
-    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)),
-];
-
-/// Which addresses may be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EgressPolicy {
-    /// Services of the cluster and of the world, for URLs that users write.
-    Services,
-    /// The same and this machine's loopback, where users are at home on it.
-    ServicesAndLoopback,
-    /// Every address, for a URL that an operator gave.
-    Anywhere,
-}
-
-impl EgressPolicy {
-    /// May this address be asked?
-    pub fn allows(self, address: IpAddr) -> bool {
-        match self {
-            Self::Anywhere => true,
-            Self::ServicesAndLoopback => embedded(address).is_loopback() || is_service(address),
-            Self::Services => is_service(address),
-        }
-    }
-}
-
-/// An address that a service can have, and no helper of a machine.
-fn is_service(address: IpAddr) -> bool {
-    // What an address carries may be a helper, and so may what carries it.
-    may_be_asked(address) && may_be_asked(embedded(address))
-}
-
-fn may_be_asked(address: IpAddr) -> bool {
-    if MACHINE_SERVICES.contains(&address) || address.is_unspecified() || address.is_loopback() {
-        return false;
-    }
-    match address {
-        IpAddr::V4(v4) => {
-            let [first, ..] = v4.octets();
-            // 0/8 is this machine as well, and from 224 on nothing is a single machine.
-            !v4.is_link_local() && first != 0 && first < 224
-        }
-        IpAddr::V6(v6) => {
-            let [a, b, c, ..] = v6.segments();
-            let site_local = a & 0xffc0 == 0xfec0;
-            // Translation within a site (RFC 8215): each site decides where in it the IPv4 address stands.
-            let translated = (a, b, c) == (0x64, 0xff9b, 1);
-            // Teredo hides two IPv4 addresses, and nobody serves anything behind it any more.
-            let teredo = (a, b) == (0x2001, 0);
-            !v6.is_unicast_link_local() && !v6.is_multicast() && !site_local && !translated && !teredo
-        }
-    }
-}
-
-/// The IPv4 address that an IPv6 address stands for: mapped, compatible, translated (NAT64, SIIT) or tunnelled (6to4,
-/// ISATAP).
-fn embedded(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(v6) = address else { return address };
-    let [a, b, c, d, e, f, g, h] = v6.segments();
-    let v4 = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-    };
-    match (a, b, c, d, e, f) {
-        (0, 0, 0, 0, 0, 0xffff) | (0x64, 0xff9b, 0, 0, 0, 0) => v4(g, h),
-        // ::1 and :: are themselves.
-        (0, 0, 0, 0, 0, 0) if g != 0 => v4(g, h),
-        (0, 0, 0, 0, 0xffff, 0) => v4(g, h),
-        (0x2002, ..) => v4(b, c),
-        (.., 0 | 0x200, 0x5efe) => v4(g, h),
-        _ => address,
-    }
-}
 
 /// How long to wait, and how much to read.
 #[derive(Clone, Copy, Debug)]
@@ -125,6 +49,8 @@ pub struct Limits {
 pub struct Answer {
     /// Its status.
     pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
     /// Its body.
     pub body: Bytes,
 }
@@ -138,7 +64,10 @@ pub enum Error {
     /// An address that may not be asked.
     #[error("{0}")]
     Forbidden(#[from] Forbidden),
-    /// No connection, or a connection that broke.
+    /// No connection: the request was not sent.
+    #[error("{0}")]
+    Unreachable(String),
+    /// A connection that broke: whether the request was taken is not known.
     #[error("{0}")]
     Failed(String),
     /// Too slow.
@@ -180,11 +109,20 @@ impl EgressClient {
     /// # Errors
     /// The authorities that the system trusts cannot be read.
     pub fn new(policy: EgressPolicy, limits: Limits) -> Result<Self, Error> {
+        Self::with_tls(policy, limits, &Tls::default())
+    }
+
+    /// The same, trusting others or with an identity.
+    ///
+    /// # Errors
+    /// The authorities that the system trusts cannot be read, or what is given is no certificate or key in PEM.
+    pub fn with_tls(policy: EgressPolicy, limits: Limits, tls: &Tls) -> Result<Self, Error> {
         let mut connector = HttpConnector::new_with_resolver(Resolver { policy });
         connector.enforce_http(false);
         connector.set_connect_timeout(Some(limits.connect));
-        // Only what it says of TLS is used of this, and it says nothing.
-        let config = kube::Config::new(Uri::from_static("https://nowhere.invalid"));
+        // Only what it says of TLS is used of this.
+        let mut config = kube::Config::new(Uri::from_static("https://nowhere.invalid"));
+        tls.configure(&mut config).map_err(|why| Error::Client(why.to_owned()))?;
         let connector = config
             .rustls_https_connector_with_connector(connector)
             .map_err(|error| Error::Client(error.to_string()))?;
@@ -199,6 +137,12 @@ impl EgressClient {
         Self { limits: Limits { answer_bytes: bytes, ..self.limits }, ..self.clone() }
     }
 
+    /// The same with another time until the answer is read.
+    #[must_use]
+    pub fn within(&self, total: Duration) -> Self {
+        Self { limits: Limits { total, ..self.limits }, ..self.clone() }
+    }
+
     /// Ask. A redirect is an answer like any other: where it leads is not asked.
     ///
     /// # Errors
@@ -211,13 +155,38 @@ impl EgressClient {
 
     async fn send(&self, request: Request<kube::client::Body>) -> Result<Answer, Error> {
         let answer = self.client.send(request).await.map_err(|error| failed(&error))?;
-        let status = answer.status();
+        let (status, headers) = (answer.status(), answer.headers().clone());
         let at_most = self.limits.answer_bytes;
         let body = Limited::new(answer.into_body(), at_most).collect().await.map_err(|error| {
             if error.is::<LengthLimitError>() { Error::Long(at_most) } else { failed(&*error) }
         })?;
-        Ok(Answer { status, body: body.to_bytes() })
+        Ok(Answer { status, headers, body: body.to_bytes() })
     }
+}
+
+/// A connection to a server that somebody named, whose addresses are judged before.
+///
+/// # Errors
+/// The name has no address or one that may not be asked, or nobody is there in time.
+pub async fn connect(
+    policy: EgressPolicy,
+    (host, port): (&str, u16),
+    within: Duration,
+) -> Result<TcpStream, Error> {
+    let unreachable = |error: io::Error| Error::Unreachable(error.to_string());
+    let connected = async {
+        let found = tokio::net::lookup_host((host, port)).await.map_err(unreachable)?;
+        let addresses = allowed(found.take(ADDRESSES_AT_MOST).collect(), policy);
+        let mut last = Error::Unreachable("the name has no address".to_owned());
+        for address in addresses.map_err(|error| failed(&error))? {
+            match TcpStream::connect(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = unreachable(error),
+            }
+        }
+        Err(last)
+    };
+    tokio::time::timeout(within, connected).await.unwrap_or(Err(Error::Slow(within)))
 }
 
 /// What of a URL can be judged without asking anybody. An address in it is not resolved, so it is judged here.
@@ -240,22 +209,26 @@ fn check(uri: &Uri, policy: EgressPolicy) -> Result<(), Error> {
     }
 }
 
-/// The error with what caused it; what was forbidden is told as that.
+/// The error with what caused it; what was forbidden, and what was never sent, is told as that.
 fn failed(error: &(dyn std::error::Error + 'static)) -> Error {
     let mut said: Vec<String> = Vec::new();
+    let mut is_unsent = false;
     let mut cause = Some(error);
     while let Some(error) = cause {
         let forbidden = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         if error.is::<Forbidden>() || forbidden.is_some_and(|inner| inner.is::<Forbidden>()) {
             return Forbidden.into();
         }
+        is_unsent |=
+            error.downcast_ref::<hyper_util::client::legacy::Error>().is_some_and(|e| e.is_connect());
         let words = error.to_string();
         if !said.iter().any(|before| before.contains(&words)) {
             said.push(words);
         }
         cause = error.source();
     }
-    Error::Failed(said.join(": "))
+    let said = said.join(": ");
+    if is_unsent { Error::Unreachable(said) } else { Error::Failed(said) }
 }
 
 /// Names → addresses, all of which may be asked.
@@ -323,75 +296,6 @@ mod tests {
         port
     }
 
-    #[test]
-    fn helpers_of_a_machine_are_out_of_reach_in_every_spelling() {
-        for address in [
-            "169.254.169.254",
-            "0.0.0.0",
-            "0.1.2.3",
-            "127.0.0.1",
-            "127.8.8.8",
-            "224.0.0.1",
-            "240.0.0.1",
-            "255.255.255.255",
-            "100.100.100.200",
-            "168.63.129.16",
-            "192.0.0.192",
-            "::",
-            "::1",
-            "fe80::1",
-            "fec0::1",
-            "ff02::1",
-            "fd00:ec2::254",
-            "::ffff:169.254.169.254",
-            "::ffff:127.0.0.1",
-            "::169.254.169.254",
-            "64:ff9b::169.254.169.254",
-            "2002:a9fe:a9fe::1",
-            "2002:7f00:1::",
-            "2002:6464:64c8::",
-            "fd00:ec2::23",
-            "fd00:ec2::253",
-            "fd00:ec2::123",
-            "fd20:ce::254",
-            "fd00:c1::a9fe:a9fe",
-            "64:ff9b:1::169.254.169.254",
-            "64:ff9b:1:a9fe:a9:fe00::",
-            "64:ff9b:1:ffff::8.8.8.8",
-            "::ffff:0:169.254.169.254",
-            "::ffff:0:127.0.0.1",
-            "::127.0.0.1",
-            "2001:0:a9fe:a9fe::1",
-            "2001::5601:5601",
-            "2001:0:808:808::f7f7:f7f7",
-            "2001:db8::5efe:169.254.169.254",
-            "2001:db8::200:5efe:127.0.0.1",
-            "fe80::5efe:8.8.8.8",
-        ] {
-            assert!(!EgressPolicy::Services.allows(address.parse().unwrap()), "{address}");
-        }
-        for address in [
-            "10.96.0.1",
-            "192.168.1.1",
-            "100.64.0.1",
-            "8.8.8.8",
-            "fd12::1",
-            "2001:db8::1",
-            "::ffff:10.0.0.1",
-            "64:ff9b::8.8.8.8",
-            "::ffff:0:8.8.8.8",
-            "2002:808:808::1",
-            "2001:db8::5efe:8.8.8.8",
-            "2001:4860::1",
-        ] {
-            assert!(EgressPolicy::Services.allows(address.parse().unwrap()), "{address}");
-        }
-        let local = EgressPolicy::ServicesAndLoopback;
-        assert!(local.allows(Ipv4Addr::LOCALHOST.into()) && local.allows(Ipv6Addr::LOCALHOST.into()));
-        assert!(!local.allows(Ipv4Addr::new(169, 254, 169, 254).into()));
-        assert!(EgressPolicy::Anywhere.allows(Ipv4Addr::new(169, 254, 169, 254).into()));
-    }
-
     #[tokio::test]
     async fn neither_an_address_nor_a_name_leads_to_the_machine() {
         let port = server("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
@@ -399,7 +303,8 @@ mod tests {
         for host in ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "2130706433", "0x7f.1"] {
             let refused = ask(EgressPolicy::Services, &format!("http://{host}:{port}/")).await.unwrap_err();
             // Not every resolver reads these as numbers.
-            let unknown = matches!(&refused, Error::Failed(_)) && matches!(host, "2130706433" | "0x7f.1");
+            let unknown =
+                matches!(&refused, Error::Unreachable(_)) && matches!(host, "2130706433" | "0x7f.1");
             assert!(matches!(refused, Error::Forbidden(_)) || unknown, "{host}: {refused:?}");
         }
         for url in ["http://169.254.169.254/latest", "https://[fe80::1]/"] {
@@ -436,6 +341,58 @@ mod tests {
         })
         .await
         .unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_was_not_sent_is_told_apart_from_what_broke() {
+        let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = nobody.local_addr().unwrap().port();
+        drop(nobody);
+        let url = format!("http://127.0.0.1:{port}/");
+        let error = ask(EgressPolicy::ServicesAndLoopback, &url).await.unwrap_err();
+        assert!(matches!(error, Error::Unreachable(_)), "{error:?}");
+        let port = server("HTTP/1.1 200").await;
+        let url = format!("http://127.0.0.1:{port}/");
+        let error = ask(EgressPolicy::ServicesAndLoopback, &url).await.unwrap_err();
+        assert!(matches!(error, Error::Failed(_)), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_has_its_headers_and_a_time() {
+        let port = server("HTTP/1.1 200 OK\r\nx-kind: note\r\ncontent-length: 0\r\n\r\n").await;
+        let url = format!("http://127.0.0.1:{port}/");
+        let answer = ask(EgressPolicy::ServicesAndLoopback, &url).await.unwrap();
+        assert_eq!(answer.headers["x-kind"], "note");
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", silent.local_addr().unwrap());
+        let short = client(EgressPolicy::ServicesAndLoopback).within(Duration::from_millis(50));
+        let error = short.ask(Request::get(url).body(Vec::new()).unwrap()).await.unwrap_err();
+        assert!(matches!(error, Error::Slow(_)), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn connections_are_judged_as_requests_are() {
+        let port = server("hello").await;
+        let within = LIMITS.connect;
+        let refused = connect(EgressPolicy::Services, ("localhost", port), within).await.unwrap_err();
+        assert!(matches!(refused, Error::Forbidden(_)), "{refused:?}");
+        let mut stream =
+            connect(EgressPolicy::ServicesAndLoopback, ("127.0.0.1", port), within).await.unwrap();
+        stream.write_all(b"!").await.unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.unwrap();
+        assert_eq!(said, "hello");
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_refused() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let tls = Tls { authorities: Some(b"hidden".to_vec()), identity: None };
+        let error = EgressClient::with_tls(EgressPolicy::Services, LIMITS, &tls).unwrap_err();
+        assert!(error.to_string().contains("no certificates in PEM"), "{error}");
+        let tls = Tls { authorities: None, identity: Some((b"hidden".to_vec(), b"hidden".to_vec())) };
+        let error = EgressClient::with_tls(EgressPolicy::Services, LIMITS, &tls).unwrap_err();
+        assert!(!error.to_string().contains("hidden"), "{error}");
     }
 
     #[tokio::test]
