@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostics;
 use crate::manifest::Document;
 use crate::parse;
 use crate::plan;
+use crate::render::stages::Stages;
 use crate::render::{self, Inputs, Templates};
 use crate::revision;
 use crate::snapshot::Snapshot;
@@ -26,7 +27,8 @@ pub fn check(application: &Document, snapshot: &Snapshot, templates: &Templates)
         }
         Ok(plan) => plan,
     };
-    match render::render(&later, templates, &Inputs::default()) {
+    let inputs = Inputs { stages: Stages::Assumed, ..Inputs::default() };
+    match render::render(&later, templates, &inputs) {
         // Phases pass earlier warnings on: each is told once.
         Ok(rendered) => found.extend_new(rendered.warnings().clone()),
         Err(errors) => found.extend_new(errors),

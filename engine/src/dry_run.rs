@@ -9,7 +9,8 @@ use crate::diagnostic::Diagnostics;
 use crate::manifest::Document;
 use crate::parse::{self, AppFile};
 use crate::plan::{self, Step};
-use crate::policy::is_override;
+use crate::policy::is_topology;
+use crate::render::stages::Stages;
 use crate::render::{self, Inputs, Rendered, RenderedObject, Role, State, Templates};
 use crate::revision;
 use crate::snapshot::Snapshot;
@@ -27,13 +28,14 @@ pub fn render(
     let app_file =
         parse::parse(application, snapshot).map_err(|_| check(application, snapshot, templates))?;
     let plan = plan::preview(revision::revision(app_file, None))?;
-    render::render(&plan, templates, &Inputs { unnamed_revision: true, ..Inputs::default() })
+    let inputs = Inputs { unnamed_revision: true, stages: Stages::Assumed, ..Inputs::default() };
+    render::render(&plan, templates, &inputs)
 }
 
 /// By which policies a step goes, in the words of upstream.
 fn how(app: &AppFile, step: &Step) -> String {
     let all = step.policies.iter().map(String::as_str);
-    let topologies: Vec<&str> = all.filter(|policy| !is_override(app, policy)).collect();
+    let topologies: Vec<&str> = all.filter(|policy| is_topology(app, policy)).collect();
     match (topologies.is_empty(), step.policies.is_empty()) {
         (false, _) => format!(" with topology {}", topologies.join(", ")),
         (true, false) => " only with override policies".to_owned(),
@@ -69,6 +71,11 @@ pub fn text(rendered: &Rendered) -> String {
                 }
                 text.push_str("---\n");
             }
+        }
+        for deferred in &component.deferred {
+            let trait_ = app.components()[component.index].traits.get(deferred.index);
+            let type_ = trait_.map_or("", |trait_| trait_.type_.as_str());
+            let _ = writeln!(text, "# trait {type_} is made when the component is healthy: {}", deferred.why);
         }
         text.push('\n');
     }

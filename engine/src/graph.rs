@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostics;
 use crate::observed::ObjectKey;
 use crate::parse::{AppFile, Component};
 use crate::placement::Placement;
+use crate::render::stages::Deferred;
 use crate::render::{Rendered, RenderedObject, State};
 use crate::revision::{Identity, Revision};
 use crate::successor::VersionKind;
@@ -90,6 +91,17 @@ impl Graph {
     /// The nodes that must be healthy before this one is applied.
     pub fn waits_for(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         self.rendered.plan().nodes().get(index).into_iter().flat_map(|node| node.waits_for.iter().copied())
+    }
+
+    /// The traits of a node whose objects are not made yet.
+    pub fn deferred(&self, index: usize) -> &[Deferred] {
+        let component = self.rendered.components().get(index);
+        component.map(|component| component.deferred.as_slice()).unwrap_or_default()
+    }
+
+    /// Do the objects of a node wait for those that go before them?
+    pub fn is_withheld(&self, index: usize) -> bool {
+        self.rendered.components().get(index).is_some_and(|component| component.withheld)
     }
 
     /// What a node lacks to be rendered.

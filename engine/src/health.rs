@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use crate::definition::Definition;
+use crate::definition::stage::Stage;
 use crate::diagnostic::{Code, Diagnostics};
 use crate::graph::Graph;
 use crate::observed::{ObjectKey, Observed};
@@ -31,6 +32,10 @@ pub struct TraitHealth {
     pub health: Health,
     /// What its definition shows besides.
     pub details: Details,
+    /// Its objects are not made yet.
+    pub pending: bool,
+    /// It is made when its component is healthy, which does not wait for it.
+    pub late: bool,
 }
 
 /// Texts by name that a definition shows in the status.
@@ -47,6 +52,17 @@ pub struct ComponentHealth {
     pub details: Details,
     /// Each trait, in order.
     pub traits: Vec<TraitHealth>,
+}
+
+/// What a component waits for while what goes before it is not healthy, in the words of upstream.
+const WITHHELD: &str = "waiting for previous stage healthy";
+
+impl ComponentHealth {
+    /// Is it healthy, whatever the traits are like that are made afterwards?
+    pub fn is_dispatched(&self) -> bool {
+        let mut traits = self.traits.iter().filter(|trait_| !trait_.late);
+        self.workload.healthy && traits.all(|trait_| trait_.health.healthy)
+    }
 }
 
 /// Evaluates a definition's texts: `isHealth` of the policy and `message` of the custom status. An empty
@@ -161,8 +177,13 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
         };
         (health, shown)
     };
-    let (mut workload, details) =
-        judge(&component.definition, &component.properties, live(objects.first().map(|o| o.key()), observed));
+    let (mut workload, details) = match graph.is_withheld(index) {
+        true => (Health { healthy: false, message: WITHHELD.to_owned() }, Details::new()),
+        false => {
+            let live = live(objects.first().map(|object| object.key()), observed);
+            judge(&component.definition, &component.properties, live)
+        }
+    };
     if let Some(problem) =
         problem(objects.iter().filter(|o| !matches!(o.role, Role::Trait { .. })).map(|o| o.key()), observed)
     {
@@ -179,7 +200,10 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
                     .filter(move |o| matches!(&o.role, Role::Trait { index, .. } if *index == number))
                     .map(|o| o.key())
             };
-            let (health, details) = match problem(own(), observed) {
+            let late = trait_.definition.stage() == Ok(Stage::PostDispatch);
+            let waits = waits(graph, index, number);
+            let pending = waits.is_some();
+            let (health, details) = match waits.or_else(|| problem(own(), observed)) {
                 Some(message) => (Health { healthy: false, message }, Details::new()),
                 None => judge(
                     &trait_.definition,
@@ -187,11 +211,24 @@ pub fn component(graph: &Graph, index: usize, observed: &Observed, templates: &T
                     Health { healthy: true, message: String::new() },
                 ),
             };
-            TraitHealth { type_: trait_.type_.clone(), health, details }
+            TraitHealth { type_: trait_.type_.clone(), health, details, pending, late }
         })
         .collect();
     let healthy = workload.healthy && traits.iter().all(|trait_| trait_.health.healthy);
     ComponentHealth { healthy, workload, details, traits }
+}
+
+/// Why the objects of a trait are not made yet.
+fn waits(graph: &Graph, node: usize, number: usize) -> Option<String> {
+    let deferred = graph.deferred(node).iter().find(|deferred| deferred.index == number);
+    let goes_before = || {
+        let trait_ = graph.component(node).and_then(|component| component.traits.get(number));
+        trait_.is_some_and(|trait_| trait_.definition.stage() == Ok(Stage::PreDispatch))
+    };
+    match deferred {
+        Some(deferred) => Some(deferred.why.clone()),
+        None => (graph.is_withheld(node) && !goes_before()).then(|| WITHHELD.to_owned()),
+    }
 }
 
 /// The context with the details of the status, and those of them that are shown. What cannot be said yet is left out

@@ -10,12 +10,22 @@ pub struct Placement {
     pub cluster: String,
     /// Every object with a namespace goes there; "" leaves each where its template puts it, or in the application's.
     pub namespace: String,
+    /// Which of several copies of the component at one place it is; "" where there is one only.
+    pub replica: String,
 }
 
 impl Placement {
+    /// The place of a component of which there is one only.
+    pub fn new(cluster: impl Into<String>, namespace: impl Into<String>) -> Self {
+        Self { cluster: cluster.into(), namespace: namespace.into(), replica: String::new() }
+    }
+
     /// Is it the same place, however its cluster was named?
     pub fn is_same_place(&self, other: &Self) -> bool {
-        remote(&self.cluster) == remote(&other.cluster) && self.namespace == other.namespace
+        let Self { cluster, namespace, replica } = self;
+        remote(cluster) == remote(&other.cluster)
+            && *namespace == other.namespace
+            && *replica == other.replica
     }
 }
 

@@ -25,7 +25,7 @@ pub struct ClusterVersion {
 }
 
 impl Default for ClusterVersion {
-    /// The oldest version the built-in definitions know: what an offline dry run assumes.
+    /// The oldest version the built-in definitions know.
     fn default() -> Self {
         Self {
             major: "1".to_owned(),
@@ -36,7 +36,32 @@ impl Default for ClusterVersion {
     }
 }
 
+/// The newest minor version of Kubernetes 1 whose kinds `vela_kinds` knows.
+const NEWEST_MINOR: u32 = 36;
+
 impl ClusterVersion {
+    /// The newest version whose kinds are known: what is assumed where no cluster is asked.
+    pub fn newest() -> Self {
+        Self { minor: NEWEST_MINOR, git_version: format!("v1.{NEWEST_MINOR}.0"), ..Self::default() }
+    }
+
+    /// From what people write: `1.30`, `v1.30` or `v1.30.2`.
+    ///
+    /// # Errors
+    /// What is expected instead.
+    pub fn from_text(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a Kubernetes version: write it like 1.30 or v1.30.2");
+        let numbers: Vec<&str> = text.strip_prefix('v').unwrap_or(text).split('.').collect();
+        let number = |text: &str| text.parse::<u32>().ok().filter(|_| text.len() <= 3);
+        let (minor, patch) = match numbers.as_slice() {
+            ["1", minor] => (number(minor), Some(0)),
+            ["1", minor, patch] => (number(minor), number(patch)),
+            _ => (None, None),
+        };
+        let (minor, patch) = minor.zip(patch).ok_or_else(wrong)?;
+        Ok(Self { minor, git_version: format!("v1.{minor}.{patch}"), ..Self::default() })
+    }
+
     /// From the `major`, `minor` (`37`, `37+`), `gitVersion` and `platform` of the `/version` document.
     pub fn from_version(version: &Json) -> Self {
         let text = |key: &str| version.get(key).and_then(Json::as_str).unwrap_or("").to_owned();
@@ -81,6 +106,7 @@ pub struct Snapshot {
     not_served: BTreeSet<VersionKind>,
     cluster_version: ClusterVersion,
     bounds: Bounds,
+    applies_once: bool,
 }
 
 impl Snapshot {
@@ -93,6 +119,17 @@ impl Snapshot {
     #[must_use]
     pub fn within(self, bounds: Bounds) -> Self {
         Self { bounds, ..self }
+    }
+
+    /// The same where applications leave alone what they applied, unless their policies say more.
+    #[must_use]
+    pub fn applying_once(self, applies_once: bool) -> Self {
+        Self { applies_once, ..self }
+    }
+
+    /// Whether applications leave alone what they applied.
+    pub fn applies_once(&self) -> bool {
+        self.applies_once
     }
 
     /// How far applications may reach.
@@ -224,5 +261,23 @@ impl Snapshot {
     /// The version objects are rendered for.
     pub fn cluster_version(&self) -> &ClusterVersion {
         &self.cluster_version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_people_write_them() {
+        for (text, minor, git) in [("1.30", 30, "v1.30.0"), ("v1.9", 9, "v1.9.0"), ("v1.30.2", 30, "v1.30.2")]
+        {
+            let version = ClusterVersion::from_text(text).unwrap();
+            assert_eq!((version.minor, version.git_version.as_str()), (minor, git));
+        }
+        for text in ["", "1", "2.3", "1.x", "1.30.2.1", "1.99999", "v", "1.-3"] {
+            let why = ClusterVersion::from_text(text).unwrap_err();
+            assert!(why.contains("write it like 1.30"), "{why}");
+        }
     }
 }

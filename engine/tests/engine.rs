@@ -5,12 +5,16 @@
 
 #[path = "engine/application_configuration.rs"]
 mod application_configuration;
+#[path = "engine/charts.rs"]
+mod charts;
 #[path = "engine/conformance.rs"]
 mod conformance;
 #[path = "engine/data_flow.rs"]
 mod data_flow;
 #[path = "engine/data_flow_limits.rs"]
 mod data_flow_limits;
+#[path = "engine/deploys.rs"]
+mod deploys;
 #[path = "engine/dry_run.rs"]
 mod dry_run;
 #[path = "engine/gaps.rs"]
@@ -37,6 +41,8 @@ mod reference;
 mod snapshots;
 #[path = "engine/speed.rs"]
 mod speed;
+#[path = "engine/stages.rs"]
+mod stages;
 #[path = "engine/status.rs"]
 mod status;
 #[path = "engine/step_definitions.rs"]

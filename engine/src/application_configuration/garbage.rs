@@ -7,6 +7,7 @@ use vela_crds::{annotations, labels};
 
 use super::apply_once::ApplyOnce;
 use super::graph::Graph;
+use super::naming::is_of_all_revisions;
 use super::render::RenderedObject;
 use super::{items, text};
 use crate::observed::ObjectKey;
@@ -23,6 +24,8 @@ pub struct Garbage {
     pub revision: String,
     /// Is it a workload, or a trait?
     pub workload: bool,
+    /// The workload that takes its place under another name: until that one is ready, this one stays.
+    pub successor: Option<ObjectKey>,
 }
 
 /// What is compared: a reference names no namespace, so an object that moved to another one is not garbage here, and
@@ -36,7 +39,8 @@ fn reference(key: &ObjectKey) -> Reference {
 
 impl Graph {
     /// Objects the previous status names that are not wanted any more, each once. Workloads that carry a revision in
-    /// their name, or whose component keeps one workload per revision, stay: traits and rollouts look after them.
+    /// their name, or whose component keeps one workload per revision, stay: traits and rollouts look after them. In a
+    /// configuration that is stored for all revisions of an Application nobody else does, so there they go.
     pub fn garbage(&self) -> Vec<Garbage> {
         let configuration = self.rendered().document();
         let wanted: BTreeSet<Reference> =
@@ -54,7 +58,8 @@ impl Graph {
                 );
                 let kept = workload && self.is_of_a_revision(component, &key.name);
                 let revision = text(entry, &["componentRevisionName"]).to_owned();
-                let found = Garbage { key, component: component.to_owned(), revision, workload };
+                let successor = self.successor(component, &key).filter(|_| workload);
+                let found = Garbage { key, component: component.to_owned(), revision, workload, successor };
                 let known = garbage.iter().any(|other: &Garbage| other.key == found.key);
                 if !wanted.contains(&reference(&found.key)) && !kept && !known {
                     garbage.push(found);
@@ -84,12 +89,25 @@ impl Graph {
         let wanted = self.objects().any(|object| object.key() == key);
         let kept = workload && self.is_of_a_revision(&component, &key.name);
         let revision = label(labels::APP_COMPONENT_REVISION);
-        (!wanted && !kept).then_some(Garbage { key, component, revision, workload })
+        let successor = self.successor(&component, &key).filter(|_| workload);
+        (!wanted && !kept).then_some(Garbage { key, component, revision, workload, successor })
     }
 
     fn is_of_a_revision(&self, component: &str, workload: &str) -> bool {
+        if is_of_all_revisions(self.rendered().document().value()) {
+            return false;
+        }
         workload.strip_prefix(component).is_some_and(|rest| rest.starts_with('-'))
             || self.components().iter().any(|other| other.name == component && other.revision_enabled)
+    }
+
+    /// The workload of the same kind that the component has now, where names of workloads can change.
+    fn successor(&self, component: &str, former: &ObjectKey) -> Option<ObjectKey> {
+        if !is_of_all_revisions(self.rendered().document().value()) {
+            return None;
+        }
+        let now = self.components().iter().find(|other| other.name == component)?.workload.key();
+        (now.kind == former.kind && now.name != former.name).then_some(now)
     }
 }
 

@@ -14,6 +14,7 @@ const NOT_PASSED: &[&str] = &[
     annotations::ROLLING_COMPONENTS,
     annotations::ROLLOUT_TARGET,
     annotations::INPLACE_UPGRADE,
+    annotations::WORKLOAD_NAMES,
     annotations::APPLY_ONCE_ONLY,
     annotations::LAST_APPLIED_CONFIGURATION,
     annotations::APP_GENERATION,

@@ -12,6 +12,7 @@ use super::{GROUP, items, text};
 use crate::render::short_hash;
 use crate::rollout::workload::changes_in_place;
 use crate::snapshot::Snapshot;
+use crate::workload_names::names_by_revision;
 
 /// What stands in the name of a trait whose definition is not known.
 const UNDEFINED: &str = "trait";
@@ -37,8 +38,15 @@ pub fn is_of_a_revision(configuration: &Json) -> bool {
     application(configuration).is_some_and(|owner| text(owner, &["name"]) != name)
 }
 
+/// Is the configuration stored for all revisions of its Application? Then a workload that is not wanted any more has another
+/// one in its place, whatever it is called.
+pub(super) fn is_of_all_revisions(configuration: &Json) -> bool {
+    is_controlled_by_application(configuration) && !is_of_a_revision(configuration)
+}
+
 /// The name of the workload. An Application's configuration keeps one workload and changes it in place unless a
-/// rollout is asked for, which needs one workload per revision; anybody else's keeps what the template says.
+/// rollout is asked for, or names by revision are, which need one workload per revision; anybody else's keeps what the
+/// template says.
 pub(super) fn workload_name(
     parsed: &Parsed,
     component: &Component,
@@ -73,7 +81,8 @@ fn controlled_name(parsed: &Parsed, component: &Component, workload: &Json) -> R
         all.and_then(|all| all.get(name)).and_then(Json::as_str)
     };
     let rolls = (annotation(annotations::ROLLOUT_TEMPLATE).is_some()
-        || is_of_a_revision(parsed.document.value()))
+        || is_of_a_revision(parsed.document.value())
+        || names_by_revision(parsed.document.value()))
         && annotation(annotations::INPLACE_UPGRADE) != Some("true");
     if !rolls || updates_in_place(workload) {
         return Ok(component.name.clone());
@@ -82,14 +91,14 @@ fn controlled_name(parsed: &Parsed, component: &Component, workload: &Json) -> R
     match number_of(revision) {
         Some(number) => Ok(format!("{}-v{number}", component.name)),
         None => Err(format!(
-            "cannot name the workload of component {:?} for a rollout: {revision:?} is no revision name (<component>-v<N>)",
+            "cannot name the workload of component {:?} after a revision: {revision:?} is no revision name (<component>-v<N>)",
             component.name
         )),
     }
 }
 
 /// Is it the release of a Helm chart?
-fn is_release(workload: &Json) -> bool {
+pub(super) fn is_release(workload: &Json) -> bool {
     let group = text(workload, &["apiVersion"]).split_once('/').map_or("", |(group, _)| group);
     group == "helm.toolkit.fluxcd.io" && text(workload, &["kind"]) == "HelmRelease"
 }

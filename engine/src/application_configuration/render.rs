@@ -205,7 +205,7 @@ fn component_objects(
         source.write(&mut object, component, labels::RESOURCE_TYPE_TRAIT);
         object["metadata"]["name"] = json!(name);
         let path = trait_.definition.as_ref().map_or("", |definition| definition.text(&["workloadRefPath"]));
-        if !path.is_empty() {
+        if !path.is_empty() && !refers_into_chart(&workload.object, &object, path) {
             field_path::set(&mut object, path, workload.reference()).map_err(|error| {
                 (trait_.path.clone(), format!("workloadRefPath {path:?} cannot be written: {error}"))
             })?;
@@ -232,6 +232,12 @@ fn component_objects(
         traits,
         scopes: scopes.collect(),
     })
+}
+
+/// Does a trait of a Helm release refer to a workload that its chart makes? Whoever rendered the trait knew which.
+fn refers_into_chart(workload: &Json, trait_: &Json, path: &str) -> bool {
+    let named = field_path::find(trait_, path).ok().flatten();
+    naming::is_release(workload) && named.is_some_and(|named| !text(named, &["name"]).is_empty())
 }
 
 /// Writes the annotation that a three-way apply needs: the object as it is applied now.

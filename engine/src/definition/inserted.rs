@@ -8,7 +8,7 @@ use vela_cue::{Era, Source, parser};
 pub(crate) const MARKER: &str = "+insertSecretTo=";
 
 /// The struct whose fields are the parameters.
-const PARAMETERS: &str = "parameter";
+pub(super) const PARAMETERS: &str = "parameter";
 
 /// Names that mean something else in a template or in its context.
 pub(crate) const TAKEN: [&str; 25] = [
@@ -104,7 +104,8 @@ fn usable(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn label(decl: &Decl) -> Option<&str> {
+/// The name of a field, where it is written plainly.
+pub(super) fn label(decl: &Decl) -> Option<&str> {
     let DeclKind::Field(field) = &decl.kind else { return None };
     match &field.label.kind {
         LabelKind::Ident(name) => Some(name),
@@ -113,7 +114,8 @@ fn label(decl: &Decl) -> Option<&str> {
     }
 }
 
-fn fields(decl: &Decl) -> &[Decl] {
+/// What stands in the struct of a field.
+pub(super) fn fields(decl: &Decl) -> &[Decl] {
     match &decl.kind {
         DeclKind::Field(field) => match &field.value.kind {
             ExprKind::Struct(body) => &body.decls,

@@ -1,8 +1,10 @@
 //! Definition objects (ComponentDefinition, TraitDefinition, …), read into what the engine needs to know of them.
 
 pub mod cue_file;
+mod immutable;
 mod inserted;
 pub mod record;
+pub mod stage;
 pub mod version;
 
 use std::fmt;
@@ -238,6 +240,14 @@ impl Definition {
         match &self.language {
             Language::Cue(template) => secret_parameters(template, self.era),
             _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Paths of the parameters that never change once they are given.
+    pub fn immutable_parameters(&self) -> Vec<Vec<String>> {
+        match &self.language {
+            Language::Cue(template) => immutable::immutable_parameters(template, self.era),
+            _ => Vec::new(),
         }
     }
 

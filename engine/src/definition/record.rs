@@ -8,7 +8,7 @@ use vela_cue::export::openapi::{self, DescriptionMarkers};
 use vela_cue::source::Sources;
 use vela_cue::{Source, parser};
 
-use super::{Definition, DefinitionKind, KubeParameter, Language, version};
+use super::{Definition, DefinitionKind, KubeParameter, Language, immutable, version};
 use crate::revision::Previous;
 
 /// Where the comments of a parameter describe it to people, as KubeVela's definitions write it.
@@ -190,7 +190,9 @@ fn owner(object: &Json) -> Json {
 pub fn schema(definition: &Definition) -> Option<Json> {
     match definition.language() {
         Language::Cue(text) => {
-            Some(openapi::schema_of_field(&[parsed(definition, text)], "parameter", USAGE))
+            let mut schema = openapi::schema_of_field(&[parsed(definition, text)], "parameter", USAGE);
+            immutable::mark(&mut schema, &definition.immutable_parameters());
+            Some(schema)
         }
         Language::Kube { parameters, .. } => Some(kube_schema(parameters)),
         _ => None,

@@ -67,6 +67,8 @@ codes! {
     Collision = "collision",
     /// A rendered object that API servers do not take, or take only in part.
     InvalidObject = "invalid_object",
+    /// The `if` of a workflow step can never be evaluated, so the step never runs.
+    Condition = "condition",
 }
 
 impl std::fmt::Display for Code {

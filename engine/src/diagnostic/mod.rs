@@ -140,7 +140,7 @@ impl Diagnostic {
     #[must_use]
     pub(crate) fn strictly(self) -> Self {
         match self.code {
-            Code::UnknownField | Code::UnknownParameter | Code::InvalidObject => {
+            Code::UnknownField | Code::UnknownParameter | Code::InvalidObject | Code::Condition => {
                 Self { severity: Severity::Error, ..self }
             }
             _ => self,

@@ -36,7 +36,7 @@ impl<'a> Parser<'a> {
         components
     }
 
-    fn component(&mut self, path: String, fields: &'a Map<String, Json>) -> Option<Component> {
+    pub(super) fn component(&mut self, path: String, fields: &'a Map<String, Json>) -> Option<Component> {
         self.known_fields(&path, fields, fields::component(self.era));
         let name = self.required_text(&path, fields, "name", "a component");
         if let Some(name) = name.as_deref().filter(|name| !fields::is_name(name)) {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value as Json};
 
-use super::{DEFAULT_NAMESPACE, Era, Parser, overridden};
+use super::{DEFAULT_NAMESPACE, Era, Parser, deployments, overridden};
 use crate::definition::{Definition, DefinitionKind, Language, MARKER};
 use crate::diagnostic::Code;
 use crate::manifest::Document;
@@ -46,8 +46,10 @@ pub fn inserted_secrets(application: &Document, snapshot: &Snapshot) -> BTreeSet
     // Override policies may name other Secrets than the components do.
     let overridden = overridden(application, era);
     let changed = overridden.as_ref().and_then(|spec| spec.get("components")).and_then(Json::as_array);
+    let deployments = deployments(application, era);
     let written = items(application.value().get("spec"), "components");
-    for component in written.chain(changed.into_iter().flatten()) {
+    let deployed = deployments.iter().flat_map(|deployment| deployment.components.iter().flatten());
+    for component in written.chain(changed.into_iter().flatten()).chain(deployed) {
         let type_ = component.get("type").and_then(Json::as_str).unwrap_or_default();
         let kinds = [DefinitionKind::Component, DefinitionKind::Workload];
         let definition = kinds.iter().find_map(|kind| snapshot.definition(*kind, type_));

@@ -2,14 +2,22 @@
 //! renders.
 
 mod components;
+mod deploys;
+mod external;
+mod external_policies;
 mod fields;
 mod inserted_secrets;
+mod interval;
+mod mixed;
 mod not_built_in;
 mod parser;
 mod references;
 mod scopes;
+mod steps;
 mod types;
+mod updates;
 mod user_config;
+mod workload_names;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,17 +30,18 @@ use crate::definition::{Definition, DefinitionKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
 use crate::snapshot::{ClusterVersion, Snapshot};
-use crate::workflow::{APPLY_COMPONENT, BUILT_IN_STEPS, WorkflowSpec, step_type};
+use crate::workflow::WorkflowSpec;
 
-use self::parser::{Parser, overridden};
+use self::parser::{Parser, deployments, overridden};
+pub use external::{named_workflow, with_workflow, with_workflow_object};
+pub use external_policies::{named_policies, with_policies, with_policy_objects};
 pub use inserted_secrets::{InsertedSecret, inserted_secrets};
+pub use interval::reconcile_interval;
 pub use parser::{COMPONENT_LIMIT, DEFAULT_NAMESPACE, Era};
 pub use references::{References, references};
 pub use scopes::{Scope, registered, resource_of};
+pub use updates::contradiction;
 pub use user_config::user_configs;
-
-/// Fields of a step that say more than what is applied when.
-const BEYOND_APPLYING: [&str; 5] = ["if", "timeout", "inputs", "outputs", "subSteps"];
 
 /// An application whose every type is resolved to a definition.
 #[derive(Debug, Clone)]
@@ -45,6 +54,7 @@ pub struct AppFile {
     workflow: Option<Workflow>,
     cluster_version: ClusterVersion,
     bounds: Bounds,
+    applies_once: bool,
     warnings: Diagnostics,
 }
 
@@ -166,6 +176,8 @@ pub struct Step {
     pub(crate) is_more: bool,
     /// Values of other steps go into its parameters.
     pub(crate) takes_values: bool,
+    /// Of a `deploy` step: the components that it applies.
+    pub(crate) deploys: Vec<usize>,
 }
 
 impl AppFile {
@@ -212,6 +224,11 @@ impl AppFile {
     /// How far its objects may reach.
     pub fn bounds(&self) -> Bounds {
         self.bounds
+    }
+
+    /// Whether it leaves alone what it applied, unless its policies say more.
+    pub fn applies_once(&self) -> bool {
+        self.applies_once
     }
 
     /// What is doubtful.
@@ -287,18 +304,27 @@ pub(crate) fn resolve(
     snapshot: &Snapshot,
 ) -> Result<(AppFile, Diagnostics), Diagnostics> {
     let era = era(application)?;
+    let whole = with_workflow(application, snapshot);
+    let application = whole.as_ref().unwrap_or(application);
+    let with_policies = with_policies(application, snapshot);
+    let application = with_policies.as_ref().unwrap_or(application);
     let found = application.warnings().cloned().collect();
     let overridden = overridden(application, era);
+    let deployments = deployments(application, era);
     let mut parser = Parser { document: application, snapshot, era, found };
     parser.whole();
     parser.metadata();
     let written = parser.object("spec", application.value().get("spec"));
     parser.known_fields("spec", written, fields::SPEC);
+    parser.mixed_forms(written);
     let spec = overridden.as_ref().unwrap_or(written);
-    let components = parser.components(spec);
+    let mut components = parser.components(spec);
     parser.references_between(spec);
     let policies = parser.policies(spec);
-    let workflow = parser.workflow(spec);
+    let mut workflow = parser.workflow(spec);
+    if let Some(workflow) = &mut workflow {
+        parser.deployed(&deployments, spec, &mut components, workflow);
+    }
     if let Some(plan) = spec.get("rolloutPlan").filter(|plan| !plan.is_null()) {
         parser.rollout_plan(plan);
     }
@@ -316,6 +342,7 @@ pub(crate) fn resolve(
         workflow,
         cluster_version: snapshot.cluster_version().clone(),
         bounds: snapshot.bounds(),
+        applies_once: snapshot.applies_once(),
         warnings: found.iter().filter(|finding| !finding.is_error()).cloned().collect(),
     };
     Ok((app_file, found))
@@ -371,11 +398,19 @@ impl<'a> Parser<'a> {
     fn metadata(&mut self) {
         let name = self.document.name();
         self.namespace();
+        self.workload_names();
+        self.one_way_of_updates();
         if name.is_empty() {
             self.error(Code::MissingField, "metadata.name", "an Application needs a name", None);
         } else if !fields::is_name(name) {
             let message = format!("{name:?} is not a name: {}", fields::NAME_RULE);
             self.error(Code::WrongType, "metadata.name", message, None);
+        }
+        self.restart();
+        if let Some(why) = interval::check(self.document) {
+            let mut path = "metadata.annotations".to_owned();
+            crate::field_path::push_field(&mut path, annotations::RECONCILE_INTERVAL);
+            self.found.push(Diagnostic::warning(Code::WrongType, why).at(self.document, path));
         }
     }
 
@@ -401,63 +436,5 @@ impl<'a> Parser<'a> {
             policies.push(Policy { name, type_, properties, path });
         }
         policies
-    }
-
-    fn workflow(&mut self, spec: &'a Map<String, Json>) -> Option<Workflow> {
-        let workflow = self.object("spec.workflow", Some(spec.get("workflow")?));
-        self.known_below("workflow", spec.get("workflow")?);
-        if workflow.contains_key("ref") {
-            self.not_supported("spec.workflow.ref", "a reference to a Workflow object");
-        }
-        let found = self.found.len();
-        let steps = self.steps("spec.workflow.steps", workflow.get("steps"));
-        let mode = workflow.get("mode").and_then(|mode| mode.get("steps")).and_then(Json::as_str);
-        let is_more = steps.iter().any(|step| step.is_more) && self.found.len() == found;
-        let spec = if is_more { self.workflow_spec(spec.get("workflow")?) } else { None };
-        Some(Workflow { steps, mode: mode.unwrap_or("StepByStep").to_owned(), spec })
-    }
-
-    /// What is run, where other steps are written than such that apply components.
-    fn workflow_spec(&mut self, workflow: &Json) -> Option<Arc<WorkflowSpec>> {
-        match WorkflowSpec::read(workflow, "spec.workflow") {
-            Ok(spec) => Some(Arc::new(spec)),
-            Err(found) => {
-                for finding in found {
-                    self.error(Code::WrongType, &finding.path, finding.message, None);
-                }
-                None
-            }
-        }
-    }
-
-    /// Steps in the order written; those of a group behind it.
-    fn steps(&mut self, path: &str, written: Option<&'a Json>) -> Vec<Step> {
-        let mut steps = Vec::new();
-        for (index, value) in self.list(path, written).iter().enumerate() {
-            let path = format!("{path}[{index}]");
-            let fields = self.object(&path, Some(value));
-            let Some(type_) = self.required_type(&path, fields, "type", "a workflow step") else { continue };
-            self.named_version(&path, &type_, DefinitionKind::WorkflowStep);
-            let type_ = step_type(type_);
-            let name = fields.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
-            let properties = self.properties(&path, fields, "properties");
-            let depends_on = self.texts(&format!("{path}.dependsOn"), fields.get("dependsOn"));
-            let below = format!("{path}.subSteps");
-            let is_written = |field: &&str| fields.get(*field).is_some_and(|value| !value.is_null());
-            let is_more = type_ != APPLY_COMPONENT || BEYOND_APPLYING.iter().any(is_written);
-            let in_group = fields.get("subSteps");
-            let mut inputs = fields.get("inputs").and_then(Json::as_array).into_iter().flatten();
-            let takes_values = inputs.any(|input| input["parameterKey"].is_string());
-            let definition = match BUILT_IN_STEPS.contains(&type_.as_str()) {
-                true => None,
-                false => self.snapshot.definition(DefinitionKind::WorkflowStep, &type_).cloned(),
-            };
-            steps.push(Step { name, type_, properties, depends_on, path, definition, is_more, takes_values });
-            // A group stands in no group, which the workflow is checked for.
-            if in_group.is_some() && !below.contains(".subSteps[") {
-                steps.extend(self.steps(&below, in_group));
-            }
-        }
-        steps
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::Document;
-use crate::policy;
+use crate::policy::{self, Deployment};
 use crate::snapshot::Snapshot;
 
 /// More components in one application are refused.
@@ -59,10 +59,6 @@ impl Parser<'_> {
     pub(super) fn error(&mut self, code: Code, path: &str, message: impl Into<String>, hint: Option<String>) {
         self.found.push(Diagnostic::error(code, message).at(self.document, path).hint_opt(hint));
     }
-
-    pub(super) fn not_supported(&mut self, path: &str, what: &str) {
-        self.error(Code::NotSupported, path, format!("{what} is not supported yet"), None);
-    }
 }
 
 /// The spec with its components as override policies change them; nothing where none does.
@@ -72,4 +68,11 @@ pub(super) fn overridden(application: &Document, era: Era) -> Option<Map<String,
     let mut spec = spec.clone();
     spec.insert("components".to_owned(), Json::Array(components));
     Some(spec)
+}
+
+/// What the `deploy` steps of an application make of its components.
+pub(super) fn deployments(application: &Document, era: Era) -> Vec<Deployment> {
+    let spec = application.value().get("spec").and_then(Json::as_object);
+    let spec = spec.filter(|_| era == Era::V1beta1);
+    spec.map_or_else(Vec::new, |spec| policy::deployments(spec, COMPONENT_LIMIT))
 }

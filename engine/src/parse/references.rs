@@ -56,7 +56,10 @@ pub fn references(application: &Document) -> References {
     };
     let spec = application.value().get("spec");
     let overridden = spec.and_then(|spec| policy::overridden(spec.as_object()?, COMPONENT_LIMIT));
-    for component in items(spec, "components").chain(overridden.iter().flatten()) {
+    // Steps may deploy other types than are written.
+    let deployed = spec.and_then(Json::as_object).map(|spec| policy::deployments(spec, COMPONENT_LIMIT));
+    let deployed = deployed.iter().flatten().flat_map(|deployment| deployment.components.iter().flatten());
+    for component in items(spec, "components").chain(overridden.iter().flatten()).chain(deployed) {
         let type_ = component.get("type").and_then(Json::as_str);
         need(DefinitionKind::Component, type_);
         need(DefinitionKind::Workload, type_);
@@ -80,6 +83,8 @@ pub fn references(application: &Document) -> References {
         let is_needed = |type_: &&str| type_.contains('@') || !is_built_in(kind, type_);
         types.filter(is_needed).for_each(|type_| need(kind, Some(type_)));
     }
+    references.objects.extend(super::named_workflow(application));
+    references.objects.extend(super::named_policies(application));
     for name in super::scopes::types(application) {
         references.definitions.insert((DefinitionKind::Scope, name.to_owned()));
     }

@@ -1,6 +1,7 @@
 //! Revision → Plan: where each component goes and which waits for which; what is understood but not built yet is refused.
 
 mod circle;
+mod deploy;
 mod node;
 mod workflow;
 
@@ -165,14 +166,16 @@ fn make(revision: Revision, not_supported: NotSupported) -> Result<Plan, Diagnos
 /// What components give each other is read of their objects, where the application applies them itself, and each once.
 fn values(app: &AppFile, nodes: &[Node], not_supported: NotSupported, found: &mut Diagnostics) {
     let is_direct = app.era() == Era::V1beta1 && !app.only_records() && app.rollout_plan().is_none();
-    for (index, component) in app.components().iter().enumerate() {
-        let is_once = nodes.iter().filter(|node| node.component == index).count() < 2;
+    for component in app.components() {
+        // What policies make of a component has its name, too.
+        let is_it = |node: &&Node| app.components()[node.component].name == component.name;
+        let is_once = || nodes.iter().filter(is_it).count() < 2;
         let mut refuse = |field: &str, what: &str| {
             let finding = not_supported(Code::NotSupported, format!("{what} are not supported yet"));
             found.push(finding.at(app.document(), format!("{}.{field}", component.path)));
         };
         let flows = [("inputs", !component.inputs.is_empty()), ("outputs", !component.outputs.is_empty())];
-        for (field, _) in flows.into_iter().filter(|(_, is_there)| *is_there && !(is_direct && is_once)) {
+        for (field, _) in flows.into_iter().filter(|(_, is_there)| *is_there && !(is_direct && is_once())) {
             refuse(
                 field,
                 &format!("{field} of a component that is rolled out, stored, or at several places"),
@@ -214,8 +217,8 @@ fn stays(app: &AppFile, policies: &Policies, not_supported: NotSupported, found:
     }
 }
 
-/// Markers that cannot be followed, and Secrets in what a rollout renders: it renders each revision once, and would not see
-/// them change.
+/// Markers that cannot be followed, and Secrets in what is rendered once for all times: a rollout would not see them change, and
+/// Components and their revisions would store what they hold for whoever may read those.
 fn secrets(app: &AppFile, component: &Component, not_supported: NotSupported, found: &mut Diagnostics) {
     let traits = component.traits.iter().map(|trait_| (&trait_.definition, &trait_.path));
     for (definition, path) in traits.chain([(&component.definition, &component.path)]) {
@@ -225,11 +228,23 @@ fn secrets(app: &AppFile, component: &Component, not_supported: NotSupported, fo
             found.push(finding.hint(hint).at(app.document(), path));
         }
     }
-    let is_rolled = app.only_records() || app.rollout_plan().is_some() || app.rolls_out();
-    if component.inserts_secrets() && is_rolled {
-        let message = "an application that is rolled out cannot have the content of Secrets in its objects: not supported yet";
-        let hint = "refer to the Secret by name in the template, for example with secretKeyRef";
-        let finding = not_supported(Code::NotSupported, message.to_owned()).hint(hint);
-        found.push(finding.at(app.document(), &component.path));
+    if !component.inserts_secrets() {
+        return;
     }
+    let is_rolled = app.only_records() || app.rollout_plan().is_some();
+    let (message, hint) = match app.era() {
+        Era::V1alpha2 => (
+            "the v1alpha2 form stores its objects in Components and their revisions, where the content of Secrets does not belong: \
+             not supported",
+            "write the application in the v1beta1 form (properties instead of settings), which applies its objects itself, or refer \
+             to the Secret by name in the template, for example with secretKeyRef",
+        ),
+        Era::V1beta1 if is_rolled => (
+            "an application that is rolled out cannot have the content of Secrets in its objects: not supported yet",
+            "refer to the Secret by name in the template, for example with secretKeyRef",
+        ),
+        Era::V1beta1 => return,
+    };
+    let finding = not_supported(Code::NotSupported, message.to_owned()).hint(hint);
+    found.push(finding.at(app.document(), &component.path));
 }

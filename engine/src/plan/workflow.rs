@@ -5,20 +5,18 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::deploy::{self, Nodes};
 use super::node::{Failing, Node};
 use crate::definition::{Language, version};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
 use crate::nearest;
 use crate::parse::{self, AppFile, Workflow};
 use crate::placement::{LOCAL, Placement, remote};
-use crate::policy::Policies;
+use crate::policy::{self, Policies};
 use crate::steps;
-pub use crate::workflow::APPLY_COMPONENT;
+pub use crate::workflow::{APPLY_COMPONENT, DEPLOY};
 use crate::workflow::{BUILT_IN_STEPS, STEP_GROUP, SUSPEND, WorkflowSpec};
 
-/// The step that applies every component as override policies change it, at the places of a topology policy; it stands for
-/// the policies, nobody writes it yet.
-pub const DEPLOY: &str = "deploy";
 /// Steps begin as soon as those they wait for are done.
 pub(super) const DAG: &str = "DAG-DAG";
 /// Each step waits for all before it.
@@ -62,31 +60,43 @@ pub(super) fn plan(
     not_supported: NotSupported,
     found: &mut Diagnostics,
 ) -> Planned {
+    let spec = app.document().value().get("spec").and_then(Json::as_object);
+    let deploys = spec.into_iter().flat_map(policy::deploy_steps);
+    let named: BTreeSet<&str> = deploys.flat_map(|(_, step)| policy::names_in(step)).collect();
+    for policy in policies.replications.iter().filter(|policy| !named.contains(policy.name.as_str())) {
+        let message = format!(
+            "no step goes by the replication policy {:?}: there is one of each component",
+            policy.name
+        );
+        let warning = Diagnostic::warning(Code::UnknownReference, message).hint("name it in a deploy step");
+        found.push(warning.at(app.document(), policy.path.clone()));
+    }
     match app.workflow().filter(|workflow| !workflow.steps.is_empty()) {
         Some(workflow) => {
             // Where a step cannot be run, that is told, and it may be the one that goes by them.
             let is_run =
                 |step: &parse::Step| SUPPORTED_STEPS.contains(&type_of(step)) || not_run(step).is_none();
             let all_run = workflow.steps.iter().all(is_run);
-            for topology in policies.topologies.iter().filter(|_| all_run) {
+            let is_unnamed = |name: &str| all_run && !named.contains(name);
+            for topology in policies.topologies.iter().filter(|topology| is_unnamed(&topology.name)) {
                 let message = format!(
                     "no step goes by the topology policy {:?}: the components go where the steps apply them",
                     topology.name
                 );
-                let hint = "leave out the workflow, or write `namespace` in the properties of its steps";
+                let hint = "name it in a deploy step, or write `namespace` in the properties of the steps";
                 let warning = Diagnostic::warning(Code::UnknownReference, message).hint(hint);
                 found.push(warning.at(app.document(), topology.path.clone()));
             }
-            for policy in policies.overrides.iter().filter(|_| all_run) {
+            for policy in policies.overrides.iter().filter(|policy| is_unnamed(&policy.name)) {
                 let message = format!(
                     "no step goes by the override policy {:?}: the components stay as they are written",
                     policy.name
                 );
-                let hint = "leave out the workflow, or write the values in the components";
+                let hint = "name it in a deploy step, or write the values in the components";
                 let warning = Diagnostic::warning(Code::UnknownReference, message).hint(hint);
                 found.push(warning.at(app.document(), policy.path.clone()));
             }
-            written(app, workflow, not_supported, found)
+            written(app, (workflow, policies), not_supported, found)
         }
         None if !policies.topologies.is_empty() => placed(app, policies),
         None if !policies.overrides.is_empty() => overridden(app, policies),
@@ -125,7 +135,7 @@ fn edges(app: &AppFile, index: usize) -> BTreeSet<usize> {
 /// Override policies without a topology and a workflow: one step, in the local cluster. The components are changed already.
 fn overridden(app: &AppFile, policies: &Policies) -> Planned {
     let mut nodes = Vec::new();
-    let placement = Placement { cluster: LOCAL.to_owned(), namespace: String::new() };
+    let placement = Placement::new(LOCAL, "");
     let nodes_at = add(app, &placement, &mut nodes);
     let policies = override_names(policies).collect();
     let step = Step { name: DEPLOY.to_owned(), type_: DEPLOY, policies, nodes: nodes_at };
@@ -165,17 +175,27 @@ fn placed(app: &AppFile, policies: &Policies) -> Planned {
 /// supported yet.
 fn written(
     app: &AppFile,
-    workflow: &Workflow,
+    (workflow, policies): (&Workflow, &Policies),
     not_supported: NotSupported,
     found: &mut Diagnostics,
 ) -> Planned {
     let mut nodes = Vec::new();
     add(app, &Placement::default(), &mut nodes);
+    let deploys = workflow.steps.iter().any(|step| type_of(step) == DEPLOY);
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     let mut steps = Vec::new();
     let mut wrong: Option<(usize, String)> = None;
     for step in &workflow.steps {
         if [SUSPEND, STEP_GROUP].contains(&step.type_.as_str()) {
+            continue;
+        }
+        if type_of(step) == DEPLOY {
+            inputs_of_applying(app, step, not_supported, found);
+            let mut all = Nodes { nodes: &mut nodes, taken: &mut taken };
+            let deployed = deploy::deploy(app, step, policies, &mut all, found);
+            let name = step.name.clone();
+            let (policies, nodes) = (deployed.policies, deployed.nodes);
+            steps.push((Step { name, type_: DEPLOY, policies, nodes }, step));
             continue;
         }
         if type_of(step) != APPLY_COMPONENT {
@@ -207,7 +227,15 @@ fn written(
         message,
         blocked: blocked(&steps, step, is_dag),
     });
-    for (index, node) in nodes.iter().enumerate().filter(|(index, _)| !taken.contains(index)) {
+    if deploys {
+        let (used, places) = deploy::used(app, &nodes, &taken, found);
+        nodes = used;
+        for (step, _) in &mut steps {
+            step.nodes = step.nodes.iter().filter_map(|node| places.get(node).copied()).collect();
+        }
+    }
+    let not_applied = nodes.iter().enumerate().filter(|(index, _)| !deploys && !taken.contains(index));
+    for (index, node) in not_applied {
         debug_assert_eq!(index, node.component);
         let component = &app.components()[node.component];
         let message = format!("no workflow step applies component {:?}", component.name);
@@ -273,7 +301,7 @@ fn placement(
 ) -> Placement {
     let text = |field: &str| step.properties.get(field).and_then(Json::as_str).unwrap_or("").to_owned();
     let path = |field: &str| format!("{}.properties.{field}", step.path);
-    let mut placement = Placement { cluster: text("cluster"), namespace: text("namespace") };
+    let mut placement = Placement::new(text("cluster"), text("namespace"));
     if !remote(&placement.cluster).is_empty() {
         let message = format!("cluster {:?}: other clusters are not supported yet", placement.cluster);
         let finding =

@@ -72,7 +72,8 @@ pub(super) struct ApplyOnceRules {
 impl ApplyOnceRules {
     /// What an application has before its policies are read.
     pub(super) fn of_application(app: &AppFile) -> Self {
-        Self { enabled: app.document().value().pointer(ADDON).is_some(), rules: Vec::new() }
+        let is_addon = app.document().value().pointer(ADDON).is_some();
+        Self { enabled: is_addon || app.applies_once(), rules: Vec::new() }
     }
 
     /// What is left of this object.

@@ -2,10 +2,13 @@
 //! refused.
 
 mod apply_once;
+mod debug;
+mod deploys;
 mod garbage_collect;
 mod override_check;
 mod overrides;
 mod reader;
+mod replication;
 mod resource_update;
 mod rules;
 mod selector;
@@ -15,11 +18,14 @@ mod topology;
 use crate::definition::version::base_name;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, NotSupported};
 use crate::parse::{AppFile, Policy};
-use crate::placement::Placement;
+use crate::placement::{LOCAL, Placement};
 
 pub use apply_once::ApplyOnce;
+pub use debug::is_debugged;
+pub(crate) use deploys::{Deployment, deployments, names as names_in, steps as deploy_steps, written_names};
 pub use garbage_collect::{GarbageCollect, Retention, is_deleted_in_order, revision_limit};
 pub(crate) use overrides::{TYPE as OVERRIDE, overridden};
+pub(crate) use replication::Replication;
 pub use resource_update::{Update, replacement};
 pub use rules::{ObjectRules, Rules};
 
@@ -28,9 +34,11 @@ use reader::Reader;
 /// Types of policies that act.
 pub const SUPPORTED: &[&str] = &[
     "apply-once",
+    debug::TYPE,
     "garbage-collect",
     "override",
     "read-only",
+    "replication",
     "resource-update",
     "shared-resource",
     "take-over",
@@ -38,7 +46,7 @@ pub const SUPPORTED: &[&str] = &[
 ];
 
 /// Types that upstream has built in and that do nothing here yet: steps of a workflow go by them.
-pub(crate) const LATER: &[&str] = &["debug", "env-binding", "envbinding", "health", "replication"];
+pub(crate) const LATER: &[&str] = &["env-binding", "envbinding", "health"];
 
 /// More topology policies in one application are refused: each may place every component once more.
 const TOPOLOGY_LIMIT: usize = 50;
@@ -48,6 +56,8 @@ const TOPOLOGY_LIMIT: usize = 50;
 pub(crate) struct Policies {
     /// In the order written.
     pub(crate) topologies: Vec<Topology>,
+    /// Those that make several of components, in the order written.
+    pub(crate) replications: Vec<Replication>,
     /// Those that change components, in the order written.
     pub(crate) overrides: Vec<Named>,
     /// Those about objects.
@@ -97,10 +107,13 @@ pub(crate) fn read(app: &AppFile, not_supported: NotSupported, found: &mut Diagn
         } else if type_ == OVERRIDE {
             override_check::check(policy, &mut Reader { app, found: &mut *found });
             policies.overrides.push(named());
+        } else if type_ == replication::TYPE {
+            let reader = &mut Reader { app, found: &mut *found };
+            policies.replications.push(replication::read(policy, name(policy, index), reader));
         } else if rules::TYPES.contains(&type_) {
             policies.rules.read(policy, &mut Reader { app, found: &mut *found });
             policies.about_objects.push(named());
-        } else {
+        } else if type_ != debug::TYPE {
             let message = format!("policy type {:?} is not supported yet", policy.type_);
             let finding = not_supported(Code::NotSupported, message);
             found.push(finding.at(app.document(), format!("{}.type", policy.path)));
@@ -109,15 +122,52 @@ pub(crate) fn read(app: &AppFile, not_supported: NotSupported, found: &mut Diagn
     policies
 }
 
-/// Is it the name of one of the override policies of the application?
-pub(crate) fn is_override(app: &AppFile, wanted: &str) -> bool {
+/// The places that the topology policies among these stand for, each once; the local cluster where there is none.
+///
+/// # Errors
+/// There is no policy of that name, or it names what cannot be meant.
+pub fn placements(app: &AppFile, names: &[String]) -> Result<Vec<Placement>, String> {
+    let mut places: Vec<Placement> = Vec::new();
+    for wanted in names {
+        let mut policies = app.policies().iter().enumerate();
+        let found = policies.find(|(index, policy)| name(policy, *index) == *wanted);
+        let (_, policy) = found.ok_or_else(|| format!("policy {wanted} not found"))?;
+        if base_name(&policy.type_) != topology::TYPE {
+            continue;
+        }
+        let mut found = Diagnostics::new();
+        let named = topology::read(app, policy, Diagnostic::error, &mut found);
+        if let Some(first) = found.iter().next() {
+            return Err(format!("policy {wanted}: {}", first.message));
+        }
+        for place in named {
+            if !places.iter().any(|known| known.is_same_place(&place)) {
+                places.push(place);
+            }
+        }
+    }
+    if places.is_empty() {
+        places.push(Placement::new(LOCAL, ""));
+    }
+    Ok(places)
+}
+
+/// Is it the name of one of the topology policies of the application?
+pub(crate) fn is_topology(app: &AppFile, wanted: &str) -> bool {
     let mut policies = app.policies().iter().enumerate();
-    policies.any(|(index, policy)| base_name(&policy.type_) == OVERRIDE && name(policy, index) == wanted)
+    policies
+        .any(|(index, policy)| base_name(&policy.type_) == topology::TYPE && name(policy, index) == wanted)
+}
+
+impl Policies {
+    /// Names of those by which `deploy` steps go.
+    pub(crate) fn deployable(&self) -> impl Iterator<Item = &str> {
+        let places = self.topologies.iter().map(|topology| topology.name.as_str());
+        let copies = self.replications.iter().map(|policy| policy.name.as_str());
+        places.chain(copies).chain(self.overrides.iter().map(|policy| policy.name.as_str()))
+    }
 }
 
 fn name(policy: &Policy, index: usize) -> String {
-    match policy.name.as_str() {
-        "" => format!("{}-auto-gen-{index}", policy.type_),
-        name => name.to_owned(),
-    }
+    deploys::name_of(&policy.name, &policy.type_, index)
 }

@@ -41,7 +41,7 @@ fn has_steps(spec: &Map<String, Json>) -> bool {
 }
 
 /// One policy: its entries in order, then its selector.
-fn apply(policy: &Json, components: &mut Vec<Json>, limit: usize) {
+pub(super) fn apply(policy: &Json, components: &mut Vec<Json>, limit: usize) {
     for entry in policy["components"].as_array().into_iter().flatten() {
         let Some(chosen) = Chosen::of(entry) else { continue };
         let mut is_found = false;

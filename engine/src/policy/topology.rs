@@ -43,7 +43,7 @@ pub(super) fn read(
         (None, Some(selector)) => reader.selector(selector),
         (None, None) => {}
     }
-    vec![Placement { cluster: LOCAL.to_owned(), namespace }]
+    vec![Placement::new(LOCAL, namespace)]
 }
 
 struct Reader<'a> {

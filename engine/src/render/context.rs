@@ -39,7 +39,7 @@ pub(super) fn of(
         "appLabels": metadata("labels").unwrap_or_else(|| Json::Object(Map::new())),
         "publishVersion": annotation("app.oam.dev/publishVersion"),
         "workflowName": annotation("app.oam.dev/workflowName"),
-        "replicaKey": "",
+        "replicaKey": placement.replica,
         "revision": "",
         "cluster": placement.cluster,
         "clusterVersion": app.cluster_version().to_json(),

@@ -89,7 +89,7 @@ pub(super) fn patch(release: &mut Json, workload: &Json) -> Result<(), String> {
 }
 
 /// What charts by convention call their workload: the release's name, with the chart's where it does not contain it.
-fn workload_name(release: &Json) -> String {
+pub(super) fn workload_name(release: &Json) -> String {
     let text = |pointer: &str| release.pointer(pointer).and_then(Json::as_str).filter(|t| !t.is_empty());
     let name = text("/spec/releaseName").or(text("/metadata/name")).unwrap_or_default();
     let chart = release.get("spec").map(chart).unwrap_or_default();

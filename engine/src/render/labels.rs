@@ -12,6 +12,7 @@ const NOT_PASSED: &[&str] = &[
     "kubectl.kubernetes.io/last-applied-configuration",
     annotations::LAST_APPLIED_CONFIGURATION,
     annotations::LAST_APPLIED_TIME,
+    annotations::WORKLOAD_NAMES,
     // Who wrote it last is no content; the account's name is passed on as by the peer.
     annotations::USERNAME,
     annotations::GROUP,
@@ -82,6 +83,9 @@ pub(super) fn assign(rendered: &mut RenderedObject, owner: &Owner<'_>) {
     set(labels::APP_NAMESPACE, owner.app.namespace());
     set(labels::APP_COMPONENT, &owner.component.name);
     set(labels::APP_REVISION, owner.revision);
+    if !owner.placement.replica.is_empty() {
+        set(labels::REPLICA_KEY, &owner.placement.replica);
+    }
     match &rendered.role {
         Role::Workload => {
             set(labels::RESOURCE_TYPE, labels::RESOURCE_TYPE_WORKLOAD);

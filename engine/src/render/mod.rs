@@ -24,6 +24,7 @@ pub mod patch;
 pub mod processing;
 mod rendered;
 pub mod single;
+pub mod stages;
 mod steps;
 mod templates;
 mod terraform;
@@ -139,12 +140,13 @@ pub fn render(plan: &Plan, templates: &Templates, inputs: &Inputs) -> Result<Ren
     let mut found = plan.warnings().clone();
     let mut components = Vec::with_capacity(plan.nodes().len());
     let (first, others) = plan.nodes().split_at(plan.app_file().components().len().min(plan.nodes().len()));
-    for node in first {
+    for node in first.iter().enumerate() {
         components.push(component::render(plan, node, templates, inputs, &mut found));
     }
-    for node in others {
+    for (number, node) in others.iter().enumerate() {
         // What is wrong with a component at its first place is wrong here, too.
         let mut again = Diagnostics::new();
+        let node = (first.len() + number, node);
         components.push(component::render(plan, node, templates, inputs, &mut again));
         found.extend_new(again);
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::processing;
+use super::stages::{Deferred, Stages};
 use crate::definition::Definition;
 use crate::observed::ObjectKey;
 use crate::parse::AppFile;
@@ -41,6 +42,8 @@ pub struct Inputs {
     pub answers: Option<processing::Answers>,
     /// For a dry run: objects carry no revision, as they would not exist yet.
     pub unnamed_revision: bool,
+    /// How far components are, for traits that are rendered before or after them.
+    pub stages: Stages,
 }
 
 /// One object with where it comes from.
@@ -87,6 +90,10 @@ pub struct RenderedComponent {
     pub context: Json,
     /// What to ask elsewhere before it can be rendered; the answers are inputs of the next render.
     pub requests: Vec<processing::Request>,
+    /// The traits whose objects are not made yet.
+    pub deferred: Vec<Deferred>,
+    /// Only what goes before the component is among its objects: the others wait for it.
+    pub withheld: bool,
 }
 
 /// Field path and words for who made an object.

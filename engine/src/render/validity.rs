@@ -14,6 +14,7 @@ use crate::field_path;
 use crate::manifest::Document;
 use crate::nearest;
 use crate::parse::AppFile;
+use crate::successor;
 
 /// What is wrong with one object; `site` is where its component or trait stands.
 pub(super) fn object(
@@ -22,7 +23,9 @@ pub(super) fn object(
     site: (&Document, &str),
     found: &mut Diagnostics,
 ) {
-    for problem in vela_kinds::problems(&rendered.object) {
+    // A withdrawn version is checked as the one that followed: its fields are the same, or are written anew there.
+    let successor = successor::object(&rendered.object);
+    for problem in vela_kinds::problems(successor.as_ref().unwrap_or(&rendered.object)) {
         if !is_reported(&problem, found) {
             found.push(diagnostic(rendered, origins, site, &problem));
         }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{RenderedObject, Role, maker};
+use super::{RenderedObject, Role, helm, maker};
+use crate::definition::Language;
 use crate::diagnostic::{Code, DefinitionPlace, Diagnostic, Diagnostics};
 use crate::field_path;
 use crate::parse::AppFile;
@@ -15,9 +16,7 @@ pub(super) fn write(
     found: &mut Diagnostics,
 ) {
     let Some(workload) = objects.iter().find(|object| object.role == Role::Workload) else { return };
-    let part = |path: &str| workload.object.pointer(path).cloned().unwrap_or(Json::Null);
-    let reference =
-        json!({"apiVersion": part("/apiVersion"), "kind": part("/kind"), "name": part("/metadata/name")});
+    let reference = reference(workload);
     for made in objects.iter_mut().filter(|made| matches!(made.role, Role::Trait { .. })) {
         let path = made.definition.text(&["workloadRefPath"]);
         if path.is_empty() {
@@ -29,6 +28,23 @@ pub(super) fn write(
             let (written, _) = maker(app, component, &made.role);
             let error = Diagnostic::error(Code::BadDefinition, message);
             found.push(error.at(app.document(), written).definition(place));
+        }
+    }
+}
+
+/// How a trait refers to the workload; that of a chart is what the chart makes, and not the release of it.
+fn reference(workload: &RenderedObject) -> Json {
+    let part = |path: &str| workload.object.pointer(path).cloned().unwrap_or(Json::Null);
+    let charted = match workload.definition.language() {
+        Language::Helm { .. } => workload.definition.workload_kind(),
+        _ => None,
+    };
+    match charted {
+        Some((api_version, kind)) => {
+            json!({"apiVersion": api_version, "kind": kind, "name": helm::workload_name(&workload.object)})
+        }
+        None => {
+            json!({"apiVersion": part("/apiVersion"), "kind": part("/kind"), "name": part("/metadata/name")})
         }
     }
 }

@@ -18,7 +18,7 @@ use super::parts::{JointStep, Part, Parts};
 use super::revert;
 use super::size::Sizes;
 use super::state::{self, BATCH_PAUSED, BATCH_PROGRESSING, Effect, Event, Input, State};
-use super::workload::{Note, Outcome, Write};
+use super::workload::{Note, Outcome, Write, batch_number};
 use crate::observed::ObjectKey;
 
 /// What people can do about a metric that holds a rollout.
@@ -155,7 +155,7 @@ fn in_batches(situation: &Situation<'_>, parts: &Parts<'_>, state: State, still:
     }
     let step = match state.batch {
         B::BatchInitializing => {
-            let message = format!("batch {} of {} began", status.current_batch, count(plan));
+            let message = format!("batch {} of {} began", batch_number(status), count(plan));
             let began = Effect::BatchBegan(message);
             let step = PlannedStep {
                 effects: vec![began],
@@ -178,8 +178,9 @@ fn in_batches(situation: &Situation<'_>, parts: &Parts<'_>, state: State, still:
         B::BatchReady => match plan.batch_partition {
             Some(partition) if partition <= status.current_batch => {
                 let why = format!(
-                    "batch {} is done, and batchPartition is {partition}: raise it, or leave it out, to go on",
-                    status.current_batch
+                    "batch {} is done, and batchPartition {partition} (batches counted from 0) lets no later one begin: raise it, or leave \
+                     it out, to go on",
+                    batch_number(status)
                 );
                 PlannedStep { waits_for: Some(why), ..still }
             }
@@ -203,7 +204,7 @@ fn paused(still: PlannedStep, status: &RolloutStatus, is_reported: bool) -> Plan
     if is_reported {
         return PlannedStep { waits_for, ..still };
     }
-    let message = format!("the rollout is paused in batch {}", status.current_batch);
+    let message = format!("the rollout is paused in batch {}", batch_number(status));
     PlannedStep {
         waits_for,
         notes: vec![Note { warning: false, reason: "Rollout paused", message }],
@@ -227,8 +228,8 @@ fn verify_batch(situation: &Situation<'_>, parts: &Parts<'_>, still: PlannedStep
 
 fn finalize_batch(situation: &Situation<'_>, mut joint: JointStep, still: PlannedStep) -> PlannedStep {
     let Situation { plan, status, .. } = *situation;
-    let batch = i64::from(status.current_batch);
-    let is_last = Sizes::rollout(plan, 0).is_last(batch);
+    let batch = batch_number(status);
+    let is_last = Sizes::rollout(plan, 0).is_last(i64::from(status.current_batch));
     let (upgraded, ready) = (status.upgraded_replicas, status.upgraded_ready_replicas);
     if joint.outcome == Outcome::Done {
         let (reason, message) = if is_last {
@@ -339,7 +340,7 @@ impl PlannedStep {
         self.input = Some(Input::Failing(format!(
             "batch {} was not there after {limit} seconds, and the rollout ends as it stands: {why}; to go on or back, name \
              another target and source",
-            situation.status.current_batch
+            batch_number(situation.status)
         )));
         // What is written now would go on with a rollout that has ended.
         self.writes.clear();
@@ -377,7 +378,7 @@ impl PlannedStep {
         match verdict {
             Verdict::Open => {
                 self.notes = notes;
-                let message = format!("the metrics let batch {} through", self.recorded.current_batch);
+                let message = format!("the metrics let batch {} through", batch_number(&self.recorded));
                 self.notes.push(Note { warning: false, reason: "Canary Metrics Passed", message });
                 (self.waits_for, self.seconds_left) = (None, None);
                 self.input = Some(Input::Event(Event::BatchAvailable));

@@ -53,7 +53,7 @@ pub struct Situation<'a> {
     pub status: &'a RolloutStatus,
     /// Who rolls out.
     pub owner: &'a Owner,
-    /// The components that are rolled out together, at least one.
+    /// The components that are rolled out together; none where nothing of them changed.
     pub parts: &'a [Part<'a>],
     /// Did it stop half-way on the way to another target? Then the sizes it began with are meant, not those it left.
     pub is_turned: bool,
@@ -124,8 +124,12 @@ impl<'a> Parts<'a> {
         self.joined(status, |_, strategy, view| step(strategy, view))
     }
 
-    /// After how many seconds a batch fails: as the workload says that gives its pods most time.
+    /// After how many seconds a batch fails: as the plan says, or else the workload that gives its pods most time.
     pub(super) fn deadline_seconds(&self) -> u64 {
+        let planned = self.situation.plan.progress_deadline_seconds;
+        if let Some(seconds) = planned.and_then(|seconds| u64::try_from(seconds).ok()) {
+            return seconds;
+        }
         let seconds = self.each.iter().map(|(part, _)| pods::deadline_seconds(part.target));
         seconds.max().unwrap_or(pods::DEFAULT_DEADLINE_SECONDS)
     }
@@ -286,7 +290,7 @@ mod tests {
         plan: &RolloutPlan,
         status: &RolloutStatus,
         web: i64,
-        step: impl Fn(&Parts<'_>, &RolloutStatus) -> JointStep,
+        mut step: impl FnMut(&Parts<'_>, &RolloutStatus) -> JointStep,
     ) -> JointStep {
         let objects = [("api", 4), ("web", web)].map(|(name, pods)| {
             (deployment(&format!("{name}-v1"), pods), deployment(&format!("{name}-v2"), 0))
@@ -346,6 +350,20 @@ mod tests {
         assert!(
             matches!(&verified.outcome, Outcome::Fail(why) if why.contains("several components: api, web"))
         );
+    }
+
+    #[test]
+    fn the_plan_says_how_long_a_batch_may_take() {
+        let seconds = |plan: &RolloutPlan| {
+            let mut seconds = 0;
+            let _ = step(plan, &RolloutStatus::default(), 6, |parts, _| {
+                seconds = parts.deadline_seconds();
+                parts.verify()
+            });
+            seconds
+        };
+        assert_eq!(seconds(&halves()), pods::DEFAULT_DEADLINE_SECONDS);
+        assert_eq!(seconds(&RolloutPlan { progress_deadline_seconds: Some(30), ..halves() }), 30);
     }
 
     #[test]

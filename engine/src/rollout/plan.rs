@@ -91,6 +91,11 @@ pub fn check(plan: &Json) -> Vec<Finding> {
     if let Some(size) = plan["targetSize"].as_i64().filter(|size| *size < 0) {
         found.push(Finding::wrong("targetSize", format!("{size} is no number of pods; write 0 or more")));
     }
+    if let Some(seconds) = plan["progressDeadlineSeconds"].as_i64().filter(|seconds| *seconds < 1) {
+        let message =
+            format!("a batch cannot be there after {seconds} seconds; write 1 or more, or leave it out");
+        found.push(Finding::wrong("progressDeadlineSeconds", message));
+    }
     batches(plan, &mut found);
     webhooks(&plan["rolloutWebhooks"], "rolloutWebhooks", &ROLLOUT_WEBHOOKS, true, &mut found);
     metrics::check(&plan["canaryMetric"], "canaryMetric", &mut found);
@@ -188,7 +193,7 @@ mod tests {
         assert_eq!(check(&good), []);
         assert_eq!(check(&json!({"targetSize": 5, "numBatches": 3})), [], "batches are made later");
         let bad = json!({
-            "rolloutStrategy": "Slowly", "numBatches": 2, "batchPartition": -1, "targetSize": -2,
+            "rolloutStrategy": "Slowly", "numBatches": 2, "batchPartition": -1, "targetSize": -2, "progressDeadlineSeconds": 0,
             "rolloutBatches": [{
                 "replicas": -1, "maxUnavailable": "3", "batchRolloutWebhooks": [{"type": "initialize-rollout"}],
                 "canaryMetric": [{"metricsRange": {"max": 1}, "templateRef": {"apiVersion": "v1", "kind": "ConfigMap", "name": "a"}}],
@@ -203,6 +208,7 @@ mod tests {
                 "rolloutStrategy",
                 "batchPartition",
                 "targetSize",
+                "progressDeadlineSeconds",
                 "numBatches",
                 "rolloutWebhooks[0].type",
                 "rolloutWebhooks[0].method",

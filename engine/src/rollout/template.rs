@@ -1,8 +1,10 @@
 //! Splits a revision's graph into what a rollout of one component makes: the workload under its name, its traits, the
 //! rest.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value as Json;
-use vela_crds::annotations;
+use vela_crds::{annotations, labels};
 
 use super::workload;
 use crate::graph::Graph;
@@ -53,10 +55,7 @@ pub fn rolled(listed: &[String], target: &Graph, source: Option<&Graph>) -> Resu
     if listed.is_empty() {
         return match common.as_slice() {
             [only] => Ok(vec![(*only).to_owned()]),
-            [] => {
-                Err("the two revisions have no component in common; name revisions of one application"
-                    .to_owned())
-            }
+            [] => Err(nothing_common(target, source)),
             several => Err(format!(
                 "spec.componentList names no component, and there are several: {}; name those to roll out",
                 several.join(", ")
@@ -77,6 +76,57 @@ pub fn rolled(listed: &[String], target: &Graph, source: Option<&Graph>) -> Resu
         }
     }
     Ok(rolled)
+}
+
+fn nothing_common(target: &Graph, source: Option<&Graph>) -> String {
+    let has = |graph: &Graph| format!("{} has {}", graph.identity().name(), components(graph).join(", "));
+    let sides: Vec<String> = std::iter::once(target).chain(source).map(has).collect();
+    format!(
+        "spec.componentList: no component is in both revisions: {}; a component that has another name now is another one: roll it out \
+         without a source, with rolloutPlan.targetSize, and delete what it replaces",
+        sides.join(", ")
+    )
+}
+
+/// The components among those listed that both revisions have: where a plan is for all components, one that is new or gone is
+/// not rolled out.
+pub fn common(listed: &[String], target: &Graph, source: Option<&Graph>) -> Vec<String> {
+    let is_common = |name: &str| {
+        components(target).contains(&name) && source.is_none_or(|source| components(source).contains(&name))
+    };
+    let found: BTreeSet<&String> = listed.iter().filter(|name| is_common(name)).collect();
+    found.into_iter().cloned().collect()
+}
+
+/// The components that both revisions have with the same objects, but for the name of the revision in their labels.
+pub fn unchanged<'a>(target: &'a Graph, source: &'a Graph) -> BTreeSet<&'a str> {
+    let (target, source) = (contents(target), contents(source));
+    let is_same = |(name, objects): &(&'a str, Vec<Json>)| source.get(name) == Some(objects);
+    target.into_iter().filter(is_same).map(|(name, _)| name).collect()
+}
+
+/// The objects of each component, as far as it can be rendered.
+fn contents(graph: &Graph) -> BTreeMap<&str, Vec<Json>> {
+    let mut contents: BTreeMap<&str, Vec<Json>> = BTreeMap::new();
+    let mut pending = BTreeSet::new();
+    for index in 0..graph.len() {
+        let Some(component) = graph.component(index) else { continue };
+        if !graph.pending(index).is_empty() {
+            pending.insert(component.name.as_str());
+        }
+        let objects = graph.objects_of(index).iter().map(|each| without_revision(&each.object));
+        contents.entry(&component.name).or_default().extend(objects);
+    }
+    contents.retain(|name, _| !pending.contains(name));
+    contents
+}
+
+fn without_revision(object: &Json) -> Json {
+    let mut object = object.clone();
+    if let Some(all) = object.pointer_mut("/metadata/labels").and_then(Json::as_object_mut) {
+        all.remove(labels::APP_REVISION);
+    }
+    object
 }
 
 /// The objects of one component, in the names they have in a rollout.

@@ -23,14 +23,14 @@ use crate::parse::Era;
 use crate::render::Templates;
 use crate::rollout::rest::{self, Rest};
 use crate::secrets::Secrets;
-use crate::workflow::{NodeSeen, Run, RunStatus};
+use crate::workflow::{NodeSeen, Run, RunStatus, SCHEDULED_AT};
 
 pub use conditions::{Condition, ConditionType};
 pub use definitions::Definitions;
 use era::Progress;
 pub use phase::Phase;
 pub use services::Service;
-use services::{pods, say_who_waits, scopes, service};
+use services::{pods, say_who_waits, scopes, service, shown};
 
 /// Reason of the condition `Workflow` when an object was refused and no other try of it ends better: whoever waits for the
 /// application need not wait any longer.
@@ -348,12 +348,16 @@ impl Status {
         }
         if self.revision.is_none() && !self.services.is_empty() {
             // What runs was looked at by a former revision.
-            status["services"] = Json::Array(self.services.iter().map(Service::to_json).collect());
+            status["services"] = shown(&self.services);
         }
         if let Some((name, number, hash)) = &self.revision {
             status["latestRevision"] = json!({"name": name, "revision": number, "revisionHash": hash});
-            status["services"] = Json::Array(self.services.iter().map(Service::to_json).collect());
+            status["services"] = shown(&self.services);
             status["appliedResources"] = Json::Array(self.applied.iter().map(reference).collect());
+            // Noted for a workflow that runs again.
+            if let Some(at) = old.get(SCHEDULED_AT) {
+                status[SCHEDULED_AT] = at.clone();
+            }
             status["workflow"] = match &self.journal {
                 Some(journal) => journal.to_json(),
                 None => self.run.to_json(name, old.get("workflow"), now),

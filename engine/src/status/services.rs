@@ -1,5 +1,7 @@
 //! The entry of each component in `status.services`, from its observed objects.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value as Json, json};
 use vela_crds::AppRolloutStatus;
 
@@ -56,6 +58,9 @@ impl Service {
                     if !trait_.health.message.is_empty() {
                         value["message"] = json!(trait_.health.message);
                     }
+                    if trait_.pending {
+                        value["pending"] = json!(true);
+                    }
                     if !trait_.details.is_empty() {
                         value["details"] = json!(trait_.details);
                     }
@@ -71,6 +76,27 @@ impl Service {
         }
         service
     }
+}
+
+/// The entries as they are shown: copies of a component at one place are one, as unwell as any of them is.
+pub(super) fn shown(services: &[Service]) -> Json {
+    let mut shown: Vec<Json> = Vec::with_capacity(services.len());
+    let mut seen: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    for service in services {
+        let place = service.workload.as_ref().map(|key| (key.cluster.as_str(), key.namespace.as_str()));
+        let known = place.map(|(cluster, namespace)| (service.name.as_str(), cluster, namespace));
+        match known.and_then(|known| seen.get(&known)).copied() {
+            Some(first) if shown[first]["healthy"] == true && !service.health.healthy => {
+                shown[first] = service.to_json();
+            }
+            Some(_) => {}
+            None => {
+                seen.extend(known.map(|known| (known, shown.len())));
+                shown.push(service.to_json());
+            }
+        }
+    }
+    Json::Array(shown)
 }
 
 /// A component that was not begun, because others are not healthy, says so.
@@ -95,6 +121,9 @@ pub(super) fn say_who_waits(graph: &Graph, observed: &Observed, services: &mut [
 
 /// How many pods of a component are new, in words; nothing before that is known.
 pub(super) fn pods(status: &AppRolloutStatus, component: &str) -> String {
+    if status.unchanged_components.iter().any(|each| each == component) {
+        return "nothing of it changed".to_owned();
+    }
     let status = &status.rollout;
     let own = status.components.iter().find(|each| each.name == component);
     let (total, ready) = match own {
@@ -110,7 +139,7 @@ pub(super) fn service(graph: &Graph, index: usize, observed: &Observed, template
     let objects = graph.objects_of(index);
     Service {
         name: graph.component(index).map_or_else(String::new, |component| component.name.clone()),
-        workload: objects.first().map(|object| object.key()),
+        workload: objects.first().filter(|_| !graph.is_withheld(index)).map(|object| object.key()),
         health: health::component(graph, index, observed, templates),
         scopes: scopes(graph, index),
         applied: !objects.is_empty() && objects.iter().all(|object| observed.object(&object.key()).is_some()),

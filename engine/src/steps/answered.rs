@@ -6,30 +6,80 @@ use vela_cue::parser;
 use vela_cue::source::FileId;
 
 /// The calls of each package that are answered here or by who runs the workflow; every call of a package without a list.
-const ANSWERED: [(&str, &[&str]); 7] = [
+const ANSWERED: [(&str, &[&str]); 15] = [
     ("vela/base64", &[]),
     ("vela/cue", &[]),
     ("vela/time", &[]),
     ("vela/util", &[]),
-    ("vela/builtin", &["ConditionalWait", "Suspend", "Break", "Fail", "Message", "Steps"]),
-    ("vela/kube", &["Apply", "Read"]),
-    (
-        "vela/op",
-        &[
-            "Apply",
-            "Break",
-            "ConditionalWait",
-            "ConvertString",
-            "DateToTimestamp",
-            "Fail",
-            "Log",
-            "Message",
-            "Read",
-            "Steps",
-            "Suspend",
-            "TimestampToDate",
-        ],
-    ),
+    ("vela/http", &[]),
+    ("vela/email", &[]),
+    ("vela/metrics", &[]),
+    ("vela/config", &[]),
+    ("vela/builtin", &["ConditionalWait", "Suspend", "Break", "DoVar", "Fail", "Message", "Steps"]),
+    ("vela/kube", &[]),
+    ("vela/multicluster", PLACES),
+    ("vela/oam", LOADING),
+    ("vela/op", OP),
+    ("vela/query", QUERIES),
+    ("vela/ql", QUERIES),
+];
+
+/// Of `vela/multicluster`, under all the names that releases have for them.
+const PLACES: &[&str] = &[
+    "GetPlacementsFromTmulticlusterologyPolicies",
+    "GetPlacementsFromTopologyPolicies",
+    "ListClusters",
+    "Placements",
+];
+
+/// Of `vela/oam`.
+const LOADING: &[&str] =
+    &["Load", "LoadComponets", "LoadComponetsInOrder", "LoadInOrder", "LoadPolicies", "Steps"];
+
+/// Of `vela/query`, in its present and its first form.
+const QUERIES: &[&str] = &["CollectServiceEndpoints", "ListAppliedResources", "ListResourcesInApp"];
+
+/// Of the first package, which has those of all others.
+const OP: &[&str] = &[
+    "Apply",
+    "ApplyInParallel",
+    "Break",
+    "ConditionalWait",
+    "ConvertString",
+    "CreateConfig",
+    "DateToTimestamp",
+    "Delete",
+    "DeleteConfig",
+    "DingTalk",
+    "DoVar",
+    "Fail",
+    "GetPlacementsFromTopologyPolicies",
+    "HTTPDelete",
+    "HTTPDo",
+    "HTTPGet",
+    "HTTPPost",
+    "HTTPPut",
+    "Lark",
+    "List",
+    "ListClusters",
+    "ListConfig",
+    "Load",
+    "LoadComponets",
+    "LoadComponetsInOrder",
+    "LoadInOrder",
+    "LoadPolicies",
+    "Log",
+    "Message",
+    "Patch",
+    "PatchK8sObject",
+    "PromCheck",
+    "Read",
+    "ReadConfig",
+    "SendEmail",
+    "Slack",
+    "Steps",
+    "Suspend",
+    "TimestampToDate",
 ];
 
 /// The first call of a step that nobody answers yet, as it is written: `http.#HTTPDo`.
@@ -77,11 +127,14 @@ mod tests {
         let of = |text: &str| unanswered(text);
         assert_eq!(of("a: 1"), None);
         assert_eq!(of("import \"vela/kube\"\na: kube.#Apply & {}\nb: kube.#Read"), None);
-        assert_eq!(of("import \"vela/kube\"\na: kube.#Delete & {}"), Some("kube.#Delete".to_owned()));
-        let http = "import (\n\t\"vela/builtin\"\n\tweb \"vela/http\"\n)\na: builtin.#Fail\nb: web.#HTTPDo";
-        assert_eq!(of(http), Some("web.#HTTPDo".to_owned()));
+        assert_eq!(of("import \"vela/kube\"\na: kube.#Patch & {}"), None);
+        let chart =
+            "import (\n\t\"vela/builtin\"\n\tcharts \"vela/helm\"\n)\na: builtin.#Fail\nb: charts.#Render";
+        assert_eq!(of(chart), Some("charts.#Render".to_owned()));
+        assert_eq!(of("import \"vela/http\"\na: http.#HTTPPost"), None);
         assert_eq!(of("import \"vela/op\"\na: op.#Log\nb: op.#ConditionalWait"), None);
-        assert_eq!(of("import \"vela/op\"\na: op.#SendEmail"), Some("op.#SendEmail".to_owned()));
+        assert_eq!(of("import \"vela/op\"\na: op.#SendEmail"), None);
+        assert_eq!(of("import \"vela/op\"\na: op.#ApplyComponent"), Some("op.#ApplyComponent".to_owned()));
         assert_eq!(of("import \"vela/util\"\na: util.#PatchK8sObject"), None);
     }
 }

@@ -45,6 +45,7 @@ pub use answered::unanswered;
 pub use expression::{condition, data, output, output_of};
 pub(crate) use packages::CALLS;
 pub use packages::{policy, workflow, workload};
+pub use patching::patched_object as patched;
 pub use stop::{Question, Stop};
 pub use vela_cue::calls::Answer;
 
@@ -187,6 +188,9 @@ impl StepRun {
             function: call.function.clone(),
             params,
             has_returns: call.has_params(),
+            patch: (call.function == "patch")
+                .then(|| patching::encoded(&call.asked().field("patch")))
+                .flatten(),
         };
         (question, open)
     }

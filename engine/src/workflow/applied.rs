@@ -19,7 +19,8 @@ pub fn applied(
     observed: &Observed,
     templates: &Templates,
 ) -> Option<StepOutcome> {
-    let healthy = |node: usize| health::component(graph, node, observed, templates).healthy;
+    // What is made of a component afterwards does not hold its step up.
+    let healthy = |node: usize| health::component(graph, node, observed, templates).is_dispatched();
     for node in nodes {
         if let Some(error) = graph.objects_of(*node).iter().find_map(|object| observed.error(&object.key())) {
             return Some(StepOutcome::Error { message: error.to_owned() });

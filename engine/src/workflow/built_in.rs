@@ -1,6 +1,6 @@
 //! Steps whose template is known here: what they do is done by the workflow itself.
 
-use super::spec::{APPLY_COMPONENT, STEP_GROUP, SUSPEND};
+use super::spec::{APPLY_COMPONENT, DEPLOY, STEP_GROUP, SUSPEND};
 use crate::definition::DEFAULT_ERA;
 use crate::definition::version::base_name;
 use crate::diagnostic::Diagnostics;
@@ -30,6 +30,7 @@ pub fn built_in(type_: &str) -> Option<Result<Step, Diagnostics>> {
 pub(crate) fn built_in_parameters(type_: &str) -> Option<&'static [&'static str]> {
     match base_name(type_) {
         APPLY_COMPONENT => Some(&["component", "cluster", "namespace"]),
+        DEPLOY => Some(&["policies", "parallelism", "auto", "ignoreTerraformComponent"]),
         SUSPEND => Some(&["duration", "message"]),
         STEP_GROUP => Some(&[]),
         _ => None,

@@ -6,22 +6,36 @@
 
 use serde_json::Value as Json;
 
+use super::debug::{self, DebugRecord};
 use super::machine::{Machine, StepOutcome, Task};
 use super::spec::StepOutput;
 use super::values::StepRecord;
 use crate::diagnostic::Diagnostics;
+use crate::secrets::Secrets;
 use crate::steps::{self, Answer, Question, StepRun, Stop};
 
 /// More calls of one step are a loop without end.
 pub const CALLS_AT_MOST: usize = 1000;
+/// The package of calls about configurations.
+const CONFIG: &str = "config";
+/// Answers nested deeper are not looked into.
+const DEPTH_AT_MOST: usize = 128;
 
 /// A step at work. It holds all it needs, so that it can be computed elsewhere.
 pub struct Execution {
+    id: String,
+    parameter: Json,
     run: StepRun,
     record: StepRecord,
     outputs: Vec<StepOutput>,
     has_returns: bool,
     calls: usize,
+    /// An answer it has holds a Secret.
+    is_confidential: bool,
+    /// What it saw, where somebody looks for a mistake.
+    debug: Option<DebugRecord>,
+    /// What no message may repeat: of its parameters, and of the objects that it read.
+    secrets: Secrets,
 }
 
 /// How far a step at work is.
@@ -35,17 +49,75 @@ pub enum Progress {
 impl Execution {
     /// The step that a machine gave out, at its beginning.
     pub fn begin(step: &steps::Step, task: &Task, machine: &Machine<'_>) -> Self {
+        let record = machine.values().record_of(&task.id);
+        let mut secrets = Secrets::default();
+        secrets.add(&task.properties);
         Self {
+            id: task.id.clone(),
+            parameter: task.properties.clone(),
             run: step.run(&task.properties, &machine.context_of_step(&task.name)),
-            record: machine.values().record_of(&task.id),
+            is_confidential: record.is_confidential(),
+            record,
             outputs: machine.outputs(&task.name).to_vec(),
             has_returns: true,
             calls: 0,
+            debug: None,
+            secrets,
         }
+    }
+
+    /// Tells the step from every other.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// From now on, what it sees is remembered.
+    pub fn record_calls(&mut self) {
+        self.debug.get_or_insert_default();
+    }
+
+    /// What it saw, and came to; nothing where that is not remembered.
+    pub fn seen(&self, progress: &Progress) -> Option<Json> {
+        let outcome = match progress {
+            Progress::Call(question) => format!("asks {} {}", question.provider, question.function),
+            Progress::Ended(outcome) => debug::outcome(outcome),
+        };
+        Some(self.debug.as_ref()?.to_json(&self.parameter, self.is_confidential, &outcome))
+    }
+
+    /// Did it read a Secret, or what is kept in one? Then nothing that it gives may be shown.
+    pub fn is_confidential(&self) -> bool {
+        self.is_confidential
     }
 
     /// Goes on until the step needs an answer that is not recorded, or ends.
     pub fn advance(&mut self) -> Progress {
+        match self.go_on() {
+            Progress::Ended(outcome) => Progress::Ended(self.hidden(outcome)),
+            call => call,
+        }
+    }
+
+    /// What became of the step, without anything confidential in its messages. Values that it gives are not messages.
+    pub fn hidden(&self, outcome: StepOutcome) -> StepOutcome {
+        let hide = |message: String| self.secrets.hide(&message).into_owned();
+        match outcome {
+            StepOutcome::Done { outputs, message } => {
+                let outputs = outputs.into_iter().map(|(name, value)| (name, value.map_err(&hide)));
+                StepOutcome::Done { outputs: outputs.collect(), message: hide(message) }
+            }
+            StepOutcome::Suspend { field, duration, message } => {
+                StepOutcome::Suspend { field, duration, message: hide(message) }
+            }
+            StepOutcome::Wait { message } => StepOutcome::Wait { message: hide(message) },
+            StepOutcome::Fail { message } => StepOutcome::Fail { message: hide(message) },
+            StepOutcome::Break { message } => StepOutcome::Break { message: hide(message) },
+            StepOutcome::Error { message } => StepOutcome::Error { message: hide(message) },
+            StepOutcome::Broken { message } => StepOutcome::Broken { message: hide(message) },
+        }
+    }
+
+    fn go_on(&mut self) -> Progress {
         loop {
             let stop = match self.run.advance() {
                 Ok(stop) => stop,
@@ -63,12 +135,28 @@ impl Execution {
                 Stop::Ask(question) => match self.recorded(&question) {
                     None => {
                         self.has_returns = question.has_returns;
+                        self.is_confidential |= asks_for_secret(&question);
+                        self.debug.iter_mut().for_each(|debug| debug.asked(&question));
                         return Progress::Call(question);
                     }
-                    Some(Ok(answer)) => self.run.answer(wrapped(answer, question.has_returns)),
+                    Some(Ok(answer)) => {
+                        self.is_confidential |= asks_for_secret(&question) || holds_secret(&answer, 0);
+                        if let Some(debug) = &mut self.debug {
+                            debug.asked(&question);
+                            debug.answered(&answer);
+                        }
+                        self.secrets.add(&answer);
+                        self.run.answer(wrapped(answer, question.has_returns))
+                    }
                     Some(Err(message)) => return Progress::Ended(StepOutcome::Fail { message }),
                 },
-                stop => return Progress::Ended(self.ended(stop)),
+                stop => {
+                    if let (Stop::Done(value), Some(debug)) = (&stop, &mut self.debug) {
+                        // A value that is not concrete ends the step with an error that says so.
+                        debug.done(value.to_json().unwrap_or_default());
+                    }
+                    return Progress::Ended(self.ended(stop));
+                }
             };
             if let Err(found) = went_on {
                 return Progress::Ended(StepOutcome::Broken { message: first(&found) });
@@ -76,11 +164,14 @@ impl Execution {
         }
     }
 
-    /// Takes the answer to the call that it stopped at.
+    /// Takes the answer to the call that it stopped at; null is none.
     ///
     /// # Errors
     /// What became of the step: all answers together are too large.
     pub fn answer(&mut self, answer: Json) -> Result<(), StepOutcome> {
+        self.is_confidential |= holds_secret(&answer, 0);
+        self.debug.iter_mut().for_each(|debug| debug.answered(&answer));
+        self.secrets.add(&answer);
         let answered = self.run.answer(wrapped(answer, self.has_returns));
         answered.map_err(|found| StepOutcome::Broken { message: first(&found) })
     }
@@ -121,11 +212,32 @@ impl Execution {
     }
 }
 
-/// An answer where the package of the call has its answers.
+/// An answer where the package of the call has its answers; some have no place for any.
 fn wrapped(answer: Json, has_returns: bool) -> Answer {
     match answer {
+        Json::Null => Answer::Nothing,
         Json::Object(fields) if !has_returns => Answer::Fields(fields),
         answer => Answer::Returns(answer),
+    }
+}
+
+/// Is it a call of the configurations, which are kept in Secrets?
+fn asks_for_secret(question: &Question) -> bool {
+    question.provider == CONFIG || question.function.to_ascii_lowercase().ends_with(CONFIG)
+}
+
+/// Is a Secret in it, or a list of them?
+fn holds_secret(value: &Json, depth: usize) -> bool {
+    match value {
+        // What is nested deeper is not looked into, and may be anything.
+        _ if depth > DEPTH_AT_MOST => true,
+        Json::Object(fields) => {
+            let kind = fields.get("kind").and_then(Json::as_str).unwrap_or_default();
+            ["Secret", "SecretList"].contains(&kind)
+                || fields.values().any(|field| holds_secret(field, depth + 1))
+        }
+        Json::Array(items) => items.iter().any(|item| holds_secret(item, depth + 1)),
+        _ => false,
     }
 }
 

@@ -8,6 +8,8 @@
 mod applied;
 mod back_off;
 mod built_in;
+mod conditions;
+mod debug;
 mod duration;
 mod execution;
 mod finding;
@@ -16,6 +18,8 @@ mod machine;
 mod order;
 mod phase;
 mod read;
+mod restart;
+mod run_object;
 mod run_status;
 mod spec;
 mod values;
@@ -37,11 +41,14 @@ pub use execution::{CALLS_AT_MOST, Execution, Progress};
 pub use finding::SpecFinding;
 pub use machine::{Idle, Machine, Next, RunLimits, StepOutcome, Task};
 pub use phase::{Reason, RunPhase, StepPhase};
+pub(crate) use restart::check as check_restart;
+pub use restart::{Restart, SCHEDULED_AT};
+pub use run_object::{application_of_run, context_of_run, workflow_of_run};
 pub use run_status::{RunStatus, StepStatus};
 pub(crate) use spec::step_type;
 pub use spec::{
-    APPLY_COMPONENT, BUILT_IN_STEPS, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput,
-    StepSpec, WorkflowSpec,
+    APPLY_COMPONENT, BUILT_IN_STEPS, DEPLOY, Mode, STEP_GROUP, STEPS_AT_MOST, SUSPEND, StepInput, StepOutput,
+    StepRetry, StepSpec, WorkflowSpec,
 };
 pub use values::{BYTES_AT_MOST, RecordedCall, RunValues};
 pub use verbs::Refusal;
@@ -53,7 +60,7 @@ pub fn due(graph: &Graph, observed: &Observed, templates: &Templates) -> Vec<usi
     let awaited: BTreeSet<usize> = nodes.iter().flat_map(|node| &node.waits_for).copied().collect();
     let healthy: BTreeSet<usize> = awaited
         .into_iter()
-        .filter(|index| health::component(graph, *index, observed, templates).healthy)
+        .filter(|index| health::component(graph, *index, observed, templates).is_dispatched())
         .collect();
     graph
         .waves()

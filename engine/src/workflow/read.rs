@@ -9,7 +9,7 @@ use super::duration::duration;
 use super::finding::SpecFinding;
 use super::order;
 use super::spec::{
-    Mode, STEP_GROUP, STEPS_AT_MOST, StepInput, StepOutput, StepSpec, WorkflowSpec, step_type,
+    Mode, STEP_GROUP, STEPS_AT_MOST, StepInput, StepOutput, StepRetry, StepSpec, WorkflowSpec, step_type,
 };
 use crate::field_path::type_name;
 
@@ -37,6 +37,9 @@ impl WorkflowSpec {
         if reader.found.is_empty() { Ok(spec) } else { Err(reader.found) }
     }
 }
+
+/// A step is tried again at most so often.
+const RETRIES_AT_MOST: u64 = 1000;
 
 /// Reads steps, and keeps what is wrong with them.
 struct Reader {
@@ -134,7 +137,8 @@ impl Reader {
             type_,
             properties: Json::Object(properties),
             condition: self.text(&format!("{path}.if"), fields.get("if")),
-            timeout: self.timeout(&format!("{path}.timeout"), fields.get("timeout")),
+            timeout: self.duration(&format!("{path}.timeout"), fields.get("timeout")),
+            retry: self.retry(&format!("{path}.retry"), fields.get("retry")),
             depends_on: self.names(&format!("{path}.dependsOn"), fields.get("dependsOn")),
             inputs: self.inputs(&format!("{path}.inputs"), fields.get("inputs")),
             outputs: self.outputs(&format!("{path}.outputs"), fields.get("outputs")),
@@ -144,14 +148,29 @@ impl Reader {
         }
     }
 
-    fn timeout(&mut self, path: &str, value: Option<&Json>) -> Option<SignedDuration> {
+    fn duration(&mut self, path: &str, value: Option<&Json>) -> Option<SignedDuration> {
         let text = self.text(path, value)?;
-        let timeout = duration(&text);
-        if timeout.is_none() {
+        let duration = duration(&text);
+        if duration.is_none() {
             let message = format!("{text:?} is no duration; write for example \"90s\", \"10m\" or \"1h30m\"");
             self.wrong(path, message);
         }
-        timeout
+        duration
+    }
+
+    fn retry(&mut self, path: &str, value: Option<&Json>) -> StepRetry {
+        let fields = self.object(path, value);
+        for field in fields.keys().filter(|field| !["limit", "backoff"].contains(&field.as_str())) {
+            self.wrong(path, format!("no field {field:?} is known here; write limit and backoff"));
+        }
+        let limit = fields.get("limit").filter(|limit| !limit.is_null());
+        let read = limit.and_then(Json::as_u64).filter(|limit| *limit <= RETRIES_AT_MOST);
+        if limit.is_some() && read.is_none() {
+            let message = format!("expected a number of tries from 0 to {RETRIES_AT_MOST}");
+            self.wrong(&format!("{path}.limit"), message);
+        }
+        let backoff = self.duration(&format!("{path}.backoff"), fields.get("backoff"));
+        StepRetry { limit: read.and_then(|limit| u32::try_from(limit).ok()), backoff }
     }
 
     fn names(&mut self, path: &str, value: Option<&Json>) -> Vec<String> {

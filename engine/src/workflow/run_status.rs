@@ -1,7 +1,11 @@
 //! `status.workflow`: the journal of a run as it is read back and written, by us, by the command or by KubeVela.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value as Json, json};
+
+use crate::secrets::Secrets;
 
 use super::phase::{Reason, RunPhase, StepPhase};
 
@@ -144,6 +148,15 @@ impl RunStatus {
     pub(crate) fn for_each_message(&mut self, change: impl Fn(&mut String)) {
         change(&mut self.message);
         self.for_each_mut(|step| change(&mut step.message));
+    }
+
+    /// What people read in it, without what is confidential.
+    pub fn hide(&mut self, secrets: &Secrets) {
+        self.for_each_message(|text| {
+            if let Cow::Owned(hidden) = secrets.hide(text) {
+                *text = hidden;
+            }
+        });
     }
 
     /// Is a step suspended by a call, so that its times and its resumption are looked after?

@@ -11,8 +11,11 @@ pub const APPLY_COMPONENT: &str = "apply-component";
 pub const SUSPEND: &str = "suspend";
 /// The type of a step that holds other steps.
 pub const STEP_GROUP: &str = "step-group";
+/// The type of a step that applies components as override policies change them, at the places of topology policies. Where nobody
+/// writes a workflow it stands for the policies.
+pub const DEPLOY: &str = "deploy";
 /// Types of steps whose meaning no definition says.
-pub const BUILT_IN_STEPS: [&str; 3] = [APPLY_COMPONENT, SUSPEND, STEP_GROUP];
+pub const BUILT_IN_STEPS: [&str; 4] = [APPLY_COMPONENT, DEPLOY, SUSPEND, STEP_GROUP];
 /// More steps in one workflow, those in groups included, are refused.
 pub const STEPS_AT_MOST: usize = 1000;
 
@@ -70,6 +73,8 @@ pub struct StepSpec {
     pub condition: Option<String>,
     /// How long it may take.
     pub timeout: Option<SignedDuration>,
+    /// How it is tried again when something went wrong.
+    pub retry: StepRetry,
     /// What it depends on, as written.
     pub depends_on: Vec<String>,
     /// Values that it takes.
@@ -82,6 +87,15 @@ pub struct StepSpec {
     pub sub_steps: Vec<StepSpec>,
     /// Field path.
     pub path: String,
+}
+
+/// How a step is tried again when something went wrong; what is not said is as for every step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StepRetry {
+    /// How often.
+    pub limit: Option<u32>,
+    /// The wait before the second try, doubled for each one after it.
+    pub backoff: Option<SignedDuration>,
 }
 
 /// A value that a step takes.

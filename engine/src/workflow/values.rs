@@ -1,7 +1,7 @@
 //! What a run keeps beside its status, in a ConfigMap: the values between steps, when a suspension ends, how often a step
 //! failed, and which calls with an effect outside were made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
@@ -20,11 +20,19 @@ const SUSPENDED: &str = ".suspendTimeStamp";
 const RESUMED: &str = ".resumedTimeStamp";
 const FAILURES: &str = ".failures";
 const CALLS: &str = ".calls";
+/// Says that some of the values stand in a Secret.
+const CONFIDENTIAL: &str = "confidential";
+const METRICS: &str = ".metrics.";
+const TIME: &str = ".time";
 
 /// What a run keeps beside its status.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunValues {
     variables: Map<String, Json>,
+    /// Names of the variables that come from a Secret.
+    confidential: BTreeSet<String>,
+    /// More stands in a Secret that was not read.
+    is_divided: bool,
     steps: BTreeMap<String, StepRecord>,
 }
 
@@ -37,6 +45,10 @@ pub(super) struct StepRecord {
     failures: u32,
     next_try: Option<Timestamp>,
     calls: Vec<RecordedCall>,
+    /// The answers to its calls come from a Secret.
+    is_confidential: bool,
+    /// Since when a check says the same.
+    since: BTreeMap<String, Timestamp>,
 }
 
 /// A call with an effect outside.
@@ -70,7 +82,31 @@ impl RunValues {
         for (key, text) in data {
             values.read_step(key, text);
         }
+        values.is_divided = Self::is_divided(data);
         Ok(values)
+    }
+
+    /// The same with what is confidential, as it is stored in the data of a Secret.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn with_confidential(mut self, data: &BTreeMap<String, String>) -> Result<Self, String> {
+        let read = Self::read(data)?;
+        for (name, value) in read.variables {
+            self.confidential.insert(name.clone());
+            self.variables.insert(name, value);
+        }
+        for (id, record) in read.steps {
+            let whole = self.of(&id);
+            (whole.calls, whole.is_confidential) = (record.calls, true);
+        }
+        self.is_divided = false;
+        Ok(self)
+    }
+
+    /// Does the data of a ConfigMap say that more stands in a Secret?
+    pub fn is_divided(data: &BTreeMap<String, String>) -> bool {
+        data.contains_key(CONFIDENTIAL)
     }
 
     /// What is not of a step, or of another writer, is left alone.
@@ -92,13 +128,19 @@ impl RunValues {
             let written: Json = serde_json::from_str(text).unwrap_or_default();
             let calls = written.as_array().into_iter().flatten();
             self.of(id).calls = calls.filter_map(RecordedCall::read).collect();
+        } else if let Some((id, name)) = key.strip_suffix(TIME).and_then(|name| name.split_once(METRICS)) {
+            let seconds = text.parse::<i64>().ok().filter(|seconds| *seconds > 0);
+            let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+            self.of(id).since.extend(time.map(|time| (name.to_owned(), time)));
         }
     }
 
-    /// As it is stored in the data of a ConfigMap. Equal content gives equal data.
+    /// As it is stored in the data of a ConfigMap, without what is confidential. Equal content gives equal data.
     pub fn to_data(&self) -> BTreeMap<String, String> {
-        let mut data =
-            BTreeMap::from([(VARIABLES.to_owned(), Json::Object(self.variables.clone()).to_string())]);
+        let mut data = BTreeMap::from([(VARIABLES.to_owned(), self.variables(false).to_string())]);
+        if self.is_divided || !self.confidential_data().is_empty() {
+            data.insert(CONFIDENTIAL.to_owned(), "in the Secret of the same name".to_owned());
+        }
         for (id, record) in &self.steps {
             let mut put = |name: String, text: String| data.insert(format!("{id}{name}"), text);
             if let Some(time) = record.resume_at {
@@ -114,12 +156,54 @@ impl RunValues {
                 let next = record.next_try.map(|time| time.to_string());
                 put(FAILURES.to_owned(), json!({"count": record.failures, "next": next}).to_string());
             }
-            if !record.calls.is_empty() {
-                let calls: Json = record.calls.iter().map(RecordedCall::to_json).collect();
-                put(CALLS.to_owned(), calls.to_string());
+            if !record.calls.is_empty() && !record.is_confidential {
+                put(CALLS.to_owned(), record.calls().to_string());
+            }
+            for (name, time) in &record.since {
+                put(format!("{METRICS}{name}{TIME}"), time.as_second().to_string());
             }
         }
         data
+    }
+
+    /// What is confidential, as it is stored in the data of a Secret; empty where nothing is.
+    pub fn confidential_data(&self) -> BTreeMap<String, String> {
+        let mut data = BTreeMap::new();
+        let variables = self.variables(true);
+        if variables.as_object().is_some_and(|variables| !variables.is_empty()) {
+            data.insert(VARIABLES.to_owned(), variables.to_string());
+        }
+        for (id, record) in self.steps.iter().filter(|(_, record)| record.is_confidential) {
+            data.insert(format!("{id}{CALLS}"), record.calls().to_string());
+        }
+        data
+    }
+
+    /// The values that are confidential, or those that are not.
+    fn variables(&self, confidential: bool) -> Json {
+        let of_it = |name: &str| self.confidential.contains(name) == confidential;
+        let variables = self.variables.iter().filter(|(name, _)| of_it(name));
+        Json::Object(variables.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
+    /// Everything confidential, for those who keep it out of messages.
+    pub fn confidential(&self) -> Json {
+        self.variables(true)
+    }
+
+    /// The value of this name comes from a Secret, from now on.
+    pub(super) fn conceal(&mut self, name: &str) {
+        self.confidential.insert(first_of(name).to_owned());
+    }
+
+    /// The answers to the calls of the step come from a Secret, from now on.
+    pub(super) fn conceal_calls(&mut self, id: &str) {
+        self.of(id).is_confidential = true;
+    }
+
+    /// Does the value of this name come from a Secret?
+    pub(super) fn is_confidential(&self, name: &str) -> bool {
+        self.confidential.contains(first_of(name))
     }
 
     fn of(&mut self, id: &str) -> &mut StepRecord {
@@ -143,7 +227,7 @@ impl RunValues {
     pub fn set(&mut self, name: &str, value: Json) -> Result<(), String> {
         let mut variables = Json::Object(self.variables.clone());
         field_path::set(&mut variables, name, value).map_err(|error| error.to_string())?;
-        let bytes = variables.to_string().len();
+        let bytes = variables.to_string().len() + self.recorded_bytes();
         if bytes > BYTES_AT_MOST {
             return Err(format!(
                 "with {name:?}, the values of the run take {bytes} bytes; expected at most {BYTES_AT_MOST}"
@@ -169,6 +253,7 @@ impl RunValues {
             }
         }
         self.variables.remove(name);
+        self.confidential.retain(|name| self.variables.contains_key(name));
     }
 
     /// Forgets everything of a step but its values.
@@ -226,9 +311,7 @@ impl RunValues {
     pub(super) fn forgive(&mut self, id: &str) {
         let Some(record) = self.steps.get_mut(id) else { return };
         (record.failures, record.next_try) = (0, None);
-        if *record == StepRecord::default() {
-            self.steps.remove(id);
-        }
+        self.drop_empty(id);
     }
 
     /// The calls with an effect outside that the step made.
@@ -242,8 +325,12 @@ impl RunValues {
     /// The answers of the step grow too large to be stored.
     pub fn record(&mut self, id: &str, path: &str, answer: Option<Json>) -> Result<(), String> {
         let bytes = answer.as_ref().map_or(0, |answer| answer.to_string().len());
-        if bytes > BYTES_AT_MOST {
-            return Err(format!("the answer takes {bytes} bytes; expected at most {BYTES_AT_MOST}"));
+        let others = Json::Object(self.variables.clone()).to_string().len() + self.recorded_bytes();
+        if bytes > 0 && bytes + others > BYTES_AT_MOST {
+            return Err(format!(
+                "the answer takes {bytes} bytes, and the other values of the run {others}; expected at most {BYTES_AT_MOST} \
+                 together"
+            ));
         }
         let calls = &mut self.of(id).calls;
         match calls.iter_mut().find(|call| call.path == path) {
@@ -252,12 +339,65 @@ impl RunValues {
         }
         Ok(())
     }
+
+    /// A call that was to begin was not made.
+    pub fn forget_call(&mut self, id: &str, path: &str) {
+        if let Some(record) = self.steps.get_mut(id) {
+            record.calls.retain(|call| call.path != path);
+        }
+        self.drop_empty(id);
+    }
+
+    /// The step is over, and so nobody asks for the answers to its calls any more.
+    pub(super) fn forget_calls(&mut self, id: &str) {
+        if let Some(record) = self.steps.get_mut(id) {
+            record.calls.clear();
+        }
+        self.drop_empty(id);
+    }
+
+    /// Of a step of which nothing is recorded nothing is stored.
+    fn drop_empty(&mut self, id: &str) {
+        if self.steps.get(id).is_some_and(|record| *record == StepRecord::default()) {
+            self.steps.remove(id);
+        }
+    }
+
+    /// Bytes of all answers that are recorded.
+    fn recorded_bytes(&self) -> usize {
+        let calls = self.steps.values().flat_map(|record| &record.calls);
+        calls.filter_map(|call| call.answer.as_ref()).map(|answer| answer.to_string().len()).sum()
+    }
+
+    /// Since when a check of the step says this.
+    pub fn since(&self, id: &str, name: &str) -> Option<Timestamp> {
+        self.steps.get(id)?.since.get(name).copied()
+    }
+
+    /// A check of the step says this since that time, or does not say it any more.
+    pub fn set_since(&mut self, id: &str, name: &str, time: Option<Timestamp>) {
+        let record = self.of(id);
+        match time {
+            Some(time) => record.since.insert(name.to_owned(), seconds(time)),
+            None => record.since.remove(name),
+        };
+        self.drop_empty(id);
+    }
 }
 
 impl StepRecord {
+    /// Is what the step sees confidential?
+    pub(super) fn is_confidential(&self) -> bool {
+        self.is_confidential
+    }
+
     /// Is the suspension by this call over?
     pub(super) fn is_resumed(&self, field: &str) -> bool {
         self.resumed.contains_key(&key(field))
+    }
+
+    fn calls(&self) -> Json {
+        self.calls.iter().map(RecordedCall::to_json).collect()
     }
 
     /// The call that stands there, where it was begun.
@@ -278,6 +418,11 @@ impl RecordedCall {
             None => json!({"path": self.path}),
         }
     }
+}
+
+/// The variable that a name, which may be a path, leads into.
+fn first_of(name: &str) -> &str {
+    name.split(['.', '[']).next().unwrap_or(name)
 }
 
 /// A path in a template as part of a key of a ConfigMap.

@@ -181,6 +181,32 @@ fn what_the_status_names_and_nobody_wants_is_garbage() {
 }
 
 #[test]
+fn a_workload_named_after_a_revision_goes_for_its_successor_where_an_application_says_so() {
+    let mut snapshot = v1alpha2_snapshot();
+    let workload = json!({"apiVersion": "apps/v1", "kind": "Deployment"});
+    let revision = json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
+        "data": {"spec": {"workload": workload}}, "metadata": {"name": "web-v2", "namespace": "ns"}});
+    snapshot.insert_object(revision);
+    let mut document = configuration(json!([{"revisionName": "web-v2"}])).into_value();
+    document["metadata"]["annotations"] = json!({"app.oam.dev/workload-names": "revision"});
+    document["metadata"]["ownerReferences"] = json!([
+        {"apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "name": "conf", "uid": "u", "controller": true},
+    ]);
+    let reference = |name: &str| json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
+    document["status"] = json!({"workloads": [
+        {"componentName": "web", "workloadRef": reference("web-v1")},
+        {"componentName": "old", "workloadRef": reference("old-v1")},
+    ]});
+    let document = Document::from_object(document);
+    let rendered = ac::render(&ac::parse(&document, &snapshot).unwrap(), &snapshot).unwrap();
+    assert_eq!(rendered.components()[0].workload.object["metadata"]["name"], "web-v2");
+    let graph = ac::graph(rendered).unwrap();
+    let garbage: Vec<(String, Option<String>)> =
+        graph.garbage().into_iter().map(|one| (one.key.name, one.successor.map(|key| key.name))).collect();
+    assert_eq!(garbage, [("web-v1".into(), Some("web-v2".into())), ("old-v1".into(), None)]);
+}
+
+#[test]
 fn revisions_are_cut_when_the_spec_differs_and_the_oldest_go() {
     let mut web = component("web", json!({"kind": "A"}), json!([]));
     let first = revision::revision(&web, None).unwrap();

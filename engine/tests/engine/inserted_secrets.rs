@@ -182,3 +182,13 @@ fn an_application_that_is_rolled_out_is_refused() {
     let error = rendered(&rolled, &[connection()]).unwrap_err();
     assert!(error.contains("rolled out") && error.contains("spec.components[0]"), "{error}");
 }
+
+#[test]
+fn an_application_in_the_v1alpha2_form_is_refused() {
+    let stored = app("", &WEB.replace("properties", "settings"));
+    let error = rendered(&stored, &[connection()]).unwrap_err();
+    assert!(error.contains("Components and their revisions") && error.contains("secretKeyRef"), "{error}");
+    assert!(!error.contains("alice") && error.contains("spec.components[0]"), "{error}");
+    let without = app("", "{name: web, type: connected, settings: {image: nginx}}");
+    assert_eq!(workload(&without, &[])["data"], json!({"image": "nginx"}));
+}

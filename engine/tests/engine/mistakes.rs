@@ -154,12 +154,33 @@ fn a_field_that_the_kind_does_not_have_is_told_with_its_place_in_the_template() 
 #[test]
 fn objects_of_an_application_that_will_not_run_are_doubted_but_not_refused() {
     let component = "  - {name: web, type: webservice, properties: {image: nginx, ports: [{port: 70000}]}}\n";
-    let policies = "  policies:\n  - {name: two, type: replication, properties: {keys: [a, b]}}\n";
+    let policies = "  policies:\n  - {name: two, type: env-binding, properties: {envs: []}}\n";
     let render = |text: &str| {
         dry_run::render(&application(text), &snapshot(Vec::new()), &Templates::new()).unwrap().strictly()
     };
     assert!(render(component).is_err());
     // What is left out of it may be what makes its objects right.
     let shown = render(&format!("{component}{policies}")).unwrap();
-    assert_reported(&shown.warnings().to_string(), &["replication", "containerPort"]);
+    assert_reported(&shown.warnings().to_string(), &["env-binding", "containerPort"]);
+}
+
+#[test]
+fn two_forms_in_one_application_are_refused_at_each_field() {
+    let found = report(
+        "  - {name: web, type: webservice, settings: {image: nginx}}\n  - {name: db, type: worker, properties: {image: db}, traits: [{type: scaler, properties: {replicas: 2}}]}\n",
+        Vec::new(),
+    );
+    assert_reported(
+        &found,
+        &[
+            "spec.components[1].properties",
+            "spec.components[1].traits[0].type",
+            "two forms of the API are mixed",
+            "spec.components[0].settings",
+            "write \"settings\" here",
+            "write \"name\" here",
+        ],
+    );
+    let one = report("  - {name: web, type: webservice, settings: {image: nginx}}\n", Vec::new());
+    assert!(!one.contains("mixed"), "{one}");
 }

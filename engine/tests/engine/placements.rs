@@ -138,9 +138,6 @@ fn what_a_topology_cannot_do_is_told_with_place_and_advice() {
     let first = nowhere_else.iter().next().unwrap();
     assert_eq!(first.path, "spec.policies[0].properties.namespace");
     assert!(first.to_string().contains("--allow-cross-namespace"), "{first}");
-    let other = app("  policies: [{name: p, type: replication}]\n");
-    let errors = meant(&other, Bounds::NONE).unwrap_err().to_string();
-    assert!(errors.contains("\"replication\" is not supported yet"), "{errors}");
     // A preview shows the objects all the same.
     let far = app(&topology("{clusters: [far], namespace: prod}"));
     let shown = dry_run::render(&far, &snapshots::of(DEFINITIONS), &Templates::default()).unwrap();

@@ -11,7 +11,7 @@ use crate::snapshots;
 const SLIP: &str = "Qq";
 
 /// Policies that are refused whole: nothing is told of their parameters.
-const LATER: &[&str] = &["envbinding", "replication"];
+const LATER: &[&str] = &["envbinding"];
 
 /// A value that a schema allows, and the JSON pointers of all names in it that the schema declares.
 #[derive(Clone)]

@@ -31,14 +31,14 @@ spec:
 ---
 apiVersion: core.oam.dev/v1beta1
 kind: WorkflowStepDefinition
-metadata: {name: mail}
+metadata: {name: chart}
 spec:
   schematic:
     cue:
       template: |
-        import "vela/email"
-        mail: email.#SendEmail & {$params: to: [parameter.to]}
-        parameter: to: string
+        import "vela/helm"
+        chart: helm.#Render & {$params: chart: source: parameter.from}
+        parameter: from: string
 "#;
 
 /// The plan of an application of two components with this in its spec.
@@ -91,12 +91,12 @@ fn a_definition_is_run_where_its_calls_are_answered() {
     let used: Vec<&str> =
         plan.app_file().definitions().into_iter().map(|definition| definition.name()).collect();
     assert_eq!(used, ["web", "read"], "what a step does is recorded by the revision");
-    let errors = steps("{name: tell, type: mail, properties: {to: a}}").unwrap_err();
+    let errors = steps("{name: make, type: chart, properties: {from: a}}").unwrap_err();
     let first = errors.iter().next().unwrap();
     assert_eq!(first.path, "spec.workflow.steps[2].type");
-    assert!(first.message.contains("nobody answers its call email.#SendEmail"), "{first}");
-    let errors = steps("{name: go, type: deploy}").unwrap_err().to_string();
-    assert!(errors.contains("workflow step type \"deploy\" is not supported yet"), "{errors}");
+    assert!(first.message.contains("nobody answers its call helm.#Render"), "{first}");
+    let errors = steps("{name: go, type: deploy2env}").unwrap_err().to_string();
+    assert!(errors.contains("workflow step type \"deploy2env\" is not supported yet"), "{errors}");
 }
 
 #[test]

@@ -45,6 +45,7 @@ impl TestRun {
         let status = RunStatus::read(&self.status.to_json(), self.now).unwrap();
         assert_eq!(status, self.status, "what is written is read back");
         let values = RunValues::read(&self.values.to_data()).unwrap();
+        let values = values.with_confidential(&self.values.confidential_data()).unwrap();
         assert_eq!(values, self.values, "what is stored is read back");
         let context = json!({"name": "app", "namespace": "prod"});
         let mut machine = Machine::new(&self.spec, status, values, context, self.limits.clone());

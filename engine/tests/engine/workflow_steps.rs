@@ -48,7 +48,11 @@ fn pass(run: &mut TestRun, text: &str, answer: impl Fn(&str) -> Option<Json>) ->
         };
         let mut execution = Execution::begin(&compiled, &task, &machine);
         let outcome = loop {
-            let call = match execution.advance() {
+            let progress = execution.advance();
+            if execution.is_confidential() {
+                machine.conceal(&task.name);
+            }
+            let call = match progress {
                 Progress::Ended(outcome) => break outcome,
                 Progress::Call(call) => call,
             };
@@ -131,6 +135,46 @@ fn a_call_of_which_nobody_knows_whether_it_was_made_is_not_made_again() {
 }
 
 #[test]
+fn requests_have_the_method_of_their_name() {
+    for (name, method) in
+        [("HTTPDo", "GET"), ("HTTPGet", "GET"), ("HTTPPost", "POST"), ("HTTPDelete", "DELETE")]
+    {
+        let text = format!("import \"vela/http\"\nask: http.#{name} & {{$params: url: \"http://a\"}}");
+        let mut run = TestRun::in_order(&json!([{"name": "ask", "type": "ask"}]));
+        let (made, idle) = pass(&mut run, &text, |_| Some(json!({"statusCode": 200, "body": ""})));
+        assert!(made[0].contains(&format!("\"method\":\"{method}\"")), "{name}: {made:?}");
+        assert_eq!(idle, ended(RunPhase::Succeeded), "{name}: {:?}", run.phases());
+    }
+}
+
+#[test]
+fn a_call_without_an_answer_is_done() {
+    let text =
+        "import \"vela/config\"\nmake: config.#DeleteConfig & {$params: {name: \"a\", namespace: \"b\"}}";
+    let mut run = TestRun::in_order(&json!([{"name": "drop", "type": "drop"}]));
+    let (made, idle) = pass(&mut run, text, |_| Some(Json::Null));
+    assert_eq!((made.len(), idle), (1, ended(RunPhase::Succeeded)));
+}
+
+#[test]
+fn what_a_step_read_of_a_secret_stands_in_no_message() {
+    let text = r#"
+import ("vela/kube", "vela/builtin")
+read: kube.#Read & {$params: value: {apiVersion: "v1", kind: "Secret", metadata: name: "key"}}
+fail: builtin.#Fail & {$params: message: "refused: \(read.$returns.value.data.key) and \(parameter.password)"}
+parameter: password: string
+"#;
+    let step = json!([{"name": "tell", "type": "request", "properties": {"password": "open-sesame"}}]);
+    let mut run = TestRun::in_order(&step);
+    let secret = json!({"kind": "Secret", "data": {"key": "aGlkZGVuLXZhbHVl"}});
+    pass(&mut run, text, |_| Some(json!({"value": secret})));
+    assert_eq!(run.phases(), ["tell failed/Action"]);
+    let said = message(run.status.step("tell"));
+    assert!(said.starts_with("refused: "), "{said}");
+    assert!(!said.contains("aGlkZGVuLXZhbHVl") && !said.contains("sesame"), "{said}");
+}
+
+#[test]
 fn a_step_reads_with_its_context_and_gives_values() {
     let steps = json!([{"name": "web", "type": "read", "outputs": [
         {"name": "ip", "valueFrom": "output.value.status.ip"}, {"name": "port", "valueFrom": "output.value.port"}]}]);
@@ -152,4 +196,86 @@ fn a_step_whose_answers_do_not_fit_is_tried_again() {
     pass(&mut run, READ, |_| Some(json!({"value": {"status": {"ip": {"no": "text"}}}})));
     assert_eq!(run.phases(), ["web failed/Execute"]);
     assert!(!message(run.status.step("web")).is_empty());
+}
+
+const COPY: &str = r#"
+import "vela/kube"
+output: kube.#Read & {$params: value: {apiVersion: "v1", kind: parameter.kind, metadata: name: "keys"}}
+given: parameter.kind
+parameter: kind: string
+"#;
+
+#[test]
+fn what_comes_from_a_secret_is_stored_apart_and_so_is_what_is_made_of_it() {
+    let reads = |kind: &str| {
+        json!([
+            {"name": "read", "type": "copy", "properties": {"kind": kind},
+                "outputs": [{"name": "word", "valueFrom": "output.value.data.word"}]},
+            {"name": "pass", "type": "copy", "properties": {"kind": "ConfigMap"},
+                "inputs": [{"from": "word", "parameterKey": "kind"}],
+                "outputs": [{"name": "second", "valueFrom": "given"}]},
+            {"name": "plain", "type": "copy", "properties": {"kind": "ConfigMap"},
+                "outputs": [{"name": "third", "valueFrom": "given"}]},
+        ])
+    };
+    let of = |kind: &str| {
+        let mut run = TestRun::in_order(&reads(kind));
+        pass(&mut run, COPY, |_| Some(json!({"value": {"kind": kind, "data": {"word": "swordfish"}}})));
+        (run.values.to_data(), run.values.confidential_data())
+    };
+    let (shown, confidential) = of("ConfigMap");
+    assert!(shown["vars"].contains("swordfish") && confidential.is_empty(), "{shown:?}");
+    let (shown, confidential) = of("Secret");
+    assert!(!shown.values().any(|text| text.contains("swordfish")), "{shown:?}");
+    assert!(shown["confidential"].contains("Secret"), "{shown:?}");
+    let stored = &confidential["vars"];
+    assert!(
+        stored.contains("\"word\":\"swordfish\"") && stored.contains("\"second\":\"swordfish\""),
+        "{stored}"
+    );
+    let again = vela_engine::workflow::RunValues::read(&shown).unwrap();
+    let again = again.with_confidential(&confidential).unwrap();
+    assert_eq!(again.get("second"), Some(&json!("swordfish")));
+    assert_eq!((again.to_data(), again.confidential_data()), (shown.clone(), confidential));
+    // Who does not read the Secret leaves it where it is.
+    let half = vela_engine::workflow::RunValues::read(&shown).unwrap();
+    assert_eq!((half.to_data(), half.confidential_data().is_empty()), (shown, true));
+}
+
+/// What a step saw, after each time that it goes on.
+fn seen(kind: &str) -> Vec<Json> {
+    let compiled = Step::compile("step", COPY, DEFAULT_ERA).unwrap_or_else(|found| panic!("{found}"));
+    let run = TestRun::in_order(&json!([{"name": "read", "type": "copy", "properties": {"kind": kind}}]));
+    let mut machine =
+        Machine::new(&run.spec, run.status.clone(), run.values.clone(), json!({}), RunLimits::default());
+    let Next::Execute(task) = machine.next(run.now) else { panic!("it is to be run") };
+    let mut execution = Execution::begin(&compiled, &task, &machine);
+    assert_eq!(execution.id(), task.id);
+    let mut all = Vec::new();
+    execution.record_calls();
+    loop {
+        let progress = execution.advance();
+        all.extend(execution.seen(&progress));
+        match progress {
+            Progress::Ended(_) => return all,
+            Progress::Call(_) => {
+                let answer = json!({"value": {"kind": kind, "data": {"word": "swordfish"}}});
+                execution.answer(answer).unwrap_or_else(|outcome| panic!("{outcome:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_step_saw_is_remembered_but_nothing_of_a_secret() {
+    let all = seen("ConfigMap");
+    assert_eq!(all[0]["outcome"], "asks kube read");
+    let last = &all[1];
+    assert_eq!((&last["outcome"], &last["parameter"]), (&json!("done"), &json!({"kind": "ConfigMap"})));
+    assert_eq!(last["calls"][0]["params"]["value"]["metadata"]["name"], "keys");
+    assert_eq!(last["calls"][0]["answer"]["value"]["data"]["word"], "swordfish");
+    assert_eq!(last["value"]["given"], "ConfigMap");
+    let last = seen("Secret").pop().unwrap();
+    assert!(!last.to_string().contains("swordfish") && last["value"].is_null(), "{last}");
+    assert_eq!(last["calls"][0]["call"], "kube read");
 }

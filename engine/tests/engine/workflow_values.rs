@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use vela_engine::workflow::{BYTES_AT_MOST, Machine, Next, RunPhase, RunValues, StepOutcome, Task};
+use vela_engine::workflow::{
+    BYTES_AT_MOST, Machine, Next, RunLimits, RunPhase, RunValues, StepOutcome, Task,
+};
 
 use crate::workflow_runs::{TestRun, ended, fails};
 
@@ -134,7 +136,48 @@ fn calls_with_an_effect_outside_are_remembered() {
     let again = RunValues::read(&values.to_data()).unwrap();
     assert_eq!(again.calls("id")[0].answer, Some(json!({"statusCode": 200})));
     assert!(values.record("id", "more", Some(json!("x".repeat(BYTES_AT_MOST)))).is_err());
+    let half = json!("x".repeat(BYTES_AT_MOST / 2));
+    values.record("id", "half", Some(half.clone())).unwrap();
+    let why = values.record("other", "half", Some(half.clone())).unwrap_err();
+    assert!(why.contains("together"), "{why}");
+    assert!(values.set("value", half).is_err(), "values and answers share one object");
+    values.forget_call("id", "half");
+    assert_eq!(values.calls("id").len(), 1);
     assert!(values.calls("other").is_empty());
+}
+
+#[test]
+fn answers_of_a_step_that_is_done_are_forgotten() {
+    let run = TestRun::in_order(&json!([{"name": "a", "type": "t"}, {"name": "b", "type": "t"}]));
+    let (limits, context) = (RunLimits::default(), json!({}));
+    let mut machine =
+        Machine::new(&run.spec, run.status.clone(), RunValues::default(), context.clone(), limits.clone());
+    let Next::Execute(task) = machine.next(run.now) else { panic!("a must be run") };
+    machine.values_mut().record(&task.id, "post", Some(json!({}))).unwrap();
+    let (status, values) = (machine.status().clone(), machine.values().clone());
+    let again = Machine::new(&run.spec, status, values, context.clone(), limits.clone());
+    assert_eq!(again.values().calls(&task.id).len(), 1, "it is not done");
+    machine.report("a", StepOutcome::done(), run.now);
+    assert_eq!(machine.values().calls(&task.id).len(), 1, "that it is done may not be stored yet");
+    let (status, values) = (machine.status().clone(), machine.values().clone());
+    let mut again = Machine::new(&run.spec, status, values, context, limits);
+    let Next::Execute(next) = again.next(run.now) else { panic!("b must be run") };
+    assert_eq!(next.name, "b");
+    assert!(again.values().calls(&task.id).is_empty());
+}
+
+#[test]
+fn a_check_remembers_since_when_it_says_the_same() {
+    let of_kubevela = [("x.metrics.success.time", "60"), ("x.metrics.fail.time", "0")];
+    let mut values = read(&of_kubevela).unwrap();
+    assert_eq!(values.since("x", "success").map(|time| time.as_second()), Some(60));
+    assert_eq!(values.since("x", "fail"), None);
+    values.set_since("x", "success", None);
+    values.set_since("x", "fail", Some(jiff::Timestamp::from_second(90).unwrap()));
+    let data = values.to_data();
+    assert_eq!(data.get("x.metrics.fail.time").map(String::as_str), Some("90"));
+    assert!(!data.contains_key("x.metrics.success.time"));
+    assert_eq!(RunValues::read(&data).unwrap(), values);
 }
 
 #[test]

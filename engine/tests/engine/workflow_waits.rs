@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use vela_engine::workflow::{Idle, RunPhase, StepOutcome};
+use vela_engine::workflow::{Idle, RunPhase, StepOutcome, WorkflowSpec};
 
 use crate::workflow_runs::{TestRun, ended, error, waits};
 
@@ -198,4 +198,36 @@ fn where_failures_suspend_a_run_it_is_tried_again_after_it_is_resumed() {
     run.status.resume(None, run.now).unwrap();
     assert_eq!(run.pass_done(), (vec!["a".to_owned(), "b".to_owned()], ended(RunPhase::Succeeded)));
     assert_eq!(run.status.message, "");
+}
+
+#[test]
+fn a_step_says_how_often_and_when_it_is_tried_again() {
+    let steps = json!([{"name": "a", "type": "t", "retry": {"limit": 2, "backoff": "10s"}}]);
+    let mut run = TestRun::in_order(&steps);
+    let mut waits = Vec::new();
+    for _ in 0..2 {
+        let (_, idle) = run.pass(|_| error());
+        let Idle::Executing { after } = idle else { panic!("{idle:?}") };
+        waits.push(after.as_secs());
+        run.wait(after.as_secs());
+    }
+    assert_eq!(waits, [10, 20]);
+    assert_eq!(run.pass(|_| error()).1, ended(RunPhase::Failed));
+    assert_eq!(run.phases(), ["a failed/FailedAfterRetries"]);
+    let mut never = TestRun::in_order(&json!([{"name": "a", "type": "t", "retry": {"limit": 0}}]));
+    assert_eq!(never.pass(|_| error()).1, ended(RunPhase::Failed));
+}
+
+#[test]
+fn retries_that_mean_nothing_are_refused_with_their_place() {
+    for (retry, path) in [
+        (json!({"limit": -1}), "spec.workflow.steps[0].retry.limit"),
+        (json!({"limit": 1001}), "spec.workflow.steps[0].retry.limit"),
+        (json!({"backoff": "soon"}), "spec.workflow.steps[0].retry.backoff"),
+        (json!({"times": 3}), "spec.workflow.steps[0].retry"),
+    ] {
+        let workflow = json!({"steps": [{"name": "a", "type": "t", "retry": retry}]});
+        let found = WorkflowSpec::read(&workflow, "spec.workflow").unwrap_err();
+        assert_eq!(found[0].path, path);
+    }
 }

@@ -2,16 +2,18 @@
 
 mod draft;
 mod languages;
+mod staged;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use self::draft::{Draft, finish};
+use self::draft::Draft;
 use self::languages::{
     RELEASE, helm_objects, kube_object, plain, resource_name, terraform_object, text_trait,
 };
+use self::staged::Staged;
 use super::parameters::Parameters;
 use super::patch::Tree;
 use super::processing::Request;
@@ -81,7 +83,7 @@ impl Site<'_> {
 /// Renders a component at one of its places; what goes wrong is added to `found`.
 pub(super) fn render(
     plan: &Plan,
-    node: &Node,
+    (number, node): (usize, &Node),
     templates: &Templates,
     inputs: &Inputs,
     found: &mut Diagnostics,
@@ -91,8 +93,10 @@ pub(super) fn render(
     let context = context::of(app, component, &node.placement, plan.identity(), inputs.unnamed_revision);
     let placed = |state, context, requests| {
         let placement = node.placement.clone();
-        RenderedComponent { index, placement, state, context, requests }
+        let (deferred, withheld) = (Vec::new(), false);
+        RenderedComponent { index, placement, state, context, requests, deferred, withheld }
     };
+    let mut staged = Staged::new(component, &inputs.stages, number);
     let missing: Vec<String> = component
         .inputs
         .iter()
@@ -106,11 +110,11 @@ pub(super) fn render(
     let mut findings = Diagnostics::new();
     let absent = component.missing_secrets();
     if !absent.is_empty() {
-        drafts(app, component, &context, &mut environment, &mut findings);
+        drafts(app, component, &context, (&mut environment, &mut staged), &mut findings);
         found.extend(findings.into_iter().filter(concerns_parameters).collect());
         return placed(State::Pending(absent), context, Vec::new());
     }
-    let outcome = drafts(app, component, &context, &mut environment, &mut findings);
+    let outcome = drafts(app, component, &context, (&mut environment, &mut staged), &mut findings);
     // A preview shows what can be said without the values of others; what they leave unsaid is no mistake.
     if !missing.is_empty() && !matches!(outcome, Outcome::Drafts(_)) {
         return placed(State::Pending(missing), context, Vec::new());
@@ -120,16 +124,19 @@ pub(super) fn render(
         Outcome::Drafts(drafts) => {
             let revision = if inputs.unnamed_revision { "" } else { plan.identity().name() };
             let owner = labels::Owner { app, component, placement: &node.placement, revision };
-            let finished = drafts.into_iter().filter_map(|draft| finish(draft, &owner, found));
+            let finished = drafts.into_iter().filter_map(|draft| staged.finish(draft, &owner, found));
             let mut objects = merged_services::merge(finished.collect());
             env::settle(&mut objects, &owner, found);
             workload_ref::write(app, index, &mut objects, found);
+            staged.settle(&mut objects);
             State::Ready(objects)
         }
         Outcome::Pending(missing) => State::Pending(missing),
         Outcome::Failed => State::Ready(Vec::new()),
     };
-    placed(state, context, environment.requests)
+    let withheld = staged.withholds();
+    let deferred = staged.into_deferred();
+    RenderedComponent { deferred, withheld, ..placed(state, context, environment.requests) }
 }
 
 /// What a component may use of the cluster, and what it asks of it.
@@ -150,7 +157,7 @@ fn drafts(
     app: &AppFile,
     component: &Component,
     context: &Json,
-    environment: &mut Environment<'_>,
+    (environment, staged): (&mut Environment<'_>, &mut Staged<'_>),
     found: &mut Diagnostics,
 ) -> Outcome {
     let Environment { templates, inputs, .. } = *environment;
@@ -186,6 +193,9 @@ fn drafts(
     }
     let mut ok = true;
     for (index, trait_) in component.traits.iter().enumerate() {
+        if staged.waits(index) {
+            continue;
+        }
         let site = Site {
             document: app.document(),
             definition: &trait_.definition,
@@ -198,9 +208,11 @@ fn drafts(
             _ => true,
         };
         see(&mut context, &drafts, asks);
+        staged.see(index, &mut context);
         let seen = with_secrets(&context, &trait_.secrets);
         match apply(&site, trait_, index, &seen, environment, &mut drafts) {
             Ok(warnings) => found.extend(site.place(warnings)),
+            Err(errors) if staged.postpones(index, &errors) => {}
             Err(errors) => {
                 let placed = site.place(errors);
                 match failed(placed, found) {
@@ -411,6 +423,9 @@ fn apply(
             return Err(Diagnostic::error(Code::BadDefinition, message).into());
         }
     };
+    if let Some(refused) = staged::refused(site.definition, &environment.inputs.stages, &made) {
+        return Err(refused.into());
+    }
     let unfit = |mut error: Diagnostic| {
         error.message =
             format!("trait {:?} does not fit the object it patches: {}", trait_.type_, error.message);

@@ -1,5 +1,6 @@
 //! Renders a CUE template with `parameter` and `context` to a workload, objects or a patch.
 
+mod kinds;
 mod products;
 mod template;
 

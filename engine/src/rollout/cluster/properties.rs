@@ -192,7 +192,7 @@ fn partition_and_pause_hold_a_rollout_and_let_it_go_on() {
     let mut random = Random::new(1);
     assert!(!cluster.settle(&mut random, &|_| ()), "it waits behind batch 0");
     assert_eq!(cluster.status.batch_rolling_state.as_deref(), Some("batchReady"));
-    assert!(cluster.decide().waits_for.unwrap().contains("batchPartition is 0"));
+    assert!(cluster.decide().waits_for.unwrap().contains("batchPartition 0 (batches counted from 0)"));
     assert_eq!((cluster.sets[SOURCE].wanted(), cluster.sets[TARGET].wanted()), (4, 1));
     cluster.plan.paused = true;
     cluster.plan.batch_partition = None;

@@ -265,7 +265,7 @@ impl Measuring {
         }
         self.due.clear();
         if let Some((message, revert)) = verdict {
-            let message = format!("batch {} is not let through: {message}", self.analysis.batch);
+            let message = format!("batch {} is not let through: {message}", self.number());
             self.analysis.failed_generation = Some(self.generation);
             self.analysis.message = Some(message.clone());
             return Verdict::Failed { message, revert };
@@ -295,7 +295,12 @@ impl Measuring {
                 limit(metric)
             )
         });
-        format!("batch {} is measured: {}", self.analysis.batch, each.collect::<Vec<_>>().join("; "))
+        format!("batch {} is measured: {}", self.number(), each.collect::<Vec<_>>().join("; "))
+    }
+
+    /// The batch as people count.
+    fn number(&self) -> i64 {
+        i64::from(self.analysis.batch) + 1
     }
 }
 

@@ -228,7 +228,7 @@ fn increase_first(view: &View<'_>, sides: &Sides<'_>) -> WorkloadStep {
         if !sides.is_ready() {
             return WorkloadStep::wait(format!(
                 "batch {} is not ready yet with {} target pods ready: {} needs {goal}, of which {} may be missing",
-                view.batch(),
+                view.batch_number(),
                 sides.target_ready(),
                 named(target),
                 sides.unavailable
@@ -251,7 +251,7 @@ fn decrease_first(view: &View<'_>, sides: &Sides<'_>) -> WorkloadStep {
         if sides.source_pods() > rest {
             let message = format!(
                 "batch {} waits for the source to shrink: it has {} pods, and {rest} shall stay",
-                view.batch(),
+                view.batch_number(),
                 sides.source_pods()
             );
             return WorkloadStep::wait(message);
@@ -299,7 +299,7 @@ impl Workload for Replace {
         if sides.source_pods() > rest {
             let message = format!(
                 "batch {} waits for the source to shrink: it has {} pods, and {rest} shall stay",
-                view.batch(),
+                view.batch_number(),
                 sides.source_pods()
             );
             return WorkloadStep::wait(message).record(record);
@@ -307,14 +307,17 @@ impl Workload for Replace {
         if !sides.is_ready() {
             let message = format!(
                 "batch {} is not ready yet with {} target pods ready: {goal} are needed, of which {} may be missing",
-                view.batch(),
+                view.batch_number(),
                 sides.target_ready(),
                 sides.unavailable
             );
             return WorkloadStep::wait(message).record(record);
         }
-        let message =
-            format!("batch {} is there: {} of {goal} pods are ready", view.batch(), sides.target_ready());
+        let message = format!(
+            "batch {} is there: {} of {goal} pods are ready",
+            view.batch_number(),
+            sides.target_ready()
+        );
         WorkloadStep::done().note("Batch Available", message).record(record)
     }
 
@@ -329,7 +332,7 @@ impl Workload for Replace {
             return WorkloadStep::fail(format!(
                 "the sizes were changed by somebody else: source and target have {from} and {to} pods after batch {}, and \
                  {} and {} were written",
-                view.batch(),
+                view.batch_number(),
                 sides.rest,
                 sides.goal
             ));

@@ -166,11 +166,11 @@ impl InPlace {
         if ready + unavailable < goal {
             let message = format!(
                 "batch {} is not ready yet: {ready} of {goal} new pods are ready, of which {unavailable} may be missing",
-                view.batch()
+                view.batch_number()
             );
             return Err(WorkloadStep::wait(message).record(record));
         }
-        let message = format!("batch {} is there: {ready} of {goal} new pods are ready", view.batch());
+        let message = format!("batch {} is there: {ready} of {goal} new pods are ready", view.batch_number());
         Ok(WorkloadStep::done().note("Batch Available", message).record(record))
     }
 }

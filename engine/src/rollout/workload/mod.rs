@@ -10,7 +10,7 @@ mod step;
 
 pub use hold::{can_wait, changes_in_place, has_begun, hold, keep_size, name};
 pub use object::{InPlaceKind, is_controlled_by};
-pub use step::{Note, Outcome, Owner, Record, View, Workload, WorkloadStep, Write};
+pub use step::{Note, Outcome, Owner, Record, View, Workload, WorkloadStep, Write, batch_number};
 
 /// How a workload is rolled out: by its group and kind, and whether there is a source.
 ///

@@ -84,7 +84,7 @@ impl Scale {
             let message = format!("the batch is not ready yet: {ready} pods are ready, and {goal} shall be");
             return Err(WorkloadStep::wait(message).record(record));
         }
-        let message = format!("batch {} is there: {ready} pods are ready", view.batch());
+        let message = format!("batch {} is there: {ready} pods are ready", view.batch_number());
         Ok(WorkloadStep::done().note("Batch Available", message).record(record))
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn check_upgraded(view: &View<'_>, sizes: &Sizes<'_>) -> Result<(), W
     }
     Err(WorkloadStep::fail(format!(
         "the status does not agree with the plan: {upgraded} pods are upgraded in batch {}, which leads from {before} to {goal}",
-        view.batch()
+        view.batch_number()
     )))
 }
 

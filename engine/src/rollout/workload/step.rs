@@ -198,9 +198,19 @@ impl Record {
     }
 }
 
+/// The batch that runs, as people count: the first one is batch 1. The fields of plan and status count from 0.
+pub fn batch_number(status: &RolloutStatus) -> i64 {
+    i64::from(status.current_batch) + 1
+}
+
 impl View<'_> {
     pub(super) fn batch(&self) -> i64 {
         i64::from(self.status.current_batch)
+    }
+
+    /// The batch as people count.
+    pub(super) fn batch_number(&self) -> i64 {
+        batch_number(self.status)
     }
 
     /// The wanted size as verified; a status that lost it cannot go on.
@@ -218,8 +228,9 @@ impl View<'_> {
         match self.plan.batch_partition {
             Some(partition) if partition < self.status.current_batch => Err(WorkloadStep::fail(format!(
                 "the current batch value in the status is greater than the batch partition: batch {} runs, and \
-                 batchPartition is {partition}; pause a rollout with paused: true",
-                self.status.current_batch
+                 batchPartition is {partition}, which leads to the end of batch {}; pause a rollout with paused: true",
+                self.batch_number(),
+                i64::from(partition) + 1
             ))),
             _ => Ok(()),
         }

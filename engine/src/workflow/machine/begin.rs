@@ -180,6 +180,10 @@ impl<'a> Machine<'a> {
             status.set(StepPhase::Running, None, "", now);
         }
         let (id, name, type_) = (status.id.clone(), step.name.clone(), step.type_.clone());
+        // What is made of a confidential value is confidential.
+        if step.inputs.iter().any(|input| self.values.is_confidential(&input.from)) {
+            self.conceal(&step.name);
+        }
         Task { id, name, type_, group, properties }
     }
 

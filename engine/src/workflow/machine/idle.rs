@@ -43,7 +43,8 @@ impl Machine<'_> {
         } else {
             self.status.phase = RunPhase::Executing;
         }
-        let after = next.map_or(back_off::wait(SignedDuration::MAX), |at| at.duration_since(now));
+        let longest = self.limits.longest_wait;
+        let after = next.map_or(back_off::wait(SignedDuration::MAX, longest), |at| at.duration_since(now));
         Idle::Executing { after: after.max(SignedDuration::from_secs(1)) }
     }
 
@@ -54,7 +55,8 @@ impl Machine<'_> {
         }
         let look = match step.phase {
             StepPhase::Running if step.sub_steps.is_empty() => {
-                Some(crate::workflow::run_status::after(now, back_off::wait(now.duration_since(step.last))))
+                let wait = back_off::wait(now.duration_since(step.last), self.limits.longest_wait);
+                Some(crate::workflow::run_status::after(now, wait))
             }
             StepPhase::Failed => self.values.next_try(&step.id),
             StepPhase::Suspending => self.values.resume_at(&step.id),

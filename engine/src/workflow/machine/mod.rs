@@ -26,6 +26,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod approval;
 mod begin;
 mod group;
 mod idle;
@@ -82,8 +83,19 @@ impl<'a> Machine<'a> {
         &mut self.values
     }
 
-    /// The step that is to be run now, or why none is.
+    /// What the step of this name gives comes from a Secret: so do the answers that are recorded of it.
+    pub fn conceal(&mut self, step: &str) {
+        for output in self.outputs(step) {
+            self.values.conceal(&output.name);
+        }
+        if let Some(status) = self.status.step(step) {
+            self.values.conceal_calls(&status.id);
+        }
+    }
+
+    /// The step that is to be run now, or why none is. What was reported before is stored by now.
     pub fn next(&mut self, now: Timestamp) -> Next {
+        self.forget_calls();
         if self.status.finished {
             return Next::Idle(Idle::Ended(self.status.phase));
         }
@@ -101,6 +113,14 @@ impl<'a> Machine<'a> {
             if self.finished() == finished {
                 return Next::Idle(self.idle(now));
             }
+        }
+    }
+
+    /// That these steps are done is stored: none of them is evaluated again. Not any earlier: a process that ends before
+    /// would make their calls once more.
+    fn forget_calls(&mut self) {
+        for step in self.status.all().filter(|step| step.phase == StepPhase::Succeeded) {
+            self.values.forget_calls(&step.id);
         }
     }
 

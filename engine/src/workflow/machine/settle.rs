@@ -83,8 +83,10 @@ impl Machine<'_> {
     /// Tried again after a while, but not without end.
     fn fail(&mut self, step: &StepSpec, message: &str, now: Timestamp) {
         let id = self.entry(step, StepPhase::Running, now).id.clone();
-        let failures = self.values.fail(&id, |failures| after(now, back_off::failure(failures)));
-        if failures <= self.limits.retries {
+        let (retry, at_most) = (step.retry, self.limits.longest_failure_wait);
+        let wait = |failures| after(now, back_off::failure(failures, retry.backoff, at_most));
+        let failures = self.values.fail(&id, wait);
+        if failures <= retry.limit.unwrap_or(self.limits.retries) {
             return self.record(step, StepPhase::Failed, Some(Reason::Execute), message, now);
         }
         self.end(step, StepPhase::Failed, Some(Reason::FailedAfterRetries), message, now);

@@ -18,13 +18,23 @@ pub struct RunLimits {
     pub retries: u32,
     /// A step that failed too often suspends the run instead of ending it.
     pub suspend_on_failure: bool,
+    /// The longest wait before a step that is not done is looked at again.
+    pub longest_wait: SignedDuration,
+    /// The longest wait after a failure.
+    pub longest_failure_wait: SignedDuration,
     /// What tells this run from any other, for the ids of its steps.
     pub seed: String,
 }
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { retries: 10, suspend_on_failure: false, seed: String::new() }
+        Self {
+            retries: 10,
+            suspend_on_failure: false,
+            longest_wait: SignedDuration::from_secs(60),
+            longest_failure_wait: SignedDuration::from_secs(300),
+            seed: String::new(),
+        }
     }
 }
 

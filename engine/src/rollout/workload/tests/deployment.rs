@@ -16,7 +16,7 @@ fn increase_first_shrinks_the_source_only_when_the_target_is_ready() {
     assert!(matches!(step.outcome, Outcome::Wait(_)));
     assert_eq!(patches(&step), [("new".to_owned(), replicas(1))]);
     case.target = Some(deployment("new", 1, 1, 0));
-    assert!(why(&roll(&case)).contains("batch 0 is not ready yet with 0 target pods ready"));
+    assert!(why(&roll(&case)).contains("batch 1 is not ready yet with 0 target pods ready"));
     case.target = Some(deployment("new", 1, 1, 1));
     let step = roll(&case);
     assert_eq!((&step.outcome, step.record.upgraded), (&Outcome::Done, Some(1)));

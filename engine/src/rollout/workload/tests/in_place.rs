@@ -82,6 +82,32 @@ fn numbered_pods_change_from_the_last_one_on() {
 }
 
 #[test]
+fn a_daemon_set_of_open_kruise_keeps_its_surge() {
+    let rolling = json!({"paused": true, "maxSurge": 1, "maxUnavailable": 0});
+    let spec = json!({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": rolling}});
+    let states = json!({
+        "desiredNumberScheduled": 3, "currentNumberScheduled": 3, "numberReady": 3, "updatedNumberScheduled": 1,
+        "daemonSetHash": "h2",
+    });
+    let case = Case {
+        plan: batches(json!([1, 2])),
+        status: status(3, 0),
+        source: None,
+        leftovers: Vec::new(),
+        target: Some(object("apps.kruise.io/v1alpha1", "DaemonSet", "agent", spec, states)),
+    };
+    assert_eq!(case.step(true, |workload, view| workload.verify(view)).outcome, Outcome::Done);
+    // A merge patch leaves what it does not name: how many pods come beside the old ones is the author's affair.
+    let step = case.step(true, |workload, view| workload.initialize(view));
+    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 3, "paused": false}});
+    assert_eq!(patches(&step)[0].1["spec"]["updateStrategy"], strategy);
+    let step = case.step(true, |workload, view| workload.roll_batch(view));
+    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}});
+    assert_eq!(patches(&step)[0].1["spec"]["updateStrategy"], strategy);
+    assert_eq!(case.step(true, |workload, view| workload.check_batch(view)).outcome, Outcome::Done);
+}
+
+#[test]
 fn pods_of_a_daemon_set_are_deleted_batch_by_batch() {
     let mut set = object(
         "apps/v1",

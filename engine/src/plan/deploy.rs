@@ -1,0 +1,303 @@
+//! A `deploy` step → the nodes that it applies: its components, at the places of its topology policies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
+
+use super::node::Node;
+use crate::definition::Language;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::field_path::{self, type_name};
+use crate::nearest;
+use crate::parse::{self, AppFile};
+use crate::placement::{LOCAL, Placement, remote};
+use crate::policy::{Policies, Replication};
+
+/// More nodes in one application are refused: each is rendered and looked after.
+const NODES_AT_MOST: usize = 5_000;
+
+/// The nodes of a plan while its steps are read, and which of them a step applies.
+pub(super) struct Nodes<'n> {
+    pub(super) nodes: &'n mut Vec<Node>,
+    pub(super) taken: &'n mut BTreeSet<usize>,
+}
+
+/// What one step deploys, and the policies that it names.
+pub(super) struct Deployed {
+    pub(super) nodes: Vec<usize>,
+    pub(super) policies: Vec<String>,
+}
+
+/// The nodes of a step; what it names and there is not is found with its place.
+pub(super) fn deploy(
+    app: &AppFile,
+    step: &parse::Step,
+    policies: &Policies,
+    nodes: &mut Nodes<'_>,
+    found: &mut Diagnostics,
+) -> Deployed {
+    let mut reader = Reader { app, step, found };
+    let names = reader.names();
+    reader.rest();
+    for (index, name) in names.iter().enumerate() {
+        reader.known(index, name, policies);
+    }
+    let mut known: BTreeMap<(usize, Placement), usize> = BTreeMap::new();
+    for index in nodes.taken.iter() {
+        let Node { component, placement, .. } = &nodes.nodes[*index];
+        known.insert((*component, key(placement)), *index);
+    }
+    let mut all: BTreeSet<usize> = BTreeSet::new();
+    for placement in placements(&names, policies) {
+        let mut here = Vec::new();
+        for (component, replica) in copies(app, &reader.components(), &names, policies) {
+            let placement = Placement { replica, ..placement.clone() };
+            let at = known.entry((component, key(&placement))).or_insert_with(|| {
+                nodes.nodes.push(Node::new(component, placement));
+                nodes.nodes.len() - 1
+            });
+            nodes.taken.insert(*at);
+            here.push(*at);
+            if nodes.nodes.len() > NODES_AT_MOST {
+                break;
+            }
+        }
+        if nodes.nodes.len() > NODES_AT_MOST {
+            let message = format!("more than {NODES_AT_MOST} components at all their places");
+            reader.error(Code::Limit, &step.path, message, None);
+            break;
+        }
+        wait_for_each_other(app, &here, nodes.nodes);
+        all.extend(here);
+    }
+    Deployed { nodes: all.into_iter().collect(), policies: names }
+}
+
+/// The places of the topology policies that are named, each once; the local cluster where none is.
+fn placements(names: &[String], policies: &Policies) -> Vec<Placement> {
+    let mut placements: Vec<Placement> = Vec::new();
+    let named = policies.topologies.iter().filter(|topology| names.contains(&topology.name));
+    let mut is_placed = false;
+    for topology in named {
+        is_placed = true;
+        for placement in &topology.placements {
+            if !placements.iter().any(|known| known.is_same_place(placement)) {
+                placements.push(placement.clone());
+            }
+        }
+    }
+    if !is_placed {
+        placements.push(Placement::new(LOCAL, ""));
+    }
+    placements
+}
+
+/// The components with the key of each of their copies: those that a replication policy selects come last, once for each key.
+fn copies(
+    app: &AppFile,
+    components: &[usize],
+    names: &[String],
+    policies: &Policies,
+) -> Vec<(usize, String)> {
+    let named: Vec<&Replication> =
+        policies.replications.iter().filter(|policy| names.contains(&policy.name)).collect();
+    let mut all = Vec::new();
+    let mut replicated = Vec::new();
+    for component in components {
+        let name = &app.components()[*component].name;
+        match named.iter().find(|policy| policy.selects(name)) {
+            Some(policy) => replicated.extend(policy.keys.iter().map(|key| (*component, key.clone()))),
+            None => all.push((*component, String::new())),
+        }
+    }
+    all.extend(replicated);
+    all
+}
+
+/// A place by which nodes are found, however its cluster was named.
+fn key(placement: &Placement) -> Placement {
+    Placement { cluster: remote(&placement.cluster).to_owned(), ..placement.clone() }
+}
+
+/// `dependsOn`, and the givers of `inputs`, among what is deployed to one place.
+fn wait_for_each_other(app: &AppFile, here: &[usize], nodes: &mut [Node]) {
+    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut by_output: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for at in here {
+        let component = &app.components()[nodes[*at].component];
+        by_name.entry(component.name.as_str()).or_default().push(*at);
+        for output in &component.outputs {
+            by_output.entry(output.name.as_str()).or_default().push(*at);
+        }
+    }
+    for at in here {
+        // A copy waits for the copy of the same key, where there is one.
+        let replica = nodes[*at].placement.replica.clone();
+        let alike = |others: &Vec<usize>| -> Vec<usize> {
+            let same: Vec<usize> =
+                others.iter().copied().filter(|other| nodes[*other].placement.replica == replica).collect();
+            if same.is_empty() { others.clone() } else { same }
+        };
+        let component = &app.components()[nodes[*at].component];
+        let named = component.depends_on.iter().filter_map(|name| by_name.get(name.as_str()));
+        let given = component.inputs.iter().filter_map(|input| by_output.get(input.from.as_str()));
+        let others: Vec<usize> = named.chain(given).flat_map(alike).filter(|other| other != at).collect();
+        nodes[*at].waits_for.extend(others);
+    }
+}
+
+/// The nodes that steps apply, in the place of all that there might be: policies make further components of those written. Gives
+/// their new numbers, too. A component that no step applies is not the application's, which is said.
+pub(super) fn used(
+    app: &AppFile,
+    nodes: &[Node],
+    taken: &BTreeSet<usize>,
+    found: &mut Diagnostics,
+) -> (Vec<Node>, BTreeMap<usize, usize>) {
+    let places: BTreeMap<usize, usize> = taken.iter().enumerate().map(|(new, old)| (*old, new)).collect();
+    let name = |node: &Node| app.components()[node.component].name.as_str();
+    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (new, old) in taken.iter().enumerate() {
+        by_name.entry(name(&nodes[*old])).or_default().push(new);
+    }
+    let mut used = Vec::with_capacity(taken.len());
+    for (new, old) in taken.iter().enumerate() {
+        let others = nodes[*old].waits_for.iter().flat_map(|other| match places.get(other) {
+            Some(place) => vec![*place],
+            // It is applied as its policies change it.
+            None => by_name.get(name(&nodes[*other])).cloned().unwrap_or_default(),
+        });
+        let waits_for = others.filter(|other| *other != new).collect();
+        used.push(Node { waits_for, ..nodes[*old].clone() });
+    }
+    for component in
+        app.components().iter().filter(|component| !by_name.contains_key(component.name.as_str()))
+    {
+        let message = format!(
+            "no workflow step applies component {:?}: it is not part of what is deployed",
+            component.name
+        );
+        let hint = "add it to what a deploy step selects, or take it out of the application";
+        let warning = Diagnostic::warning(Code::UnknownReference, message).hint(hint);
+        found.push(warning.at(app.document(), &component.path));
+    }
+    twice(app, &used, found);
+    (used, places)
+}
+
+/// One component cannot be two things at one place.
+fn twice(app: &AppFile, nodes: &[Node], found: &mut Diagnostics) {
+    let mut seen: BTreeMap<(&str, Placement), usize> = BTreeMap::new();
+    for node in nodes {
+        let component = &app.components()[node.component];
+        let first = *seen.entry((component.name.as_str(), key(&node.placement))).or_insert(node.component);
+        if first != node.component {
+            let message = format!(
+                "two steps deploy component {:?} to one place, as different policies change it, which is not supported yet",
+                component.name
+            );
+            let hint = "give one of the steps a topology policy with another namespace";
+            let error = Diagnostic::error(Code::NotSupported, message).hint(hint);
+            found.push(error.at(app.document(), &component.path));
+        }
+    }
+}
+
+/// Reads the properties of a step.
+struct Reader<'a> {
+    app: &'a AppFile,
+    step: &'a parse::Step,
+    found: &'a mut Diagnostics,
+}
+
+impl Reader<'_> {
+    fn path(&self, field: &str) -> String {
+        let mut path = format!("{}.properties", self.step.path);
+        field_path::push_field(&mut path, field);
+        path
+    }
+
+    fn get(&self, field: &str) -> Option<&Json> {
+        self.step.properties.get(field).filter(|value| !value.is_null())
+    }
+
+    fn error(&mut self, code: Code, path: &str, message: String, hint: Option<String>) {
+        let error = Diagnostic::error(code, message).hint_opt(hint);
+        self.found.push(error.at(self.app.document(), path.to_owned()));
+    }
+
+    fn names(&mut self) -> Vec<String> {
+        let names = match self.get("policies") {
+            None => return Vec::new(),
+            Some(Json::Array(names)) => names.clone(),
+            Some(other) => {
+                let message = format!("expected a list of names of policies, found {}", type_name(other));
+                self.error(Code::WrongType, &self.path("policies"), message, None);
+                return Vec::new();
+            }
+        };
+        let mut read = Vec::with_capacity(names.len());
+        for (index, name) in names.iter().enumerate() {
+            match name.as_str() {
+                Some(name) => read.push(name.to_owned()),
+                None => {
+                    let message = format!("expected the name of a policy, found {}", type_name(name));
+                    let path = format!("{}[{index}]", self.path("policies"));
+                    self.error(Code::WrongType, &path, message, None);
+                }
+            }
+        }
+        read
+    }
+
+    /// What says how the step is run rather than what it applies. What nobody declares is told for all steps alike.
+    fn rest(&mut self) {
+        for field in ["auto", "ignoreTerraformComponent"] {
+            if let Some(value) = self.get(field).filter(|value| !value.is_boolean()) {
+                let message = format!("expected true or false, found {}", type_name(value));
+                self.error(Code::WrongType, &self.path(field), message, None);
+            }
+        }
+        if let Some(value) =
+            self.get("parallelism").filter(|value| value.as_u64().is_none_or(|count| count == 0))
+        {
+            let message = format!("parallelism cannot be smaller than 1, found {value}");
+            self.error(Code::WrongType, &self.path("parallelism"), message, None);
+        }
+    }
+
+    /// A step that goes by a policy that is not there would deploy what nobody asked for.
+    fn known(&mut self, index: usize, name: &str, policies: &Policies) {
+        let of_objects = policies.about_objects.iter().find(|policy| policy.name == name);
+        if let Some(policy) = of_objects {
+            let message = format!(
+                "policy {name:?} of type {:?} says nothing of what is deployed where: it counts for the whole application",
+                policy.type_
+            );
+            let path = format!("{}[{index}]", self.path("policies"));
+            let warning = Diagnostic::warning(Code::UnknownReference, message);
+            return self.found.push(warning.at(self.app.document(), path));
+        }
+        let all: Vec<&str> = policies.deployable().collect();
+        if all.contains(&name) {
+            return;
+        }
+        let message = format!("policy {name:?} not found");
+        let hint = nearest::did_you_mean(name, all).or_else(|| {
+            let make = "write it under spec.policies, or make a Policy (core.oam.dev/v1alpha1) of that name beside the application";
+            Some(make.to_owned())
+        });
+        self.error(Code::UnknownReference, &format!("{}[{index}]", self.path("policies")), message, hint);
+    }
+
+    /// The components that the step applies; those that Terraform makes are left out unless it says otherwise.
+    fn components(&self) -> Vec<usize> {
+        let with_terraform = self.get("ignoreTerraformComponent") == Some(&Json::Bool(false));
+        let is_terraform = |component: &usize| {
+            let definition = &self.app.components()[*component].definition;
+            matches!(definition.language(), Language::Terraform(_))
+        };
+        let all = self.step.deploys.iter().copied();
+        all.filter(|component| with_terraform || !is_terraform(component)).collect()
+    }
+}

@@ -1,0 +1,96 @@
+//! The `deploy` steps of a workflow → what the override policies that each of them names make of the components.
+//!
+//! As with policies without a workflow this is done to what is written, before anything is resolved.
+
+use serde_json::{Map, Value as Json};
+
+use super::overrides;
+use crate::definition::version::base_name;
+use crate::workflow::DEPLOY;
+
+/// More components are not made of those written, by all steps together: each would be rendered.
+const CHANGED_AT_MOST: usize = 5_000;
+
+/// What one step deploys.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Deployment {
+    /// Field path of the step.
+    pub(crate) step: String,
+    /// The components as its policies change them; nothing where it names no such policy.
+    pub(crate) components: Option<Vec<Json>>,
+    /// They would be too many.
+    pub(crate) is_beyond: bool,
+}
+
+/// What the steps of a spec deploy, in the order written, with those in groups.
+pub(crate) fn deployments(spec: &Map<String, Json>, limit: usize) -> Vec<Deployment> {
+    let Some(written) = spec.get("components").and_then(Json::as_array).filter(|all| all.len() <= limit)
+    else {
+        return Vec::new();
+    };
+    let mut left = CHANGED_AT_MOST;
+    let deployed = |(path, step): (String, &Json)| {
+        let named: Vec<&Json> = names(step).filter_map(|name| named(spec, name)).collect();
+        if named.is_empty() {
+            return Deployment { step: path, components: None, is_beyond: false };
+        }
+        let mut components = written.clone();
+        for policy in named {
+            overrides::apply(policy, &mut components, limit);
+        }
+        let is_beyond = components.len() > left;
+        left = left.saturating_sub(components.len());
+        if is_beyond {
+            components.clear();
+        }
+        Deployment { step: path, components: Some(components), is_beyond }
+    };
+    steps(spec).map(deployed).collect()
+}
+
+/// The names of policies in a step.
+pub(crate) fn names(step: &Json) -> impl Iterator<Item = &str> {
+    let names = step.pointer("/properties/policies").and_then(Json::as_array);
+    names.into_iter().flatten().filter_map(Json::as_str)
+}
+
+/// The `deploy` steps of a spec with their field paths.
+pub(crate) fn steps(spec: &Map<String, Json>) -> impl Iterator<Item = (String, &Json)> {
+    let steps = spec.get("workflow").and_then(|workflow| workflow.get("steps")).and_then(Json::as_array);
+    let all = steps.into_iter().flatten().enumerate().flat_map(|(index, step)| {
+        let path = format!("spec.workflow.steps[{index}]");
+        let below = step.get("subSteps").and_then(Json::as_array).into_iter().flatten().enumerate();
+        let of_group: Vec<(String, &Json)> =
+            below.map(|(number, sub)| (format!("{path}.subSteps[{number}]"), sub)).collect();
+        std::iter::once((path, step)).chain(of_group)
+    });
+    all.filter(|(_, step)| step["type"].as_str().map(base_name) == Some(DEPLOY))
+}
+
+/// The name of a policy; one is made up where there is none, as upstream.
+pub(super) fn name_of(name: &str, type_: &str, index: usize) -> String {
+    if name.is_empty() { format!("{type_}-auto-gen-{index}") } else { name.to_owned() }
+}
+
+/// The names of the policies that a spec writes; one is made up where there is none, as upstream.
+pub(crate) fn written_names(spec: &Map<String, Json>) -> impl Iterator<Item = String> {
+    written(spec).map(|(name, _, _)| name)
+}
+
+/// Name, type and the whole of each policy.
+fn written(spec: &Map<String, Json>) -> impl Iterator<Item = (String, &str, &Json)> {
+    let policies = spec.get("policies").and_then(Json::as_array).into_iter().flatten().enumerate();
+    policies.map(|(index, policy)| {
+        let type_ = policy["type"].as_str().unwrap_or_default();
+        let name = name_of(policy["name"].as_str().unwrap_or_default(), type_, index);
+        (name, type_, policy)
+    })
+}
+
+/// The properties of the override policy of this name.
+fn named<'s>(spec: &'s Map<String, Json>, wanted: &str) -> Option<&'s Json> {
+    let is_meant =
+        |(name, type_, _): &(String, &str, &Json)| name == wanted && base_name(type_) == overrides::TYPE;
+    let (_, _, policy) = written(spec).find(is_meant)?;
+    policy.get("properties")
+}

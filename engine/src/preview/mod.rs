@@ -1,0 +1,11 @@
+//! An Application as a preview shows it: with the Policies and Workflow that stand beside it, and one step at a time.
+//!
+//! A workflow with `deploy` steps makes the same components several times, each time in another form and at another place.
+//! [`merge`] takes in what the application only names; [`steps`] cuts the whole into one Application for each step that makes
+//! objects. Nothing is rendered here, and nothing that these functions make is ever deployed.
+
+mod external;
+mod steps;
+
+pub use external::{Merged, is_external, merge};
+pub use steps::{PreviewStep, steps};

@@ -1,0 +1,76 @@
+//! Components that are Helm charts: what traits refer to.
+
+use serde_json::{Value as Json, json};
+use vela_engine::application_configuration as ac;
+use vela_engine::render::{Inputs, State};
+use vela_engine::snapshot::Resource;
+use vela_engine::{Document, Snapshot, Templates, parse, plan, render, revision};
+
+fn snapshot() -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    let chart = json!({"chart": {"spec": {"chart": "podinfo"}}});
+    let template = "outputs: scaler: {apiVersion: \"x/v1\", kind: \"Scaler\", spec: {}}\nparameter: {}\n";
+    for (kind, name, spec) in [
+        (
+            "ComponentDefinition",
+            "chart",
+            json!({
+                "workload": {"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}},
+                "schematic": {"helm": {"release": chart, "repository": {"url": "https://charts"}}},
+            }),
+        ),
+        (
+            "TraitDefinition",
+            "scaler",
+            json!({"workloadRefPath": "spec.workloadRef", "schematic": {"cue": {"template": template}}}),
+        ),
+    ] {
+        let definition = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec});
+        snapshot.insert_definition_object(definition).unwrap();
+    }
+    snapshot
+}
+
+fn charted() -> Json {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop-demo-podinfo"})
+}
+
+#[test]
+fn a_trait_refers_to_what_the_chart_makes_and_not_to_its_release() {
+    let application = Document::from_object(json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "shop"},
+        "spec": {"components": [{"name": "demo", "type": "chart", "properties": {}, "traits": [{"type": "scaler"}]}]},
+    }));
+    let app_file = parse::parse(&application, &snapshot()).unwrap();
+    let plan = plan::plan(revision::revision(app_file, None)).unwrap();
+    let rendered = render::render(&plan, &Templates::new(), &Inputs::default()).unwrap();
+    let State::Ready(objects) = &rendered.components()[0].state else { panic!("waits") };
+    assert_eq!(objects[0].object["kind"], "HelmRelease");
+    let scaler = objects.iter().find(|object| object.object["kind"] == "Scaler").unwrap();
+    assert_eq!(scaler.object["spec"]["workloadRef"], charted());
+}
+
+#[test]
+fn a_configuration_keeps_what_the_trait_of_a_release_refers_to() {
+    let mut snapshot = snapshot();
+    snapshot.insert_resource("x/v1", "Scaler", Resource { plural: "scalers".to_owned(), namespaced: true });
+    let release = json!({"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease", "metadata": {"name": "shop-demo"}});
+    snapshot.insert_object(json!({
+        "apiVersion": ac::API_VERSION, "kind": "Component", "metadata": {"name": "demo", "namespace": "ns"},
+        "spec": {"workload": release},
+    }));
+    let scaler = |spec: Json| {
+        let labels = json!({"trait.oam.dev/type": "scaler"});
+        json!({"trait": {"apiVersion": "x/v1", "kind": "Scaler", "metadata": {"name": "s", "labels": labels}, "spec": spec}})
+    };
+    let referred = |spec: Json| {
+        let configuration = Document::from_object(json!({
+            "apiVersion": ac::API_VERSION, "kind": ac::KIND, "metadata": {"name": "shop", "namespace": "ns"},
+            "spec": {"components": [{"componentName": "demo", "traits": [scaler(spec)]}]},
+        }));
+        let rendered = ac::render(&ac::parse(&configuration, &snapshot).unwrap(), &snapshot).unwrap();
+        rendered.components()[0].traits[0].object["spec"]["workloadRef"].clone()
+    };
+    assert_eq!(referred(json!({"workloadRef": charted()})), charted());
+    assert_eq!(referred(json!({}))["kind"], "HelmRelease", "nobody knows more of it");
+}

@@ -1,0 +1,209 @@
+//! `deploy` steps: which components each applies, as which policies change them, where, and in which order.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+use vela_engine::{Diagnostics, Document, Graph, Templates, graph, manifest, parse, plan, render, revision};
+
+use crate::snapshots;
+
+const DEFINITIONS: &str = r#"
+apiVersion: core.oam.dev/v1beta1
+kind: ComponentDefinition
+metadata: {name: web}
+spec:
+  workload: {definition: {apiVersion: v1, kind: ConfigMap}}
+  schematic:
+    cue:
+      template: |
+        output: {apiVersion: "v1", kind: "ConfigMap", data: image: parameter.image}
+        parameter: image: *"none" | string
+---
+apiVersion: core.oam.dev/v1beta1
+kind: ComponentDefinition
+metadata: {name: copies}
+spec:
+  workload: {definition: {apiVersion: v1, kind: ConfigMap}}
+  schematic:
+    cue:
+      template: |
+        output: {
+            apiVersion: "v1", kind: "ConfigMap"
+            metadata: name: context.name + "-" + context.replicaKey
+            data: image: context.replicaKey
+        }
+        parameter: {}
+"#;
+
+/// An application of `front`, which depends on `back`, with these policies and steps.
+fn application(policies: &Json, steps: &Json) -> Document {
+    let object = json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application", "metadata": {"name": "shop", "namespace": "dev"},
+        "spec": {
+            "components": [
+                {"name": "front", "type": "web", "properties": {"image": "a"}, "dependsOn": ["back"]},
+                {"name": "back", "type": "web", "properties": {"image": "b"}},
+            ],
+            "policies": policies,
+            "workflow": {"steps": steps},
+        },
+    });
+    manifest::read("app.json", &object.to_string()).unwrap().as_slice()[0].clone()
+}
+
+fn meant(policies: &Json, steps: &Json) -> Result<Graph, Diagnostics> {
+    let app_file = parse::parse(&application(policies, steps), &snapshots::of(DEFINITIONS))?;
+    let plan = plan::plan(revision::revision(app_file, None))?;
+    graph::graph(render::render(&plan, &Templates::default(), &render::Inputs::default())?)
+}
+
+fn deploy(name: &str, policies: &[&str]) -> Json {
+    json!({"name": name, "type": "deploy", "properties": {"policies": policies}})
+}
+
+fn topology(name: &str, namespace: &str) -> Json {
+    json!({"name": name, "type": "topology", "properties": {"clusters": ["local"], "namespace": namespace}})
+}
+
+fn image(name: &str, component: &str, image: &str) -> Json {
+    let component = json!({"name": component, "properties": {"image": image}});
+    json!({"name": name, "type": "override", "properties": {"components": [component]}})
+}
+
+fn selecting(name: &str, component: &str) -> Json {
+    json!({"name": name, "type": "override", "properties": {"selector": [component]}})
+}
+
+/// What a step makes: each object with its image.
+fn made(graph: &Graph, step: &str) -> Vec<String> {
+    let nodes = graph.rendered().plan().nodes_of_step(step);
+    let objects = nodes.iter().flat_map(|node| graph.objects_of(*node));
+    let mut made: Vec<String> = objects
+        .map(|one| format!("{} {}", one.key(), one.object["data"]["image"].as_str().unwrap()))
+        .collect();
+    made.sort();
+    made
+}
+
+#[test]
+fn each_step_deploys_what_its_policies_make_to_where_they_say() {
+    let policies = json!([topology("test", "test"), topology("prod", "prod"), image("newer", "front", "c")]);
+    let steps = json!([deploy("try", &["newer", "test"]), deploy("all", &["prod"])]);
+    let graph = meant(&policies, &steps).unwrap();
+    assert_eq!(made(&graph, "try"), ["ConfigMap test/back b", "ConfigMap test/front c"]);
+    assert_eq!(made(&graph, "all"), ["ConfigMap prod/back b", "ConfigMap prod/front a"]);
+    let plan = graph.rendered().plan();
+    assert!(plan.workflow().is_some(), "a machine runs it");
+    assert_eq!(plan.steps()[0].policies, ["newer", "test"]);
+    // What depends on something waits for it at its own place.
+    for step in ["try", "all"] {
+        let nodes = plan.nodes_of_step(step);
+        let named = |name: &str| {
+            let component =
+                |node: &&usize| plan.app_file().components()[plan.nodes()[**node].component].name == name;
+            *nodes.iter().find(component).unwrap()
+        };
+        assert_eq!(plan.nodes()[named("front")].waits_for, BTreeSet::from([named("back")]), "{step}");
+    }
+    assert!(graph.warnings().is_empty(), "{}", graph.warnings());
+}
+
+#[test]
+fn steps_may_deploy_a_part_each() {
+    let policies = json!([selecting("first", "back"), selecting("then", "front")]);
+    let graph = meant(&policies, &json!([deploy("one", &["first"]), deploy("two", &["then"])])).unwrap();
+    assert_eq!(made(&graph, "one"), ["ConfigMap dev/back b"]);
+    assert_eq!(made(&graph, "two"), ["ConfigMap dev/front a"]);
+    assert_eq!(graph.len(), 2);
+
+    let alone = meant(&policies, &json!([deploy("one", &["first"])])).unwrap();
+    assert_eq!(alone.len(), 1);
+    let said = alone.warnings().to_string();
+    assert!(said.contains("no workflow step applies component \"front\""), "{said}");
+    assert!(said.contains("no step goes by the override policy \"then\""), "{said}");
+}
+
+#[test]
+fn one_place_named_twice_is_one() {
+    let policies = json!([topology("here", "dev"), topology("again", "dev")]);
+    let graph =
+        meant(&policies, &json!([deploy("one", &["here", "again"]), deploy("two", &["here"])])).unwrap();
+    assert_eq!(graph.len(), 2);
+    assert_eq!(made(&graph, "one"), made(&graph, "two"));
+}
+
+#[test]
+fn a_step_of_a_group_and_an_added_component_are_deployed() {
+    let added = json!({"name": "more", "type": "override", "properties": {"components": [
+        {"name": "third", "type": "web", "properties": {"image": "d"}}]}});
+    let group = json!([{"name": "both", "type": "step-group", "subSteps": [deploy("in", &["more"])]}]);
+    let graph = meant(&json!([added]), &group).unwrap();
+    assert_eq!(
+        made(&graph, "in"),
+        ["ConfigMap dev/back b", "ConfigMap dev/front a", "ConfigMap dev/third d"]
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_deploy_step_is_told_with_its_place() {
+    let policies = json!([topology("here", "dev"), image("newer", "front", "c")]);
+    let first = |step: Json| {
+        let errors = meant(&policies, &json!([step])).unwrap_err();
+        let first = errors.iter().find(|found| found.is_error()).unwrap().clone();
+        (first.path, format!("{} {}", first.message, first.hint.unwrap_or_default()))
+    };
+    let (path, said) = first(deploy("go", &["her"]));
+    assert_eq!(path, "spec.workflow.steps[0].properties.policies[0]");
+    assert!(said.contains("policy \"her\" not found") && said.contains("did you mean \"here\"?"), "{said}");
+    let with = |field: &str, value: Json| {
+        let mut step = deploy("go", &["here"]);
+        step["properties"][field] = value;
+        first(step)
+    };
+    assert!(with("parallelism", json!(0)).1.contains("parallelism cannot be smaller than 1"));
+    assert!(with("auto", json!("no")).1.contains("expected true or false"));
+    let mut slip = deploy("go", &["here"]);
+    slip["properties"]["policiy"] = json!("here");
+    let said = meant(&policies, &json!([slip])).unwrap().warnings().to_string();
+    assert!(said.contains("policiy") && said.contains("policies"), "{said}");
+    let clash = json!([deploy("one", &["here"]), deploy("two", &["newer", "here"])]);
+    let errors = meant(&policies, &clash).unwrap_err().to_string();
+    assert!(errors.contains("two steps deploy component \"front\" to one place"), "{errors}");
+}
+
+#[test]
+fn a_replication_policy_makes_several_of_a_component() {
+    let third = json!({"name": "more", "type": "override", "properties": {"components": [
+        {"name": "third", "type": "copies"}]}});
+    let replication = |keys: Json, selector: Json| json!({"name": "r", "type": "replication", "properties": {"keys": keys, "selector": selector}});
+    let two = replication(json!(["east", "west"]), json!(["third"]));
+    let graph = meant(&json!([third, two]), &json!([deploy("go", &["more", "r"])])).unwrap();
+    let expected = [
+        "ConfigMap dev/back b",
+        "ConfigMap dev/front a",
+        "ConfigMap dev/third-east east",
+        "ConfigMap dev/third-west west",
+    ];
+    assert_eq!(made(&graph, "go"), expected);
+    for one in graph.objects() {
+        let metadata = &one.object["metadata"];
+        let name = metadata["name"].as_str().unwrap();
+        let key = ["east", "west"].into_iter().find(|key| name.ends_with(key));
+        assert_eq!(metadata["labels"]["app.oam.dev/replicaKey"].as_str(), key, "{name}");
+    }
+
+    let wrong =
+        |policy: Json| meant(&json!([policy]), &json!([deploy("go", &["r"])])).unwrap_err().to_string();
+    assert!(wrong(replication(json!([]), json!(["front"]))).contains("a replication policy needs keys"));
+    assert!(wrong(replication(json!(["East"]), json!(["front"]))).contains("cannot be part of the names"));
+    assert!(wrong(replication(json!(["a", "a"]), json!(["front"]))).contains("used twice"));
+    assert!(
+        wrong(replication(json!(["a"]), json!(["frond"]))).contains("no component selected to replicate")
+    );
+    // Objects whose names lack the key would be one.
+    let same = wrong(replication(json!(["a", "b"]), json!(["front"])));
+    assert!(same.contains("is made twice"), "{same}");
+    let unnamed = meant(&json!([replication(json!(["a"]), json!([]))]), &json!([deploy("go", &[])])).unwrap();
+    let said = unnamed.warnings().to_string();
+    assert!(said.contains("no step goes by the replication policy"), "{said}");
+}
