@@ -70,6 +70,7 @@ pub struct Reader<S> {
     source: S,
     namespaces: Namespaces,
     bounds: Bounds,
+    applies_once: bool,
     cache: Arc<DefinitionCache>,
     registered: Arc<Mutex<Registered>>,
 }
@@ -78,7 +79,7 @@ impl<S: Source> Reader<S> {
     /// A reader that has read nothing yet, where applications reach as far as they like.
     pub fn new(source: S, namespaces: Namespaces) -> Self {
         let (cache, registered) = Default::default();
-        Self { source, namespaces, bounds: Bounds::NONE, cache, registered }
+        Self { source, namespaces, bounds: Bounds::NONE, applies_once: false, cache, registered }
     }
 
     /// The same where applications reach so far and no further.
@@ -87,9 +88,22 @@ impl<S: Source> Reader<S> {
         Self { bounds, ..self }
     }
 
+    /// The same where applications leave alone what they applied, unless their policies say more.
+    #[must_use]
+    pub fn applying_once(self, applies_once: bool) -> Self {
+        Self { applies_once, ..self }
+    }
+
     /// The same over another source.
     pub fn over<T: Source>(&self, source: T) -> Reader<T> {
-        Reader::new(source, self.namespaces.clone()).within(self.bounds)
+        let reader = Reader::new(source, self.namespaces.clone()).within(self.bounds);
+        reader.applying_once(self.applies_once)
+    }
+
+    /// An empty snapshot of this cluster.
+    async fn begin(&self) -> Result<Snapshot, Error> {
+        let snapshot = Snapshot::new(self.source.cluster_version().await?).within(self.bounds);
+        Ok(snapshot.applying_once(self.applies_once))
     }
 
     /// What is read from.
@@ -107,7 +121,18 @@ impl<S: Source> Reader<S> {
     /// # Errors
     /// When the source does not answer or a definition is broken; so with all the others.
     pub async fn application(&self, namespace: &str, document: &Document) -> Result<Snapshot, Error> {
-        let mut snapshot = self.snapshot(namespace, &parse::references(document)).await?;
+        let mut references = parse::references(document);
+        let mut snapshot = self.snapshot(namespace, &references).await?;
+        // The steps of a workflow, and policies, in objects of their own name definitions and each other, too.
+        let with_workflow = parse::with_workflow(document, &snapshot);
+        if let Some(whole) = &with_workflow {
+            references.include(&parse::references(whole));
+            snapshot = self.snapshot(namespace, &references).await?;
+        }
+        if let Some(whole) = parse::with_policies(with_workflow.as_ref().unwrap_or(document), &snapshot) {
+            references.include(&parse::references(&whole));
+            snapshot = self.snapshot(namespace, &references).await?;
+        }
         let registered = parse::registered(document, &snapshot);
         self.insert_registered(&registered, &mut snapshot).await?;
         Ok(snapshot)
@@ -172,7 +197,7 @@ impl<S: Source> Reader<S> {
         namespace: &str,
         kinds: &[DefinitionKind],
     ) -> Result<Snapshot, Error> {
-        let mut snapshot = Snapshot::new(self.source.cluster_version().await?).within(self.bounds);
+        let mut snapshot = self.begin().await?;
         // A later one replaces an earlier one.
         for place in self.namespaces.around(namespace).into_iter().rev() {
             for kind in kinds {
@@ -188,7 +213,7 @@ impl<S: Source> Reader<S> {
 
     /// Everything of these references that is there. What is absent is left out: the pure phases say so in their words.
     pub async fn snapshot(&self, namespace: &str, references: &References) -> Result<Snapshot, Error> {
-        let mut snapshot = Snapshot::new(self.source.cluster_version().await?).within(self.bounds);
+        let mut snapshot = self.begin().await?;
         let reads: Vec<_> =
             references.definitions.iter().map(|(kind, name)| self.find(namespace, *kind, name)).collect();
         let found: Vec<Found> = stream::iter(reads).buffered(CONCURRENT_READS).try_collect().await?;
