@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use vela_crds::annotations::ROLLOUT_TEMPLATE;
+use vela_engine::parse::contradiction;
 use vela_engine::render::{Rendered, Role, State};
-use vela_engine::{Code, Diagnostic, Diagnostics, Document, Snapshot, Templates, dry_run, graph};
+use vela_engine::{Code, Diagnostic, Diagnostics, Document, Snapshot, Templates, dry_run, graph, immutable};
 
 use crate::review::{Operation, Review};
+use crate::strictness::Strictness;
 use crate::verdict::{Cause, Verdict};
 
 /// The API version of a path, whose rules hold where the versions differ.
@@ -24,14 +26,25 @@ pub enum ApiVersion {
 /// Deletions, objects that go away and updates that keep the spec always pass but for the rules of annotations: a
 /// definition that broke later must not hold back a finalizer or a status.
 pub fn validate(review: &Review, version: ApiVersion, snapshot: &Snapshot, templates: &Templates) -> Verdict {
+    validate_strictly(review, version, (snapshot, templates), Strictness::default())
+}
+
+/// The same, as strictly as the operator wants it.
+pub fn validate_strictly(
+    review: &Review,
+    version: ApiVersion,
+    (snapshot, templates): (&Snapshot, &Templates),
+    strictness: Strictness,
+) -> Verdict {
     if !review.concerns_a_living_object() {
         return Verdict::allowed();
     }
     let mut causes = rollout_template(review, version);
+    let document = Document::from_object(review.object.clone());
     if review.keeps_the_spec() {
+        causes.extend(new_contradiction(review, &document));
         return Verdict { causes, ..Verdict::allowed() };
     }
-    let document = Document::from_object(review.object.clone());
     let rendered = dry_run::render(&document, snapshot, templates);
     if let Ok(rendered) = &rendered {
         causes.extend(same_outputs(rendered));
@@ -42,9 +55,14 @@ pub fn validate(review: &Review, version: ApiVersion, snapshot: &Snapshot, templ
         if all.has_errors() { all } else { first }
     });
     let mut verdict = match &graph {
-        Ok(graph) => found(graph.warnings()),
-        Err(diagnostics) => found(diagnostics),
+        Ok(graph) => found(graph.warnings(), strictness),
+        Err(diagnostics) => found(diagnostics, strictness),
     };
+    if review.operation == Operation::Update && review.old_object.is_object() {
+        let former = Document::from_object(review.old_object.clone());
+        let changed = immutable::changes(&former, &document, snapshot);
+        causes.extend(changed.iter().map(Cause::from_diagnostic));
+    }
     if version == ApiVersion::V1beta1 {
         causes.extend(batches(&review.object["spec"]["rolloutPlan"]));
     }
@@ -53,12 +71,23 @@ pub fn validate(review: &Review, version: ApiVersion, snapshot: &Snapshot, templ
     verdict
 }
 
-/// A parameter that looks like a declared one is a slip, and refused. One that resembles nothing is warned of: KubeVela
-/// takes it, and templates are shared by people who give them more than every version of them reads.
-fn found(diagnostics: &Diagnostics) -> Verdict {
+/// An update of annotations alone that makes them contradict each other. What contradicts itself already must be let go
+/// on, for the sake of finalizers.
+fn new_contradiction(review: &Review, document: &Document) -> Option<Cause> {
+    let contradiction = contradiction(document)?;
+    let former = Document::from_object(review.old_object.clone());
+    self::contradiction(&former).is_none().then(|| Cause::from_diagnostic(&contradiction))
+}
+
+/// A parameter that looks like a declared one is a slip, and refused. One that resembles nothing is warned of, unless the
+/// operator is strict: KubeVela takes it, and templates are shared by people who give them more than every version of them
+/// reads.
+fn found(diagnostics: &Diagnostics, strictness: Strictness) -> Verdict {
     let is_slip = |diagnostic: &Diagnostic| {
+        let looks_like_another =
+            || diagnostic.hint.as_deref().is_some_and(|hint| hint.starts_with("did you mean"));
         diagnostic.code == Code::UnknownParameter
-            && diagnostic.hint.as_deref().is_some_and(|hint| hint.starts_with("did you mean"))
+            && (strictness.undeclared_parameters || looks_like_another())
     };
     let mut verdict = Verdict::default();
     for diagnostic in diagnostics.iter() {

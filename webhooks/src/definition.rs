@@ -10,6 +10,7 @@ use vela_engine::{
     steps,
 };
 
+use crate::charts;
 use crate::review::{Operation, Review};
 use crate::verdict::{Cause, Refusal, Verdict};
 
@@ -45,6 +46,8 @@ pub struct DefinitionFacts {
     pub resource: Option<String>,
     /// Is the WorkloadDefinition there that a ComponentDefinition names?
     pub workload: Option<bool>,
+    /// Why the kinds that it makes keep it out.
+    pub absent: Vec<Cause>,
 }
 
 /// The WorkloadDefinition that a ComponentDefinition names, where nothing else says its workload.
@@ -119,6 +122,7 @@ pub fn validate(
     verdict
         .causes
         .extend(facts.resource.as_deref().and_then(|resource| contradicts(&review.object, resource)));
+    verdict.causes.extend(facts.absent.iter().cloned());
     verdict.warnings.extend(undescribed(&definition));
     verdict.warnings.extend(not_run(&definition));
     verdict.warnings.extend(deprecated(&review.object));
@@ -140,6 +144,7 @@ pub fn findings(definition: &Definition, templates: &Templates) -> Diagnostics {
         },
         Err(broken) => broken,
     };
+    found.extend(charts::findings(definition));
     for cause in nothing_to_make(definition.object()) {
         let finding = Diagnostic::error(Code::MissingField, cause.message);
         found.push(Diagnostic { path: cause.field, ..finding });
@@ -147,6 +152,10 @@ pub fn findings(definition: &Definition, templates: &Templates) -> Diagnostics {
     if let Some(cause) = version(&definition.object()["spec"]["version"], definition) {
         let finding = Diagnostic::error(Code::WrongType, cause.message);
         found.push(Diagnostic { path: cause.field, ..finding });
+    }
+    if let Some(message) = definition.stage().err().filter(|_| definition.kind() == DefinitionKind::Trait) {
+        let finding = Diagnostic::error(Code::WrongType, message);
+        found.push(Diagnostic { path: "spec.stage".to_owned(), ..finding });
     }
     found
 }

@@ -10,6 +10,7 @@
 
 pub mod allowance;
 pub mod application;
+mod charts;
 pub mod component;
 pub mod configuration;
 pub mod conversion;
@@ -25,9 +26,11 @@ pub mod rollout;
 mod serve;
 pub mod service_binding;
 pub mod standard;
+mod strictness;
 mod verdict;
 
 pub use envelope::EnvelopeError;
 pub use review::{Operation, Resource, Review, ReviewError, User};
 pub use serve::{Reply, Webhooks};
+pub use strictness::Strictness;
 pub use verdict::{Cause, Refusal, Verdict};

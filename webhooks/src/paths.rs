@@ -62,6 +62,8 @@ pub const STAMPED: [(&str, &[&str]); 2] = [
     (
         CORE,
         &[
+            "appdeployments",
+            "applicationcontexts",
             "applicationdeployments",
             "applicationrevisions",
             "approllouts",

@@ -152,6 +152,8 @@ fn revisions(review: &Review, snapshot: &Snapshot) -> Vec<Cause> {
     if target.is_empty() {
         causes.push(Cause::required("spec.targetAppRevisionName", "a rollout needs the revision to go to"));
     }
+    let from = Some(source).filter(|name| !name.is_empty());
+    causes.extend(Spelling::Revisions.differ(target, from).err().iter().map(misspelled));
     let mut components = |field: &str, name: &str| {
         if name.is_empty() {
             return None;

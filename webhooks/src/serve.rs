@@ -6,7 +6,7 @@ use std::time::Instant;
 use futures::future::BoxFuture;
 use kube::Client;
 use vela_engine::parse::{COMPONENT_LIMIT, References};
-use vela_engine::{Bounds, DefinitionKind, Document, Snapshot, Templates};
+use vela_engine::{Bounds, Definition, DefinitionKind, Document, Snapshot, Templates};
 use vela_runtime::cache::Cache;
 use vela_runtime::webhook::Handler;
 pub use vela_runtime::webhook::Reply;
@@ -18,6 +18,7 @@ use crate::application::ApiVersion;
 use crate::identity::OwnName;
 use crate::paths::{self, Action, Path, Subject};
 use crate::review::{self, Review};
+use crate::strictness::{MadeKind, Strictness, made_kinds};
 use crate::verdict::{Cause, Refusal, Verdict};
 use crate::{
     application, component, configuration, conversion, counts, definition, identity, rollout,
@@ -33,6 +34,7 @@ pub struct Webhooks {
     templates: Arc<Templates>,
     computations: Computations,
     only_injecting: bool,
+    strictness: Strictness,
     client: Client,
     own: OwnName,
 }
@@ -57,6 +59,7 @@ impl Webhooks {
             templates,
             computations: Computations::default(),
             only_injecting: false,
+            strictness: Strictness::default(),
             client,
             own: OwnName::default(),
         }
@@ -90,6 +93,12 @@ impl Webhooks {
     #[must_use]
     pub fn with_computations(self, computations: &Computations) -> Self {
         Self { computations: computations.clone(), ..self }
+    }
+
+    /// The same, as strict as the operator wants it.
+    #[must_use]
+    pub fn strictly(self, strictness: Strictness) -> Self {
+        Self { strictness, ..self }
     }
 
     /// The same for a server that answers about ServiceBindings and nothing else.
@@ -203,11 +212,11 @@ impl Webhooks {
     }
 
     /// Judges by templates, with an allowance of the process.
-    async fn evaluate(
+    async fn evaluate<T: Send>(
         &self,
         until: Option<Instant>,
-        validate: impl FnOnce(&Templates) -> Verdict + Send,
-    ) -> Result<Verdict, ReviewFailure> {
+        validate: impl FnOnce(&Templates) -> T + Send,
+    ) -> Result<T, ReviewFailure> {
         let allowance = self.computations.begin(until).await;
         let templates = self.templates.within(limits(&self.computations, &allowance));
         let verdict = allowance.run(|| validate(&templates)).map_err(ReviewFailure::Interrupted)?;
@@ -225,9 +234,11 @@ impl Webhooks {
     ) -> Result<Verdict, ReviewFailure> {
         let document = Document::from_object(review.object.clone());
         let namespace = review.object_namespace();
+        let strictness = self.strictness;
         let validate = |snapshot: Snapshot| {
             self.evaluate(until, move |templates| {
-                application::validate(review, version, &snapshot, templates)
+                let known = (&snapshot, templates);
+                application::validate_strictly(review, version, known, strictness)
             })
         };
         if let Some(watched) = &self.watched {
@@ -282,13 +293,35 @@ impl Webhooks {
             }
             None => None,
         };
+        let absent = match &definition {
+            Ok(definition) if self.strictness.absent_kinds => self.absent_kinds(definition, until).await?,
+            _ => Vec::new(),
+        };
         let facts = definition::DefinitionFacts {
             recorded,
             resource: self.workload_resource(review).await?,
             workload,
+            absent,
         };
         self.evaluate(until, move |templates| definition::validate(review, definition, &facts, templates))
             .await
+    }
+
+    /// Why the kinds that a definition makes keep it out.
+    async fn absent_kinds(
+        &self,
+        definition: &Definition,
+        until: Option<Instant>,
+    ) -> Result<Vec<Cause>, ReviewFailure> {
+        let made = self.evaluate(until, |templates| made_kinds(definition, templates)).await?;
+        let mut absent = Vec::new();
+        for kind in made {
+            let MadeKind { api_version, kind: name, .. } = &kind;
+            if self.reader.source().served(api_version, name).await?.is_none() {
+                absent.push(kind.absent());
+            }
+        }
+        Ok(absent)
     }
 
     async fn workload_resource(&self, review: &Review) -> Result<Option<String>, vela_snapshot::Error> {

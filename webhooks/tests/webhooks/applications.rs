@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vela_engine::bounds::Bounds;
 use vela_engine::{Snapshot, Templates};
 use vela_webhooks::application::ApiVersion;
-use vela_webhooks::{Verdict, application};
+use vela_webhooks::{Strictness, Verdict, application};
 
 use crate::{definition, review};
 
@@ -192,4 +192,67 @@ fn an_old_version_is_warned_of() {
     let verdict = judge_as(ApiVersion::V1alpha2, "CREATE", object, Value::Null);
     assert!(verdict.is_allowed(), "{verdict:?}");
     assert!(verdict.warnings.iter().any(|warning| warning.contains("deprecated")), "{verdict:?}");
+}
+
+fn judge_marked(operation: &str, object: Value, old_object: Value, strictness: Strictness) -> Verdict {
+    let mut snapshot = Snapshot::default();
+    let template = "output: {apiVersion: \"v1\", kind: \"ConfigMap\", data: region: parameter.region}\n\
+                    parameter: {\n\t// +immutable\n\tregion: string\n}\n";
+    let component = json!({
+        "apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": {"name": "store"},
+        "spec": {"workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}}, "schematic": {"cue": {"template": template}}},
+    });
+    snapshot.insert_definition_object(component).unwrap();
+    let review = review(operation, object, old_object);
+    let templates = Templates::new();
+    application::validate_strictly(&review, ApiVersion::V1beta1, (&snapshot, &templates), strictness)
+}
+
+#[test]
+fn a_parameter_that_never_changes_is_kept_by_updates() {
+    let store = |region: &str| app(json!([{"name": "s", "type": "store", "properties": {"region": region}}]));
+    let judge = |object: Value| judge_marked("UPDATE", object, store("eu"), Strictness::default());
+    let verdict = judge(store("us"));
+    let path = "spec.components[0].properties.region";
+    let cause = verdict.causes.iter().find(|cause| cause.field == path).unwrap();
+    let said = "immutable field cannot be changed (current: \"eu\", new: \"us\")";
+    assert!(cause.message.starts_with(said), "{verdict:?}");
+    let mut forced = store("us");
+    forced["metadata"]["annotations"] = json!({"app.oam.dev/force-param-mutations": "true"});
+    assert!(judge(forced).is_allowed());
+    let made = judge_marked("CREATE", store("us"), Value::Null, Strictness::default());
+    assert!(made.is_allowed(), "{made:?}");
+}
+
+#[test]
+fn a_strict_operator_refuses_every_undeclared_parameter() {
+    let properties = json!({"region": "eu", "zzzzzzzz": 1});
+    let object = app(json!([{"name": "s", "type": "store", "properties": properties}]));
+    let judge = |undeclared_parameters: bool| {
+        let strictness = Strictness { undeclared_parameters, ..Strictness::default() };
+        judge_marked("CREATE", object.clone(), Value::Null, strictness)
+    };
+    let lenient = judge(false);
+    assert!(lenient.is_allowed() && !lenient.warnings.is_empty(), "{lenient:?}");
+    let strict = judge(true);
+    assert_eq!(strict.causes[0].field, "spec.components[0].properties.zzzzzzzz", "{strict:?}");
+}
+
+#[test]
+fn an_application_follows_definitions_or_is_published() {
+    let annotated = |annotations: Value| {
+        let mut object = web(json!({"image": "nginx"}));
+        object["metadata"]["annotations"] = annotations;
+        object
+    };
+    let follows = annotated(json!({"app.oam.dev/autoUpdate": "true"}));
+    let both = annotated(json!({"app.oam.dev/autoUpdate": "true", "app.oam.dev/publishVersion": "v1"}));
+    let judge =
+        |operation: &str, new: &Value, old: Value| judge_as(ApiVersion::V1beta1, operation, new.clone(), old);
+    assert!(judge("CREATE", &follows, Value::Null).is_allowed());
+    let path = "metadata.annotations[\"app.oam.dev/autoUpdate\"]";
+    for verdict in [judge("CREATE", &both, Value::Null), judge("UPDATE", &both, follows.clone())] {
+        assert!(verdict.causes.iter().any(|cause| cause.field == path), "{verdict:?}");
+    }
+    assert!(judge("UPDATE", &both, both.clone()).is_allowed(), "what is there must be let go");
 }

@@ -154,13 +154,13 @@ fn definitions_of_steps_and_policies_may_import_what_steps_import() {
             "check: metrics.#PromCheck & {$params: {query: parameter.text, metricEndpoint: \"http://m\", condition: \">1\", stepID: context.stepSessionID}}",
         ),
         ("vela/multicluster", "list: multicluster.#ListClusters & {}"),
+        ("vela/terraform", "list: terraform.#LoadTerraformComponents & {}"),
     ];
-    let answered = ["vela/op", "vela/builtin", "vela/util"];
     for (import, body) in steps {
         for kind in ["WorkflowStepDefinition", "PolicyDefinition"] {
             let verdict = judged(kind, template(import, body));
             assert!(verdict.is_allowed(), "{kind} {import}: {:?}", verdict.causes);
-            let is_run = kind == "WorkflowStepDefinition" && answered.contains(&import);
+            let is_run = kind == "WorkflowStepDefinition" && import != "vela/terraform";
             let is_warned = verdict.warnings.iter().any(|said| said.contains("not run yet"));
             assert_eq!(is_warned, !is_run, "{kind} {import}: {:?}", verdict.warnings);
         }
@@ -171,4 +171,38 @@ fn definitions_of_steps_and_policies_may_import_what_steps_import() {
     }
     let wrong = judged("WorkflowStepDefinition", template("vela/opp", "say: opp.#Log"));
     assert!(wrong.causes[0].message.contains("vela/opp"), "{wrong:?}");
+}
+
+#[test]
+fn what_a_definition_leaves_to_a_chart_is_said() {
+    let chart = json!({"release": {"chart": {"spec": {"chart": "podinfo"}}}, "repository": {"url": "https://charts.example.com"}});
+    let workload = json!({"definition": {"apiVersion": "apps/v1", "kind": "Deployment"}});
+    let of_chart = judged("ComponentDefinition", json!({"workload": workload, "schematic": {"helm": chart}}));
+    assert!(of_chart.is_allowed(), "{of_chart:?}");
+    assert!(of_chart.warnings.iter().any(|said| said.contains("podinfo") && said.contains("not checked")));
+
+    let install = json!({"helm": {"repo": "flagger", "name": "flagger", "url": "https://flagger.app", "namespace": "istio-system"}});
+    let spec = json!({"definitionRef": {"name": "canaries.flagger.app"}, "extension": {"install": install}});
+    let installed = judged("TraitDefinition", spec);
+    assert!(installed.is_allowed(), "{installed:?}");
+    let said = installed.warnings.join(" ");
+    assert!(said.contains("helm install flagger flagger/flagger --namespace istio-system"), "{said}");
+
+    let spec = json!({
+        "definitionRef": {"name": "deployments.apps"},
+        "extension": {"templateURI": "https://example.com/web.cue"},
+    });
+    let fetched = judged("WorkloadDefinition", spec);
+    assert!(fetched.warnings.iter().any(|said| said.contains("is not fetched")), "{fetched:?}");
+}
+
+#[test]
+fn a_stage_of_a_trait_is_one_that_is_known() {
+    let template =
+        json!({"cue": {"template": "outputs: a: {apiVersion: \"v1\", kind: \"ConfigMap\"}\nparameter: {}"}});
+    let trait_ = |stage: &str| judged("TraitDefinition", json!({"schematic": template, "stage": stage}));
+    assert!(trait_("PostDispatch").is_allowed());
+    let verdict = trait_("Later");
+    assert_eq!(verdict.causes[0].field, "spec.stage", "{verdict:?}");
+    assert!(verdict.causes[0].message.contains("write one of PreDispatch"), "{verdict:?}");
 }

@@ -132,6 +132,7 @@ fn targets_and_sources_must_be_there() {
         ("", Value::Null, "spec.targetAppRevisionName", "FieldValueRequired"),
         ("gone", Value::Null, "spec.targetAppRevisionName", "FieldValueNotFound"),
         ("shop-v2", json!("gone"), "spec.sourceAppRevisionName", "FieldValueNotFound"),
+        ("shop-v2", json!("shop-v2"), "spec.sourceAppRevisionName", "FieldValueInvalid"),
         ("empty-v1", Value::Null, "spec.targetAppRevisionName", "FieldValueInvalid"),
     ] {
         let verdict = judge(spec(target, source));
@@ -191,13 +192,13 @@ fn a_rollout_that_ended_keeps_its_plan() {
         ("rolloutSucceed", "shop-v2", false),
         ("rolloutFailed", "shop-v2", false),
         ("rollingInBatches", "shop-v2", true),
-        ("rolloutSucceed", "shop-v1", true),
+        ("rolloutSucceed", "old-v1", true),
     ] {
         let mut old = rollout(plan());
         old["status"] = json!({"rollingState": state});
         let mut new = rollout(changed.clone());
         new["spec"]["targetAppRevisionName"] = json!(target);
-        new["spec"]["componentList"] = json!(["web"]);
+        new["spec"]["componentList"] = json!([if target == "old-v1" { "db" } else { "web" }]);
         let verdict = rollout::validate(&review("UPDATE", new, old), &snapshot());
         assert_eq!(verdict.is_allowed(), allowed, "{state} {target}: {verdict:?}");
     }

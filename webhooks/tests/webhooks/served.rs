@@ -5,7 +5,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use vela_runtime::Discovery;
 use vela_webhooks::paths::{CONVERT, PATHS};
-use vela_webhooks::{Reply, Webhooks};
+use vela_webhooks::{Reply, Strictness, Webhooks};
 
 use crate::cluster::cluster;
 use crate::sent_patch;
@@ -436,4 +436,28 @@ async fn what_goes_away_keeps_its_author() {
         json_patch::patch(&mut new, &patch).unwrap();
         assert_eq!(new, old, "{kind}");
     }
+}
+
+/// The gate that upstream has: a definition enters when the kinds that it makes are there.
+#[tokio::test]
+async fn a_definition_of_an_absent_kind_is_refused_where_the_operator_wants_it() {
+    let (_server, webhooks) = cluster().await;
+    let definition = |api_version: &str| {
+        let template = format!(
+            "output: {{apiVersion: \"v1\", kind: \"ConfigMap\"}}\n\
+             outputs: more: {{apiVersion: \"{api_version}\", kind: \"Secret\"}}\nparameter: {{}}\n"
+        );
+        json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": metadata("d"),
+            "spec": {"workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+                "schematic": {"cue": {"template": template}}}})
+    };
+    let path = "/validating-core-oam-dev-v1beta1-componentdefinitions";
+    let absent = definition("nobody.example.com/v1");
+    assert_eq!(ask(&webhooks, path, &absent).await.body["response"]["allowed"], true);
+    let strict = webhooks.strictly(Strictness { absent_kinds: true, ..Strictness::default() });
+    let reply = ask(&strict, path, &absent).await;
+    assert_eq!(reply.body["response"]["allowed"], false, "{}", reply.body);
+    let said = "outputs.more makes nobody.example.com/v1 Secret, a kind that the cluster does not have";
+    assert!(reply.body.to_string().contains(said), "{}", reply.body);
+    assert_eq!(ask(&strict, path, &definition("v1")).await.body["response"]["allowed"], true);
 }
