@@ -55,10 +55,15 @@ pub const OWN: &[Rule] = &[
             "componentdefinitions",
             "containerizedworkloads",
             "manualscalertraits",
+            "policies",
             "policydefinitions",
             "scopedefinitions",
             "traitdefinitions",
+            "workflowruns",
+            "workflows",
             "workflowstepdefinitions",
+            "appdeployments",
+            "applicationcontexts",
         ],
         READ,
     ),
@@ -68,6 +73,7 @@ pub const OWN: &[Rule] = &[
         &[
             "applications/status",
             "applicationdeployments/status",
+            "applicationrevisions/status",
             "approllouts/status",
             "applicationconfigurations/status",
             "components/status",
@@ -78,6 +84,9 @@ pub const OWN: &[Rule] = &[
             "containerizedworkloads/status",
             "manualscalertraits/status",
             "healthscopes/status",
+            "workflowruns/status",
+            "appdeployments/status",
+            "applicationcontexts/status",
         ],
         &["patch"],
     ),
@@ -106,6 +115,8 @@ pub const OWN: &[Rule] = &[
     rule(
         "core.oam.dev",
         &[
+            "appdeployments/finalizers",
+            "applicationcontexts/finalizers",
             "applications/finalizers",
             "applicationconfigurations/finalizers",
             "applicationdeployments/finalizers",
@@ -173,6 +184,8 @@ pub const MADE: &[Rule] = &[
     rule("autoscaling", &["horizontalpodautoscalers"], READ_MAKE),
     rule("policy", &["poddisruptionbudgets"], READ_MAKE),
     rule("keda.sh", &["scaledobjects"], READ_MAKE),
+    // An AppDeployment splits requests with them.
+    rule("networking.istio.io", &["virtualservices"], READ_MAKE),
     rule("monitoring.coreos.com", &["servicemonitors"], READ_MAKE),
     rule("helm.toolkit.fluxcd.io", &["helmreleases"], READ_MAKE),
     rule(
@@ -194,6 +207,8 @@ pub const AUTHOR: &[Rule] = &[
     rule(
         "core.oam.dev",
         &[
+            "appdeployments",
+            "applicationcontexts",
             "applications",
             "approllouts",
             "applicationconfigurations",
@@ -203,14 +218,19 @@ pub const AUTHOR: &[Rule] = &[
             "containerizedworkloads",
             "healthscopes",
             "manualscalertraits",
+            "policies",
             "policydefinitions",
             "scopedefinitions",
             "traitdefinitions",
+            "workflowruns",
+            "workflows",
             "workflowstepdefinitions",
             "workloaddefinitions",
         ],
         WRITE,
     ),
+    // Who suspends, resumes, ends or restarts a workflow writes that into its status.
+    rule("core.oam.dev", &["applications/status"], &["get", "patch"]),
     rule(
         "standard.oam.dev",
         &["autoscalers", "metricstraits", "podspecworkloads", "rollouttraits", "routes"],
@@ -288,6 +308,8 @@ pub fn objects(namespace: &str, needs: Needs) -> Vec<Value> {
         makes.iter_mut().for_each(|rule| rule.verbs = READ);
         // Of a MetricsTrait that is gone nobody is left to act for.
         makes.push(rule("monitoring.coreos.com", &["servicemonitors"], &["delete"]));
+        // Schemas of parameters, and what the steps of a workflow give each other, are the controllers' own bookkeeping.
+        makes.push(rule("", &["configmaps"], &["create", "patch", "delete"]));
     }
     let mut objects = vec![
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": at_home}),
@@ -425,6 +447,8 @@ mod tests {
         let behalf = Needs { behalf: true, webhooks: true, ..none };
         assert_eq!(rules(behalf, ("create", "apps", "deployments")), Vec::<String>::new());
         assert_eq!(rules(behalf, ("watch", "apps", "deployments")), ["vela-core-made-built-in"]);
+        assert_eq!(rules(behalf, ("patch", "", "configmaps")), ["vela-core-made-built-in"]);
+        assert_eq!(rules(behalf, ("patch", "", "secrets")), Vec::<String>::new());
         assert_eq!(superseded(behalf), Vec::<&str>::new());
         assert_eq!(superseded(none), [HOOKS, IMPERSONATE]);
     }
@@ -433,6 +457,8 @@ mod tests {
     fn people_have_roles() {
         let needs = Needs::default();
         assert_eq!(rules(needs, ("create", "core.oam.dev", "applications")), ["vela-author"]);
+        let steers = rules(needs, ("patch", "core.oam.dev", "applications/status"));
+        assert!(steers.contains(&"vela-author".to_owned()), "{steers:?}");
         let reads = rules(needs, ("list", "core.oam.dev", "traitdefinitions"));
         assert!(reads.contains(&"vela-everybody".to_owned()), "{reads:?}");
         // The controllers' records are theirs.

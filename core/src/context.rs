@@ -73,6 +73,7 @@ impl Context {
     /// Tools that work through this client, with these choices.
     pub fn new(client: kube::Client, options: Options) -> Self {
         let discovery = Discovery::new(client.clone());
+        let metrics = Metrics::default().of_each(options.status_metrics);
         let authors = options.authenticate_application.then(|| Arc::new(Authors::new(client.clone())));
         Self {
             authors,
@@ -83,7 +84,7 @@ impl Context {
             events: EventRecorder::new(client.clone(), FIELD_MANAGER),
             options: Arc::new(options),
             hooks: Arc::default(),
-            metrics: Metrics::default(),
+            metrics,
             discovery,
             client,
         }

@@ -9,11 +9,11 @@ use vela_runtime::metrics::Metrics;
 use vela_runtime::{Controller, lease};
 
 use crate::context::Context;
-use crate::options::Options;
+use crate::options::{Capability, Options};
 use crate::webhooks::{TraitInjector, Webhooks};
 use crate::{
     application, application_configuration, component, containerized_workload, definition, health_scope,
-    manual_scaler_trait, rollout, standard,
+    manual_scaler_trait, rollout, side_by_side, standard, workflow_run,
 };
 
 /// How a process runs the controllers.
@@ -93,6 +93,7 @@ impl Controllers {
             .lease(lease)
             .grace(grace)
             .metrics(counts)
+            .events(context.events.clone())
             .resync(context.options.resync);
         for controller in controllers(&context) {
             manager = manager.with(controller);
@@ -125,6 +126,10 @@ fn controllers(context: &Context) -> Vec<Controller> {
         controllers.push(rollout::controller(context, workers));
         controllers.push(rollout::deployments(context, workers));
         controllers.push(rollout::named::controller(context, workers));
+        controllers.extend(side_by_side::controllers(context, workers));
+        if context.options.enabled(Capability::WorkflowRun) {
+            controllers.push(workflow_run::controller(context, workers));
+        }
     }
     controllers.push(containerized_workload::controller(context, workers));
     controllers.push(manual_scaler_trait::controller(context, workers));

@@ -4,12 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use vela_runtime::egress::{EgressClient, EgressPolicy, Limits};
+use vela_runtime::egress::{EgressClient, EgressPolicy, Error, Limits, Tls};
+use vela_runtime::smtp::{self, Mail};
+
+use crate::rate_limits::RateLimits;
 
 /// A server that cannot be connected to in this time is down.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// One answer; several of them must fit into the time of one reconcile.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// One e-mail: several replies, and its text.
+const MAIL_TIMEOUT: Duration = Duration::from_secs(30);
+/// Of a request that says none itself.
+const LIMITS: Limits = Limits { connect: CONNECT_TIMEOUT, total: TOTAL_TIMEOUT, answer_bytes: 0 };
+/// Of a request that says its time. A server that is not there is found out before that is over: then it is known that the
+/// request was not sent.
+const SHORT_LIMITS: Limits = Limits { connect: Duration::from_secs(2), ..LIMITS };
 
 /// Answers what objects ask of elsewhere in place of the network, for runs that must touch nothing outside.
 pub trait EgressOverride: std::fmt::Debug + Send + Sync {
@@ -23,19 +33,85 @@ pub trait EgressOverride: std::fmt::Debug + Send + Sync {
     }
 }
 
+/// One request to a URL that somebody wrote. Its headers may be keys, so it says nothing of itself.
+#[derive(Clone)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+    /// Until the answer is read.
+    pub(crate) timeout: Duration,
+    /// Bytes of the answer.
+    pub(crate) bytes_at_most: usize,
+    /// Whom to trust, and who asks, where that is said.
+    pub(crate) tls: Option<Tls>,
+}
+
+/// An answer, whatever its status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// By their names in small letters.
+    pub(crate) headers: BTreeMap<String, Vec<String>>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Why there is no answer; none repeats the URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoAnswer {
+    /// It may not be asked, or cannot be: another try ends alike.
+    Refused(String),
+    /// It was not sent.
+    NotSent(String),
+    /// It may have been taken.
+    Unknown(String),
+    /// It was taken, and the answer is too large.
+    TooLarge(String),
+}
+
+impl From<Error> for NoAnswer {
+    fn from(error: Error) -> Self {
+        let said = error.to_string();
+        match error {
+            Error::Url(_) | Error::Forbidden(_) | Error::Client(_) => Self::Refused(said),
+            Error::Unreachable(_) => Self::NotSent(said),
+            Error::Failed(_) | Error::Slow(_) => Self::Unknown(said),
+            Error::Long(_) => Self::TooLarge(said),
+        }
+    }
+}
+
+impl From<smtp::Error> for NoAnswer {
+    fn from(error: smtp::Error) -> Self {
+        match error {
+            smtp::Error::Refused(why) => Self::Refused(why),
+            smtp::Error::NotSent(why) => Self::NotSent(why),
+            smtp::Error::Unknown(why) => Self::Unknown(why),
+        }
+    }
+}
+
+/// A client, or why there is none.
+type Client = Arc<OnceLock<Result<EgressClient, String>>>;
+
 /// Asks within the policy that the operator chose. The authorities that the system trusts are read when something is first
 /// asked: most processes of tests and simulations ask nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Egress {
     egress_policy: EgressPolicy,
-    client: Arc<OnceLock<Result<EgressClient, String>>>,
+    client: Client,
+    /// For requests that say their time.
+    short: Client,
     instead: Option<Arc<dyn EgressOverride>>,
+    rate_limits: RateLimits,
 }
 
 impl Egress {
     /// Asks within this policy.
     pub(crate) fn new(egress_policy: EgressPolicy) -> Self {
-        Self { egress_policy, client: Arc::default(), instead: None }
+        let (client, short) = Default::default();
+        Self { egress_policy, client, short, instead: None, rate_limits: RateLimits::default() }
     }
 
     /// Asks nobody but this one.
@@ -48,12 +124,50 @@ impl Egress {
         self.instead.as_ref()?.measure(path)
     }
 
-    fn client(&self) -> Result<&EgressClient, String> {
-        let make = || {
-            let limits = Limits { connect: CONNECT_TIMEOUT, total: TOTAL_TIMEOUT, answer_bytes: 0 };
-            EgressClient::new(self.egress_policy, limits).map_err(|error| error.to_string())
+    fn made<'a>(&self, client: &'a Client, limits: Limits) -> Result<&'a EgressClient, String> {
+        let make = || EgressClient::new(self.egress_policy, limits).map_err(|error| error.to_string());
+        client.get_or_init(make).as_ref().map_err(Clone::clone)
+    }
+
+    /// How often something may be asked, where whoever asks says so.
+    pub(crate) fn rate_limits(&self) -> &RateLimits {
+        &self.rate_limits
+    }
+
+    /// Ask, and tell apart why there is no answer.
+    pub(crate) async fn ask(&self, request: &Request) -> Result<Answer, NoAnswer> {
+        let Request { method, url, headers, body, timeout, bytes_at_most, tls } = request;
+        if let Some(instead) = &self.instead {
+            let answered = instead.answer(method, url, body).map_err(NoAnswer::Unknown)?;
+            return Ok(Answer { status: answered.0, body: answered.1, ..Answer::default() });
+        }
+        let client = match tls {
+            None => self.made(&self.short, SHORT_LIMITS).map_err(NoAnswer::Refused)?.clone(),
+            Some(tls) => EgressClient::with_tls(self.egress_policy, SHORT_LIMITS, tls)?,
         };
-        self.client.get_or_init(make).as_ref().map_err(Clone::clone)
+        let mut built = http::Request::builder().method(method.as_str()).uri(url.as_str());
+        for (name, value) in headers {
+            built = built.header(name, value);
+        }
+        let built = built.body(body.clone());
+        let built = built.map_err(|error| NoAnswer::Refused(format!("this cannot be asked: {error}")))?;
+        let answer = client.answers_up_to(*bytes_at_most).within(*timeout).ask(built).await?;
+        let mut headers: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in &answer.headers {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            headers.entry(name.as_str().to_owned()).or_default().push(value);
+        }
+        Ok(Answer { status: answer.status.as_u16(), headers, body: answer.body.to_vec() })
+    }
+
+    /// Send an e-mail, and tell apart why it was not sent.
+    pub(crate) async fn send_mail(&self, mail: &Mail) -> Result<(), NoAnswer> {
+        if let Some(instead) = &self.instead {
+            let url = format!("smtp://{}:{}", mail.host, mail.port);
+            let taken = instead.answer("SEND", &url, mail.message.as_bytes());
+            return taken.map(drop).map_err(NoAnswer::Unknown);
+        }
+        Ok(smtp::send(self.egress_policy, mail, MAIL_TIMEOUT).await?)
     }
 
     /// Ask; answers with status and body. No redirect is followed, and no credentials are sent.
@@ -68,7 +182,7 @@ impl Egress {
         if let Some(instead) = &self.instead {
             return instead.answer(method, url, &body);
         }
-        let client = self.client()?;
+        let client = self.made(&self.client, LIMITS)?;
         let mut request = http::Request::builder().method(method).uri(url);
         for (name, value) in headers {
             request = request.header(name, value);
@@ -77,6 +191,15 @@ impl Egress {
         let answer = client.answers_up_to(bytes_at_most).ask(request).await;
         let answer = answer.map_err(|error| error.to_string())?;
         Ok((answer.status.as_u16(), answer.body.to_vec()))
+    }
+}
+
+/// What people may read of a URL whose path may be a key, as the addresses of chat services are: the server.
+pub(crate) fn server(url: &str) -> String {
+    let shown = shown(url);
+    match shown.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{}", rest.split('/').next().unwrap_or_default()),
+        None => "the URL".to_owned(),
     }
 }
 
@@ -133,8 +256,38 @@ mod tests {
         assert_eq!(egress.measured("canaryMetric[0]"), None);
     }
 
+    #[tokio::test]
+    async fn why_there_is_no_answer_is_told_apart() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let egress = Egress::new(EgressPolicy::ServicesAndLoopback);
+        let request = |url: &str, header: &str| Request {
+            method: "POST".to_owned(),
+            url: url.to_owned(),
+            headers: BTreeMap::from([("x-key".to_owned(), header.to_owned())]),
+            body: Vec::new(),
+            timeout: Duration::from_millis(200),
+            bytes_at_most: 9,
+            tls: None,
+        };
+        let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", nobody.local_addr().unwrap());
+        let silent = egress.ask(&request(&url, "a")).await.unwrap_err();
+        assert!(matches!(silent, NoAnswer::Unknown(_)), "{silent:?}");
+        drop(nobody);
+        let gone = egress.ask(&request(&url, "a")).await.unwrap_err();
+        assert!(matches!(gone, NoAnswer::NotSent(_)), "{gone:?}");
+        for request in
+            [request("ftp://a", "a"), request("http://169.254.169.254/", "a"), request(&url, "a\nb")]
+        {
+            let refused = egress.ask(&request).await.unwrap_err();
+            assert!(matches!(refused, NoAnswer::Refused(_)), "{refused:?}");
+        }
+    }
+
     #[test]
     fn what_is_told_of_a_url_has_no_key_in_it() {
+        assert_eq!(server("https://me:key@hooks.slack.com/services/T0/key?a=b"), "https://hooks.slack.com");
+        assert_eq!(server("nowhere?key"), "the URL");
         assert_eq!(shown("https://me:key@host:1/a/b?token=key#key"), "https://host:1/a/b");
         assert_eq!(shown("nowhere?key"), "nowhere");
     }

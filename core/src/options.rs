@@ -8,9 +8,12 @@ use std::time::Duration;
 use vela_crds::finalizers::SYSTEM_NAMESPACE;
 pub use vela_engine::Bounds;
 pub use vela_engine::application_configuration::ApplyOnce;
+pub use vela_engine::workflow::RunLimits;
+pub use vela_engine::workload_names::WorkloadNames;
 pub use vela_runtime::computations::Limits as RenderLimits;
 pub use vela_runtime::egress::EgressPolicy;
 use vela_snapshot::Namespaces;
+pub use vela_webhooks::Strictness;
 
 /// Objects of one kind reconciled at the same time unless told otherwise. A reconcile mostly waits for answers; how many
 /// requests are in flight is for `vela_runtime::limiter` to decide, and how many render at once for [`RenderLimits`].
@@ -57,6 +60,8 @@ pub struct Options {
     pub definition_updates: DefinitionUpdates,
     /// How many of them at the same time; at least one.
     pub definition_updates_at_once: usize,
+    /// What workloads of Applications in the v1alpha2 form are called that say nothing of it themselves.
+    pub workload_names: WorkloadNames,
     /// Who is asked before a component revision is cut.
     pub custom_revision_hook: Option<Hook>,
     /// Standard controllers that do not run.
@@ -75,6 +80,14 @@ pub struct Options {
     pub bounds: Bounds,
     /// What evaluations of templates may use, one and all together.
     pub rendering: RenderLimits,
+    /// How workflows wait and try again.
+    pub workflow: RunLimits,
+    /// What webhooks refuse beyond what cannot be deployed.
+    pub strictness: Strictness,
+    /// Whether every application has metrics of its own.
+    pub status_metrics: bool,
+    /// Whether applications leave alone what they applied, unless their policies say more.
+    pub applications_once: bool,
 }
 
 impl Default for Options {
@@ -90,6 +103,7 @@ impl Default for Options {
             definition_revision_limit: DEFINITION_REVISION_LIMIT,
             definition_updates: DefinitionUpdates::default(),
             definition_updates_at_once: DEFINITION_UPDATES_AT_ONCE,
+            workload_names: WorkloadNames::default(),
             custom_revision_hook: None,
             disabled: BTreeSet::new(),
             system_namespace: SYSTEM_NAMESPACE.to_owned(),
@@ -99,6 +113,10 @@ impl Default for Options {
             egress_policy: EgressPolicy::Services,
             bounds: Bounds::SAFE,
             rendering: RenderLimits::default(),
+            workflow: RunLimits::default(),
+            strictness: Strictness::default(),
+            status_metrics: false,
+            applications_once: false,
         }
     }
 }
@@ -159,11 +177,14 @@ pub enum Capability {
     Route,
     /// Autoscaler.
     Autoscale,
+    /// WorkflowRun.
+    WorkflowRun,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 4] = [Self::Metrics, Self::PodSpecWorkload, Self::Route, Self::Autoscale];
+    pub const ALL: [Self; 5] =
+        [Self::Metrics, Self::PodSpecWorkload, Self::Route, Self::Autoscale, Self::WorkflowRun];
 
     /// The word an operator writes.
     pub fn word(self) -> &'static str {
@@ -172,6 +193,7 @@ impl Capability {
             Self::PodSpecWorkload => "podspecworkload",
             Self::Route => "route",
             Self::Autoscale => "autoscale",
+            Self::WorkflowRun => "workflowrun",
         }
     }
 
@@ -282,7 +304,7 @@ mod tests {
     #[test]
     fn capabilities_are_a_list_without_spaces_or_all_alone() {
         assert!(Capability::disabled("").unwrap().is_empty());
-        assert_eq!(Capability::disabled("all").unwrap().len(), 4);
+        assert_eq!(Capability::disabled("all").unwrap().len(), 5);
         let two = Capability::disabled("route,metrics").unwrap();
         assert_eq!(two, [Capability::Metrics, Capability::Route].into());
         let options = Options { disabled: two, ..Options::default() };

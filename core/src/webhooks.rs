@@ -77,7 +77,8 @@ pub(crate) fn server(context: &Context, webhooks: Webhooks) -> Server {
         .in_namespaces(context.options.namespaces())
         .within(context.options.bounds())
         .with_watches(&context.cache)
-        .with_computations(&context.computations);
+        .with_computations(&context.computations)
+        .strictly(context.options.strictness);
     Server::new(config, Arc::new(judges))
 }
 

@@ -7,6 +7,7 @@
 
 mod scenarios {
     pub(crate) mod access;
+    mod attention;
     mod authors;
     mod bombs;
     mod bounds;
@@ -18,6 +19,7 @@ mod scenarios {
     pub(crate) mod counts;
     mod data_flow;
     pub(crate) mod definitions;
+    mod deploys;
     mod elsewhere;
     mod events;
     pub(crate) mod examples;
@@ -48,18 +50,32 @@ mod scenarios {
     mod rollout_reverts;
     pub(crate) mod rollout_traits;
     pub(crate) mod rollouts;
+    mod rollouts_abandoned;
+    mod rollouts_in_place;
     pub(crate) mod rollouts_inline;
     mod rollouts_of_several;
+    mod rollouts_refused;
     mod rollouts_seed;
     mod samples;
     mod scale;
+    pub(crate) mod side_by_side;
+    mod stages;
     pub(crate) mod standard;
+    mod taken_over;
     mod terms;
     pub(crate) mod test_cluster;
     mod together;
+    mod trackers;
     mod unowned;
     mod v1alpha2_applications;
     mod versions;
     mod whose;
+    mod workflow_calls;
+    mod workflow_objects;
+    pub(crate) mod workflow_refs;
+    mod workflow_restarts;
+    pub(crate) mod workflow_runs;
+    mod workflow_secrets;
     mod workflows;
+    mod workload_names;
 }

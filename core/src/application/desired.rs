@@ -1,5 +1,6 @@
 //! A graph → the desired set as plain data: its objects by component, in the order they are written; may not write.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -11,13 +12,15 @@ use vela_engine::{Definition, Graph, ObjectKey, render};
 use vela_runtime::Discovery;
 use vela_runtime::apply as runtime_apply;
 
-use super::record::{Entry, Owned};
+use super::record::{Entry, Owned, Record};
 
 /// The desired set, as plain data.
 #[derive(Clone, Debug)]
 pub(crate) struct Desired {
     /// Content hash of the application.
     pub(crate) identity: String,
+    /// Name of its revision.
+    pub(super) revision: String,
     /// Generation of the Application.
     pub(crate) generation: Option<i64>,
     /// What it was rendered from, beside the Application.
@@ -28,6 +31,9 @@ pub(crate) struct Desired {
     pub(super) form: Form,
     /// When what a revision does not name any more goes.
     pub(super) garbage_collect: GarbageCollect,
+    /// Components whose objects are not all named yet, with the type of the trait that is rendered later; without one where
+    /// the component itself waits for a trait. What was made of them before stays.
+    pub(super) deferred: BTreeSet<(String, Option<String>)>,
 }
 
 /// The objects of one component.
@@ -48,6 +54,8 @@ pub(crate) struct Piece {
     pub(crate) trait_type: Option<String>,
     /// What the application's policies say of it.
     pub(crate) rules: ObjectRules,
+    /// It is left as it is, where it is: a trait that is rendered later has a part in it.
+    pub(super) held: bool,
 }
 
 /// How an application reaches the cluster, which decides when something unwanted may go.
@@ -98,7 +106,7 @@ impl Desired {
                     object.metadata.namespace = None;
                 }
                 let rules = plan.rules().of(&rendered.object);
-                pieces.push(Piece { name: rendered.key(), object, trait_type, rules });
+                pieces.push(Piece { name: rendered.key(), object, trait_type, rules, held: false });
             }
             let component =
                 graph.component(index).map(|component| component.name.clone()).unwrap_or_default();
@@ -106,18 +114,53 @@ impl Desired {
         }
         Ok(Self {
             identity: graph.identity().hash().to_owned(),
+            revision: graph.identity().name().to_owned(),
             generation,
             definitions: definitions(graph),
             nodes,
             form: Form::Applied,
             garbage_collect: plan.rules().garbage_collect().clone(),
+            deferred: deferred(graph),
         })
     }
 
     /// Does the record keep this entry although the present revision does not name it?
     pub(super) fn keeps(&self, owned: &Owned, entry: &Entry) -> bool {
         let is_retained = entry.retained || entry.by_step || self.garbage_collect.keeps_legacy();
-        self.form.keeps(owned) || is_retained
+        self.form.keeps(owned) || is_retained || self.deferred.iter().any(|one| is_of(entry, one))
+    }
+
+    /// Does the record have it as an object of a trait that is rendered later?
+    pub(super) fn is_of_later_trait(&self, entry: &Entry) -> bool {
+        let is_same = |(component, trait_type): &(String, Option<String>)| {
+            trait_type.is_some()
+                && entry.component.as_ref() == Some(component)
+                && entry.trait_type == *trait_type
+        };
+        self.deferred.iter().any(is_same)
+    }
+
+    /// The same, leaving alone what the record has as an object of a trait that is rendered later: without that trait it
+    /// would lose a part.
+    pub(super) fn holding(&self, record: &Record) -> Cow<'_, Self> {
+        if self.deferred.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut desired = self.clone();
+        for piece in desired.nodes.iter_mut().flat_map(|node| &mut node.pieces) {
+            let known = record.entries.get(&piece.owned());
+            piece.held = known.is_some_and(|entry| self.is_of_later_trait(entry));
+        }
+        Cow::Owned(desired)
+    }
+
+    /// Was everything made before that is not named yet? Then the set is as complete as it was.
+    pub(super) fn was_made(&self, record: &Record) -> bool {
+        let was_made = |(component, trait_type): &(String, Option<String>)| {
+            let is_same = |entry: &Entry| entry.component.as_ref() == Some(component);
+            record.entries.values().any(|entry| is_same(entry) && entry.trait_type == *trait_type)
+        };
+        self.deferred.iter().all(was_made)
     }
 
     /// The same without the objects of these nodes: the workflow passed them over.
@@ -149,6 +192,28 @@ impl Piece {
         }
         runtime_apply::hash(&object)
     }
+}
+
+/// Is it an object of this component, or of this trait of it?
+fn is_of(entry: &Entry, (component, trait_type): &(String, Option<String>)) -> bool {
+    let is_trait = trait_type.is_none() || entry.trait_type == *trait_type;
+    entry.component.as_ref() == Some(component) && is_trait
+}
+
+/// What is not named yet, because it waits for other objects.
+fn deferred(graph: &Graph) -> BTreeSet<(String, Option<String>)> {
+    let mut all = BTreeSet::new();
+    for node in 0..graph.len() {
+        let Some(component) = graph.component(node) else { continue };
+        if graph.is_withheld(node) {
+            all.insert((component.name.clone(), None));
+        }
+        for deferred in graph.deferred(node) {
+            let type_ = component.traits.get(deferred.index).map(|trait_| trait_.type_.clone());
+            all.insert((component.name.clone(), type_));
+        }
+    }
+    all
 }
 
 /// Every definition that the application was rendered from.

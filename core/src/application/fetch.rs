@@ -26,7 +26,9 @@ impl ClusterReader {
     pub(crate) fn new(context: &Context) -> Self {
         let live = Live::new(context.client.clone(), context.discovery.clone());
         let watched = Watched::new(live, &context.cache).with_objects(&context.cache);
-        let reader = Reader::new(watched, context.options.namespaces()).within(context.options.bounds());
+        let reader = Reader::new(watched, context.options.namespaces())
+            .within(context.options.bounds())
+            .applying_once(context.options.applications_once);
         Self { context: context.clone(), reader }
     }
 

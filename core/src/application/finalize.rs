@@ -121,8 +121,8 @@ async fn delete_all(
     if let Some(error) = first_error {
         return Err(Error::Delete(error));
     }
-    if all_gone && let Some(stored) = stored {
-        reconciler.records.remove(&stored).await.map_err(Error::Record)?;
+    if all_gone {
+        reconciler.records.remove(stored).await.map_err(Error::Record)?;
     }
     Ok(all_gone)
 }

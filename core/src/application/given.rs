@@ -10,12 +10,13 @@ use vela_runtime::Key;
 use super::fetch;
 use super::owned;
 use super::reconciler::ApplicationReconciler;
+use crate::author::Actor;
 use crate::blocking::{NotComputed, run_blocking};
 
 /// The values that can be had by now, by their names. What is not there yet is left out: who takes it waits.
 pub(super) async fn given(
     reconciler: &ApplicationReconciler,
-    application: &Key,
+    (application, acting): (&Key, &Actor),
     graph: &Graph,
 ) -> Result<BTreeMap<String, Value>, NotComputed> {
     let mut givers = Vec::new();
@@ -26,7 +27,12 @@ pub(super) async fn given(
         let mut observed = Observed::new();
         for object in graph.objects_of(node) {
             let name = object.key();
-            if let Some(live) = live(reconciler, application, &name).await {
+            let rules = graph.rendered().plan().rules().of(&object.object);
+            let live = match rules.read_only || rules.shared {
+                true => elsewhere(reconciler, acting, graph, &name).await,
+                false => live(reconciler, application, &name).await,
+            };
+            if let Some(live) = live {
                 observed.insert_named(name, live);
             }
         }
@@ -53,10 +59,31 @@ pub(super) async fn given(
 }
 
 /// The object as the copy of its kind has it, where it is one of this application.
-async fn live(reconciler: &ApplicationReconciler, application: &Key, name: &ObjectKey) -> Option<Value> {
+pub(super) async fn live(
+    reconciler: &ApplicationReconciler,
+    application: &Key,
+    name: &ObjectKey,
+) -> Option<Value> {
     let kind = reconciler.context.discovery.resolve(&name.api_version, &name.kind).await.ok()?;
     let informer = reconciler.owned.informer(&kind).await.ok()?;
     let namespace = if kind.namespaced { name.namespace.clone() } else { String::new() };
     let live = informer.get(&Key::new(namespace, name.name.clone()))?;
     (owned::application_of(&live).as_ref() == Some(application)).then(|| fetch::json(&live))
+}
+
+/// An object that policies let the application read or share, as the server has it: it may be another's, or nobody's, so no
+/// copy holds it. What cannot be read now is looked for by the next reconcile.
+async fn elsewhere(
+    reconciler: &ApplicationReconciler,
+    acting: &Actor,
+    graph: &Graph,
+    name: &ObjectKey,
+) -> Option<Value> {
+    let app = graph.app_file();
+    if app.bounds().refusal_of_reading(name, app.namespace()).is_some() {
+        return None;
+    }
+    let kind = reconciler.context.discovery.resolve(&name.api_version, &name.kind).await.ok()?;
+    let live = kind.api(acting.client(), &name.namespace).get_opt(&name.name).await.ok()??;
+    Some(fetch::json(&live))
 }

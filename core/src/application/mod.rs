@@ -2,8 +2,12 @@
 
 mod apply;
 mod attempts;
+mod attention;
+mod debug;
 mod desired;
 mod direct;
+mod external_policies;
+mod external_workflow;
 pub(crate) mod fetch;
 mod finalize;
 mod given;
@@ -18,16 +22,22 @@ mod pace;
 mod reconciler;
 pub(crate) mod record;
 pub(crate) mod recorded;
+pub(crate) mod records;
 mod render;
 mod report;
+mod restart;
 mod restore;
+mod revision_outcome;
 pub(crate) mod revision_reader;
 pub(crate) mod revisions;
 mod route;
-mod run_store;
+mod stages;
+pub(crate) mod step_reach;
 mod stopped;
 mod stored;
 mod stored_configuration;
+mod stored_outcomes;
+mod tracker;
 mod update_slots;
 mod watches;
 mod workflow_run;
@@ -36,9 +46,9 @@ use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_crds::labels;
+use vela_crds::annotations;
 use vela_engine::status::Status;
-use vela_engine::{Document, Graph, policy};
+use vela_engine::{Code, Diagnostic, Document, Graph, parse, policy};
 use vela_runtime::{Action, Failure, Key, Reconciler, conditions};
 
 use self::outcome::Outcome;
@@ -50,6 +60,7 @@ use self::stopped::{Cause, Later, PhaseError, Stopped};
 pub(crate) use self::watches::controller;
 use crate::author::Actor;
 use crate::bounds;
+use crate::metrics::Stage;
 
 impl Reconciler for ApplicationReconciler {
     async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
@@ -57,11 +68,14 @@ impl Reconciler for ApplicationReconciler {
             self.forget(&key);
             return Ok(Action::Done);
         };
-        if is_paused(&application) {
+        if attention::is_left_alone(&application) {
             return Ok(Action::Done);
         }
         if application.metadata.deletion_timestamp.is_some() {
             return finalize::finalize(self, &key, &application).await;
+        }
+        if let Some(action) = self.restart(&key, &application).await? {
+            return Ok(action);
         }
         let began = tokio::time::Instant::now();
         let document = Document::from_object(fetch::json(&application));
@@ -81,12 +95,19 @@ impl Reconciler for ApplicationReconciler {
             || self.applications.get(&key).filter(|live| live.metadata.uid == application.metadata.uid);
         let live = steered.or_else(newest).unwrap_or_else(|| application.clone());
         let former = live.data.get("status");
+        // A reconcile that failed before the run, too, leaves what a person ordered meanwhile.
+        let is_steered =
+            is_steered || former.is_some_and(|former| former["workflow"]["contextBackend"].is_object());
         let status = status.to_json(former, &conditions::now());
+        let again = [again, restart::wait(&live, &status)].into_iter().flatten().min();
         self.context.metrics.reconciled(former, &status, began.elapsed());
         if !under_way {
             self.pace.forget(&key);
         } else if let Some(left) = self.pace.left(&key, former, &status) {
             return Ok(Action::RequeueAfter(again.map_or(left, |again| again.min(left))));
+        }
+        if is_steered || revision_outcome::is_published(&application) {
+            self.store_outcome(&key, &status).await?;
         }
         let written = self.write_status(&key, &live, &status, is_steered).await?;
         let Some(is_news) = written else { return Ok(Later::Soon.action()) };
@@ -101,6 +122,7 @@ impl Reconciler for ApplicationReconciler {
             let why = report::reason(&status);
             return Err(Failure::retry(format!("application {key} is not applied: {why}")));
         }
+        let again = [again, parse::reconcile_interval(&document)].into_iter().flatten().min();
         Ok(again.map_or(Action::Done, Action::RequeueAfter))
     }
 }
@@ -115,7 +137,20 @@ impl ApplicationReconciler {
         report: &mut Report,
     ) -> Result<Outcome, Stopped> {
         let acting = Actor::for_author(&self.context, application).map_err(PhaseError::from)?;
-        let rendered = match self.render((key, &acting), document, &mut report.secrets).await {
+        let whole = self.with_workflow((key, &acting), document).await?;
+        let document = whole.as_ref().unwrap_or(document);
+        let with_policies = self.with_policies((key, &acting), document).await?;
+        let document = with_policies.as_ref().unwrap_or(document);
+        let published = self.published(key, document).await?;
+        if published.is_some() {
+            report.warnings.push(not_published(document));
+        }
+        let document = published.as_ref().unwrap_or(document);
+        let began = tokio::time::Instant::now();
+        let rendered = self.render((key, &acting), document, &mut report.secrets).await;
+        let metrics = &self.context.metrics;
+        metrics.stage(Stage::Render, began.elapsed());
+        let rendered = match rendered {
             Err(Stopped::Failed(failed)) if failed.is_lasting() => {
                 return restore::restore(self, application, document, &acting, failed, report).await;
             }
@@ -132,7 +167,10 @@ impl ApplicationReconciler {
         graph.objects().for_each(|rendered| report.secrets.add(&rendered.object));
         let held = finalize::add_finalizer(self, key, application).await;
         held.map_err(|error| Stopped::write(PhaseError::Apply, &error, Some(&error)))?;
+        let began = tokio::time::Instant::now();
         self.revisions.record(application, graph.revision()).await?;
+        metrics.stage(Stage::Revision, began.elapsed());
+        let began = tokio::time::Instant::now();
         let outcome = match Route::choose(self, application, &graph).await? {
             // Whoever deploys names the revisions that are still needed.
             Route::Recorded => Outcome::left_to_others(Status::recorded(&graph), true),
@@ -144,6 +182,7 @@ impl ApplicationReconciler {
             }
             Route::Direct => direct::apply(self, application, acting, &graph).await?,
         };
+        metrics.stage(Stage::Apply, began.elapsed());
         Ok(outcome.with_definitions(definitions, waits))
     }
 
@@ -190,8 +229,11 @@ impl ApplicationReconciler {
     }
 }
 
-/// Did somebody ask that nothing is done for the application?
-fn is_paused(application: &DynamicObject) -> bool {
-    let paused = application.metadata.labels.as_ref().and_then(|labels| labels.get(labels::PAUSE));
-    paused.is_some_and(|paused| paused == "true")
+/// What was changed under the same version waits for the next one.
+fn not_published(document: &Document) -> Diagnostic {
+    let path = format!("metadata.annotations[{}]", annotations::PUBLISH_VERSION);
+    let message = "the application was changed, and is still published under the same version: what was published runs on";
+    let hint =
+        format!("give the annotation {} another value to publish the change", annotations::PUBLISH_VERSION);
+    Diagnostic::warning(Code::Refused, message).at(document, path).hint(hint)
 }

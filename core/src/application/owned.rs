@@ -10,7 +10,8 @@ use vela_runtime::cache::{Index, Informer, NotSynced, Watch};
 use vela_runtime::queue::{Priority, Queue};
 use vela_runtime::{Key, Kind};
 
-use super::record::{self, Owned};
+use super::record::Owned;
+use super::tracker;
 use crate::author::Actor;
 use crate::context::Context;
 
@@ -154,14 +155,8 @@ impl<'a> Application<'a> {
             || self.successor_of.contains(&controller.uid)
             // A rollout holds workloads of the application that the label names.
             || controller.kind == "AppRollout" && controller.api_version.starts_with("core.oam.dev/")
-            || controller.kind == "ResourceTracker" && self.may_be_recorded_in(&controller.name);
+            || controller.kind == "ResourceTracker" && tracker::may_be_of(&self.key, &controller.name);
         (!ours).then(|| format!("{} {}", controller.kind, controller.name))
-    }
-
-    /// The names that release 1.0 and we give to the record of this application.
-    fn may_be_recorded_in(&self, tracker: &str) -> bool {
-        let Key { namespace, name } = &self.key;
-        tracker == format!("{namespace}-{name}") || tracker == record::name(&self.key)
     }
 }
 
@@ -177,15 +172,15 @@ pub(crate) fn may_change(
             "it exists and is controlled by {controller}; rename the component, or delete the object there"
         ));
     }
-    if recorded_uid.is_some() && object.metadata.uid.as_deref() == recorded_uid {
-        return Ok(());
-    }
     let key = &application.key;
     match application_of(object) {
         Some(owner) if owner == *key => Ok(()),
+        // Two applications that made one object at the same moment both have its uid on record: the label says whose it is.
         Some(owner) => Err(format!(
             "it exists and belongs to application {owner}; rename one of the two, or delete it there first"
         )),
+        // It lost its labels; its uid says that it is ours.
+        None if recorded_uid.is_some() && object.metadata.uid.as_deref() == recorded_uid => Ok(()),
         None => Err(format!(
             "it exists and was not made by application {key}; rename the component, delete the object, or hand \
              it over with the label {}={}",

@@ -15,9 +15,10 @@ use super::fetch::ClusterReader;
 use super::http_requests::AnswerCache;
 use super::owned::{self, OwnedKinds};
 use super::pace::StatusPace;
-use super::record::Records;
 use super::recorded::RecordedApplications;
+use super::records::Records;
 use super::revisions::Revisions;
+use super::stored_outcomes::Outcomes;
 use super::update_slots::UpdateSlots;
 use crate::context::Context;
 use crate::immutable::Refusals;
@@ -30,6 +31,7 @@ pub(crate) struct ApplicationReconciler {
     pub(super) cluster: ClusterReader,
     pub(super) records: Records,
     pub(super) revisions: Revisions,
+    pub(super) outcomes: Outcomes,
     pub(super) owned: OwnedKinds,
     pub(super) configurations: Arc<Informer>,
     pub(super) rollouts: Arc<Informer>,
@@ -43,12 +45,20 @@ pub(crate) struct ApplicationReconciler {
     pub(super) pace: StatusPace,
     /// Who waits for which user configuration.
     pub(super) interests: DynamicWatches,
+    /// Who waits for which Workflow.
+    pub(super) workflows: DynamicWatches,
+    /// Who names which Policy.
+    pub(super) policies: DynamicWatches,
 }
 
 impl ApplicationReconciler {
     /// Starts the watches.
     pub(super) fn new(context: &Context) -> Self {
         let watch = |resource| context.cache.informer(Watch::full(resource));
+        let interests = || {
+            DynamicWatches::new(context.client.clone(), &context.cache, &context.discovery, &[])
+                .metadata_only()
+        };
         let cluster = ClusterReader::new(context);
         Self {
             context: context.clone(),
@@ -60,6 +70,7 @@ impl ApplicationReconciler {
             cluster,
             records: Records::new(context),
             revisions: Revisions::new(context),
+            outcomes: Outcomes::default(),
             owned: OwnedKinds::new(context, owned::application_of),
             configurations: watch(ApiResource::erase::<ApplicationConfiguration>(&())),
             rollouts: watch(ApiResource::erase::<AppRollout>(&())),
@@ -67,8 +78,9 @@ impl ApplicationReconciler {
             quiet: QuietTimes::default(),
             refusals: Refusals::default(),
             answers: AnswerCache::default(),
-            interests: DynamicWatches::new(context.client.clone(), &context.cache, &context.discovery, &[])
-                .metadata_only(),
+            interests: interests(),
+            workflows: interests(),
+            policies: interests(),
         }
     }
 
@@ -77,7 +89,10 @@ impl ApplicationReconciler {
         self.quiet.forget(key);
         self.answers.forget(key);
         self.attempts.forget(key);
+        self.outcomes.forget(key);
         self.interests.forget(key);
+        self.workflows.forget(key);
+        self.policies.forget(key);
         self.pace.forget(key);
         self.update_slots.reconcile_ended(key, false, true);
     }

@@ -46,6 +46,11 @@ impl RecordedApplication {
         asked(&self.application) == asked(application)
     }
 
+    /// Was it published under this version?
+    pub(super) fn is_published_as(&self, version: &str) -> bool {
+        asked(&self.application).1 == Some(version)
+    }
+
     /// The application as it is now, but for what it asks for.
     pub(super) fn asked_then(&self, application: &Document) -> Document {
         let mut value = application.value().clone();

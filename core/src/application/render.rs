@@ -9,6 +9,7 @@ use serde_json::json;
 use vela_crds::annotations;
 use vela_engine::parse::Era;
 use vela_engine::render::processing;
+use vela_engine::render::stages::{Dispatched, Stages, has_stages};
 use vela_engine::revision::Previous;
 use vela_engine::status::Definitions;
 use vela_engine::{
@@ -71,7 +72,7 @@ impl ApplicationReconciler {
         };
         let Some(recorded) = recorded.filter(|recorded| self.was_applied(key, document, recorded)) else {
             return self
-                .render_with_answers(key, document, &live?, &previous)
+                .render_with_answers((key, acting), document, &live?, &previous)
                 .await
                 .map(RenderedApplication::from);
         };
@@ -85,7 +86,7 @@ impl ApplicationReconciler {
             };
             return Ok(RenderedApplication { graph, definitions, waits: None });
         }
-        let graph = self.render_with_answers(key, document, &live?, &previous).await?;
+        let graph = self.render_with_answers((key, acting), document, &live?, &previous).await?;
         match self.update_slots.take(key) {
             Slot::Taken => Ok(graph.into()),
             Slot::Full(waits) => {
@@ -105,7 +106,36 @@ impl ApplicationReconciler {
         secrets: &mut Secrets,
     ) -> Result<Graph, Stopped> {
         let snapshot = self.snapshot((key, acting), document, Some(recorded), secrets).await?;
-        self.render_with_answers(key, document, &snapshot, std::slice::from_ref(&recorded.previous)).await
+        let known = std::slice::from_ref(&recorded.previous);
+        self.render_with_answers((key, acting), document, &snapshot, known).await
+    }
+
+    /// The application as it was published under the version that it still names, where it was changed since: the change
+    /// counts when it is published as another one.
+    pub(super) async fn published(
+        &self,
+        key: &Key,
+        document: &Document,
+    ) -> Result<Option<Document>, Stopped> {
+        let (Some(version), Some(known)) = (revision::asked(document).1, Previous::of(document)) else {
+            return Ok(None);
+        };
+        let recorded = self.recorded_of(key, &known).await?;
+        let published =
+            recorded.filter(|recorded| recorded.is_published_as(version) && !recorded.is_asked_by(document));
+        Ok(published.map(|recorded| recorded.asked_then(document)))
+    }
+
+    /// What this revision recorded.
+    async fn recorded_of(
+        &self,
+        key: &Key,
+        known: &Previous,
+    ) -> Result<Option<Arc<RecordedApplication>>, Stopped> {
+        let name = Key::new(key.namespace.clone(), format!("{}-v{}", key.name, known.number));
+        let stored = self.revisions.stored(&name);
+        let recorded = self.recorded.get(key, known, stored.as_deref()).await;
+        recorded.map_err(|error| Stopped::unavailable(PhaseError::Revision, &error))
     }
 
     /// The revision by which the application asked for what it asks for now.
@@ -116,10 +146,7 @@ impl ApplicationReconciler {
         previous: &[Previous],
     ) -> Result<Option<Arc<RecordedApplication>>, Stopped> {
         for known in previous {
-            let name = Key::new(key.namespace.clone(), format!("{}-v{}", key.name, known.number));
-            let stored = self.revisions.stored(&name);
-            let recorded = self.recorded.get(key, known, stored.as_deref()).await;
-            let recorded = recorded.map_err(|error| Stopped::unavailable(PhaseError::Revision, &error))?;
+            let recorded = self.recorded_of(key, known).await?;
             if let Some(recorded) = recorded.filter(|recorded| recorded.is_asked_by(document)) {
                 return Ok(Some(recorded));
             }
@@ -161,8 +188,11 @@ impl ApplicationReconciler {
         if let Some(known) = self.attempts.of(key, &content) {
             return known;
         }
-        let inputs =
-            render::Inputs { answers: Some(processing::Answers::new()), ..render::Inputs::default() };
+        let inputs = render::Inputs {
+            answers: Some(processing::Answers::new()),
+            stages: Stages::Assumed,
+            ..render::Inputs::default()
+        };
         let computed = self.compute(document.clone(), snapshot, Vec::new(), inputs).await;
         // An error that passes says nothing about the definitions.
         let wrong = computed.err().and_then(|stopped| Some(stopped.lasting()?.diagnostics().clone()));
@@ -217,18 +247,19 @@ impl ApplicationReconciler {
     /// again.
     async fn render_with_answers(
         &self,
-        key: &Key,
+        (key, acting): (&Key, &Actor),
         document: &Document,
         snapshot: &Snapshot,
         previous: &[Previous],
     ) -> Result<Graph, Stopped> {
         let (mut content, mut answers) = self.answers.of(key);
-        let mut outputs = BTreeMap::new();
-        // Each round answers at least one request more, or knows one output more, and their number is limited.
+        let (mut outputs, mut stages) = (BTreeMap::new(), BTreeMap::new());
+        // Each round answers at least one request more, or knows one output or one stage more, and their number is limited.
         loop {
             let inputs = render::Inputs {
                 answers: Some(answers.clone()),
                 outputs: outputs.clone(),
+                stages: Stages::Known(stages.clone()),
                 ..render::Inputs::default()
             };
             let computed = self.compute(document.clone(), snapshot.clone(), previous.to_vec(), inputs);
@@ -244,10 +275,13 @@ impl ApplicationReconciler {
             let components = graph.rendered().components().iter();
             let requests: Vec<_> = components.flat_map(|component| component.requests.clone()).collect();
             if requests.is_empty() {
-                let given = given::given(self, key, &graph).await;
+                let given = given::given(self, (key, acting), &graph).await;
                 let given = given.map_err(|error| Stopped::not_computed(PhaseError::Render, &error))?;
                 if given.len() > outputs.len() {
                     outputs = given;
+                    continue;
+                }
+                if self.came_further(key, &graph, &mut stages).await? {
                     continue;
                 }
                 return self.with_served_versions(graph).await;
@@ -256,6 +290,24 @@ impl ApplicationReconciler {
             sent.map_err(|error| Stopped::unavailable(PhaseError::Render, &error))?;
             self.answers.insert(key, &content, &answers);
         }
+    }
+
+    /// Finds out how far the components are whose traits have stages, and whether that is news.
+    async fn came_further(
+        &self,
+        key: &Key,
+        graph: &Graph,
+        stages: &mut BTreeMap<usize, Dispatched>,
+    ) -> Result<bool, Stopped> {
+        if !has_stages(graph.app_file()) {
+            return Ok(false);
+        }
+        let served = self.with_served_versions(graph.clone()).await?;
+        let mut is_news = false;
+        for (node, found) in super::stages::of(self, key, &served).await? {
+            is_news |= stages.entry(node).or_default().grow(found);
+        }
+        Ok(is_news)
     }
 
     /// Objects of versions that the cluster does not serve any more, in the versions that followed. What is written in the
@@ -276,13 +328,16 @@ impl ApplicationReconciler {
         document: Document,
         snapshot: Snapshot,
         previous: Vec<Previous>,
-        inputs: render::Inputs,
+        mut inputs: render::Inputs,
     ) -> Result<Graph, Stopped> {
         let compute = move |templates: &Templates| {
             let app_file =
                 parse::parse(&document, &snapshot).map_err(|e| PhaseError::Parse(Cause::Lasting(e)))?;
             let revision = revision::revision_among(app_file, &previous);
             let plan = plan::plan(revision).map_err(|e| PhaseError::Policy(Cause::Lasting(e)))?;
+            if !has_stages(plan.app_file()) {
+                inputs.stages = Stages::Ignored;
+            }
             let rendered = render::render(&plan, templates, &inputs);
             let rendered = rendered.map_err(|e| PhaseError::Render(Cause::Lasting(e)))?;
             graph::graph(rendered).map_err(|e| PhaseError::Render(Cause::Lasting(e)))

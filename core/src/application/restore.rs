@@ -52,9 +52,11 @@ pub(super) async fn restore(
     }
     graph.objects().for_each(|rendered| report.secrets.add(&rendered.object));
     let owner = Application::of(application, acting.clone());
+    // What the steps of a workflow have not come to is not made before its turn.
+    let made_only = !same || graph.rendered().plan().workflow().is_some();
     let (restored, observed) = match Form::of(&graph) {
-        Form::Applied => direct::restore(reconciler, &owner, &graph, !same).await?,
-        Form::Stored { .. } => stored::restore(reconciler, &owner, &graph, !same).await?,
+        Form::Applied => direct::restore(reconciler, &owner, &graph, made_only).await?,
+        Form::Stored { .. } => stored::restore(reconciler, &owner, &graph, made_only).await?,
     };
     let present = judge::status(reconciler, &Arc::new(graph), observed).await?;
     Ok(Outcome::applied(status.keeping(&name, present, same), &restored))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
 use serde_json::{Value, json};
-use vela_crds::{AppRollout, ApplicationRevision, annotations, labels};
+use vela_crds::{AppDeployment, AppRollout, ApplicationContext, ApplicationRevision, annotations, labels};
 use vela_engine::Document;
 use vela_engine::revision::{Previous, Revision};
 use vela_runtime::Api;
@@ -15,13 +15,17 @@ use vela_runtime::cache::{Informer, Watch};
 
 use crate::context::Context;
 
-/// Where an AppRollout names revisions.
-const NAMED_BY_ROLLOUTS: [&str; 4] = [
+/// Where an AppRollout or an ApplicationContext names revisions.
+const NAMED_AT: [&str; 5] = [
     "/spec/sourceAppRevisionName",
     "/spec/targetAppRevisionName",
     "/status/LastSourceAppRevision",
     "/status/lastTargetAppRevision",
+    "/spec/applicationRevisionName",
 ];
+
+/// Where an AppDeployment has lists of them.
+const NAMED_IN: [&str; 2] = ["/spec/appRevisions", "/status/placement"];
 
 /// Why the revision could not be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -175,8 +179,8 @@ impl Revisions {
         }
     }
 
-    /// Delete the oldest revisions beyond the limit, the application's own or that of all; never one that is needed, or that a
-    /// rollout names. A failure costs only space.
+    /// Delete the oldest revisions beyond the limit, the application's own or that of all; never one that is needed, or that
+    /// somebody names who deploys it. A failure costs only space.
     pub(crate) async fn limit(&self, application: &Key, needed: &[&str], own: Option<usize>) {
         let name = |object: &DynamicObject| object.metadata.name.clone().unwrap_or_default();
         let mut old = self.of(application);
@@ -185,10 +189,10 @@ impl Revisions {
         if old.len() <= limit {
             return;
         }
-        let named = match self.named_by_rollouts(&application.namespace).await {
+        let named = match self.named(&application.namespace).await {
             Ok(named) => named,
             Err(error) => {
-                tracing::warn!(%error, %application, "cannot tell which old revisions rollouts name");
+                tracing::warn!(%error, %application, "cannot tell which old revisions others deploy");
                 return;
             }
         };
@@ -205,18 +209,21 @@ impl Revisions {
         }
     }
 
-    /// The revisions that rollouts go between, have gone between, or are to go between, as the server has them: one may
-    /// have been written a moment ago.
-    async fn named_by_rollouts(&self, namespace: &str) -> Result<BTreeSet<String>, kube::Error> {
-        let resource = ApiResource::erase::<AppRollout>(&());
-        let api: Api<DynamicObject> = Api::namespaced_with(self.context.client.clone(), namespace, &resource);
-        let rollouts = api.list(&ListParams::default()).await?;
-        let names = rollouts.items.iter().flat_map(|rollout| {
-            NAMED_BY_ROLLOUTS
-                .iter()
-                .filter_map(move |path| rollout.data.pointer(path)?.as_str().map(str::to_owned))
-        });
-        Ok(names.collect())
+    /// The revisions that rollouts go between, have gone between, or are to go between, and those that others deploy, as the
+    /// server has them: one may have been written a moment ago.
+    async fn named(&self, namespace: &str) -> Result<BTreeSet<String>, kube::Error> {
+        let mut names = BTreeSet::new();
+        for resource in [
+            ApiResource::erase::<AppRollout>(&()),
+            ApiResource::erase::<AppDeployment>(&()),
+            ApiResource::erase::<ApplicationContext>(&()),
+        ] {
+            let api: Api<DynamicObject> =
+                Api::namespaced_with(self.context.client.clone(), namespace, &resource);
+            let found = api.list(&ListParams::default()).await?;
+            names.extend(found.items.iter().flat_map(|object| names_in(&object.data)));
+        }
+        Ok(names)
     }
 
     /// The revisions of an application, oldest first.
@@ -240,6 +247,14 @@ impl Revisions {
         found.sort_by_key(|(number, _)| *number);
         found
     }
+}
+
+/// The revisions that an object names.
+fn names_in(data: &Value) -> Vec<String> {
+    let single = NAMED_AT.iter().filter_map(|path| data.pointer(path));
+    let lists = NAMED_IN.iter().filter_map(|path| data.pointer(path)?.as_array()).flatten();
+    let listed = lists.filter_map(|entry| entry.get("revisionName"));
+    single.chain(listed).filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Annotations without those that hold a copy of the object they stand on.

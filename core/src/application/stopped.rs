@@ -9,6 +9,7 @@ use vela_runtime::{Action, CONFLICT_WAIT};
 use super::{apply, fetch, revisions};
 use crate::author::UnknownAuthor;
 use crate::blocking::NotComputed;
+use crate::workflow::StoreError;
 
 /// A reconcile that ended early.
 pub(super) enum Stopped {
@@ -172,6 +173,16 @@ impl From<fetch::Error> for PhaseError {
 impl From<revisions::Error> for Stopped {
     fn from(error: revisions::Error) -> Self {
         Self::write(PhaseError::Revision, &error, error.source())
+    }
+}
+
+impl From<StoreError> for Stopped {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Client(source) => Self::write(PhaseError::Apply, &error, Some(source)),
+            StoreError::Unreadable { .. } => PhaseError::Apply(Cause::refused(error.to_string())).into(),
+            StoreError::Behind => Later::Soon.into(),
+        }
     }
 }
 

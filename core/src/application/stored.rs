@@ -1,6 +1,7 @@
 //! An Application in the v1alpha2 form: its graph is stored as an ApplicationConfiguration and Components, whose own
 //! reconciles bring the workloads; their outcome flows back as what was observed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
@@ -12,7 +13,7 @@ use vela_engine::application_configuration::{API_VERSION, compose, is_passive};
 use vela_engine::policy::{GarbageCollect, ObjectRules};
 use vela_engine::render::{RenderedObject, Role};
 use vela_engine::status::Status;
-use vela_engine::{Graph, ObjectKey, Observed};
+use vela_engine::{Graph, ObjectKey, Observed, workload_names};
 use vela_runtime::Key;
 use vela_runtime::owner::controller_of;
 
@@ -105,7 +106,7 @@ pub(super) async fn restore(
 
 /// The objects to store: the Components first, then the configuration that names them. The configuration waits for a
 /// component that cannot be rendered yet, which would be lost otherwise, and, where it belongs to one revision of the
-/// application, for the revisions of its components.
+/// application or names workloads after revisions, for the revisions of its components.
 async fn stored(
     reconciler: &ApplicationReconciler,
     graph: &Graph,
@@ -115,12 +116,16 @@ async fn stored(
     let composed = compose(graph.rendered());
     let mut composed = composed.map_err(|error| PhaseError::Render(Cause::Passing(error)))?;
     let mut complete = composed.pending.is_empty();
-    if graph.app_file().rolls_out() {
+    let rolls_out = graph.app_file().rolls_out();
+    if rolls_out {
         let candidates =
             composed.components.iter().filter(|component| may_roll(&component["spec"]["workload"]));
         let candidates = candidates.filter_map(|component| component["metadata"]["name"].as_str());
         let candidates = candidates.map(str::to_owned).collect();
         handing_over::set_waiting(&mut composed.configuration, &candidates);
+    }
+    let names = reconciler.context.options.workload_names;
+    if rolls_out || workload_names::set(&mut composed.configuration, names) {
         for component in composed.components.clone() {
             let name = component["metadata"]["name"].as_str().unwrap_or_default();
             match revision(reconciler, &component).await? {
@@ -133,7 +138,8 @@ async fn stored(
         let name = ObjectKey::of(&object);
         let object: DynamicObject = serde_json::from_value(object)
             .map_err(|error| Stopped::unavailable(PhaseError::Render, &error))?;
-        let pieces = vec![Piece { name, object, trait_type: None, rules: ObjectRules::default() }];
+        let pieces =
+            vec![Piece { name, object, trait_type: None, rules: ObjectRules::default(), held: false }];
         Ok::<_, Stopped>(Node { component: component.to_owned(), wave, pieces })
     };
     let mut nodes = Vec::with_capacity(composed.components.len() + 1);
@@ -145,11 +151,13 @@ async fn stored(
     nodes.push(node("", 1, composed.configuration)?);
     let desired = Desired {
         identity: graph.identity().hash().to_owned(),
+        revision: graph.identity().name().to_owned(),
         generation,
         definitions: definitions(graph),
         nodes,
         form: Form::of(graph),
         garbage_collect: GarbageCollect::default(),
+        deferred: BTreeSet::new(),
     };
     Ok(Stored { desired, due: if complete { components + 1 } else { components } })
 }

@@ -19,8 +19,9 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     let reconciler = ApplicationReconciler::new(context);
     let (applications, owned, cluster) =
         (reconciler.applications.clone(), reconciler.owned.clone(), reconciler.cluster.clone());
-    let (interests, stored) =
-        (reconciler.interests.clone(), [&reconciler.configurations, &reconciler.rollouts].map(Arc::clone));
+    let (interests, workflows) = (reconciler.interests.clone(), reconciler.workflows.clone());
+    let stored = [&reconciler.configurations, &reconciler.rollouts].map(Arc::clone);
+    let policies = reconciler.policies.clone();
     let (records, update_slots) = (reconciler.records.clone(), reconciler.update_slots.clone());
     let woken_by = Predicate::status_aside().or(Predicate::new(is_steered));
     let mut controller =
@@ -28,6 +29,8 @@ pub(crate) fn controller(context: &Context, workers: usize) -> Controller {
     owned.wake(controller.queue());
     update_slots.wake(controller.queue());
     interests.wake(controller.queue());
+    workflows.wake(controller.queue());
+    policies.wake(controller.queue());
     // What a configuration and a rollout say is read from these copies, so these copies wake.
     for informer in &stored {
         controller = controller.watches(informer, |change| match change.initial {

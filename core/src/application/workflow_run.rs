@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
@@ -11,21 +12,26 @@ use vela_engine::workflow::{
     Execution, Idle, Machine, Progress, RunLimits, RunPhase, RunStatus, RunValues, StepOutcome, StepOutput,
     StepPhase, WorkflowSpec,
 };
-use vela_engine::{Graph, ObjectKey};
-use vela_runtime::apply as runtime_apply;
-use vela_runtime::clock;
+use vela_engine::{Graph, ObjectKey, policy};
+use vela_runtime::smtp::Mail;
+use vela_runtime::{Key, clock};
 
 use super::apply::{self, Applied, Begun, Components, Order};
+use super::debug::DebugRecords;
 use super::fetch;
 use super::judge;
 use super::observe::observe;
 use super::outcome::Outcome;
-use super::owned::Application;
+use super::owned::{Application, application_of};
 use super::reconciler::ApplicationReconciler;
-use super::run_store::RunStore;
+use super::step_reach::StepReach;
 use super::stopped::Stopped;
 use crate::author::Actor;
-use crate::workflow::{Effects, Executed, First, Objects, execute};
+use crate::egress::{Answer, NoAnswer, Request};
+use crate::workflow::{
+    Effects, Executed, First, Form, Home, MayWrite, Network, Objects, OwnedObject, Owner, RunStore,
+    Selection, execute,
+};
 
 /// The run of one application in one reconcile.
 pub(super) struct WorkflowRun<'a> {
@@ -33,11 +39,13 @@ pub(super) struct WorkflowRun<'a> {
     graph: &'a Arc<Graph>,
     spec: &'a WorkflowSpec,
     acting: Actor,
-    store: RunStore<'a>,
+    store: RunStore,
     status: RunStatus,
     values: RunValues,
     limits: RunLimits,
     executed: Executed,
+    /// Where somebody looks for a mistake.
+    debug: Option<DebugRecords>,
 }
 
 impl<'a> WorkflowRun<'a> {
@@ -50,12 +58,24 @@ impl<'a> WorkflowRun<'a> {
     ) -> Result<Self, Stopped> {
         let now = clock::now();
         let begin = RunStatus::begin(graph.identity().name(), spec.modes(), now);
-        let (store, status, values) = RunStore::read(reconciler, owner, begin, now).await?;
+        let home = Home {
+            api: reconciler.api(&owner.key),
+            informer: reconciler.applications.clone(),
+            client: reconciler.context.client.clone(),
+            acting: owner.acting.clone(),
+            form: Form::Application,
+        };
+        let (store, status, values) = RunStore::read(home, owner.object, begin, now).await?;
         let seed = owner.object.metadata.uid.clone().unwrap_or_default();
-        let limits = RunLimits { seed, ..RunLimits::default() };
+        let limits = RunLimits { seed, ..reconciler.context.options.workflow.clone() };
         let executed = Executed { begun: BTreeSet::new(), idle: Idle::Ended(status.phase) };
         let acting = owner.acting.clone();
-        Ok(Self { reconciler, graph, spec, acting, store, status, values, limits, executed })
+        let is_debugged = policy::is_debugged(graph.app_file().document().value());
+        let debug = is_debugged.then(|| DebugRecords::new(reconciler, owner));
+        if let Some(debug) = debug.as_ref().filter(|_| status.steps.is_empty()) {
+            debug.clear().await;
+        }
+        Ok(Self { reconciler, graph, spec, acting, store, status, values, limits, executed, debug })
     }
 
     /// The nodes of a run that came to its end, but for those that its steps applied.
@@ -80,7 +100,8 @@ impl<'a> WorkflowRun<'a> {
 
     /// What the reconcile came to, after the run went as far as it could.
     pub(super) fn outcome(self, status: Status, applied: &Applied) -> Outcome {
-        let status = status.of_run(self.status, &self.executed.begun);
+        let mut status = status.of_run(self.status, &self.executed.begun);
+        status.hide(self.store.hidden());
         let outcome = Outcome::applied(status, applied);
         let again = match self.executed.idle {
             Idle::Executing { after } => Some(after.unsigned_abs()),
@@ -90,7 +111,7 @@ impl<'a> WorkflowRun<'a> {
             Idle::Ended(_) => None,
         };
         let again = [outcome.again, again].into_iter().flatten().min();
-        let steered = Some(Arc::new(self.store.into_application()));
+        let steered = Some(Arc::new(self.store.into_object()));
         Outcome { again, steered, ..outcome }
     }
 
@@ -125,6 +146,7 @@ impl Order for WorkflowRun<'_> {
             graph: self.graph,
             acting: &self.acting,
             store: &mut self.store,
+            debug: self.debug.as_ref(),
             components,
         };
         let executed = execute(plan, &mut machine, &mut effects, clock::now).await?;
@@ -140,7 +162,8 @@ struct StepEffects<'r, 's, 'c, 'w> {
     reconciler: &'r ApplicationReconciler,
     graph: &'r Arc<Graph>,
     acting: &'s Actor,
-    store: &'s mut RunStore<'r>,
+    store: &'s mut RunStore,
+    debug: Option<&'s DebugRecords>,
     components: &'c mut Components<'w>,
 }
 
@@ -150,7 +173,7 @@ impl Objects for StepEffects<'_, '_, '_, '_> {
     async fn apply_object(&mut self, object: Value) -> Result<Result<Value, String>, apply::Error> {
         let mut object = object;
         self.own(&mut object);
-        if let Some(refusal) = self.refusal(&object).await {
+        if let Some(refusal) = self.reach().refusal(&object).await {
             return Ok(Err(refusal));
         }
         let name = ObjectKey::of(&object);
@@ -179,13 +202,113 @@ impl Objects for StepEffects<'_, '_, '_, '_> {
             Err(error) => return Ok(Err(error.to_string())),
         };
         let read = kind.api(self.acting.client(), &key.namespace).get_opt(&key.name).await;
+        if let (Ok(Some(found)), "Secret") = (&read, key.kind.as_str()) {
+            self.store.hide(&fetch::json(found));
+        }
         Ok(read
             .map(|found| found.map(|found| fetch::json(&found)))
-            .map_err(|error| runtime_apply::explain(&error)))
+            .map_err(|error| self.acting.explain(&error)))
+    }
+
+    async fn list_objects(
+        &mut self,
+        selection: &Selection,
+    ) -> Result<Result<Vec<Value>, String>, apply::Error> {
+        Ok(self.reach().list(selection).await)
+    }
+
+    async fn delete_object(&mut self, object: &Value) -> Result<Result<(), String>, apply::Error> {
+        let mut object = object.clone();
+        self.place(&mut object);
+        if let Some(refusal) = self.reach().refusal(&object).await {
+            return Ok(Err(refusal));
+        }
+        let deleted = self.components.delete_object(&ObjectKey::of(&object)).await;
+        Ok(deleted.map_err(|error| self.acting.explain_apply(&error)))
+    }
+
+    async fn change_object(
+        &mut self,
+        live: &Value,
+        wanted: Value,
+    ) -> Result<Result<Value, String>, apply::Error> {
+        let app = self.graph.app_file();
+        let own = Key::new(app.namespace(), app.name());
+        let may_write = |live: &DynamicObject| match application_of(live).is_some_and(|owner| owner == own) {
+            true => Ok(()),
+            false => Err("it is not the application's, and is not patched".to_owned()),
+        };
+        Ok(self.reach().change(live, &wanted, &may_write).await)
+    }
+
+    async fn read_shared(
+        &mut self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Result<Option<Value>, String>, apply::Error> {
+        Ok(self.reach().read_shared(namespace, name).await)
+    }
+
+    async fn put_object(
+        &mut self,
+        object: Value,
+        may_write: MayWrite,
+    ) -> Result<Result<(), String>, apply::Error> {
+        Ok(self.reach().put(object, may_write).await)
+    }
+
+    async fn remove_object(
+        &mut self,
+        object: &Value,
+        may_write: MayWrite,
+    ) -> Result<Result<(), String>, apply::Error> {
+        Ok(self.reach().remove(object, may_write).await)
+    }
+}
+
+impl Network for StepEffects<'_, '_, '_, '_> {
+    async fn send(&mut self, request: &Request) -> Result<Answer, NoAnswer> {
+        self.reconciler.context.egress.ask(request).await
+    }
+
+    async fn send_mail(&mut self, mail: &Mail) -> Result<(), NoAnswer> {
+        self.reconciler.context.egress.send_mail(mail).await
+    }
+
+    fn admits(&mut self, name: &str, limit: usize, period: Duration) -> bool {
+        self.reconciler.context.egress.rate_limits().admits(name, limit, period)
+    }
+}
+
+impl Owner for StepEffects<'_, '_, '_, '_> {
+    fn components(&self) -> Vec<Value> {
+        self.reach().written("components")
+    }
+
+    fn policies(&self) -> Vec<Value> {
+        self.reach().written("policies")
+    }
+
+    fn owned_objects(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
+        self.reach().owned(namespace, name)
+    }
+
+    fn placements(&self, policies: &[String]) -> Result<Vec<(String, String)>, String> {
+        self.reach().placements(policies)
     }
 }
 
 impl StepEffects<'_, '_, '_, '_> {
+    /// What the steps reach beyond the objects of the application.
+    fn reach(&self) -> StepReach<'_> {
+        StepReach {
+            context: &self.reconciler.context,
+            records: &self.reconciler.records,
+            acting: self.acting,
+            app: self.graph.app_file(),
+        }
+    }
+
     /// An object that names no namespace is in that of the application.
     fn place(&self, object: &mut Value) {
         let metadata = &mut object["metadata"];
@@ -206,20 +329,6 @@ impl StepEffects<'_, '_, '_, '_> {
         all[labels::APP_NAMESPACE] = Value::from(app.namespace());
         all[labels::APP_REVISION] = Value::from(self.graph.identity().name());
     }
-
-    /// Why the application may not make the object.
-    async fn refusal(&self, object: &Value) -> Option<String> {
-        let app = self.graph.app_file();
-        if let Some((message, hint)) = app.bounds().refusal(object, app.namespace()) {
-            return Some(format!("{message}; {hint}"));
-        }
-        let key = ObjectKey::of(object);
-        let kind = self.reconciler.context.discovery.resolve(&key.api_version, &key.kind).await;
-        if kind.is_ok_and(|kind| !kind.namespaced) {
-            return app.bounds().refusal_of_cluster(&key).map(|(message, hint)| format!("{message}; {hint}"));
-        }
-        None
-    }
 }
 
 impl Effects for StepEffects<'_, '_, '_, '_> {
@@ -236,8 +345,21 @@ impl Effects for StepEffects<'_, '_, '_, '_> {
         Ok(judge::applied(self.reconciler, self.graph, observed, (nodes, outputs)).await?)
     }
 
+    fn make_secrets(&self, nodes: &[usize]) -> bool {
+        let mut objects = nodes.iter().flat_map(|node| self.graph.objects_of(*node));
+        objects.any(|object| object.key().kind == "Secret")
+    }
+
     async fn advance(&mut self, execution: Execution) -> Result<(Execution, Progress), apply::Error> {
-        Ok(judge::advance(self.reconciler, execution).await?)
+        let mut execution = execution;
+        if self.debug.is_some() {
+            execution.record_calls();
+        }
+        let (execution, progress) = judge::advance(self.reconciler, execution).await?;
+        if let Some(debug) = self.debug {
+            debug.write(&execution, &progress, self.store.hidden()).await;
+        }
+        Ok((execution, progress))
     }
 
     async fn store(

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use kube::api::DynamicObject;
 use vela_engine::application_configuration::garbage::{Garbage, Retained, deletable};
+use vela_engine::readiness;
 use vela_runtime::{Key, apply as runtime_apply, events};
 
 use super::apply::{Applied, Order};
@@ -64,6 +65,11 @@ pub(super) async fn collect(
     let decision = Decision { context: &reconciler.context, acting: order.acting, seen };
     let mut refused = Vec::new();
     for garbage in std::mem::take(&mut collected.left) {
+        if !is_succeeded(reconciler, &garbage).await {
+            // The status of its successor wakes us.
+            collected.left.push(garbage);
+            continue;
+        }
         match delete(reconciler, &garbage, order, applied, &decision).await? {
             Fate::Deleted => collected.deleted.push(garbage),
             Fate::Gone => {}
@@ -80,6 +86,18 @@ pub(super) async fn collect(
     collected.refused = (!refused.is_empty()).then(|| refused.join("; "));
     publish(reconciler, configuration, &collected.deleted).await;
     Ok(collected)
+}
+
+/// Is the workload that takes its place ready, if one does? While it is not, both run.
+async fn is_succeeded(reconciler: &ApplicationConfigurationReconciler, garbage: &Garbage) -> bool {
+    let Some(successor) = &garbage.successor else { return true };
+    match reconciler.cluster.object(successor).await {
+        Ok(live) => live.is_some_and(|live| readiness::of(&live).is_ready()),
+        Err(error) => {
+            tracing::info!(object = %successor, %error, "cannot be looked at, so what it replaces stays");
+            false
+        }
+    }
 }
 
 async fn publish(

@@ -1,6 +1,10 @@
 //! The flags of `vela-core`, as typed, and what they mean; the seed's and v1.0's flags are all among them.
 
+mod accepted;
+mod gates;
+mod known;
 mod spelling;
+mod upstream;
 mod values;
 mod webhook;
 
@@ -13,14 +17,16 @@ use clap::{ArgAction, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use vela_core::options::{
     ApplyOnce, Bounds, Capability, DEFINITION_UPDATES_AT_ONCE, DefinitionUpdates, EgressPolicy, Generations,
-    Hook, RenderLimits,
+    Hook, RenderLimits, WorkloadNames,
 };
 use vela_core::{Endpoint, LeaseConfig, Options, Process};
 use vela_runtime::RequestLimiter;
 use vela_runtime::kubeconfig::describe;
 use vela_runtime::limiter::REQUESTS_IN_FLIGHT;
 
-use values::{Listen, boolean, bytes, duration};
+use accepted::Accepted;
+use upstream::UpstreamArgs;
+use values::{Listen, boolean, bytes, duration, workers};
 use webhook::WebhookArgs;
 
 /// The usual port of `/metrics`.
@@ -68,6 +74,11 @@ pub(crate) struct Args {
     behaviour: BehaviourArgs,
     #[command(flatten)]
     webhook: WebhookArgs,
+    #[command(flatten)]
+    upstream: UpstreamArgs,
+    /// Flags of KubeVela that set nothing here.
+    #[arg(skip)]
+    accepted: Accepted,
 }
 
 /// Where log lines go and how they look.
@@ -149,6 +160,10 @@ struct BehaviourArgs {
     /// Applications that take up changed definitions at the same time.
     #[arg(long, default_value_t = DEFINITION_UPDATES_AT_ONCE, value_parser = workers, value_name = "N")]
     definition_updates_at_once: usize,
+    /// What workloads of Applications in the v1alpha2 form are called: component (<component>, changed in place) or revision
+    /// (<component>-vN, as early in 2021); the annotation app.oam.dev/workload-names of an Application counts more.
+    #[arg(long, default_value = "component", value_name = "NAMES")]
+    workload_names: WorkloadNames,
     /// Whether what was applied once is applied again: off, on or force.
     #[arg(long, num_args = 0..=1, require_equals = false, default_value = "false", default_missing_value = "true", value_name = "MODE")]
     apply_once_only: ApplyOnce,
@@ -167,7 +182,7 @@ struct BehaviourArgs {
     #[arg(long, value_parser = boolean, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", value_name = "BOOL")]
     allow_granting_rights: bool,
-    /// Standard controllers that do not run: all, or some of metrics,podspecworkload,route,autoscale.
+    /// Standard controllers that do not run: all, or some of metrics,podspecworkload,route,autoscale,workflowrun.
     #[arg(long, default_value = "", value_name = "LIST")]
     disable_caps: String,
     /// Where the command line keeps what it remembers: Local or ConfigMap; the controllers keep nothing of the kind.
@@ -194,17 +209,11 @@ struct BehaviourArgs {
     oam_spec_ver: Generations,
 }
 
-fn workers(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("write a number from 1".into()),
-        Ok(workers) => Ok(workers),
-    }
-}
-
 impl Args {
     /// Read the command line, as Go or as GNU programs spell it.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        Self::try_parse_from(spelling::normal(arguments))
+        let (arguments, accepted) = accepted::take(spelling::normal(arguments));
+        Ok(Self { accepted, ..Self::try_parse_from(arguments)? })
     }
 
     /// The cluster the flags mean.
@@ -244,8 +253,11 @@ impl Args {
 
     /// How the flags want the controllers to run; the first wrong value stops the start.
     pub(crate) fn process(&self) -> Result<Process, String> {
+        if let Some(refused) = self.accepted.refused.first() {
+            return Err(refused.clone());
+        }
         Ok(Process {
-            options: self.behaviour.options(self.webhook.authenticates()?)?,
+            options: self.options()?,
             health: endpoint(self.health_addr, HEALTH_PORT),
             metrics: endpoint(self.metrics_addr, METRICS_PORT),
             lease: self.enable_leader_election.then(|| LeaseConfig {
@@ -259,14 +271,35 @@ impl Args {
         })
     }
 
+    /// What the controllers do, by the flags of all generations.
+    fn options(&self) -> Result<Options, String> {
+        let (gates, _) = self.upstream.gates()?;
+        let authenticates = self.webhook.authenticates(gates.authenticate_application)?;
+        let mut options = self.behaviour.options(authenticates)?;
+        options.bounds.own_namespace &= !self.upstream.allow_cross_namespace_resource;
+        options.resync = self.upstream.resync(self.behaviour.informer_re_sync_interval);
+        options.concurrent_writes = self.upstream.concurrent_writes();
+        options.workflow = self.upstream.workflow(gates);
+        options.strictness = UpstreamArgs::strictness(gates);
+        options.status_metrics = gates.status_metrics;
+        options.applications_once = gates.apply_once;
+        Ok(options)
+    }
+
     /// What the flags ask for and will not get, one sentence each.
     pub(crate) fn without_effect(&self) -> Vec<String> {
-        let mut sentences = Vec::new();
+        let mut sentences = self.accepted.idle.clone();
+        // A gate that is wrong has ended the start.
+        sentences.extend(self.upstream.gates().map(|(_, idle)| idle).unwrap_or_default());
         let driver = &self.behaviour.storage_driver;
-        if driver != "Local" {
-            sentences.push(format!(
-                "--storage-driver={driver} changes nothing: the controllers keep no local state"
-            ));
+        match driver.as_str() {
+            "Local" => {}
+            "ConfigMap" => sentences.push(
+                "--storage-driver=ConfigMap changes nothing: the controllers keep no local state, and the command line keeps \
+                 its own in files"
+                    .to_owned(),
+            ),
+            other => sentences.push(format!("--storage-driver={other} means Local: write Local or ConfigMap")),
         }
         sentences
     }
@@ -283,13 +316,10 @@ impl BehaviourArgs {
         };
         let disabled = Capability::disabled(&self.disable_caps)
             .map_err(|error| format!("invalid value for --disable-caps: {error}"))?;
-        let resync = self.informer_re_sync_interval;
         let mut generations = self.oam_spec_ver;
         generations.application_configurations &= self.app_config_installed;
         Ok(Options {
             concurrent_reconciles: self.concurrent_reconciles,
-            concurrent_writes: vela_core::options::CONCURRENT_WRITES,
-            resync: (!resync.is_zero()).then_some(resync),
             dependency_wait: self.depend_check_wait,
             apply_once: self.apply_once_only,
             component_revision_limit: self.revision_limit,
@@ -297,6 +327,7 @@ impl BehaviourArgs {
             definition_revision_limit: self.definition_revision_limit,
             definition_updates: self.definition_updates,
             definition_updates_at_once: self.definition_updates_at_once,
+            workload_names: self.workload_names,
             custom_revision_hook: hook,
             disabled,
             system_namespace: self.system_definition_namespace.clone(),
@@ -318,6 +349,7 @@ impl BehaviourArgs {
             } else {
                 EgressPolicy::Services
             },
+            ..Options::default()
         })
     }
 }

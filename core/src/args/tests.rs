@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use vela_core::options::{RunLimits, Strictness};
+
 use super::*;
 
 fn read(flags: &[&str]) -> Result<Args, String> {
@@ -79,6 +81,7 @@ fn limits_waits_and_workers() {
         "--depend-check-wait=10s",
         "--system-definition-namespace=defs",
         "--definition-namespace=first",
+        "--workload-names=revision",
     ]);
     assert_eq!(options.component_revision_limit, 3);
     assert_eq!(options.application_revision_limit, 4);
@@ -91,6 +94,7 @@ fn limits_waits_and_workers() {
     assert_eq!(options.dependency_wait, Duration::from_secs(10));
     assert_eq!(options.system_namespace, "defs");
     assert_eq!(options.first_namespace.as_deref(), Some("first"));
+    assert_eq!(options.workload_names, WorkloadNames::Revision);
     assert_eq!(self::options(&["--informer-re-sync-interval=0"]).resync, None);
     assert_eq!(self::options(&["--workers=2"]).concurrent_reconciles, 2);
 }
@@ -118,7 +122,7 @@ fn apply_once_in_each_spelling() {
 
 #[test]
 fn capabilities_hook_and_generations() {
-    assert_eq!(options(&["--disable-caps=all"]).disabled.len(), 4);
+    assert_eq!(options(&["--disable-caps=all"]).disabled.len(), 5);
     assert_eq!(options(&["--disable-caps", "route"]).disabled, [Capability::Route].into());
     let error = process(&["--disable-caps=route,foo"]).unwrap_err();
     assert!(
@@ -189,6 +193,7 @@ fn what_does_nothing_is_said() {
     assert!(said(&["--use-trait-injector=true"]).is_empty());
     assert!(said(&["--storage-driver=ConfigMap"])[0].contains("--storage-driver=ConfigMap changes nothing"));
     assert!(said(&["--use-webhook=false", "--storage-driver=Local"]).is_empty());
+    assert!(said(&["--storage-driver=Disk"])[0].contains("means Local"));
 }
 
 #[test]
@@ -211,6 +216,7 @@ fn wrong_values_are_refused_with_the_flag_named() {
         ("--log-retain-date=x", "--log-retain-date"),
         ("--oam-spec-ver=v1", "v0.2, v0.3 or all"),
         ("--webhook-port=70000", "--webhook-port"),
+        ("--workload-names=version", "component or revision"),
     ] {
         let error = read(&[flag]).unwrap_err();
         let name = flag.split('=').next().unwrap();
@@ -225,4 +231,103 @@ fn authors_are_acted_for_only_with_admission() {
     assert!(!options(&["--authenticate-application=false"]).authenticate_application);
     let error = process(&["--authenticate-application"]).unwrap_err();
     assert!(error.contains("--use-webhook"), "{error}");
+}
+
+/// What the chart of KubeVela 1.11 passes without any setting.
+const CHART: &[&str] = &[
+    "--metrics-addr=:8080",
+    "--enable-leader-election",
+    "--use-webhook=true",
+    "--webhook-port=443",
+    "--webhook-cert-dir=/etc/k8s-webhook-certs",
+    "--optimize-mark-with-prob=0.1",
+    "--optimize-disable-component-revision",
+    "--health-addr=:9440",
+    "--system-definition-namespace=vela-system",
+    "--application-revision-limit=2",
+    "--definition-revision-limit=2",
+    "--enable-cluster-gateway",
+    "--cluster-gateway-url=kubevela-cluster-gateway-service:9443",
+    "--cluster-gateway-ca-file=/cluster-gateway-tls-cert/ca",
+    "--application-re-sync-period=5m",
+    "--concurrent-reconciles=4",
+    "--kube-api-qps=50",
+    "--kube-api-burst=100",
+    "--max-workflow-wait-backoff-time=60",
+    "--max-workflow-failed-backoff-time=300",
+    "--max-workflow-step-error-retry-times=10",
+    "--enable-external-package-for-default-compiler=true",
+    "--enable-external-package-watch-for-default-compiler=false",
+    "--feature-gates=EnableSuspendOnFailure=false",
+    "--feature-gates=GzipResourceTracker=false",
+    "--feature-gates=AuthenticateApplication=false",
+    "--feature-gates=ZstdResourceTracker=true",
+    "--feature-gates=ApplyOnce=false",
+    "--feature-gates=MultiStageComponentApply=true",
+    "--feature-gates=GzipApplicationRevision=false",
+    "--feature-gates=ZstdApplicationRevision=true",
+    "--feature-gates=PreDispatchDryRun=true",
+    "--feature-gates=DisableBootstrapClusterInfo=false",
+    "--feature-gates=InformerCacheFilterUnnecessaryFields=true",
+    "--feature-gates=SharedDefinitionStorageForApplicationRevision=true",
+    "--feature-gates=DisableWorkflowContextConfigMapCache=true",
+    "--feature-gates=EnableCueValidation=false",
+    "--feature-gates=EnableApplicationStatusMetrics=false",
+    "--feature-gates=ValidateResourcesExist=false",
+    "--feature-gates=EnableApplicationScopedPolicies=false",
+    "--feature-gates=EnableGlobalPolicies=false",
+    "--feature-gates=ValidateDefinitionPermissions=false",
+    "--dev-logs=false",
+];
+
+#[test]
+fn the_arguments_of_kubevela_s_chart_start_the_controller() {
+    let process = process(CHART).unwrap();
+    assert_eq!(process.options.application_revision_limit, 2);
+    assert_eq!(process.options.resync, Some(Duration::from_secs(300)));
+    assert_eq!(process.options.workflow, RunLimits::default());
+    assert!(process.webhooks.is_some() && process.lease.is_some());
+    let said = read(CHART).unwrap().without_effect();
+    assert!(said.iter().any(|said| said.starts_with("--kube-api-qps=50 changes nothing: ")), "{said:?}");
+    assert!(said.iter().all(|said| !said.contains("--feature-gates")), "{said:?}");
+}
+
+#[test]
+fn flags_and_gates_of_today_act() {
+    let options = options(&[
+        "--max-workflow-wait-backoff-time=5",
+        "--max-workflow-failed-backoff-time=30",
+        "--max-workflow-step-error-retry-times=3",
+        "--max-dispatch-concurrent=20",
+        "--informer-sync-period=10h",
+        "--allow-cross-namespace-resource",
+        "--feature-gates=EnableSuspendOnFailure=true,ValidateResourcesExist=true",
+        "--feature-gates=ValidateUndeclaredParameters=true,EnableApplicationStatusMetrics=true",
+        "--feature-gates=ApplyOnce=true",
+    ]);
+    let workflow = &options.workflow;
+    assert_eq!((workflow.longest_wait.as_secs(), workflow.longest_failure_wait.as_secs()), (5, 30));
+    assert_eq!((workflow.retries, workflow.suspend_on_failure), (3, true));
+    assert_eq!(options.concurrent_writes, 20);
+    assert_eq!(options.resync, Options::default().resync, "the shorter time counts");
+    assert!(!options.bounds.own_namespace && options.bounds.no_rights);
+    assert_eq!(options.strictness, Strictness { undeclared_parameters: true, absent_kinds: true });
+    assert!(options.status_metrics && options.applications_once);
+    let gate = "--feature-gates=AuthenticateApplication=true";
+    assert!(self::options(&["--use-webhook", gate]).authenticate_application);
+    assert!(process(&[gate]).unwrap_err().contains("--use-webhook"));
+}
+
+#[test]
+fn flags_that_nobody_may_rely_on_end_the_start() {
+    for (flag, says) in [
+        ("--enable-sharding", "--enable-leader-election"),
+        ("--allow-resource-types=blacklist:Secret.v1", "is refused"),
+        ("--feature-gates=EnableGlobalPolicies=true", "is refused"),
+        ("--feature-gates=Nonsense=true", "no feature gate"),
+        ("--kube-api-qps=x", "write a number"),
+    ] {
+        let error = process(&[flag]).unwrap_err();
+        assert!(error.contains(says), "{flag}: {error}");
+    }
 }

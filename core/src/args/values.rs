@@ -80,6 +80,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(duration)
 }
 
+/// How many do something at the same time: at least one.
+pub(crate) fn workers(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("write a number from 1".into()),
+        Ok(workers) => Ok(workers),
+    }
+}
+
 /// A switch as Go spells it.
 pub(crate) fn boolean(text: &str) -> Result<bool, String> {
     match text {

@@ -50,16 +50,21 @@ pub(super) struct WebhookArgs {
 }
 
 impl WebhookArgs {
-    /// Whether authors are acted for. Without our admission anybody could claim to be anybody.
-    pub(super) fn authenticates(&self) -> Result<bool, String> {
-        match (self.authenticate_application, self.use_webhook) {
-            (true, false) => {
-                Err("--authenticate-application needs --use-webhook: only admission knows who writes an \
-                                  application"
-                    .to_owned())
-            }
-            (asked, _) => Ok(asked),
+    /// Whether authors are acted for, by the flag or by the feature gate. Without our admission anybody could claim to be
+    /// anybody.
+    pub(super) fn authenticates(&self, gate: bool) -> Result<bool, String> {
+        let asked = self.authenticate_application || gate;
+        if asked && !self.use_webhook {
+            let name = if gate {
+                "--feature-gates=AuthenticateApplication=true"
+            } else {
+                "--authenticate-application"
+            };
+            return Err(format!(
+                "{name} needs --use-webhook: only admission knows who writes an application"
+            ));
         }
+        Ok(asked)
     }
 
     /// The server of the trait injector alone.

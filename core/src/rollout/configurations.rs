@@ -57,7 +57,7 @@ pub(super) async fn advance(
         // What is held says so itself.
         Err(_) if state.is_releasing() => return release(work, attempt, status, report).await,
         Err(Missing::Revision(why)) => return Err(Error::Missing(why)),
-        Err(Missing::Failed(why)) => return Err(Error::Waiting(why)),
+        Err(Missing::Component(why) | Missing::Failed(why)) => return Err(Error::Waiting(why)),
         Err(Missing::Ends) => return Err(Error::Idle),
     };
     let writer = MarkWriter { reconciler, acting, look: &look, work };

@@ -1,11 +1,11 @@
-//! The names in a rollout → the revisions, the component and its workloads, as far as they are there.
+//! The names in a rollout → the revisions, the components and their workloads, as far as they are there.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::api::DynamicObject;
 use serde_json::Value;
-use vela_crds::{annotations, labels};
+use vela_crds::{AppRolloutStatus, annotations, labels};
 use vela_engine::ObjectKey;
 use vela_engine::parse::Era;
 use vela_engine::rollout::Spelling;
@@ -18,8 +18,8 @@ use vela_runtime::owner::controller_of;
 use super::missing::Missing;
 use super::reconciler::RolloutReconciler;
 use super::revision::Rendered;
-use super::stage;
 use super::work::{Part, Side, Work};
+use super::{stage, unchanged};
 use crate::application::fetch::json;
 use crate::application::owned::application_of;
 
@@ -28,6 +28,8 @@ pub(super) struct Located {
     pub(super) target: Rendered,
     pub(super) source: Option<Rendered>,
     pub(super) parts: Vec<Part>,
+    /// Components of which nothing is rolled out, since both revisions have them alike.
+    pub(super) unchanged: Vec<Part>,
 }
 
 /// Find all of it.
@@ -35,9 +37,9 @@ pub(super) async fn locate(
     reconciler: &RolloutReconciler,
     look: &TrackedReads,
     work: &Work<'_>,
-    given_up: &[String],
+    status: &AppRolloutStatus,
 ) -> Result<Located, Missing> {
-    let Work { rollout, direction, .. } = *work;
+    let Work { direction, .. } = *work;
     let namespace = &work.key.namespace;
     let (to, from) = match direction.is_back {
         false => ("targetAppRevisionName", "sourceAppRevisionName"),
@@ -48,21 +50,34 @@ pub(super) async fn locate(
         Some(name) => Some(revision(reconciler, namespace, name, from).await?),
         None => None,
     };
-    let source_graph = source.as_ref().map(|source| &*source.graph);
-    let components = template::rolled(&rollout.spec.component_list, &target.graph, source_graph);
-    let mut parts = Vec::new();
-    for component in components.map_err(Missing::Failed)? {
+    let given_up = &status.given_up_revisions;
+    let alike = unchanged::alike(work, status, &target, source.as_ref());
+    let (mut parts, mut unchanged) = (Vec::new(), Vec::new());
+    for component in components(work, &target, source.as_ref()).map_err(Missing::Component)? {
         let source = match &source {
             Some(source) => Some(side(reconciler, look, source, &component).await?),
             None => None,
         };
         let application = &target.application;
         let target = side(reconciler, look, &target, &component).await?;
+        if alike.holds(&component, source.as_ref(), &target) {
+            unchanged.push(Part { target, source, leftovers: Vec::new(), component });
+            continue;
+        }
         let leftovers = leftovers(look, work, application, [Some(&target), source.as_ref()], given_up).await;
         let leftovers = leftovers.map_err(Missing::Failed)?;
         parts.push(Part { target, source, leftovers, component });
     }
-    Ok(Located { target, source, parts })
+    Ok(Located { target, source, parts, unchanged })
+}
+
+/// The components that are to be rolled out. The plan of an application is for all that both revisions have.
+fn components(work: &Work<'_>, target: &Rendered, source: Option<&Rendered>) -> Result<Vec<String>, String> {
+    let (listed, source) = (&work.rollout.spec.component_list, source.map(|source| &*source.graph));
+    match unchanged::is_of_application(work.live) {
+        true => Ok(template::common(listed, &target.graph, source)),
+        false => template::rolled(listed, &target.graph, source),
+    }
 }
 
 /// An application in the v1alpha2 form has its workloads from configurations, which such a rollout would never come by.
@@ -104,7 +119,7 @@ async fn side(
     rendered: &Rendered,
     component: &str,
 ) -> Result<Side, Missing> {
-    let mut template = template::template(&rendered.graph, component).map_err(Missing::Failed)?;
+    let mut template = template::template(&rendered.graph, component).map_err(Missing::Component)?;
     let mut live = stage::read(look, &template.key()).await.map_err(Missing::Failed)?;
     if live.is_none() && template.key().name != template.base {
         // Its application made it, before it left its workloads to rollouts.
@@ -113,6 +128,12 @@ async fn side(
         live = found.filter(|found| stands_for(reconciler, rendered, found));
         if live.is_some() {
             template = template.named(&former.name);
+        }
+    }
+    if live.is_none() && template.key().name != template.base {
+        live = unchanged::workload(reconciler, look, rendered, component, &template).await?;
+        if let Some(name) = live.as_ref().and_then(|live| live.metadata.name.as_deref()) {
+            template = template.named(name);
         }
     }
     Ok(Side { template, live: live.map(|live| json(&live)) })

@@ -1,10 +1,12 @@
 //! Why a rollout has nothing to go between, for those who look for it.
 
 /// Why a rollout has nothing to go between.
-pub(super) enum Missing {
+pub(crate) enum Missing {
     /// A revision is not there; nothing tells its workloads any more.
     Revision(String),
-    /// Something else.
+    /// A component is not in the revisions as it is to be rolled out, and does not get there by itself.
+    Component(String),
+    /// Something else, which may pass.
     Failed(String),
     /// The process ends, and the next one looks anew.
     Ends,
@@ -15,6 +17,7 @@ impl Missing {
     pub(super) fn reworded(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::Revision(why) => Self::Revision(words(why)),
+            Self::Component(why) => Self::Component(words(why)),
             Self::Failed(why) => Self::Failed(words(why)),
             Self::Ends => Self::Ends,
         }

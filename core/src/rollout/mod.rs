@@ -7,6 +7,7 @@
 //! The decisions are [`vela_engine::rollout`]'s; here they are carried out. A reconcile makes at most one step of the state machine and
 //! stores it, and the next reconcile follows at once as long as there is a step to make.
 
+mod abandon;
 mod attempt;
 mod back;
 mod configurations;
@@ -14,33 +15,36 @@ mod decide;
 mod hooks;
 mod locate;
 mod metrics;
-mod missing;
+pub(crate) mod missing;
 pub(crate) mod named;
 mod pods;
 mod reconcile;
 mod reconciler;
 mod release;
-mod revision;
+mod retired;
+pub(crate) mod revision;
 mod stage;
 mod step;
 mod step_loop;
 mod stored;
+mod unchanged;
 mod work;
 
 use kube::api::{ApiResource, DynamicObject};
 use vela_crds::rollout_plan::RollingState;
-use vela_crds::{AppRollout, AppRolloutStatus, Application, ApplicationDeployment};
+use vela_crds::{AppRollout, AppRolloutStatus, Application, ApplicationDeployment, annotations};
 use vela_engine::rollout::{Event, Note, Spelling, State};
 use vela_runtime::cache::{Change, Index, Watch};
 use vela_runtime::dynamic_watch::DynamicWatches;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler};
 
+use self::abandon::Abandon;
 use self::reconciler::{ReadRollout, RolloutReconciler};
 use self::revision::Revisions;
 use self::step_loop::{Start, StepReconciler};
 use self::stored::Stored;
 use self::work::{Direction, StatusReport, Step, Work, apply_event};
-use crate::application::record::Records;
+use crate::application::records::Records;
 use crate::author::Actor;
 use crate::context::Context;
 use crate::standard::reconciler_base::typed;
@@ -153,8 +157,20 @@ impl StepReconciler for RolloutReconciler {
         };
         let spelling = Spelling::of(&live.data["spec"]);
         let mut report = StatusReport::default();
-        let leaving = is_leaving.then_some(back::Leaving { goes_back: rollout.spec.revert_on_delete });
+        let goes_back = rollout.spec.revert_on_delete && !abandon::is_asked(live);
+        let leaving = is_leaving.then_some(back::Leaving { goes_back });
         let direction = transition(&mut status, &wanted, leaving, &mut report);
+        match abandon::asked(live, &status.rollout).filter(|_| !is_leaving) {
+            Some(Abandon::End) => {
+                abandon::end(&mut status.rollout, &mut report);
+                if State::of(&status.rollout).is_terminal() {
+                    decide::remember(&mut status, &wanted);
+                }
+                return self.store(live, &status, report).await;
+            }
+            Some(Abandon::Obeyed) => return self.stored.unmark(live, annotations::ABANDON_ROLLOUT).await,
+            Some(Abandon::EndNext) | None => {}
+        }
         if State::of(&status.rollout).is_terminal() && report.effects.is_empty() && direction == wanted {
             return Ok(Step::Rest(None));
         }

@@ -6,7 +6,7 @@
 use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 use vela_crds::rollout_plan::RollingState;
-use vela_crds::{RolloutPlan, RolloutTrait, RolloutTraitStatus, TypedReference};
+use vela_crds::{RolloutPlan, RolloutTrait, RolloutTraitStatus, TypedReference, annotations};
 use vela_engine::rollout::next_step::{Situation, next_step};
 use vela_engine::rollout::{Event, Part, PlannedStep, State, named};
 use vela_runtime::cache::Watch;
@@ -14,6 +14,7 @@ use vela_runtime::dynamic_watch::{self, DynamicWatches, TrackedReads};
 use vela_runtime::owner::controller_of;
 use vela_runtime::{Action, Controller, Failure, Key, Reconciler, clock};
 
+use super::abandon::{self, Abandon};
 use super::attempt::{Attempt, Error, Made};
 use super::step_loop::{Start, StepReconciler};
 use super::stored::Stored;
@@ -102,6 +103,17 @@ impl StepReconciler for RolloutTraitReconciler {
         let size = rollout.spec.rollout_plan.target_size;
         let mut report = StatusReport::default();
         let direction = transition(&mut status, &wanted, size, is_leaving, &mut report);
+        match abandon::asked(live, &status.rollout).filter(|_| !is_leaving) {
+            Some(Abandon::End) => {
+                abandon::end(&mut status.rollout, &mut report);
+                if State::of(&status.rollout).is_terminal() {
+                    remember(&mut status, &wanted, size);
+                }
+                return self.stored.store(live, status, report).await;
+            }
+            Some(Abandon::Obeyed) => return self.stored.unmark(live, annotations::ABANDON_ROLLOUT).await,
+            Some(Abandon::EndNext) | None => {}
+        }
         if State::of(&status.rollout).is_terminal() && report.effects.is_empty() && status == stored_in(live)
         {
             return Ok(Step::Rest(None));

@@ -9,11 +9,12 @@ use vela_runtime::dynamic_watch::TrackedReads;
 use super::attempt::{Attempt, Error, Made};
 use super::configurations;
 use super::decide::{decide, remember};
-use super::locate;
+use super::locate::{self, Located};
 use super::missing::Missing;
 use super::reconciler::RolloutReconciler;
 use super::stage::{self, Stage, Unready};
 use super::work::{StatusReport, Step, Work, apply_event};
+use super::{retired, unchanged};
 use crate::application::owned::Application;
 
 /// Make at most one step.
@@ -64,13 +65,14 @@ async fn advance(
     let acting = work.acting.as_ref().map_err(|nobody| Error::Waiting(nobody.to_string()))?;
     let look = reconciler.interests.track(work.key);
     let is_releasing = State::of(&status.rollout).is_releasing();
-    let located = match locate::locate(reconciler, &look, work, &status.given_up_revisions).await {
+    let located = match locate::locate(reconciler, &look, work, status).await {
         Ok(located) => located,
-        Err(Missing::Revision(_)) if is_releasing => {
+        // What is held says so itself.
+        Err(Missing::Revision(_) | Missing::Component(_)) if is_releasing => {
             return configurations::release(work, attempt, status, report).await;
         }
         Err(Missing::Revision(why)) => return Err(Error::Missing(why)),
-        Err(Missing::Failed(why)) => return Err(Error::Waiting(why)),
+        Err(Missing::Component(why) | Missing::Failed(why)) => return Err(Error::Waiting(why)),
         Err(Missing::Ends) => return Err(Error::Idle),
     };
     for side in [Some(&located.target), located.source.as_ref()].into_iter().flatten() {
@@ -88,6 +90,7 @@ async fn advance(
         acting,
         graph: &located.target.graph,
         parts: &located.parts,
+        unchanged: &located.unchanged,
     });
     let state = State::of(&status.rollout);
     if let (RollingState::LocatingTargetApp, Some(stage)) = (state.rolling, &stage) {
@@ -96,6 +99,8 @@ async fn advance(
         apply_event(&mut status.rollout, Event::AppLocated, report);
         if !work.direction.is_back {
             remember(status, work.direction);
+            let unchanged = located.unchanged.iter().map(|part| part.component.clone());
+            status.unchanged_components = unchanged.collect();
         }
         return Ok(Made::transition(state, &status.rollout));
     }
@@ -105,7 +110,7 @@ async fn advance(
         && made.after.is_terminal()
         && let Some(stage) = &stage
     {
-        finish(reconciler, &look, stage).await?;
+        finish(reconciler, &look, stage, &located).await?;
         status.given_up_revisions.clear();
     }
     if made.after.rolling != RollingState::RolloutAbandoning {
@@ -130,9 +135,19 @@ async fn prepare(
 }
 
 /// After the rollout: its last step is made again where this fails.
-async fn finish(reconciler: &RolloutReconciler, look: &TrackedReads, stage: &Stage<'_>) -> Result<(), Error> {
-    stage::finish(reconciler, look, stage).await.map_err(|unready| match unready {
+async fn finish(
+    reconciler: &RolloutReconciler,
+    look: &TrackedReads,
+    stage: &Stage<'_>,
+    located: &Located,
+) -> Result<(), Error> {
+    let retried = |unready| match unready {
         Unready::Behind => Error::Behind,
         Unready::Wrong(why) => Error::retry(why),
-    })
+    };
+    stage::finish(reconciler, look, stage).await.map_err(retried)?;
+    let left = (&located.target, located.unchanged.as_slice());
+    unchanged::relabel(reconciler, stage.acting, look, left).await.map_err(retried)?;
+    retired::remove(reconciler, look, stage).await;
+    Ok(())
 }

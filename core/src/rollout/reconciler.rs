@@ -10,7 +10,7 @@ use vela_runtime::dynamic_watch::DynamicWatches;
 
 use super::revision::Revisions;
 use super::stored::Stored;
-use crate::application::record::Records;
+use crate::application::records::Records;
 use crate::context::Context;
 
 /// What a stored object, held by us or not, asks for; nothing where it asks for no rollout.

@@ -23,17 +23,17 @@ const REMEMBERED_AT_MOST: usize = 64;
 
 /// What a revision renders.
 #[derive(Clone, Debug)]
-pub(super) struct Rendered {
+pub(crate) struct Rendered {
     /// Its application.
-    pub(super) application: Key,
-    pub(super) graph: Arc<Graph>,
+    pub(crate) application: Key,
+    pub(crate) graph: Arc<Graph>,
     /// What stands in it that no message may repeat.
-    pub(super) secrets: Arc<Secrets>,
+    pub(crate) secrets: Arc<Secrets>,
 }
 
 /// The revisions of the cluster, rendered once each.
 #[derive(Clone)]
-pub(super) struct Revisions {
+pub(crate) struct Revisions {
     context: Context,
     /// Metadata only: a revision holds whole definitions.
     stored: Arc<Informer>,
@@ -43,7 +43,7 @@ pub(super) struct Revisions {
 }
 
 impl Revisions {
-    pub(super) fn new(context: &Context) -> Self {
+    pub(crate) fn new(context: &Context) -> Self {
         let resource = ApiResource::erase::<ApplicationRevision>(&());
         Self {
             context: context.clone(),
@@ -55,7 +55,7 @@ impl Revisions {
     }
 
     /// The watch of all revisions, metadata only.
-    pub(super) fn stored(&self) -> &Arc<Informer> {
+    pub(crate) fn stored(&self) -> &Arc<Informer> {
         &self.stored
     }
 
@@ -65,7 +65,7 @@ impl Revisions {
     }
 
     /// The revision of that name; nothing when it is not there.
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<Rendered>, Missing> {
+    pub(crate) async fn get(&self, key: &Key) -> Result<Option<Rendered>, Missing> {
         let stored = self.stored.get(key);
         let read = |found| async move {
             let own = author::is_own_record(&self.context, &found).await;
@@ -73,7 +73,7 @@ impl Revisions {
                 format!("cannot ask for the name of vela-core's account: {}", explain(&error))
             })?;
             if !own {
-                return Err(Missing::Failed(format!(
+                return Err(Missing::Revision(format!(
                     "ApplicationRevision {key} is not what vela-core recorded, as far as its annotations say, and is not rolled out: \
                      somebody wrote it, or it is older than the webhooks; delete it and write the application anew"
                 )));

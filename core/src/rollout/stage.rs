@@ -30,6 +30,8 @@ pub(super) struct Stage<'a> {
     pub(super) graph: &'a Graph,
     /// The components that are rolled out.
     pub(super) parts: &'a [Part],
+    /// Those that stay as they are.
+    pub(super) unchanged: &'a [Part],
 }
 
 /// Why not everything is there.
@@ -85,7 +87,7 @@ pub(super) async fn prepare(
         workload::hold(&mut waiting, live.map(|live| json(&live)).as_ref())?;
         desired.push((component.as_str(), Desired::Always(waiting)));
     }
-    let is_rolled = |name: &str| stage.parts.iter().any(|part| part.component == name);
+    let is_rolled = |name: &str| stage.parts.iter().chain(stage.unchanged).any(|part| part.component == name);
     let others = template::others(stage.graph, is_rolled);
     desired.extend(others.map(|(component, object)| (component, Desired::Always(object.clone()))));
     desired.extend(traits(stage).map(|(component, each)| (component, Desired::IfMissing(each.clone()))));

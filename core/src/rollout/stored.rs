@@ -68,6 +68,23 @@ impl Stored {
         }
     }
 
+    /// Take an annotation off.
+    pub(super) async fn unmark(&self, live: &DynamicObject, annotation: &str) -> Result<Step, Failure> {
+        let patch = json!({"metadata": {
+            "annotations": {annotation: null},
+            "resourceVersion": live.metadata.resource_version,
+            "uid": live.metadata.uid,
+        }});
+        let key = Key::of(live);
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        match self.api(&key).patch(&key.name, &params, &Patch::Merge(&patch)).await {
+            Ok(written) => Ok(Step::Next(Box::new(written))),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Step::Rest(None)),
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(Step::LookAgain),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Store the status and tell what is new in it; answers whether there is another step.
     pub(super) async fn store(
         &self,

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use vela_engine::Secrets;
 use vela_runtime::{Action, CONFLICT_WAIT, Failure, Retry, apply, dynamic_watch};
 
 use crate::author::Actor;
@@ -68,6 +69,16 @@ impl ReconcileError {
     /// Is nothing to be reported?
     pub(crate) fn is_quiet(&self) -> bool {
         self.next == NextReconcile::Quietly
+    }
+
+    /// Can only a change help?
+    pub(crate) fn is_lasting(&self) -> bool {
+        self.next == NextReconcile::Wait
+    }
+
+    /// The same without what is confidential.
+    pub(crate) fn without(self, secrets: &Secrets) -> Self {
+        Self { message: secrets.hide(&self.message).into_owned(), ..self }
     }
 
     /// The sentence in the condition and the event.

@@ -27,11 +27,13 @@ use crate::options::Capability;
 pub(crate) fn controllers(context: &Context, workers: usize) -> Vec<Controller> {
     let enabled = Capability::ALL.into_iter().filter(|capability| context.options.enabled(*capability));
     enabled
-        .map(|capability| match capability {
-            Capability::Metrics => metrics_trait::controller(context, workers),
-            Capability::PodSpecWorkload => pod_spec_workload::controller(context, workers),
-            Capability::Route => route::controller(context, workers),
-            Capability::Autoscale => autoscaler::controller(context, workers),
+        .filter_map(|capability| match capability {
+            Capability::Metrics => Some(metrics_trait::controller(context, workers)),
+            Capability::PodSpecWorkload => Some(pod_spec_workload::controller(context, workers)),
+            Capability::Route => Some(route::controller(context, workers)),
+            Capability::Autoscale => Some(autoscaler::controller(context, workers)),
+            // Goes with the controllers of applications.
+            Capability::WorkflowRun => None,
         })
         .collect()
 }

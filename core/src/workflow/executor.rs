@@ -10,45 +10,15 @@ use vela_engine::Plan;
 use vela_engine::definition::Language;
 use vela_engine::steps::Step;
 use vela_engine::workflow::{
-    APPLY_COMPONENT, Execution, Idle, Machine, Next, Progress, RunStatus, RunValues, StepOutcome, StepOutput,
-    StepPhase, Task, built_in,
+    APPLY_COMPONENT, DEPLOY, Execution, Idle, Machine, Next, Progress, StepOutcome, StepPhase, Task, built_in,
 };
 
-use super::providers::{self, Called, Objects};
+use super::calls;
+use super::effects::{Effects, First};
+use super::providers::Called;
 
-/// What of a run is stored first. A process may be ended between the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum First {
-    /// What a step gave is there before anybody reads that the step is done.
-    Values,
-    /// That a step is suspended is read before its suspension is recorded: the other way round it would look as though
-    /// somebody had resumed it.
-    Status,
-}
-
-/// Who does what the steps ask for, and stores how far they are.
-pub(crate) trait Effects: Objects {
-    /// Apply these nodes, several at the same time.
-    async fn apply(&mut self, nodes: &[usize]) -> Result<(), Self::Error>;
-
-    /// What became of a step that applies these nodes and gives these values; nothing where one is to be applied.
-    async fn look(
-        &mut self,
-        nodes: &[usize],
-        outputs: &[StepOutput],
-    ) -> Result<Option<StepOutcome>, Self::Error>;
-
-    /// Compute a step as far as it goes without an answer.
-    async fn advance(&mut self, execution: Execution) -> Result<(Execution, Progress), Self::Error>;
-
-    /// Store how far the run is, where it came further.
-    async fn store(
-        &mut self,
-        status: &RunStatus,
-        values: &RunValues,
-        first: First,
-    ) -> Result<(), Self::Error>;
-}
+/// Where a deploy step is suspended that a person is to approve, as upstream names it.
+const APPROVAL: &str = "suspend";
 
 /// How far a reconcile came with a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,8 +52,16 @@ pub(crate) async fn execute<E: Effects>(
             }
         };
         let outcome = match task.type_.as_str() {
-            APPLY_COMPONENT => apply(plan, &task, &mut begun, effects).await?,
-            _ => evaluate(plan, &task, machine, effects).await?,
+            APPLY_COMPONENT | DEPLOY => {
+                if effects.make_secrets(plan.nodes_of_step(&task.name)) {
+                    machine.conceal(&task.name);
+                }
+                match task.type_.as_str() {
+                    DEPLOY => deploy(plan, &task, machine, &mut begun, effects).await?,
+                    _ => apply(plan, &task, &mut begun, effects).await?,
+                }
+            }
+            _ => evaluate(plan, &task, machine, effects, now).await?,
         };
         let first = match outcome {
             StepOutcome::Suspend { .. } => First::Status,
@@ -118,12 +96,50 @@ async fn apply<E: Effects>(
     Ok(outcome.unwrap_or_else(|| StepOutcome::Wait { message: "its objects were not seen yet".to_owned() }))
 }
 
+/// A step that applies several components, each as soon as those it depends on are healthy. Where a person is to approve it, it
+/// waits for that first.
+async fn deploy<E: Effects>(
+    plan: &Plan,
+    task: &Task,
+    machine: &Machine<'_>,
+    begun: &mut BTreeSet<usize>,
+    effects: &mut E,
+) -> Result<StepOutcome, E::Error> {
+    if task.properties["auto"] == false && !machine.is_resumed(task, APPROVAL) {
+        let message = format!("Waiting approval to the deploy step {:?}", task.name);
+        return Ok(StepOutcome::Suspend { field: APPROVAL.to_owned(), duration: None, message });
+    }
+    let nodes = plan.nodes_of_step(&task.name);
+    // Each round but the last applies a node more.
+    loop {
+        let mut due = Vec::new();
+        for node in nodes.iter().filter(|node| !begun.contains(*node)) {
+            if effects.look(&[*node], &[]).await?.is_none() {
+                due.push(*node);
+            }
+        }
+        if due.is_empty() {
+            break;
+        }
+        begun.extend(&due);
+        effects.apply(&due).await?;
+    }
+    if nodes.is_empty() {
+        return Ok(StepOutcome::done());
+    }
+    let spec = plan.workflow().and_then(|spec| spec.step(&task.name));
+    let outputs = spec.map(|step| step.outputs.as_slice()).unwrap_or_default();
+    let outcome = effects.look(nodes, outputs).await?;
+    Ok(outcome.unwrap_or_else(|| StepOutcome::Wait { message: "its objects were not seen yet".to_owned() }))
+}
+
 /// A step with a template: it is computed, and its calls are answered.
 async fn evaluate<E: Effects>(
     plan: &Plan,
     task: &Task,
-    machine: &Machine<'_>,
+    machine: &mut Machine<'_>,
     effects: &mut E,
+    now: fn() -> Timestamp,
 ) -> Result<StepOutcome, E::Error> {
     let step = match template(plan, task) {
         Ok(step) => step,
@@ -134,16 +150,20 @@ async fn evaluate<E: Effects>(
     loop {
         let (advanced, progress) = effects.advance(execution).await?;
         execution = advanced;
+        // Before anything of it is stored.
+        if execution.is_confidential() {
+            machine.conceal(&task.name);
+        }
         let question = match progress {
             Progress::Ended(outcome) => return Ok(outcome),
             Progress::Call(question) => question,
         };
-        let answered = match providers::call(effects, &question).await? {
+        let answered = match calls::call(&question, task, machine, effects, now()).await? {
             Called::Answer(answer) => execution.answer(answer),
             Called::Ended(outcome) => Err(outcome),
         };
         if let Err(outcome) = answered {
-            return Ok(outcome);
+            return Ok(execution.hidden(outcome));
         }
     }
 }

@@ -5,13 +5,19 @@
 //! another process goes on where this one was killed. A workflow with other steps than such that apply components is run by
 //! the [`executor`], step by step.
 
+mod calls;
+mod effects;
 mod executor;
 mod providers;
+mod run_secret;
+mod run_store;
 
 use std::collections::BTreeSet;
 
-pub(crate) use executor::{Effects, Executed, First, execute};
-pub(crate) use providers::Objects;
+pub(crate) use effects::{Effects, First};
+pub(crate) use executor::{Executed, execute};
+pub(crate) use providers::{MayWrite, Network, Objects, OwnedObject, Owner, Selection};
+pub(crate) use run_store::{Form, Home, RunStore, StoreError};
 
 /// Who does what steps ask for. Steps `apply-component` and `deploy` ask to apply nodes: components at their places.
 pub(crate) trait Steps {

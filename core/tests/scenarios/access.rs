@@ -14,8 +14,9 @@ use vela_core::{Options, Process};
 use super::configuration::{component, configuration, image, named};
 use super::test_cluster::{TestCluster, application, until, web};
 use super::{
-    authors, core_kinds, definitions, lifecycle, rollout_gates, rollout_traits, rollouts, rollouts_inline,
-    rollouts_seed, standard, v1alpha2_applications,
+    authors, core_kinds, definitions, deploys, lifecycle, rollout_gates, rollout_traits, rollouts,
+    rollouts_inline, rollouts_seed, side_by_side, standard, v1alpha2_applications, workflow_refs,
+    workflow_runs,
 };
 
 /// What an authorizer judges, beside who asks: verb, group and resource (with its subresource).
@@ -215,9 +216,14 @@ fn every_right_of_the_controllers_is_used() {
         lifecycle::a_deleted_application_leaves_nothing,
         v1alpha2_applications::a_dropped_component_is_let_go_before_it_is_deleted,
         v1alpha2_applications::from_the_old_form_to_the_new_one_and_back_the_deployment_stays,
+        deploys::a_policy_in_an_object_of_its_own_is_gone_by,
+        workflow_refs::a_workflow_of_its_own_is_run_and_a_change_of_it_makes_a_revision,
+        workflow_runs::a_run_goes_through_its_steps_and_waits_for_a_person,
         rollouts::a_rollout_that_is_deleted_lets_go_and_deletes_nothing,
         rollouts_seed::the_second_revision_waits_and_both_kinds_of_rollouts_bring_it,
         rollouts_inline::a_revision_that_comes_half_way_replaces_both,
+        side_by_side::two_revisions_run_side_by_side_and_share_the_requests,
+        side_by_side::a_context_deploys_its_revision,
         rollout_traits::pods_go_between_workloads_that_somebody_made,
         rollout_gates::a_metric_out_of_its_range_holds_a_batch_until_it_is_measured_anew,
     ];

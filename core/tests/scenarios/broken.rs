@@ -83,6 +83,39 @@ async fn a_foreign_object_is_neither_taken_over_nor_deleted() {
 }
 
 #[tokio::test]
+async fn of_two_that_made_one_object_the_labelled_one_owns_it() {
+    let cluster = TestCluster::new().await;
+    let settings = |text: &str| json!({"name": "front", "type": "settings", "properties": {"text": text}});
+    cluster.create(application("shop", &[settings("of shop")])).await;
+    cluster.phase("shop", "running").await;
+    // What a second application does that saw no object when it looked: the uid is on record in both.
+    let theirs = json!({"metadata": {"labels": {"app.oam.dev/name": "other"}}, "data": {"text": "of other"}});
+    cluster.patch("v1", "ConfigMap", "front", theirs).await;
+    cluster.resync("settings").await;
+    let shop = until_or(
+        "the loss is told",
+        || cluster.application("shop"),
+        |application| application["status"].to_string().contains("belongs to application core/other"),
+    )
+    .await;
+    assert_eq!(cluster.get("v1", "ConfigMap", "front").await.unwrap()["data"]["text"], "of other", "{shop}");
+    cluster.create(application("other", &[settings("of other")])).await;
+    cluster.phase("other", "running").await;
+    let before = cluster.get("v1", "ConfigMap", "front").await.unwrap();
+    cluster.resync("settings").await;
+    let after = cluster.get("v1", "ConfigMap", "front").await.unwrap();
+    assert_eq!(
+        after["metadata"]["resourceVersion"], before["metadata"]["resourceVersion"],
+        "nothing is written"
+    );
+    // The one that lost it does not take it along.
+    cluster.delete(OAM, "Application", "shop").await;
+    cluster.gone(OAM, "Application", "shop").await;
+    let left = cluster.get("v1", "ConfigMap", "front").await.unwrap();
+    assert_eq!(left["metadata"]["uid"], before["metadata"]["uid"]);
+}
+
+#[tokio::test]
 async fn a_version_that_is_not_served_is_told_with_those_that_are() {
     let cluster = TestCluster::new().await;
     cluster.create(application("good", &[web("front", "nginx:1")])).await;

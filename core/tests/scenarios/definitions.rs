@@ -201,6 +201,48 @@ async fn an_application_names_a_semantic_version_or_a_series() {
     assert_eq!(mended["status"]["latestRevision"]["revision"], 4, "{mended:#}");
 }
 
+/// Without the annotation an application stays with the version that its series meant when it was deployed; it follows or is
+/// published, not both.
+#[tokio::test]
+async fn a_series_is_followed_only_by_who_asks_for_it() {
+    let cluster = TestCluster::new().await;
+    let version = |version: &str, text: &str| {
+        let mut definition = note(text);
+        definition["spec"]["version"] = json!(version);
+        definition
+    };
+    cluster.create(version("1.0.0", " one")).await;
+    latest(&cluster, "note-v1.0.0").await;
+    cluster.create(application("shop", &[says("series", "note@v1")])).await;
+    cluster.phase("shop", "running").await;
+    let spec = version("1.1.0", " two")["spec"].clone();
+    cluster.patch(OAM, "ComponentDefinition", "note", json!({"spec": spec})).await;
+    latest(&cluster, "note-v1.1.0").await;
+    until_or(
+        "the application tells that there is a newer one",
+        || cluster.application("shop"),
+        |found| found["status"].to_string().contains("app.oam.dev/autoUpdate"),
+    )
+    .await;
+    let text = || async { cluster.get("v1", "ConfigMap", "series").await.unwrap()["data"]["text"].clone() };
+    assert_eq!(text().await, "hello one");
+    let annotate = |annotations: Value| {
+        cluster.patch(OAM, "Application", "shop", json!({"metadata": {"annotations": annotations}}))
+    };
+    annotate(json!({"app.oam.dev/autoUpdate": "true"})).await;
+    until_or("it follows", text, |text| *text == json!("hello two")).await;
+    annotate(json!({"app.oam.dev/publishVersion": "first"})).await;
+    until_or(
+        "both annotations are refused",
+        || cluster.application("shop"),
+        |found| found["status"].to_string().contains("expected one of both annotations"),
+    )
+    .await;
+    assert_eq!(text().await, "hello two", "what runs is cared for");
+    annotate(json!({"app.oam.dev/autoUpdate": null})).await;
+    cluster.phase("shop", "running").await;
+}
+
 /// A trait whose kind asks for its workload is told which one, as KubeVela tells it: without, its schema refuses it.
 #[tokio::test]
 async fn a_trait_of_an_application_is_told_its_workload_ref() {

@@ -31,18 +31,20 @@ async fn holds(cluster: &TestCluster, user: &str) {
     .await;
 }
 
+fn connected() -> Value {
+    json!({
+        "apiVersion": NEW, "kind": "ComponentDefinition", "metadata": {"name": "connected"},
+        "spec": {
+            "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
+            "schematic": {"cue": {"template": TEMPLATE}},
+        },
+    })
+}
+
 #[tokio::test]
 async fn an_application_waits_for_the_secret_and_follows_it() {
     let cluster = TestCluster::new().await;
-    cluster
-        .create(json!({
-            "apiVersion": NEW, "kind": "ComponentDefinition", "metadata": {"name": "connected"},
-            "spec": {
-                "workload": {"definition": {"apiVersion": "v1", "kind": "ConfigMap"}},
-                "schematic": {"cue": {"template": TEMPLATE}},
-            },
-        }))
-        .await;
+    cluster.create(connected()).await;
     let text = json!({"name": "text", "type": "connected", "properties": {"dbSecret": "db"}});
     cluster.create(application("shop", &[text])).await;
     until_or(
@@ -67,5 +69,36 @@ async fn an_application_waits_for_the_secret_and_follows_it() {
         for hidden in ["alice-of", "bob-of", ALICE, BOB] {
             assert!(!shown.contains(hidden), "{shown}");
         }
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_the_secret_is_stored_for_an_application_in_the_v1alpha2_form() {
+    let cluster = TestCluster::new().await;
+    cluster.create(connected()).await;
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "data": {"username": ALICE},
+    });
+    cluster.create(secret).await;
+    let mut stored = application("shop", &[]);
+    stored["spec"]["components"] =
+        json!([{"name": "text", "type": "connected", "settings": {"dbSecret": "db"}}]);
+    cluster.create(stored).await;
+    until_or(
+        "it is told where the content would be stored",
+        || cluster.application("shop"),
+        |shop| shop["status"].to_string().contains("Components and their revisions"),
+    )
+    .await;
+    cluster.quiet().await;
+    for (api_version, kind) in [
+        (NEW, "Application"),
+        (NEW, "ApplicationRevision"),
+        ("core.oam.dev/v1alpha2", "Component"),
+        ("core.oam.dev/v1alpha2", "ApplicationConfiguration"),
+        ("apps/v1", "ControllerRevision"),
+    ] {
+        let shown = json!(cluster.list(api_version, kind).await).to_string();
+        assert!(!shown.contains("alice-of") && !shown.contains(ALICE), "{kind}: {shown}");
     }
 }

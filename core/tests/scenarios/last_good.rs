@@ -195,7 +195,7 @@ async fn an_application_keeps_its_definitions_until_it_asks() {
     redefine(&cluster, &note(".")).await;
     reports(&cluster, "Definitions", &["changed after revision shop-v2"]).await;
     text_is(&cluster, "card", "hello?").await;
-    let annotations = json!({"metadata": {"annotations": {"app.oam.dev/autoUpdate": "true"}}});
+    let annotations = json!({"metadata": {"annotations": {"app.oam.dev/autoUpdate": "true", "app.oam.dev/publishVersion": null}}});
     cluster.patch(OAM, "Application", "shop", annotations).await;
     text_is(&cluster, "card", "hello.").await;
     redefine(&cluster, &note("!")).await;

@@ -117,8 +117,9 @@ async fn what_a_record_says_of_another_cluster_is_not_done_here() {
     let stray =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "stray", "labels": labels}});
     cluster.create(stray).await;
-    let record = format!("shop.{}", cluster.namespace);
-    let mut resources = cluster.tracker("shop").await.unwrap()["spec"]["managedResources"].clone();
+    let tracker = cluster.tracker("shop").await.unwrap();
+    let record = tracker["metadata"]["name"].as_str().unwrap().to_owned();
+    let mut resources = tracker["spec"]["managedResources"].clone();
     resources.as_array_mut().unwrap().push(json!({
         "cluster": "far", "apiVersion": "v1", "kind": "ConfigMap", "name": "stray", "namespace": cluster.namespace,
     }));

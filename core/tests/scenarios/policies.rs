@@ -1,6 +1,7 @@
 //! Policies about objects: what they leave, keep, replace and let go, on update, while it is looked after, and on delete.
 
 use serde_json::{Value, json};
+use vela_core::{Options, Process};
 
 use super::test_cluster::{TestCluster, application, until_or, web};
 
@@ -184,10 +185,31 @@ async fn what_is_applied_once_is_not_looked_after() {
     cluster.resync("settings").await;
     assert_eq!(text(&cluster, "one").await.as_deref(), Some("by hand"));
     assert_eq!(text(&cluster, "two").await, None, "and it is not made again");
+    // Neither a label nor an annotation of the application is a new revision of it.
+    let marks = json!({"metadata": {"labels": {"team": "blue"}, "annotations": {"example.com/poke": "1"}}});
+    cluster.patch("core.oam.dev/v1beta1", "Application", "shop", marks).await;
+    cluster.rested(1).await;
+    assert_eq!(text(&cluster, "one").await.as_deref(), Some("by hand"));
+    assert_eq!(text(&cluster, "two").await, None);
     // A new revision is brought.
     components(&cluster, &[settings("one", "b"), settings("two", "b")]).await;
     assert_eq!(text(&cluster, "one").await.as_deref(), Some("b"));
     assert_eq!(text(&cluster, "two").await.as_deref(), Some("b"));
+    delete(&cluster).await;
+}
+
+#[tokio::test]
+async fn an_operator_has_everything_applied_once() {
+    let mut cluster = TestCluster::without_controllers().await;
+    let options = Options { applications_once: true, ..Options::default() };
+    cluster.start_as(Process { options, ..Process::default() });
+    cluster.create(application("shop", &[settings("one", "a")])).await;
+    cluster.phase("shop", "running").await;
+    cluster.patch("v1", "ConfigMap", "one", json!({"data": {"text": "by hand"}})).await;
+    cluster.resync("settings").await;
+    assert_eq!(text(&cluster, "one").await.as_deref(), Some("by hand"));
+    components(&cluster, &[settings("one", "b")]).await;
+    assert_eq!(text(&cluster, "one").await.as_deref(), Some("b"));
     delete(&cluster).await;
 }
 

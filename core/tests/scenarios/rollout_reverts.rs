@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vela_runtime::fault::Injection;
 
 use super::pod_bounds::PodBounds;
@@ -75,8 +75,9 @@ async fn a_rollout_that_is_deleted_half_way_goes_back_if_it_says_so() {
     has(&cluster, "front-v2", 0).await;
     bounds.assert_held(4, 6);
     nobody_holds(&cluster).await;
-    let events = cluster.list("events.k8s.io/v1", "Event").await;
-    assert!(events.iter().any(|event| event["reason"] == "Rollout Reverting"), "{events:#?}");
+    let events = || cluster.list("events.k8s.io/v1", "Event");
+    let is_told = |events: &Vec<Value>| events.iter().any(|event| event["reason"] == "Rollout Reverting");
+    until_or("the way back is told", events, is_told).await;
 }
 
 #[tokio::test]

@@ -97,6 +97,28 @@ pub(super) async fn pods_go_between_workloads_that_somebody_made() {
 }
 
 #[tokio::test]
+async fn a_trait_that_is_abandoned_lets_go_where_it_stands() {
+    let cluster = TestCluster::new().await;
+    for (name, pods) in [("old", 4), ("new", 0)] {
+        cluster.create(deployment(name, pods)).await;
+        has(&cluster, name, pods).await;
+    }
+    let mut plan = batches(&[1, 3]);
+    plan["batchPartition"] = json!(0);
+    cluster.create(rollout(spec("new", &["old"], plan))).await;
+    has(&cluster, "new", 1).await;
+    has(&cluster, "old", 3).await;
+    let abandoned = json!({"metadata": {"annotations": {"app.oam.dev/abandon-rollout": "true"}}});
+    cluster.patch(STANDARD, TRAIT, "release", abandoned).await;
+    let over = state(&cluster, "rolloutFailed").await;
+    assert!(over["status"]["conditions"].to_string().contains("somebody abandoned it"), "{over:#}");
+    for (name, pods) in [("old", 3), ("new", 1)] {
+        has(&cluster, name, pods).await;
+        assert_eq!(owners(&cluster, name).await, [], "{name} is let go");
+    }
+}
+
+#[tokio::test]
 async fn a_configuration_lends_its_workloads_to_its_own_trait() {
     let cluster = TestCluster::new().await;
     for (name, image) in [("old", "nginx:1"), ("new", "nginx:2")] {

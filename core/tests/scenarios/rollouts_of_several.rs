@@ -75,6 +75,29 @@ async fn several_components_go_through_each_batch_together() {
 }
 
 #[tokio::test]
+async fn deployments_of_revisions_that_are_gone_are_removed_by_the_next_rollout() {
+    let cluster = TestCluster::new().await;
+    first(&cluster).await;
+    second(&cluster).await;
+    cluster.create(rollout("shop-v2", Some("shop-v1"), batches(&[4]))).await;
+    state(&cluster, "rolloutSucceed").await;
+    has(&cluster, "front-v1", 0).await;
+    change(&cluster, "nginx:3").await;
+    recorded(&cluster, "shop-v3").await;
+    cluster.delete(OAM, "ApplicationRevision", "shop-v1").await;
+    cluster.gone(OAM, "ApplicationRevision", "shop-v1").await;
+    let on = json!({"spec": {"targetAppRevisionName": "shop-v3", "sourceAppRevisionName": "shop-v2"}});
+    cluster.patch(OAM, "AppRollout", "release", on).await;
+    has(&cluster, "front-v3", 4).await;
+    cluster.gone("apps/v1", "Deployment", "front-v1").await;
+    let done = state(&cluster, "rolloutSucceed").await;
+    assert_eq!(done["status"]["lastTargetAppRevision"], "shop-v3");
+    has(&cluster, "front-v2", 0).await;
+    let tracker = cluster.tracker("shop").await.unwrap().to_string();
+    assert!(!tracker.contains("front-v1") && tracker.contains("front-v2"), "{tracker}");
+}
+
+#[tokio::test]
 async fn what_an_application_made_itself_is_rolled_out_of_and_back_to() {
     let cluster = TestCluster::new().await;
     let of = |image: &str| [sized("front", image, 3)];

@@ -9,13 +9,13 @@ use super::test_cluster::{TestCluster, application, until_or, web};
 const OAM: &str = "core.oam.dev/v1beta1";
 
 /// An application of `back` and `front` with these steps.
-fn shop(steps: &Value) -> Value {
+pub(super) fn shop(steps: &Value) -> Value {
     let mut shop = application("shop", &[web("back", "nginx:1"), web("front", "nginx:1")]);
     shop["spec"]["workflow"] = json!({"steps": steps});
     shop
 }
 
-fn applies(name: &str, more: &Value) -> Value {
+pub(super) fn applies(name: &str, more: &Value) -> Value {
     let mut step = json!({"name": name, "type": "apply-component", "properties": {"component": name}});
     for (field, value) in more.as_object().into_iter().flatten() {
         step[field] = value.clone();
@@ -33,7 +33,7 @@ fn held() -> Value {
 }
 
 /// Every step that was looked at, as `name phase`.
-fn phases(application: &Value) -> Vec<String> {
+pub(super) fn phases(application: &Value) -> Vec<String> {
     let text = |step: &Value| {
         format!("{} {}", step["name"].as_str().unwrap_or("?"), step["phase"].as_str().unwrap_or("?"))
     };
@@ -46,7 +46,7 @@ fn phases(application: &Value) -> Vec<String> {
 }
 
 /// What `vela workflow resume` writes.
-async fn resume(cluster: &TestCluster) {
+pub(super) async fn resume(cluster: &TestCluster) {
     let mut workflow = cluster.application("shop").await["status"]["workflow"].clone();
     workflow["suspend"] = json!(false);
     for step in workflow["steps"].as_array_mut().unwrap() {

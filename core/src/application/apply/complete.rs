@@ -20,8 +20,10 @@ impl<'a> Complete<'a> {
         desired: &'a Desired,
         (begun, blocked): (usize, usize),
         applied: &Applied,
+        record: &Record,
     ) -> Option<Self> {
-        let is_whole = begun >= desired.nodes.len();
+        // What is rendered later, and never was, is to come.
+        let is_whole = begun >= desired.nodes.len() && desired.was_made(record);
         let goes_on = desired.garbage_collect.continues_on_failure()
             && blocked > 0
             && begun + blocked >= desired.nodes.len();

@@ -31,7 +31,8 @@ use self::write::ComponentWriter;
 use super::desired::{Desired, Form};
 use super::owned::Application;
 use super::reconciler::ApplicationReconciler;
-use super::record::{Entry, Record, RecordWriter};
+use super::record::{Entry, Marks, Record};
+use super::records::RecordWriter;
 use crate::author::Actor;
 
 /// Apply the desired set in this order. What the order leaves out is not wanted.
@@ -44,11 +45,18 @@ pub(super) async fn apply<O: Order>(
     let key = &application.key;
     let (mut record, stored) = reconciler.records.read(key)?;
     let before = record.clone();
+    let desired: &Desired = &desired.holding(&record);
+    let uid = application.object.metadata.uid.clone();
+    record.marks = Marks { uid, revision: Some(desired.revision.clone()) };
     begin(&mut record, desired);
     let stored = reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
     let acting = acting(reconciler, application, desired);
     let record_writer = RecordWriter::new(record, stored);
-    let replacing = Replacing { identity: &desired.identity, definitions: &desired.definitions };
+    let replacing = Replacing {
+        identity: &desired.identity,
+        revision: &desired.revision,
+        definitions: &desired.definitions,
+    };
     let writer =
         ComponentWriter::new(reconciler, application, acting, before, record_writer).replacing(replacing);
     let mut components = Components::new(writer, desired);
@@ -65,13 +73,19 @@ pub(super) async fn apply<O: Order>(
     let mut record_writer = writer.into_record_writer();
     record_writer.forget_refused(&reconciler.records, key).await.map_err(Error::Record)?;
     let RecordWriter { mut record, stored, .. } = record_writer;
-    let Some(proof) = Complete::of(desired, (begun, blocked), &applied) else { return Ok(applied) };
+    let Some(proof) = Complete::of(desired, (begun, blocked), &applied, &record) else {
+        if !desired.deferred.is_empty() && applied.has_no_gap() {
+            // What is rendered later asks which objects were made.
+            reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
+        }
+        return Ok(applied);
+    };
     proof.settle(&mut record);
-    let stored = reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
+    let stored = reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
     let pruned = prune_unwanted(reconciler, application, &proof, &mut record, &mut applied).await;
     // What is gone is gone, also when a later one could not be deleted.
     proof.settle(&mut record);
-    reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
+    reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
     pruned.map(|()| if proof.is_whole() { applied.completed() } else { applied })
 }
 
@@ -86,7 +100,10 @@ pub(super) async fn restore(
 ) -> Result<Applied, Error> {
     let key = &application.key;
     let (record, stored) = reconciler.records.read(key)?;
-    let Some(stored) = stored else { return Ok(Applied::nothing()) };
+    if stored.is_empty() {
+        return Ok(Applied::nothing());
+    }
+    let desired: &Desired = &desired.holding(&record);
     let mut nodes = desired.nodes.clone();
     for node in &mut nodes {
         node.pieces.retain(|piece| {
@@ -103,7 +120,7 @@ pub(super) async fn restore(
     let nodes = nodes.iter().filter(|node| !node.pieces.is_empty()).collect();
     writer.write(nodes, &mut applied).await?;
     let RecordWriter { record, stored, .. } = writer.into_record_writer();
-    reconciler.records.write(key, &record, Some(stored)).await.map_err(Error::Record)?;
+    reconciler.records.write(key, &record, stored).await.map_err(Error::Record)?;
     Ok(applied)
 }
 
@@ -122,7 +139,7 @@ fn begin(record: &mut Record, desired: &Desired) {
     let unchanged = record.complete
         && record.identity.as_deref() == Some(&desired.identity)
         && record.entries.iter().all(|(owned, entry)| wanted.contains(owned) || desired.keeps(owned, entry))
-        && desired.pieces().filter(|(_, piece)| !piece.rules.read_only).all(|(_, piece)| {
+        && desired.pieces().filter(|(_, piece)| !piece.rules.read_only && !piece.held).all(|(_, piece)| {
             let known = record.entries.get(&piece.owned());
             known.is_some_and(|entry| entry.hash.as_deref() == Some(&piece.content()))
         });
@@ -133,8 +150,8 @@ fn begin(record: &mut Record, desired: &Desired) {
     record.generation = desired.generation;
     record.complete = false;
     for (node, piece) in desired.pieces() {
-        if piece.rules.read_only {
-            // What is only looked at is not the application's; what it made before stays on record.
+        if piece.rules.read_only || piece.held {
+            // What is only looked at is not the application's; what it made before stays on record, as it was made.
             if let Some(entry) = record.entries.get_mut(&piece.owned()) {
                 entry.unwanted = false;
             }

@@ -21,6 +21,8 @@ use crate::recreate::{RecreateReason, Recreation, Removal, remove_former};
 pub(super) struct Replacing<'a> {
     /// Content hash of the application.
     pub(super) identity: &'a str,
+    /// Name of its revision.
+    pub(super) revision: &'a str,
     /// What it was rendered from, beside the Application.
     pub(super) definitions: &'a [Arc<Definition>],
 }
@@ -46,7 +48,7 @@ pub(super) async fn make_room_for(
     refused: RefusedChange<'_>,
 ) -> Result<Removal, runtime_apply::Error> {
     let application = Seen { resource: &reconciler.applications.watch().resource, object: owner.object };
-    let because = replacing.map(|Replacing { identity, definitions }| RecreateReason {
+    let because = replacing.map(|Replacing { identity, definitions, .. }| RecreateReason {
         wait: reconciler.quiet.left(&owner.key, identity),
         cluster: &reconciler.cluster,
         definitions,

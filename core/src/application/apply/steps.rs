@@ -7,11 +7,14 @@ use futures::future::BoxFuture;
 use kube::api::DynamicObject;
 use vela_engine::ObjectKey;
 use vela_engine::policy::ObjectRules;
+use vela_runtime::Key;
+use vela_runtime::apply as runtime_apply;
 
 use super::applied::Applied;
 use super::error::Error;
 use super::write::ComponentWriter;
 use crate::application::desired::{Desired, Node, Piece};
+use crate::application::record::Owned;
 use crate::blocking::NotComputed;
 use crate::workflow::{self, Steps};
 
@@ -71,7 +74,7 @@ impl Components<'_> {
         object: DynamicObject,
         rules: ObjectRules,
     ) -> Result<Result<Arc<DynamicObject>, String>, Error> {
-        let piece = Piece { name: name.clone(), object, trait_type: None, rules };
+        let piece = Piece { name: name.clone(), object, trait_type: None, rules, held: false };
         let node = Node { component: String::new(), wave: i32::MAX, pieces: vec![piece] };
         self.writer.record(&node).await?;
         let mut applied = Applied::nothing();
@@ -82,6 +85,18 @@ impl Components<'_> {
             why.unwrap_or_else(|| format!("{name} is to be made again, and its former object is still there"))
         };
         Ok(live.ok_or_else(why))
+    }
+}
+
+impl Components<'_> {
+    /// Delete an object that a step names, where it is the application's. What is recorded of it stays until all of it is.
+    pub(in crate::application) async fn delete_object(
+        &self,
+        name: &ObjectKey,
+    ) -> Result<(), runtime_apply::Error> {
+        let ObjectKey { api_version, kind, namespace, name, .. } = name.clone();
+        let owned = Owned { cluster: String::new(), api_version, kind, key: Key::new(namespace, name) };
+        self.writer.delete(&owned).await
     }
 }
 

@@ -22,9 +22,10 @@ use super::share::Sharing;
 use super::written::Written;
 use crate::application::desired::{Node, Piece};
 use crate::application::fetch::json;
-use crate::application::owned::{Application, may_change, may_take_over};
+use crate::application::owned::{Application, may_change, may_delete, may_take_over};
 use crate::application::reconciler::ApplicationReconciler;
-use crate::application::record::{Entry, Owned, Record, RecordWriter};
+use crate::application::record::{Entry, Owned, Record};
+use crate::application::records::RecordWriter;
 use crate::author::Actor;
 use crate::immutable;
 use crate::order::{OrderedObject, earlier};
@@ -103,6 +104,22 @@ impl<'a> ComponentWriter<'a> {
         Ok(())
     }
 
+    /// Delete an object that a workflow step names, where it is the application's and no component makes it.
+    pub(super) async fn delete(&self, owned: &Owned) -> Result<(), runtime_apply::Error> {
+        let known = self.record_writer.lock().await.record.entries.get(owned).cloned();
+        let foreign = |reason: &str| runtime_apply::Error::Foreign {
+            object: owned.object_key().to_string(),
+            reason: reason.to_owned(),
+        };
+        if known.as_ref().is_some_and(|entry| !entry.by_step && !entry.unwanted) {
+            return Err(foreign("a component of the application makes it; take it out there"));
+        }
+        let uid = known.and_then(|entry| entry.uid);
+        let guard = |live: &DynamicObject| may_delete(self.application, uid.as_deref(), live);
+        let (api_version, kind) = (&owned.api_version, &owned.kind);
+        self.acting.applier().delete(api_version, kind, &owned.key, None, &guard).await.map(drop)
+    }
+
     /// Write components of one wave, several at the same time.
     async fn write_wave<'n>(&self, nodes: Vec<&'n Node>, applied: &mut Applied) -> Result<(), Error> {
         let things =
@@ -113,7 +130,7 @@ impl<'a> ComponentWriter<'a> {
             graph.add(at, node, earlier)?;
         }
         let run = Run::new(self.reconciler.context.options.concurrent_writes).until(self.stop.clone());
-        let report = graph.run(&run, |_, node| self.write_node(node)).await;
+        let report = graph.run(&run, |_, node| self.write_timed(node)).await;
         let mut failed = None;
         for (at, outcome) in report.into_outcomes() {
             match outcome {
@@ -130,6 +147,13 @@ impl<'a> ComponentWriter<'a> {
             }
         }
         failed.map_or(Ok(()), Err)
+    }
+
+    async fn write_timed(&self, node: &Node) -> Result<Part, Cause<Error>> {
+        let began = tokio::time::Instant::now();
+        let written = self.write_node(node).await;
+        self.reconciler.context.metrics.component_applied(began.elapsed());
+        written
     }
 
     /// Write one component; its first failure leaves the rest of it alone, and a failed write of the record ends the
@@ -246,6 +270,17 @@ impl<'a> ComponentWriter<'a> {
         }
     }
 
+    /// Whether the whole set was applied for this very revision. Labels and annotations of the application, which all its
+    /// objects carry, make another content of an object, but no other revision.
+    fn is_of_the_same_revision(&self) -> bool {
+        let before = &self.before;
+        self.replacing.is_some_and(|Replacing { identity, revision, .. }| {
+            before.complete
+                && before.identity.as_deref() == Some(identity)
+                && before.marks.revision.as_deref() == Some(revision)
+        })
+    }
+
     /// Apply one object, after the record forgot a former one that is gone.
     async fn apply_piece(&self, piece: &Piece, owned: &Owned) -> Result<Written, Error> {
         let (reconciler, application) = (self.reconciler, self.application);
@@ -259,12 +294,14 @@ impl<'a> ComponentWriter<'a> {
         )?;
         let informer = reconciler.owned.informer(&kind).await.ok();
         let mut live = informer.as_ref().and_then(|informer| informer.get(&owned.key));
-        let left = piece.rules.apply_once.as_ref().filter(|rule| rule.acts(recorded));
+        let keeps_state =
+            recorded || known.is_some_and(|entry| !entry.unwanted) && self.is_of_the_same_revision();
+        let left = piece.rules.apply_once.as_ref().filter(|rule| rule.acts(keeps_state));
         if live.is_none() && (uid.is_some() || piece.rules.needs_live()) {
             // It may lack the label by which it is watched: it lost it, and only its uid says that it is ours, or it is to be
             // taken over.
             live = self.read(piece, owned, &kind).await?;
-            if live.is_none() && recorded && left.is_some() {
+            if live.is_none() && keeps_state && left.is_some() {
                 return Ok(Written::Absent);
             }
             if live.is_none() && uid.is_some() {
@@ -280,6 +317,11 @@ impl<'a> ComponentWriter<'a> {
             Err(_) if piece.rules.take_over && may_take_over(application, &piece.object, live) => Ok(()),
             verdict => verdict,
         };
+        if let Some(live) = live.as_ref().filter(|_| piece.held) {
+            let foreign = |reason| runtime_apply::Error::Foreign { object: describe(&piece.object), reason };
+            guard(live).map_err(foreign)?;
+            return Ok(as_it_is(live, &kind));
+        }
         let mut object = as_written(&piece.object, live.as_deref(), recorded);
         if revision_configuration::is_one(&object) {
             if live.is_none() {

@@ -65,10 +65,32 @@ impl TestCluster {
         self.get("apps/v1", "Deployment", name).await
     }
 
-    /// The record of an application, wherever it lives.
+    /// The record of an application, wherever it lives: the tracker that says which content was applied, with what the others
+    /// name as well.
     pub(crate) async fn tracker(&self, application: &str) -> Option<Value> {
-        let name = format!("{application}.{}", self.namespace);
-        self.get("core.oam.dev/v1beta1", "ResourceTracker", &name).await
+        let mut all = self.trackers(application).await;
+        let at = all.iter().position(|one| one["spec"]["type"] != "root").unwrap_or_default();
+        let mut main = (!all.is_empty()).then(|| all.remove(at))?;
+        for more in &all {
+            let entries = more["spec"]["managedResources"].as_array().cloned().unwrap_or_default();
+            match main["spec"]["managedResources"].as_array_mut() {
+                Some(named) => named.extend(entries),
+                None => main["spec"]["managedResources"] = Value::Array(entries),
+            }
+        }
+        Some(main)
+    }
+
+    /// Everything that records what an application owns, by name.
+    pub(crate) async fn trackers(&self, application: &str) -> Vec<Value> {
+        let mut all = self.list("core.oam.dev/v1beta1", "ResourceTracker").await;
+        all.retain(|one| {
+            let labels = &one["metadata"]["labels"];
+            labels["app.oam.dev/name"] == application
+                && labels["app.oam.dev/namespace"] == self.namespace.as_str()
+        });
+        all.sort_by_key(|one| one["metadata"]["name"].as_str().map(str::to_owned));
+        all
     }
 
     pub(crate) async fn phase(&self, name: &str, phase: &str) {

@@ -1,0 +1,217 @@
+//! What workflow steps reach beyond the objects of their application: lists, configs, servers outside, and what the application
+//! itself says. The rights are those of its author, and the bounds those of every object that it makes.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams, TypeMeta};
+use serde_json::{Value, json};
+use vela_engine::{AppFile, ObjectKey, policy};
+use vela_runtime::apply::{Conflicts, Deletion};
+use vela_runtime::{Api, Key, Kind};
+
+use super::fetch;
+use super::records::Records;
+use crate::author::Actor;
+use crate::context::{Context, FIELD_MANAGER};
+use crate::status::difference;
+use crate::workflow::{MayWrite, OwnedObject, Selection};
+
+/// Objects asked for by one request.
+const PAGE: u32 = 250;
+/// Objects that one list gives a step.
+const OBJECTS_AT_MOST: usize = 2000;
+/// Bytes of them: they become part of what the step is evaluated with.
+const BYTES_AT_MOST: usize = 4 << 20;
+
+/// What the steps of one application reach.
+pub(crate) struct StepReach<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) records: &'a Records,
+    pub(crate) acting: &'a Actor,
+    pub(crate) app: &'a AppFile,
+}
+
+impl StepReach<'_> {
+    /// Objects as they are in the cluster, or why they cannot be read.
+    pub(crate) async fn list(&self, selection: &Selection) -> Result<Vec<Value>, String> {
+        let Selection { api_version, kind, labels, .. } = selection;
+        let kind = self.context.discovery.resolve(api_version, kind).await;
+        let kind = kind.map_err(|error| error.to_string())?;
+        let namespace = self.namespace(selection, &kind)?;
+        let api = kind.api(self.acting.client(), &namespace);
+        let mut params = ListParams::default().limit(PAGE);
+        if !labels.is_empty() {
+            let terms: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            params = params.labels(&terms.join(","));
+        }
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        // The number of objects is limited, and each page has some.
+        loop {
+            let page = api.list(&params).await.map_err(|error| self.acting.explain(&error))?;
+            let next = page.metadata.continue_.filter(|token| !token.is_empty() && !page.items.is_empty());
+            for object in page.items {
+                let object = written(&kind, object);
+                bytes += object.to_string().len();
+                found.push(object);
+            }
+            if found.len() > OBJECTS_AT_MOST || bytes > BYTES_AT_MOST {
+                return Err(format!(
+                    "more than {OBJECTS_AT_MOST} objects or {BYTES_AT_MOST} bytes of kind {} are selected; write a filter",
+                    kind.resource.kind
+                ));
+            }
+            let Some(token) = next else { return Ok(found) };
+            params = params.continue_token(&token);
+        }
+    }
+
+    /// Where a selection looks, where the application may read there.
+    fn namespace(&self, selection: &Selection, kind: &Kind) -> Result<String, String> {
+        let (own, bounds) = (self.app.namespace(), self.app.bounds());
+        let namespace = match (kind.namespaced, selection.namespace.as_str()) {
+            (false, _) => "",
+            (true, "") if bounds.own_namespace => own,
+            (true, namespace) => namespace,
+        };
+        let Selection { api_version, kind, .. } = selection;
+        let key = ObjectKey::local(api_version, kind, namespace, "");
+        match bounds.refusal_of_reading(&key, own) {
+            Some((message, hint)) => Err(format!("{}; {hint}", message.trim_start())),
+            None => Ok(namespace.to_owned()),
+        }
+    }
+
+    /// A ConfigMap that is there for everybody: in the namespace of the system where none is named.
+    pub(crate) async fn read_shared(&self, namespace: &str, name: &str) -> Result<Option<Value>, String> {
+        let system = self.context.options.system_namespace.as_str();
+        let (own, bounds) = (self.app.namespace(), self.app.bounds());
+        let namespace = if namespace.is_empty() { system } else { namespace };
+        let client = match namespace == system {
+            // As definitions, which everybody may use.
+            true => self.context.client.clone(),
+            false => self.acting.client(),
+        };
+        let key = ObjectKey::local("v1", "ConfigMap", namespace, name);
+        if namespace != system
+            && let Some((message, hint)) = bounds.refusal_of_reading(&key, own)
+        {
+            return Err(format!("{message}; {hint}"));
+        }
+        let api: Api<ConfigMap> = Api::namespaced(client, namespace);
+        let found = api.get_opt(name).await.map_err(|error| self.acting.explain(&error))?;
+        found.map(|found| serde_json::to_value(found).map_err(|error| error.to_string())).transpose()
+    }
+
+    /// Write an object that is nobody's, where it may be written.
+    pub(crate) async fn put(&self, object: Value, may_write: MayWrite) -> Result<(), String> {
+        if let Some(refusal) = self.refusal(&object).await {
+            return Err(refusal);
+        }
+        let key = ObjectKey::of(&object);
+        let object: DynamicObject =
+            serde_json::from_value(object).map_err(|error| format!("{key}: {error}"))?;
+        let guard = |live: &DynamicObject| may_write(&fetch::json(live));
+        let applied = self.acting.applier().apply(&object, None, false, Conflicts::Force, &guard).await;
+        applied.map(drop).map_err(|error| self.acting.explain_apply(&error))
+    }
+
+    /// Delete an object that is nobody's, where it may be deleted.
+    pub(crate) async fn remove(&self, object: &Value, may_write: MayWrite) -> Result<(), String> {
+        if let Some(refusal) = self.refusal(object).await {
+            return Err(refusal);
+        }
+        let ObjectKey { api_version, kind, namespace, name, .. } = ObjectKey::of(object);
+        let guard = |live: &DynamicObject| may_write(&fetch::json(live));
+        let key = Key::new(namespace, name);
+        let deleted = self.acting.applier().delete(&api_version, &kind, &key, None, &guard).await;
+        let _: Deletion = deleted.map_err(|error| self.acting.explain_apply(&error))?;
+        Ok(())
+    }
+
+    /// Write what differs between an object that may be written as it was read and as it is wanted; a conflict where somebody
+    /// wrote it meanwhile.
+    pub(crate) async fn change(
+        &self,
+        live: &Value,
+        wanted: &Value,
+        may_write: &(dyn Fn(&DynamicObject) -> Result<(), String> + Send + Sync),
+    ) -> Result<Value, String> {
+        if let Some(refusal) = self.refusal(wanted).await {
+            return Err(refusal);
+        }
+        let key = ObjectKey::of(live);
+        let read: DynamicObject =
+            serde_json::from_value(live.clone()).map_err(|error| format!("{key}: {error}"))?;
+        if ObjectKey::of(wanted) != key {
+            return Err(format!("{key}: a patch cannot make another object of it"));
+        }
+        may_write(&read).map_err(|why| format!("{key}: {why}"))?;
+        let Some(mut patch) = difference(live, wanted) else { return Ok(live.clone()) };
+        for field in ["uid", "resourceVersion"] {
+            patch["metadata"][field] = live["metadata"][field].clone();
+        }
+        let kind = self.context.discovery.resolve(&key.api_version, &key.kind).await;
+        let api = kind.map_err(|error| error.to_string())?.api(self.acting.client(), &key.namespace);
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let written = api.patch(&key.name, &params, &Patch::Merge(patch)).await;
+        written.map(|written| fetch::json(&written)).map_err(|error| self.acting.explain(&error))
+    }
+
+    /// Why the application may not make or delete the object.
+    pub(crate) async fn refusal(&self, object: &Value) -> Option<String> {
+        let (own, bounds) = (self.app.namespace(), self.app.bounds());
+        if let Some((message, hint)) = bounds.refusal(object, own) {
+            return Some(format!("{message}; {hint}"));
+        }
+        let key = ObjectKey::of(object);
+        let kind = self.context.discovery.resolve(&key.api_version, &key.kind).await;
+        if kind.is_ok_and(|kind| !kind.namespaced) {
+            return bounds.refusal_of_cluster(&key).map(|(message, hint)| format!("{message}; {hint}"));
+        }
+        None
+    }
+
+    /// The objects of an application, as its record names them; of another one where the application may look there.
+    pub(crate) fn owned(&self, namespace: &str, name: &str) -> Result<Vec<OwnedObject>, String> {
+        let namespace = if namespace.is_empty() { self.app.namespace() } else { namespace };
+        let key = ObjectKey::local("core.oam.dev/v1beta1", "Application", namespace, name);
+        if let Some((message, hint)) = self.app.bounds().refusal_of_reading(&key, self.app.namespace()) {
+            return Err(format!("{message}; {hint}"));
+        }
+        let read = self.records.read(&Key::new(namespace, name));
+        let (record, _) = read.map_err(|error| format!("the record of {key} cannot be read: {error}"))?;
+        let wanted = record.entries.into_iter().filter(|(owned, entry)| {
+            // Other clusters are out of reach.
+            !entry.unwanted && owned.cluster.is_empty()
+        });
+        let named = wanted.take(OBJECTS_AT_MOST).map(|(owned, entry)| OwnedObject {
+            object: json!({
+                "apiVersion": owned.api_version,
+                "kind": owned.kind,
+                "metadata": {"namespace": owned.key.namespace, "name": owned.key.name},
+            }),
+            component: entry.component.unwrap_or_default(),
+            trait_type: entry.trait_type.unwrap_or_default(),
+        });
+        Ok(named.collect())
+    }
+
+    /// A list of the application's spec as it is written.
+    pub(crate) fn written(&self, list: &str) -> Vec<Value> {
+        self.app.document().value()["spec"][list].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Cluster and namespace of each place that these policies name.
+    pub(crate) fn placements(&self, policies: &[String]) -> Result<Vec<(String, String)>, String> {
+        let places = policy::placements(self.app, policies)?.into_iter();
+        Ok(places.map(|place| (place.cluster, place.namespace)).collect())
+    }
+}
+
+/// An object of a list, which does not say what it is.
+fn written(kind: &Kind, mut object: DynamicObject) -> Value {
+    object.types.get_or_insert_with(|| TypeMeta {
+        api_version: kind.resource.api_version.clone(),
+        kind: kind.resource.kind.clone(),
+    });
+    fetch::json(&object)
+}

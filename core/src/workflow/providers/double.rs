@@ -1,0 +1,184 @@
+//! What providers reach in their tests: objects that are said to be there, and servers that answer as they are told to.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use vela_engine::steps::Question;
+use vela_engine::workflow::RunValues;
+use vela_runtime::smtp::Mail;
+
+use super::door::{Asked, Called, MayWrite, Network, Objects, OwnedObject, Owner, Selection};
+use crate::egress::{Answer, NoAnswer, Request};
+
+/// A cluster with the same object under every name.
+#[derive(Default)]
+pub(super) struct Double {
+    /// What every read finds.
+    pub(super) there: Option<Value>,
+    /// What every list finds.
+    pub(super) listed: Vec<Value>,
+    /// Why nothing may be done.
+    pub(super) refusal: Option<String>,
+    pub(super) applied: Vec<Value>,
+    pub(super) selected: Vec<Selection>,
+    pub(super) deleted: Vec<Value>,
+    pub(super) put: Vec<Value>,
+    pub(super) sent: Vec<Request>,
+    /// What requests are answered, the last one first.
+    pub(super) answers: Vec<Result<Answer, NoAnswer>>,
+    pub(super) mails: Vec<Mail>,
+    pub(super) is_limited: bool,
+    pub(super) components: Vec<Value>,
+    pub(super) policies: Vec<Value>,
+    pub(super) owned: Vec<OwnedObject>,
+}
+
+impl Double {
+    fn allowed<T>(&self, value: T) -> Result<Result<T, String>, Infallible> {
+        Ok(match &self.refusal {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(value),
+        })
+    }
+}
+
+impl Objects for Double {
+    type Error = Infallible;
+
+    async fn apply_object(&mut self, object: Value) -> Result<Result<Value, String>, Infallible> {
+        let applied = self.allowed(object.clone())?;
+        if applied.is_ok() {
+            self.applied.push(object);
+        }
+        Ok(applied)
+    }
+
+    async fn read_object(&mut self, _object: &Value) -> Result<Result<Option<Value>, String>, Infallible> {
+        self.allowed(self.there.clone())
+    }
+
+    async fn list_objects(
+        &mut self,
+        selection: &Selection,
+    ) -> Result<Result<Vec<Value>, String>, Infallible> {
+        self.selected.push(selection.clone());
+        self.allowed(self.listed.clone())
+    }
+
+    async fn delete_object(&mut self, object: &Value) -> Result<Result<(), String>, Infallible> {
+        let deleted = self.allowed(())?;
+        if deleted.is_ok() {
+            self.deleted.push(object.clone());
+        }
+        Ok(deleted)
+    }
+
+    async fn change_object(
+        &mut self,
+        live: &Value,
+        wanted: Value,
+    ) -> Result<Result<Value, String>, Infallible> {
+        assert_eq!(Some(live), self.there.as_ref(), "what was read is what is changed");
+        self.apply_object(wanted).await
+    }
+
+    async fn read_shared(
+        &mut self,
+        _namespace: &str,
+        _name: &str,
+    ) -> Result<Result<Option<Value>, String>, Infallible> {
+        self.allowed(self.there.clone())
+    }
+
+    async fn put_object(
+        &mut self,
+        object: Value,
+        may_write: MayWrite,
+    ) -> Result<Result<(), String>, Infallible> {
+        let verdict = self.there.as_ref().map_or(Ok(()), may_write);
+        if verdict.is_ok() {
+            self.put.push(object);
+        }
+        Ok(verdict)
+    }
+
+    async fn remove_object(
+        &mut self,
+        object: &Value,
+        may_write: MayWrite,
+    ) -> Result<Result<(), String>, Infallible> {
+        let verdict = self.there.as_ref().map_or(Ok(()), may_write);
+        if verdict.is_ok() {
+            self.deleted.push(object.clone());
+        }
+        Ok(verdict)
+    }
+}
+
+impl Network for Double {
+    async fn send(&mut self, request: &Request) -> Result<Answer, NoAnswer> {
+        self.sent.push(request.clone());
+        self.answers.pop().unwrap_or_else(|| Err(NoAnswer::NotSent("nobody is there".to_owned())))
+    }
+
+    async fn send_mail(&mut self, mail: &Mail) -> Result<(), NoAnswer> {
+        self.mails.push(mail.clone());
+        self.answers.pop().unwrap_or_else(|| Ok(Answer::default())).map(drop)
+    }
+
+    fn admits(&mut self, _name: &str, _limit: usize, _period: Duration) -> bool {
+        !self.is_limited
+    }
+}
+
+impl Owner for Double {
+    fn components(&self) -> Vec<Value> {
+        self.components.clone()
+    }
+
+    fn policies(&self) -> Vec<Value> {
+        self.policies.clone()
+    }
+
+    fn owned_objects(&self, _namespace: &str, _name: &str) -> Result<Vec<OwnedObject>, String> {
+        match &self.refusal {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(self.owned.clone()),
+        }
+    }
+
+    fn placements(&self, policies: &[String]) -> Result<Vec<(String, String)>, String> {
+        match policies {
+            [] => Ok(vec![("local".to_owned(), String::new())]),
+            [name, ..] => Err(format!("policy {name} not found")),
+        }
+    }
+}
+
+/// A call at the path `ask`.
+pub(super) fn question(provider: &str, function: &str, params: Value) -> Question {
+    let (path, has_returns) = ("ask".to_owned(), provider != "op");
+    let (provider, function) = (provider.to_owned(), function.to_owned());
+    Question { path, provider, function, params, has_returns, patch: None }
+}
+
+/// The answer to a call.
+pub(super) async fn asked(double: &mut Double, question: Question) -> Called {
+    asked_with(double, question, &mut RunValues::default(), Timestamp::UNIX_EPOCH).await
+}
+
+/// The same at a time, with the values of a run.
+pub(super) async fn asked_with(
+    double: &mut Double,
+    question: Question,
+    values: &mut RunValues,
+    now: Timestamp,
+) -> Called {
+    let asked = Asked { question: &question, step: "step", values, now };
+    match super::call(double, asked).await {
+        Ok(called) => called,
+        Err(never) => match never {},
+    }
+}
