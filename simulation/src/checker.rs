@@ -8,10 +8,11 @@ use serde_json::Value;
 use vela_apiserver::ApiServer;
 use vela_apiserver::store::{Entry, Event, EventKind};
 
-use crate::model::{self, NAMESPACE, OWNED, Place};
+use crate::model::{self, OWNED, Place};
 use crate::network::{Performed, Process, identity};
 use crate::rollout::RolloutChecker;
 use crate::violation::Violation;
+use crate::workflow::WorkflowChecker;
 
 /// Events taken from one resource at once; a step makes a handful.
 const EVENTS_AT_MOST: usize = 4096;
@@ -30,8 +31,8 @@ pub(crate) struct Checker {
     elected: bool,
     /// States of each application by the revision at which they began; nothing while there is none.
     applications: BTreeMap<String, Vec<Since>>,
-    /// What each record names.
-    trackers: BTreeMap<String, BTreeSet<Place>>,
+    /// Whose each record is, and what it names.
+    trackers: BTreeMap<String, (String, BTreeSet<Place>)>,
     /// Holders of the lease by the revision at which they began.
     holders: Vec<(u64, String)>,
     /// Objects that users made.
@@ -44,6 +45,8 @@ pub(crate) struct Checker {
     pub(crate) last_write: String,
     /// The checker of rollouts, where there are any.
     pub(crate) rollouts: Option<RolloutChecker>,
+    /// The checker of workflows, where there are any.
+    pub(crate) workflows: Option<WorkflowChecker>,
 }
 
 impl Checker {
@@ -59,6 +62,7 @@ impl Checker {
             writes: 0,
             last_write: String::new(),
             rollouts: None,
+            workflows: None,
         }
     }
 
@@ -109,6 +113,7 @@ impl Checker {
         for event in events {
             self.apply(&event)?;
         }
+        self.workflows.as_ref().map_or(Ok(()), WorkflowChecker::judge_outside)?;
         self.rollouts.as_mut().map_or(Ok(()), RolloutChecker::judge_pods)
     }
 
@@ -135,6 +140,7 @@ impl Checker {
         let gone = event.kind == EventKind::Deleted;
         let (resource, name) = (event.key.resource.as_ref(), event.key.name.clone());
         self.record(resource, name, &event.entry, (gone, event.revision));
+        self.workflows.iter_mut().for_each(|checker| checker.apply(event));
         self.rollouts.as_mut().map_or(Ok(()), |checker| checker.apply(event))
     }
 
@@ -148,7 +154,8 @@ impl Checker {
                 self.trackers.remove(&name);
             }
             TRACKERS => {
-                self.trackers.insert(name, recorded(entry));
+                let of = entry["metadata"]["labels"][APP_NAME].as_str().unwrap_or_default().to_owned();
+                self.trackers.insert(name, (of, recorded(entry)));
             }
             LEASES if !gone => {
                 let holder = entry["spec"]["holderIdentity"].as_str().unwrap_or_default().to_owned();
@@ -168,6 +175,11 @@ impl Checker {
         }
         self.single_writer(request, event)?;
         self.rollouts.as_ref().map_or(Ok(()), |checker| checker.judge(request, event))?;
+        self.workflows.as_mut().map_or(Ok(()), |checker| checker.judge(event))?;
+        // What is written about definitions that everybody uses is no application's.
+        if event.entry["metadata"]["namespace"] == "vela-system" {
+            return Ok(());
+        }
         if !OWNED.contains(&resource) {
             if resource == TRACKERS {
                 self.confirmed.retain(|(process, _), _| *process != request.process);
@@ -228,7 +240,10 @@ impl Checker {
         if !history.last().is_some_and(|(_, now)| lives(now)) {
             return Ok(());
         }
-        if self.rollouts.is_some() {
+        if let Some(rollouts) = &self.rollouts {
+            if rollouts.is_retired(event) {
+                return Ok(());
+            }
             return Err(Violation::new(
                 "wrongful delete",
                 format!("{what} is deleted, and nobody asked for that"),
@@ -256,14 +271,14 @@ impl Checker {
 
     /// Nothing is made that the record does not name already.
     fn is_recorded(&self, event: &Event, what: &str) -> Result<(), Violation> {
-        // What a configuration makes names it as its controller, which is record enough.
-        if controller(&event.entry).is_some_and(|owner| owner["kind"] == "ApplicationConfiguration") {
+        // What a configuration makes names it as its controller, which is record enough; so do the values of a workflow.
+        let owner = controller(&event.entry).map_or(&Value::Null, |owner| &owner["kind"]);
+        if owner == "ApplicationConfiguration" || owner == "Application" {
             return Ok(());
         }
         let name = event.entry["metadata"]["labels"][APP_NAME].as_str().unwrap_or_default();
-        let tracker = self.trackers.get(&format!("{name}.{NAMESPACE}"));
         let place = (event.key.resource.to_string(), event.key.name.clone());
-        if tracker.is_some_and(|places| places.contains(&place)) {
+        if self.trackers.values().any(|(of, places)| of == name && places.contains(&place)) {
             return Ok(());
         }
         Err(Violation::new(

@@ -1,5 +1,6 @@
 //! The cluster of one schedule: a forked server, the simulated network, and the processes of the controllers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
@@ -8,11 +9,13 @@ use tokio::task::JoinHandle;
 use vela_apiserver::ApiServer;
 use vela_apiserver::store::Store;
 use vela_core::options::{Capability, Generations, Options};
-use vela_core::{Controllers, LeaseConfig, Stop};
+use vela_core::{Controllers, EgressOverride, LeaseConfig, Stop};
 use vela_embedded::{Checkpoint, EmbeddedCluster, STEP};
 
+use crate::egress::EgressService;
 use crate::model::{Form, collection};
 use crate::network::{Network, NetworkService, Process, identity};
+use crate::outside::Outside;
 use crate::sabotage::Sabotage;
 
 /// Where the two replicas agree who leads.
@@ -24,11 +27,15 @@ const WORKERS: usize = 2;
 pub(crate) struct SimulatedCluster {
     embedded: EmbeddedCluster,
     pub(crate) network: Network,
+    /// Whom the controllers ask elsewhere.
+    pub(crate) egress: EgressService,
     processes: Vec<Option<Running>>,
     started: Process,
     elected: bool,
     /// Which generation of applications the controllers look after.
     pub(crate) form: Form,
+    /// What steps of workflows send outside.
+    pub(crate) outside: Outside,
 }
 
 struct Running {
@@ -47,7 +54,9 @@ impl SimulatedCluster {
     ) -> Self {
         let network = Network::new(embedded.server(), sabotage);
         let processes = (0..replicas).map(|_| None).collect();
-        Self { embedded, network, processes, started: 0, elected: replicas > 1, form }
+        let (egress, outside) = (EgressService::default(), Outside::default());
+        let elected = replicas > 1;
+        Self { embedded, network, egress, processes, started: 0, elected, form, outside }
     }
 
     /// The same from a checkpoint, with one process and without faults.
@@ -132,7 +141,12 @@ impl SimulatedCluster {
             },
             ..Options::default()
         };
-        let how = vela_core::Process { options, lease, ..vela_core::Process::default() };
+        let egress_override: Arc<dyn EgressOverride> = match self.form {
+            Form::Workflow => Arc::new(self.outside.clone()),
+            _ => Arc::new(self.egress.clone()),
+        };
+        let egress_override = Some(egress_override);
+        let how = vela_core::Process { options, lease, egress_override, ..vela_core::Process::default() };
         let stop = how.stop.clone();
         let task = tokio::spawn(Controllers::run(client, how));
         if let Some(place) = self.processes.get_mut(replica) {

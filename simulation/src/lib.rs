@@ -13,9 +13,11 @@ mod checkpoints;
 mod cluster;
 mod comparison;
 mod draws;
+mod egress;
 mod known;
 mod model;
 mod network;
+mod outside;
 mod report;
 mod rollout;
 mod run;
@@ -28,6 +30,7 @@ mod shrink;
 mod tests;
 mod user;
 mod violation;
+mod workflow;
 
 use std::time::Instant;
 

@@ -8,10 +8,15 @@ use vela_embedded::objects::component_definition;
 
 use crate::draws::Draws;
 
+/// The application of every schedule.
+pub(crate) const APPLICATION: &str = "shop";
 /// Where everything happens.
 pub(crate) const NAMESPACE: &str = "sim";
 /// Names a component may have.
 const NAMES: [&str; 4] = ["front", "back", "data", "side"];
+
+/// The component whose objects stay as long as the application where it was applied with an odd value: a policy says so.
+const STAYING: &str = "side";
 
 /// Store resource and name of an object in [`NAMESPACE`].
 pub(crate) type Place = (String, String);
@@ -28,6 +33,8 @@ pub enum Form {
     Rollout,
     /// The same as early 2021 wrote it: the rollouts go between ApplicationConfigurations.
     RolloutSeed,
+    /// An Application of v1beta1 with a workflow.
+    Workflow,
 }
 
 impl FromStr for Form {
@@ -39,7 +46,10 @@ impl FromStr for Form {
             "configuration" => Ok(Self::Configuration),
             "rollout" => Ok(Self::Rollout),
             "rollout-seed" => Ok(Self::RolloutSeed),
-            _ => Err("the forms are application, configuration, rollout and rollout-seed".to_owned()),
+            "workflow" => Ok(Self::Workflow),
+            _ => {
+                Err("the forms are application, configuration, rollout, rollout-seed and workflow".to_owned())
+            }
         }
     }
 }
@@ -50,10 +60,22 @@ impl Form {
         matches!(self, Self::Rollout | Self::RolloutSeed)
     }
 
+    /// Does the seed of a schedule say that people write it?
+    pub(crate) fn is_drawn(self) -> bool {
+        matches!(self, Self::Application | Self::Configuration)
+    }
+
+    /// Do people write an Application that makes its objects itself?
+    pub(crate) fn is_application(self) -> bool {
+        matches!(self, Self::Application | Self::Workflow)
+    }
+
     /// Store resource of the owner.
     pub(crate) fn resource(self) -> &'static str {
         match self {
-            Self::Application | Self::Rollout | Self::RolloutSeed => "applications.core.oam.dev",
+            Self::Application | Self::Rollout | Self::RolloutSeed | Self::Workflow => {
+                "applications.core.oam.dev"
+            }
             Self::Configuration => CONFIGURATIONS,
         }
     }
@@ -245,6 +267,24 @@ impl Spec {
             .collect();
         json!({"components": components})
     }
+}
+
+impl Spec {
+    /// `spec` of a v1beta1 Application with its policy, where one component has a value for which there is one. As values
+    /// change, what is recorded of the component's objects goes from one record to another, and back.
+    pub(crate) fn with_policy(&self) -> Value {
+        let stays = self.components.iter().any(|one| one.name == STAYING && one.value % 2 == 1);
+        let rule = json!({"selector": {"componentNames": [STAYING]}, "strategy": "onAppDelete"});
+        let policy = json!({"name": "stays", "type": "garbage-collect", "properties": {"rules": [rule]}});
+        let mut spec = self.modern();
+        spec["policies"] = if stays { json!([policy]) } else { json!([]) };
+        spec
+    }
+}
+
+/// May an object be there although nothing asks for it any more?
+pub(crate) fn may_stay(object: &Value) -> bool {
+    object["metadata"]["labels"]["app.oam.dev/component"] == STAYING
 }
 
 /// The workloads and traits that an Application's `spec` asks for.

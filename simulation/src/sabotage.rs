@@ -40,10 +40,16 @@ pub enum Sabotage {
     KeepsClaims,
     /// Nobody hears that a rollout is paused, or held by its partition.
     IgnoresPause,
+    /// A step of a workflow that waits for a person looks as though somebody had resumed it.
+    SkipsSuspension,
+    /// Objects are only said to be applied.
+    OnlySays,
+    /// The values of workflows, and what they remember of their calls, are only said to be stored.
+    ForgetsCalls,
 }
 
 impl Sabotage {
-    const ALL: [(&'static str, Self); 13] = [
+    const ALL: [(&'static str, Self); 16] = [
         ("unproved", Self::Unproved),
         ("stale-look", Self::StaleLook),
         ("no-precondition", Self::NoPrecondition),
@@ -57,6 +63,9 @@ impl Sabotage {
         ("hasty", Self::Hasty),
         ("keeps-claims", Self::KeepsClaims),
         ("ignores-pause", Self::IgnoresPause),
+        ("skips-suspension", Self::SkipsSuspension),
+        ("only-says", Self::OnlySays),
+        ("forgets-calls", Self::ForgetsCalls),
     ];
 }
 
@@ -82,6 +91,8 @@ const APPLICATION_PATH: &str = "/namespaces/sim/applications/shop";
 const NAME_LABEL: &str = "app.oam.dev/name";
 /// The application.
 const APPLICATION: &str = "shop";
+/// The values of its workflow.
+const VALUES_PATH: &str = "/configmaps/workflow-";
 /// The records.
 const TRACKERS_PATH: &str = "/resourcetrackers";
 /// The lease.
@@ -190,6 +201,23 @@ impl Sabotage {
                 }
                 Err(reply(code, body))
             }
+            Self::OnlySays
+                if method == Method::PATCH
+                    && OWNED_PATHS.iter().any(|owned| path.contains(owned))
+                    && !path.contains(VALUES_PATH) =>
+            {
+                Err(said_to_be_stored(&request))
+            }
+            Self::ForgetsCalls if method == Method::PATCH && path.contains(VALUES_PATH) => {
+                Err(said_to_be_stored(&request))
+            }
+            Self::SkipsSuspension if method == Method::GET && path.ends_with(APPLICATION_PATH) => {
+                let (code, mut body) = answer(server, request);
+                if let Some(journal) = body.pointer_mut("/status/workflow") {
+                    look_resumed(journal);
+                }
+                Err(reply(code, body))
+            }
             Self::BlindStatus | Self::BlindSizes | Self::Hasty | Self::KeepsClaims | Self::IgnoresPause => {
                 self.change_rollout(server, request)
             }
@@ -258,6 +286,28 @@ fn answer(server: &ApiServer, request: Request<Bytes>) -> (StatusCode, Value) {
     let code = response.status();
     let bytes = response.into_body().collect().now_or_never().and_then(Result::ok).map(|all| all.to_bytes());
     (code, bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null))
+}
+
+/// The answer to a write of an object that was not stored.
+fn said_to_be_stored(request: &Request<Bytes>) -> Response<Bytes> {
+    let mut body = believed(request);
+    body["metadata"]["uid"] = json!("00000000-0000-0000-0000-000000000000");
+    body["metadata"]["resourceVersion"] = json!("1");
+    reply(StatusCode::OK, body)
+}
+
+/// No step of the journal waits for a person.
+fn look_resumed(journal: &mut Value) {
+    let steps = journal.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten();
+    let suspended: Vec<&mut Value> = steps.filter(|step| step["phase"] == "suspending").collect();
+    if suspended.is_empty() {
+        return;
+    }
+    for step in suspended {
+        step["phase"] = json!("running");
+        step["reason"] = Value::Null;
+    }
+    journal["suspend"] = json!(false);
 }
 
 /// The object as sent, as if it had been stored.

@@ -12,6 +12,7 @@ use crate::rollout::{RolloutChecker, RolloutUser};
 use crate::sabotage::Sabotage;
 use crate::user::User;
 use crate::violation::Violation;
+use crate::workflow::WorkflowChecker;
 
 /// What to run.
 #[derive(Clone, Debug, Default)]
@@ -83,13 +84,16 @@ impl Beginning {
 
     fn of_applications(checkpoints: &Checkpoints, draws: &mut Draws, options: &Options) -> Self {
         let user = User::new(draws);
+        let runs = options.form == Some(Form::Workflow);
+        let user = if runs { user.with_workflow() } else { user };
         let brief = !draws.once_in(8);
         let replicas = replicas(draws, 4, options);
         let fresh = !brief && draws.once_in(4);
         let checkpoint = if fresh { &checkpoints.fresh } else { &checkpoints.recorded };
         let embedded = EmbeddedCluster::fork(checkpoint);
         let cluster = SimulatedCluster::new(embedded, user.form, replicas, options.sabotage);
-        let checker = Checker::new(cluster.server(), replicas > 1);
+        let mut checker = Checker::new(cluster.server(), replicas > 1);
+        checker.workflows = runs.then(|| WorkflowChecker::new(cluster.outside.clone()));
         let actions_left = if brief { 1 + draws.below(3) } else { 2 + draws.below(5) };
         Self { cluster, checker, user, rollout_user: None, brief, actions_left }
     }

@@ -56,7 +56,7 @@ pub(crate) fn search(arguments: &Arguments, checkpoints: &Checkpoints) -> Result
                 let draws = Draws::new(seed);
                 if arguments
                     .form
-                    .is_some_and(|form| !form.rolls() && User::new(&mut draws.clone()).form != form)
+                    .is_some_and(|form| form.is_drawn() && User::new(&mut draws.clone()).form != form)
                 {
                     continue;
                 }

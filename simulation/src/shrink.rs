@@ -40,6 +40,7 @@ pub(crate) fn explain(seed: u64, arguments: &Arguments, checkpoints: &Checkpoint
         match arguments.form {
             Some(Form::Rollout) => " --form rollout",
             Some(Form::RolloutSeed) => " --form rollout-seed",
+            Some(Form::Workflow) => " --form workflow",
             _ => "",
         },
     )

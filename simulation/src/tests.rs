@@ -57,6 +57,31 @@ fn the_controllers_keep_their_promises_to_rollouts_of_early_2021() {
 }
 
 #[test]
+fn the_controllers_keep_their_promises_to_workflows() {
+    let arguments = Arguments { form: Some(Form::Workflow), ..arguments(SEEDS) };
+    let total = search(&arguments, &CHECKPOINTS).unwrap();
+    assert_eq!(total.schedules, SEEDS);
+    judge(&total, &arguments, &CHECKPOINTS).unwrap();
+}
+
+#[test]
+fn workflows_that_are_broken_on_purpose_are_found() {
+    let found = [
+        (Sabotage::SkipsSuspension, "unrun", 1),
+        (Sabotage::OnlySays, "unrun", 3),
+        (Sabotage::ForgetsCalls, "outside", 1),
+    ];
+    for (sabotage, promise, first) in found {
+        // The first one that is found ends the search.
+        let (form, keep_going) = (Some(Form::Workflow), false);
+        let arguments =
+            Arguments { sabotage: Some(sabotage), form, first, keep_going, threads: 1, ..arguments(SEEDS) };
+        let total = search(&arguments, &CHECKPOINTS).unwrap();
+        assert!(total.broken.contains_key(promise), "{sabotage:?} breaks only {:?}", total.broken);
+    }
+}
+
+#[test]
 fn a_seed_of_rollouts_repeats_exactly_in_another_run() {
     let traced = |seed| {
         let options = Options { form: Some(Form::Rollout), sabotage: None, trace: true };
@@ -75,7 +100,7 @@ fn a_seed_of_rollouts_repeats_exactly_in_another_run() {
 fn rollouts_that_are_broken_on_purpose_are_found() {
     let found = [
         (Sabotage::BlindStatus, "states", 5),
-        (Sabotage::Hasty, "bounds", 10),
+        (Sabotage::Hasty, "bounds", 24),
         (Sabotage::KeepsClaims, "claim", 3),
         (Sabotage::IgnoresPause, "states", 35),
     ];

@@ -6,10 +6,8 @@ use serde_json::{Value, json};
 use crate::checker::Checker;
 use crate::cluster::SimulatedCluster;
 use crate::draws::Draws;
-use crate::model::{self, Form, NAMESPACE, OWNED, Spec, path};
-
-/// The application of every schedule.
-pub(crate) const APPLICATION: &str = "shop";
+use crate::model::{self, APPLICATION, Form, NAMESPACE, OWNED, Spec, path};
+use crate::workflow;
 
 /// The people.
 pub(crate) struct User {
@@ -33,10 +31,15 @@ impl User {
         let spec = Spec::draw(draws);
         let before = spec.changed(draws);
         let (spec, before) = match form {
-            Form::Application | Form::Rollout | Form::RolloutSeed => (spec, before),
+            Form::Application | Form::Rollout | Form::RolloutSeed | Form::Workflow => (spec, before),
             Form::Configuration => (spec.with_fixed_types(), before.with_fixed_types()),
         };
         Self::beginning(form, spec, before)
+    }
+
+    /// The same people with a workflow in their application.
+    pub(crate) fn with_workflow(self) -> Self {
+        Self { form: Form::Workflow, ..self }
     }
 
     /// Nobody: in clusters of rollouts other people act.
@@ -68,7 +71,11 @@ impl User {
         if !self.wants {
             return self.create(cluster);
         }
-        match draws.weighted(&[10, 5, 3, 3, 3, 3, 2, 2]) {
+        let mut weights = vec![10, 5, 3, 3, 3, 3, 2, 2];
+        if self.form == Form::Workflow {
+            weights.extend([14, 2, 2]);
+        }
+        match draws.weighted(&weights) {
             0 => {
                 std::mem::swap(&mut self.spec, &mut self.before);
                 self.update(cluster)
@@ -85,8 +92,17 @@ impl User {
             3 => edit_by_hand(draws, cluster),
             4 => delete_by_hand(draws, cluster),
             5 => self.make_foreign(draws, cluster, checker),
-            6 if self.form == Form::Application => self.pause(cluster, !self.paused),
-            _ if self.form == Form::Application => self.break_or_mend_a_definition(cluster),
+            6 if self.form.is_application() => self.pause(cluster, !self.paused),
+            8 => resume(cluster, checker),
+            9 => {
+                workflow::forget(cluster);
+                "user restarts the workflow".to_owned()
+            }
+            10 => {
+                workflow::ask_again(cluster);
+                "user asks for another run".to_owned()
+            }
+            _ if self.form.is_application() => self.break_or_mend_a_definition(cluster),
             _ => self.touch_a_definition(cluster),
         }
     }
@@ -214,6 +230,14 @@ impl User {
     }
 }
 
+/// Resume whatever is suspended; tells what that was.
+pub(crate) fn resume(cluster: &SimulatedCluster, checker: &mut Checker) -> String {
+    let resumed = workflow::resume(cluster);
+    let said = format!("user resumes {} steps of the workflow", resumed.len());
+    checker.workflows.iter_mut().for_each(|checker| checker.resumed(resumed.clone()));
+    said
+}
+
 /// An object of the application, chosen among those that are there.
 fn some_owned(draws: &mut Draws, cluster: &SimulatedCluster) -> Option<(&'static str, String)> {
     let mut found = Vec::new();
@@ -252,7 +276,9 @@ fn delete_by_hand(draws: &mut Draws, cluster: &SimulatedCluster) -> String {
 /// What people write into the `spec`.
 fn said(form: Form, spec: &Spec) -> Value {
     match form {
-        Form::Application | Form::Rollout | Form::RolloutSeed => spec.modern(),
+        Form::Application => spec.with_policy(),
+        Form::Rollout | Form::RolloutSeed => spec.modern(),
+        Form::Workflow => workflow::with_workflow(spec),
         Form::Configuration => spec.configuration(),
     }
 }
@@ -260,11 +286,16 @@ fn said(form: Form, spec: &Spec) -> Value {
 /// Create the application and what it needs.
 pub(crate) fn write(cluster: &SimulatedCluster, form: Form, spec: &Spec) -> (Value, StatusCode) {
     let (version, kind) = match form {
-        Form::Application | Form::Rollout | Form::RolloutSeed => ("core.oam.dev/v1beta1", "Application"),
+        Form::Application | Form::Rollout | Form::RolloutSeed | Form::Workflow => {
+            ("core.oam.dev/v1beta1", "Application")
+        }
         Form::Configuration => ("core.oam.dev/v1alpha2", "ApplicationConfiguration"),
     };
     if form == Form::Configuration {
         put_components(cluster, spec);
+    }
+    if form == Form::Workflow {
+        workflow::define(cluster);
     }
     let said = said(form, spec);
     let object = json!({

@@ -11,11 +11,13 @@ use serde_json::Value;
 use vela_apiserver::store::{Entry, Event, EventKind};
 
 use super::object::{between, claims, is_leaving, is_over, partition, size, template_of, text};
-use super::{APPLICATIONS, FAIL, Kind, REVISIONS, ROLLOUTS};
+use super::{APPLICATIONS, COMPONENT, FAIL, Kind, REVISIONS, ROLLOUTS};
 use crate::model::NAMESPACE;
 use crate::network::{Performed, Process};
 use crate::violation::Violation;
 
+/// The application, by whose name its revisions are named.
+const APPLICATION: &str = "shop";
 /// Reads remembered of each process: a write is sent soon after the read that decided it.
 const READS_AT_MOST: usize = 64;
 
@@ -161,6 +163,17 @@ impl RolloutChecker {
         }
     }
 
+    /// Was it a Deployment without pods that nobody held, of a revision that people deleted? Nobody can go back to it.
+    pub(crate) fn is_retired(&self, event: &Event) -> bool {
+        let number = event.key.name.strip_prefix(COMPONENT);
+        let revision = number.map(|number| format!("{APPLICATION}{number}"));
+        self.kind == Kind::Deployment
+            && event.key.resource.as_ref() == "deployments.apps"
+            && size(&event.entry) == 0
+            && claims(&event.entry).next().is_none()
+            && revision.is_some_and(|revision| self.deleted.contains(&revision))
+    }
+
     fn lives(&self) -> bool {
         self.application.as_ref().is_some_and(|application| !is_leaving(application))
     }
@@ -168,7 +181,7 @@ impl RolloutChecker {
     /// A workload changed or went.
     fn workload(&self, name: &str, event: &Event, gone: bool) -> Result<(), Violation> {
         if gone {
-            if self.lives() && !self.deleted.contains(name) {
+            if self.lives() && !self.deleted.contains(name) && !self.is_retired(event) {
                 let what = format!("{} {name} is deleted, and nobody wanted that", event.key.resource);
                 return Err(Violation::new("lost workload", what));
             }

@@ -5,7 +5,8 @@ use vela_apiserver::store::{Event, EventKind};
 
 use super::checker::{Pod, Read, RolloutChecker};
 use super::object::{
-    between, claims, is_changed, is_leaving, is_over, number, partition, size, template_of, text,
+    between, claims, goes_back, is_changed, is_leaving, is_over, number, partition, size, template_of, text,
+    way,
 };
 use super::plan::Plan;
 use super::state::State;
@@ -22,6 +23,11 @@ fn given_up(kind: Kind, rollout: &Value, workload: &str) -> bool {
 /// Does the next reconcile look for the target's workload? One that was turned round after its end does so at once.
 fn begins(rollout: &Value) -> bool {
     text(rollout, "/status/rollingState") == "locatingTargetApp" || is_over(rollout) && is_changed(rollout)
+}
+
+/// Does it only let go: of what it went between before, or of everything?
+fn is_let_go(rollout: &Value) -> bool {
+    is_changed(rollout) || is_leaving(rollout) && !goes_back(rollout)
 }
 
 impl RolloutChecker {
@@ -107,12 +113,12 @@ impl RolloutChecker {
         }
         let read = self.last_read(request, Some(name), None).ok_or("nobody looked at a rollout")?;
         let rollout = &read.rollout;
-        let plan = Plan::read(&rollout["spec"]["rolloutPlan"]);
+        let plan = Plan::of(rollout);
         let (state, batch) = (text(rollout, "/status/rollingState"), number(rollout, "/status/currentBatch"));
         let context = format!("it goes from {from} to {to} pods in {state}, batch {batch}, by {plan:?}");
-        let [(target, source), _] = between(rollout);
+        let (target, source) = way(rollout);
         let (target, total) = (self.kind.workload(target), number(rollout, "/status/rolloutTargetSize"));
-        if is_changed(rollout) || is_leaving(rollout) {
+        if is_let_go(rollout) {
             return Err(format!("what is let go keeps its size, and {context}"));
         }
         if source.is_empty() {
@@ -157,7 +163,7 @@ impl RolloutChecker {
 
     /// Where pods come from: the source, and what earlier targets left and this rollout holds.
     fn sources(&self, rollout: &Value) -> Vec<&str> {
-        let [(target, source), _] = between(rollout);
+        let (target, source) = way(rollout);
         let (target, source) = (self.kind.workload(target), self.kind.workload(source));
         let uid = text(rollout, "/metadata/uid");
         let held = |workload: &Value| claims(workload).any(|claim| claim == uid);
@@ -198,10 +204,9 @@ impl RolloutChecker {
         }
         let read = self.last_read(request, Some(name), None).ok_or("nobody looked at a rollout")?;
         let rollout = &read.rollout;
-        let plan = Plan::read(&rollout["spec"]["rolloutPlan"]);
+        let plan = Plan::of(rollout);
         let (state, batch) = (text(rollout, "/status/rollingState"), number(rollout, "/status/currentBatch"));
-        let rolls =
-            state == "rollingInBatches" && !plan.paused && !is_changed(rollout) && !is_leaving(rollout);
+        let rolls = state == "rollingInBatches" && !plan.paused && !is_let_go(rollout);
         let context = format!("in {state}, batch {batch}, by {plan:?}");
         if before["spec"]["template"] != after["spec"]["template"]
             && !(begins(rollout) && partition(after) >= size(after))
@@ -211,7 +216,7 @@ impl RolloutChecker {
         let total = number(rollout, "/status/rolloutTargetSize");
         if size(before) != size(after) {
             let goal = plan.goal(number(rollout, "/status/rolloutOriginalSize"), total, batch);
-            let scales = between(rollout)[0].1.is_empty();
+            let scales = way(rollout).1.is_empty();
             if !(rolls && scales && size(after) == goal) {
                 return Err(format!("it goes from {} to {} pods {context}", size(before), size(after)));
             }
@@ -239,7 +244,7 @@ impl RolloutChecker {
         if from == to {
             return Ok(());
         }
-        let plan = Plan::read(&read.rollout["spec"]["rolloutPlan"]);
+        let plan = Plan::of(&read.rollout);
         if !from.may_become(&to, before, &plan) {
             return wrong(format!("from {from:?} to {to:?} by {plan:?}"));
         }
@@ -254,7 +259,7 @@ impl RolloutChecker {
 
     /// What a batch that is told to be there lacks.
     fn missing(&self, rollout: &Value, plan: &Plan, batch: i64) -> Option<String> {
-        let (target, source) = between(rollout)[0];
+        let (target, source) = way(rollout);
         let name = self.kind.workload(target);
         let total = number(rollout, "/status/rolloutTargetSize");
         let scales = source.is_empty();

@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// The annotation by which people abandon a rollout.
+pub(super) const ABANDON: &str = "app.oam.dev/abandon-rollout";
+
 pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
@@ -33,6 +36,11 @@ pub(super) fn is_leaving(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
+/// Does somebody ask it to let go where it stands?
+pub(super) fn is_abandoned(rollout: &Value) -> bool {
+    rollout["metadata"]["annotations"][ABANDON] == "true"
+}
+
 pub(super) fn is_over(rollout: &Value) -> bool {
     matches!(text(rollout, "/status/rollingState"), "rolloutSucceed" | "rolloutFailed")
 }
@@ -49,10 +57,21 @@ pub(super) fn between(rollout: &Value) -> [(&str, &str); 2] {
     [says, last]
 }
 
+/// Is it on its way back to its source? Nothing that people say turns it then.
+pub(super) fn goes_back(rollout: &Value) -> bool {
+    !rollout["status"]["revert"].is_null() && !is_over(rollout)
+}
+
+/// Target and source of the batches that it rolls.
+pub(super) fn way(rollout: &Value) -> (&str, &str) {
+    let [says, last] = between(rollout);
+    if goes_back(rollout) { (last.1, last.0) } else { says }
+}
+
 /// Does the rollout say something else than what it works on?
 pub(super) fn is_changed(rollout: &Value) -> bool {
     let [says, last] = between(rollout);
-    !last.0.is_empty() && (last.0 != says.0 || !last.1.is_empty() && last.1 != says.1)
+    !goes_back(rollout) && !last.0.is_empty() && (last.0 != says.0 || !last.1.is_empty() && last.1 != says.1)
 }
 
 /// What tells the templates of pods apart.

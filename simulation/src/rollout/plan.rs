@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::object::goes_back;
 use crate::draws::Draws;
+
+/// Whom hooks and metrics ask; nobody listens there, for the simulation answers itself.
+const URL: &str = "http://gates.example";
 
 /// A plan as people wrote it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,6 +16,8 @@ pub(crate) struct Plan {
     pub(crate) partition: Option<i64>,
     pub(crate) size: Option<i64>,
     pub(crate) batches: Vec<Batch>,
+    /// Does it ask hooks and a metric? They hold it up, and change nothing else.
+    pub(crate) asks: bool,
 }
 
 /// One batch.
@@ -59,6 +65,16 @@ impl Number {
 }
 
 impl Plan {
+    /// The plan by which a rollout rolls: on the way back nothing holds it up.
+    pub(crate) fn of(rollout: &Value) -> Self {
+        let plan = Self::read(&rollout["spec"]["rolloutPlan"]);
+        match goes_back(rollout) {
+            true => Self { paused: false, partition: None, asks: false, ..plan },
+            false => plan,
+        }
+    }
+
+    /// The plan as it is written.
     pub(crate) fn read(plan: &Value) -> Self {
         let batch = |batch: &Value| Batch {
             pods: Number::read(&batch["replicas"]),
@@ -70,16 +86,33 @@ impl Plan {
             partition: plan["batchPartition"].as_i64(),
             size: plan["targetSize"].as_i64(),
             batches: plan["rolloutBatches"].as_array().into_iter().flatten().map(batch).collect(),
+            asks: !plan["canaryMetric"].is_null(),
         }
     }
 
     /// As it stands in an object. What is not said is told, so that a patch takes it away.
     pub(crate) fn write(&self) -> Value {
-        let batch = |batch: &Batch| json!({"replicas": batch.pods.write(), "maxUnavailable": batch.unavailable.write()});
+        let hooks = |types: [&str; 2]| match self.asks {
+            true => {
+                types.map(|type_| json!({"type": type_, "name": type_, "url": URL})).into_iter().collect()
+            }
+            false => Value::Null,
+        };
+        let metric = json!([{
+            "name": "errors", "interval": "1s", "query": "errors", "metricsRange": {"max": 1}, "provider": {"address": URL},
+        }]);
+        let batch = |batch: &Batch| {
+            json!({
+                "replicas": batch.pods.write(), "maxUnavailable": batch.unavailable.write(),
+                "batchRolloutWebhooks": hooks(["pre-batch-rollout", "post-batch-rollout"]),
+            })
+        };
         json!({
             "rolloutStrategy": if self.decreases_first { "DecreaseFirst" } else { "IncreaseFirst" },
             "paused": self.paused, "batchPartition": self.partition, "targetSize": self.size,
             "rolloutBatches": self.batches.iter().map(batch).collect::<Vec<_>>(),
+            "rolloutWebhooks": hooks(["initialize-rollout", "finalize-rollout"]),
+            "canaryMetric": if self.asks { metric } else { Value::Null },
         })
     }
 
@@ -102,6 +135,7 @@ impl Plan {
             partition: draws.once_in(4).then_some(0),
             size: (draws.below(4) < 3).then_some(size),
             batches: parts.iter().map(batch).collect(),
+            asks: draws.once_in(5),
         }
     }
 

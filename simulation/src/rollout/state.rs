@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::object::{is_changed, is_leaving, number, text};
+use super::object::{goes_back, is_abandoned, is_changed, is_leaving, number, text};
 use super::plan::Plan;
 
 /// Where a rollout stands.
@@ -26,8 +26,18 @@ impl State {
     pub(super) fn may_become(&self, next: &Self, before: &Value, plan: &Plan) -> bool {
         let over = matches!(self.rolling.as_str(), "rolloutSucceed" | "rolloutFailed");
         let to = next.rolling.as_str();
-        if is_leaving(before) && !over {
-            return matches!(to, "RolloutDeletingState" | "rolloutFailed");
+        let back = goes_back(before);
+        if is_leaving(before) && !over && !back {
+            let turns = matches!(to, "rolloutAbandoning" | "locatingTargetApp");
+            return turns && before["spec"]["revertOnDelete"] == true
+                || matches!(to, "RolloutDeletingState" | "rolloutFailed");
+        }
+        // The way back is given up, and what stands there is let go.
+        if back && to == "RolloutDeletingState" {
+            return true;
+        }
+        if is_abandoned(before) && matches!(to, "rolloutFailing" | "rolloutFailed") {
+            return true;
         }
         if self.rolling == "RolloutDeletingState" {
             return to == "rolloutFailed";
@@ -48,6 +58,8 @@ impl State {
                         && next.batch == 0
                         && next.batch_state == "batchInitializing")
             }
+            // What was asked for has not come about.
+            "finalising" if back => to == "rolloutFailed",
             "finalising" => to == "rolloutSucceed",
             "rolloutFailing" => to == "rolloutFailed",
             "rollingInBatches" if to == "rolloutFailing" => true,

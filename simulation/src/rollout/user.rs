@@ -1,10 +1,11 @@
-//! What people do to rollouts: begin, turn round, edit, hold, give up; and pods that fail under them.
+//! What people do to rollouts: begin, turn round, edit, hold, abandon, give up; and pods that fail under them.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::checker::RolloutChecker;
 use super::manifests::{application, object};
+use super::object::ABANDON;
 use super::plan::Plan;
 use super::{APPLICATIONS, FAIL, Kind, REVISIONS, ROLLOUTS, SIZE};
 use crate::cluster::SimulatedCluster;
@@ -42,8 +43,8 @@ impl RolloutUser {
             }
             return self.begin(draws, cluster);
         };
-        let steady: &[u32] = &[0, 0, 0, 5, 6, 0, 0, 0, 0, 8];
-        let weights: &[u32] = &[6, 4, 5, 4, 5, 4, 2, 2, 1, 8];
+        let steady: &[u32] = &[0, 0, 0, 5, 6, 0, 0, 0, 0, 8, 0, 3];
+        let weights: &[u32] = &[6, 4, 5, 4, 5, 4, 2, 2, 1, 8, 2, 3];
         match draws.weighted(if self.steady { steady } else { weights }) {
             0 => self.turn(draws, cluster, &rollout),
             1 => self.back(cluster, &rollout),
@@ -65,7 +66,12 @@ impl RolloutUser {
                     &json!({"spec": {"rolloutPlan": {"batchPartition": next}}}),
                 )
             }
-            5 => delete(cluster, ROLLOUTS, ROLLOUT),
+            5 => {
+                if draws.once_in(3) {
+                    change(cluster, "asks for the way back of", &json!({"spec": {"revertOnDelete": true}}));
+                }
+                delete(cluster, ROLLOUTS, ROLLOUT)
+            }
             // With a configuration its workload goes: a turn of the cluster, and not of a rollout.
             6 if self.kind == Kind::Configured => fail(draws, cluster),
             6 => {
@@ -86,7 +92,12 @@ impl RolloutUser {
                 }
                 delete(cluster, APPLICATIONS, "shop")
             }
-            _ => fail(draws, cluster),
+            9 => fail(draws, cluster),
+            10 => change(cluster, "abandons", &json!({"metadata": {"annotations": {ABANDON: "true"}}})),
+            _ => {
+                cluster.egress.refuse(!cluster.egress.refuses());
+                format!("hooks are told {}", if cluster.egress.refuses() { "no" } else { "yes" })
+            }
         }
     }
 
@@ -180,8 +191,9 @@ impl RolloutUser {
         pods.iter().any(|pod| image(pod).contains("simulate-fail"))
     }
 
-    /// Pods are well again.
+    /// Pods are well again, and hooks say yes.
     pub(super) fn heal(cluster: &SimulatedCluster) {
+        cluster.egress.refuse(false);
         for entry in cluster.store().list("pods", Some(NAMESPACE)).0 {
             if !entry["metadata"]["annotations"][FAIL].is_null() {
                 let name = entry["metadata"]["name"].as_str().unwrap_or_default();
