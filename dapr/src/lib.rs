@@ -1,12 +1,32 @@
-//! The Dapr operator: keeps the headless Services by which the sidecars of annotated Deployments are reached.
+//! The Dapr operator: keeps the headless Services by which the sidecars of annotated workloads are reached.
 //!
-//! Flow: a Deployment's pod-template annotations → [`annotations`] → [`service`] → [`controller`] applies it through
-//! the shared runtime. Component, Configuration and Subscription kinds, the gRPC API and the sidecar injector are not
-//! furnished yet.
+//! Flow: a workload's pod-template annotations (`annotations`) → which workload has the Service where several ask for one
+//! (`claims`) → the Service (`service`) → `controller` applies it through the shared runtime; [`run`] is the process.
+//! What sidecars are given of the objects of dapr.io is decided in `resources` and served by `api` in the words of [`protocol`]. The
+//! issuer of certificates and the sidecar injector are not there yet.
 
-pub mod annotations;
-pub mod controller;
-pub mod service;
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
-#[cfg(test)]
-mod tests;
+mod annotations;
+mod api;
+mod claims;
+mod controller;
+mod controllers;
+mod conversion;
+mod metrics;
+pub mod protocol;
+mod resources;
+mod service;
+mod webhooks;
+mod workload;
+
+pub use api::{Api, ApiError, Credentials, CredentialsError, Pem, Security};
+pub use controllers::{Error, Process, Stop, WORKERS, run};
+pub use conversion::{CONVERT_PATH, convert};
+pub use resources::{
+    Denied, Identity, IdentityError, SecretError, Secrets, ServedKind, Update, UpdateType, Viewer, payload,
+    resolve, secrets_of, updates,
+};
+pub use vela_runtime::lease::Config as LeaseConfig;
+pub use vela_runtime::manager::Endpoint;
+pub use webhooks::Webhooks;

@@ -1,0 +1,94 @@
+//! Runs the controllers of the operator until they are stopped.
+
+use std::sync::Arc;
+
+use vela_runtime::manager::{self, Endpoint, Manager};
+use vela_runtime::metrics::Metrics;
+use vela_runtime::{Cache, lease};
+
+use crate::api::{Api, ApiError};
+use crate::controller::Context;
+use crate::webhooks::Webhooks;
+
+/// Workloads of one kind reconciled at the same time, unless told otherwise.
+pub const WORKERS: usize = 16;
+
+/// Stops a running operator when it is cancelled.
+pub type Stop = tokio_util::sync::CancellationToken;
+
+/// How a process runs the operator.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Workloads of one kind reconciled at the same time.
+    pub workers: usize,
+    /// Where to serve `/healthz` and `/readyz`; nowhere in a test.
+    pub health: Option<Endpoint>,
+    /// Where to serve `/metrics`; nowhere in a test.
+    pub metrics: Option<Endpoint>,
+    /// Where and to whom to serve the API of sidecars, leader or not; to nobody in a test of the controllers.
+    pub api: Option<Api>,
+    /// Where to serve the conversion of Subscriptions, leader or not; nowhere in a test of the controllers.
+    pub webhooks: Option<Webhooks>,
+    /// The lease that decides which of several processes reconciles; none in a test.
+    pub lease: Option<lease::Config>,
+    /// What the controllers count; a second reader may keep a clone.
+    pub counts: Arc<Metrics>,
+    /// Cancel it to stop: running reconciles end, then `run` returns.
+    pub stop: Stop,
+}
+
+impl Default for Process {
+    fn default() -> Self {
+        Self {
+            workers: WORKERS,
+            health: None,
+            metrics: None,
+            api: None,
+            webhooks: None,
+            lease: None,
+            counts: Arc::default(),
+            stop: Stop::new(),
+        }
+    }
+}
+
+/// Why the operator ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An endpoint, a cache or the lease.
+    #[error(transparent)]
+    Manager(#[from] manager::Error),
+    /// The API of sidecars.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+}
+
+/// Run until [`Process::stop`] is cancelled or something essential fails.
+///
+/// # Errors
+/// An address is taken, a kind cannot be listed, or the lease is lost.
+pub async fn run(client: kube::Client, process: Process) -> Result<(), Error> {
+    let Process { workers, health, metrics, api, webhooks, lease, counts, stop } = process;
+    let cache = Cache::new(client.clone());
+    let context = Context::new(&client, &cache);
+    counts.register(|registry| context.metrics.register(registry));
+    let (sidecars, registrar) = (client.clone(), client.clone());
+    let mut manager = Manager::new(client, cache)
+        .health(health)
+        .metrics_address(metrics)
+        .lease(lease)
+        .metrics(counts)
+        .events(context.events.clone());
+    if let Some(api) = api {
+        manager = manager.beside(api.bind(sidecars, context.events.clone()).await?);
+    }
+    if let Some(webhooks) = webhooks {
+        let server = webhooks.server(registrar.clone());
+        manager = manager.webhooks([server]).beside(move |stop| webhooks.register(registrar, stop));
+    }
+    for controller in context.controllers(workers) {
+        manager = manager.with(controller);
+    }
+    manager.run(stop).await?;
+    Ok(())
+}

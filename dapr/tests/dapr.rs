@@ -1,0 +1,20 @@
+//! The operator against the embedded API server: recorded cases of Dapr's own operator, and what is better here.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod suites {
+    mod api_access;
+    pub(crate) mod api_bench;
+    mod api_calls;
+    mod api_figures;
+    mod api_lists;
+    mod api_slow;
+    mod api_streams;
+    pub(crate) mod cluster;
+    mod conversion;
+    pub(crate) mod lists;
+    pub(crate) mod process;
+    mod schemas;
+    mod services;
+    mod sharing;
+    mod webhooks;
+}
