@@ -1,4 +1,22 @@
-//! Harbor operator on the shared runtime: not furnished yet.
+//! The Harbor operator on the shared runtime: an object of goharbor.io in, its children out.
 //!
-//! What it waits for is the dependency graph runner of `runtime`; its kinds (goharbor.io) and the one controller for
-//! all of them follow. Nothing here claims to run Harbor.
+//! [`parts`] is the pure middle: what an object of goharbor.io asks for, as nodes that wait for each other. [`mutation`]
+//! completes a child with what all children have. [`controller`] reconciles every kind by one graph of children.
+
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
+mod bcrypt;
+pub mod controller;
+mod defaults;
+mod duration;
+mod error;
+mod field;
+pub mod mutation;
+mod names;
+pub mod owner;
+pub mod parts;
+pub mod passwords;
+mod readiness;
+mod status;
+
+pub use field::Field;

@@ -1,0 +1,380 @@
+//! One reconciler for all kinds of goharbor.io: builds the children, applies them in the order of their graph, says on
+//! the object how far it is, and deletes what is no longer asked for.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
+use serde_json::{Value, json};
+use vela_crds::goharbor_io::{GROUP, KINDS, Kind, VERSION};
+use vela_runtime::apply::{self, Applier, Conflicts};
+use vela_runtime::cache::Watch;
+use vela_runtime::confirm::{Seen, confirm};
+use vela_runtime::controller::{Action, Controller, Failure, Reconciler};
+use vela_runtime::dynamic_watch::{self, DynamicWatches, TrackedReads};
+use vela_runtime::graph::{Cause, Graph, Requeue, Run};
+use vela_runtime::{Api, Cache, Discovery, Informer, Key, owner as ownership};
+
+use crate::defaults::Defaults;
+use crate::mutation::{Context, Mutations};
+use crate::owner::Owner;
+use crate::parts::{self, Content, Found, Id, Node, Settings, kinds};
+use crate::passwords::{self, Chance};
+use crate::readiness;
+use crate::status::{ChildError, Verdict, status};
+
+const FIELD_MANAGER: &str = "vela-harbor";
+/// Children of one object that are written at the same time.
+const CONCURRENT_CHILDREN: usize = 8;
+
+/// The kinds of children that are deleted when nobody asks for them any more.
+const SWEPT: [kinds::Kind; 18] = [
+    kinds::SERVICE,
+    kinds::CONFIG_MAP,
+    kinds::SECRET,
+    kinds::DEPLOYMENT,
+    kinds::NETWORK_POLICY,
+    kinds::INGRESS,
+    kinds::CERTIFICATE,
+    kinds::ISSUER,
+    kinds::goharbor("ChartMuseum"),
+    kinds::goharbor("Core"),
+    kinds::goharbor("Exporter"),
+    kinds::goharbor("JobService"),
+    kinds::goharbor("NotaryServer"),
+    kinds::goharbor("NotarySigner"),
+    kinds::goharbor("Portal"),
+    kinds::goharbor("Registry"),
+    kinds::goharbor("RegistryController"),
+    kinds::goharbor("Trivy"),
+];
+
+/// What all controllers share.
+#[derive(Clone)]
+pub struct Operator {
+    client: kube::Client,
+    cache: Cache,
+    discovery: Discovery,
+    applier: Applier,
+    settings: Arc<Settings>,
+    chance: Chance,
+    defaults: Arc<Defaults>,
+}
+
+impl std::fmt::Debug for Operator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operator").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Operator {
+    /// An operator of the cluster that the client reaches; passwords are made of this chance.
+    ///
+    /// # Errors
+    /// The kinds of goharbor.io cannot be generated: a mistake in their tables.
+    pub fn new(
+        client: kube::Client,
+        cache: Cache,
+        settings: Settings,
+        chance: Chance,
+    ) -> Result<Self, vela_crds::GenerateError> {
+        let discovery = Discovery::new(client.clone());
+        let applier = Applier::new(client.clone(), discovery.clone(), FIELD_MANAGER);
+        let (settings, defaults) = (Arc::new(settings), Arc::new(Defaults::new()?));
+        Ok(Self { client, cache, discovery, applier, settings, chance, defaults })
+    }
+
+    /// A controller for each kind, each with so many workers.
+    #[must_use]
+    pub fn controllers(&self, workers: usize) -> Vec<Controller> {
+        // A RegistryController is looked after by the controller of its Registry.
+        let kinds = KINDS.iter().filter(|kind| kind.kind != "RegistryController");
+        kinds.map(|kind| self.controller(kind, workers)).collect()
+    }
+
+    fn controller(&self, kind: &Kind, workers: usize) -> Controller {
+        let resource =
+            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind.kind), kind.plural);
+        let informer = self.cache.informer(Watch::full(resource.clone()));
+        let watches = DynamicWatches::new(self.client.clone(), &self.cache, &self.discovery, &[]);
+        let reconciler = PartReconciler {
+            operator: self.clone(),
+            resource,
+            informer: informer.clone(),
+            watches: watches.clone(),
+        };
+        let name = format!("harbor-{}", kind.singular());
+        let controller = Controller::new(name, reconciler).for_kind(&informer).workers(workers);
+        watches.wake(controller.queue());
+        controller
+    }
+}
+
+struct PartReconciler {
+    operator: Operator,
+    resource: ApiResource,
+    informer: Arc<Informer>,
+    watches: DynamicWatches,
+}
+
+impl Reconciler for PartReconciler {
+    async fn reconcile(&self, key: Key) -> Result<Action, Failure> {
+        let live = self.informer.get(&key).filter(|live| live.metadata.deletion_timestamp.is_none());
+        let Some(live) = live else {
+            // Its children name it as their owner: the garbage collector deletes them.
+            self.watches.forget(&key);
+            return Ok(Action::Done);
+        };
+        let mut object = serde_json::to_value(&*live).map_err(Failure::terminal)?;
+        object["apiVersion"] = json!(self.resource.api_version);
+        object["kind"] = json!(self.resource.kind);
+        let owner = Owner::new(object).map_err(Failure::terminal)?;
+        let reads = self.watches.track(&key);
+        let pass = Pass { operator: &self.operator, owner: &owner, reads: &reads };
+        let (verdict, requeue) = pass.run(&live, &self.resource).await?;
+        self.write_status(&live, status(&owner, &verdict, &self.operator.settings)).await?;
+        match requeue {
+            Requeue::Never | Requeue::WhenChanged => Ok(Action::Done),
+            Requeue::After(time) => Ok(Action::RequeueAfter(time)),
+            Requeue::BackOff => Err(Failure::retry(verdict.message)),
+        }
+    }
+}
+
+impl PartReconciler {
+    /// Writes the status where it differs.
+    async fn write_status(&self, live: &DynamicObject, status: Value) -> Result<(), Failure> {
+        if live.data.get("status").is_some_and(|known| {
+            apply::has_all(known, &status) && known["conditions"] == status["conditions"]
+        }) {
+            return Ok(());
+        }
+        let key = Key::of(live);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.operator.client.clone(), &key.namespace, &self.resource);
+        let patch = json!({ "metadata": { "uid": live.metadata.uid }, "status": status });
+        match api.patch_status(&key.name, &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Ok(_) => Ok(()),
+            // It is gone, or another one has its name.
+            Err(kube::Error::Api(status)) if status.code == 404 || status.code == 409 => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// One reconcile of one object.
+struct Pass<'a> {
+    operator: &'a Operator,
+    owner: &'a Owner,
+    reads: &'a TrackedReads,
+}
+
+impl Pass<'_> {
+    async fn run(&self, live: &DynamicObject, resource: &ApiResource) -> Result<(Verdict, Requeue), Failure> {
+        let nodes = match self.children().await? {
+            Ok(nodes) => nodes,
+            // What is missing wakes the object when it comes: it was read.
+            Err(error) => return Ok((Verdict::of_build(&error), Requeue::WhenChanged)),
+        };
+        let mut graph = Graph::new();
+        for node in &nodes {
+            graph
+                .add(node.id.clone(), node, node.needs.iter().cloned())
+                .map_err(|error| Failure::terminal(error.to_string()))?;
+        }
+        let ready: Mutex<BTreeMap<Id, Value>> = Mutex::default();
+        let report = graph.run(&Run::new(CONCURRENT_CHILDREN), |_, node| self.child(node, &ready)).await;
+        if report.is_complete() {
+            // Only now is it known that all that is asked for is there.
+            self.sweep(&nodes, live, resource).await?;
+            return Ok((Verdict::ready(), Requeue::Never));
+        }
+        Ok((Verdict::of_report(&report), report.requeue()))
+    }
+
+    async fn children(&self) -> Result<Result<Vec<Node>, parts::Error>, Failure> {
+        let wanted = match parts::reads(self.owner) {
+            Ok(wanted) => wanted,
+            Err(error) => return Ok(Err(error)),
+        };
+        let mut found = Found::new();
+        for id in wanted {
+            let object =
+                self.reads.get(id.api_version, id.kind, &self.key(&id)).await.map_err(Failure::retry)?;
+            if let Some(object) = object {
+                found.add(value(&id, &object).map_err(Failure::terminal)?);
+            }
+        }
+        Ok(parts::children(self.owner, &found, &self.operator.settings))
+    }
+
+    fn key(&self, id: &Id) -> Key {
+        Key::new(self.owner.namespace(), id.name.clone())
+    }
+
+    /// Brings one child to what is wanted, and says whether others may rely on it.
+    async fn child(&self, node: &Node, ready: &Mutex<BTreeMap<Id, Value>>) -> Result<(), Cause<ChildError>> {
+        let id = &node.id;
+        let known = self.reads.get(id.api_version, id.kind, &self.key(id)).await.map_err(unread)?;
+        let mut object = match &node.content {
+            Content::Required(field) => {
+                let Some(known) = known else { return Err(Cause::NotReady(self.missing(id, field).into())) };
+                let known = value(id, &known).map_err(|error| malformed(id, &error))?;
+                ready.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), known);
+                return Ok(());
+            }
+            Content::Object(object) => object.clone(),
+            Content::Secret(object, keys) => {
+                let mut object = object.clone();
+                object["stringData"] = match &known {
+                    Some(known) if keys.iter().all(|(key, _)| !known.data["data"][key].is_null()) => {
+                        json!({})
+                    }
+                    _ => passwords::make(keys, &self.operator.chance),
+                };
+                if object["stringData"] == json!({}) {
+                    object["data"] =
+                        known.as_ref().map(|known| known.data["data"].clone()).unwrap_or_default();
+                }
+                object
+            }
+        };
+        encode(&mut object);
+        {
+            let needs = ready.lock().unwrap_or_else(PoisonError::into_inner);
+            let context =
+                Context { owner: self.owner, node, needs: &needs, settings: &self.operator.settings };
+            let mutated = Mutations::of_children().apply(&mut object, &context);
+            mutated.map_err(|error| Cause::Unrecoverable(error.into()))?;
+        }
+        if id.api_version == self.owner.object()["apiVersion"] {
+            self.operator.defaults.fill(&mut object);
+        }
+        if let Some(known) = &known {
+            self.unrolled(&mut object, known);
+        }
+        let desired: DynamicObject = serde_json::from_value(object).map_err(|error| malformed(id, &error))?;
+        let guard = |live: &DynamicObject| ownership::controlled_by(live, self.owner.uid());
+        let applied = self.operator.applier.apply(&desired, known, false, Conflicts::Force, &guard).await;
+        let applied = applied.map_err(child_cause)?;
+        self.reads.observe(&applied.object);
+        let live = value(id, &applied.object).map_err(|error| malformed(id, &error))?;
+        let state = readiness::of(&live);
+        if node.checked && !state.is_ready() {
+            let name = format!("{}/{}", self.owner.namespace(), id.name);
+            return Err(Cause::NotReady(ChildError::NotReady {
+                kind: id.group_kind(),
+                name,
+                message: state.message,
+            }));
+        }
+        ready.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), live);
+        Ok(())
+    }
+
+    /// A Secret that holds what is wanted is not written only because its owner counts another generation: its version
+    /// would change, which rolls pods.
+    fn unrolled(&self, object: &mut Value, known: &DynamicObject) {
+        if object["kind"] != kinds::SECRET.1 || known.data["data"] != object["data"] {
+            return;
+        }
+        let (owner, namespace) = (self.owner, self.owner.namespace());
+        let name = format!("{namespace}.{}.checksum.goharbor.io/{}", owner.controller(), owner.name());
+        if let Some(old) = known.metadata.annotations.as_ref().and_then(|annotations| annotations.get(&name))
+        {
+            object["metadata"]["annotations"][name] = json!(old);
+        }
+    }
+
+    fn missing(&self, id: &Id, field: &str) -> parts::Error {
+        parts::Error::Missing {
+            object: self.owner.described().to_owned(),
+            field: field.to_owned(),
+            kind: id.kind.to_owned(),
+            name: id.name.clone(),
+        }
+    }
+
+    /// Deletes what the object owns and does not ask for any more.
+    async fn sweep(
+        &self,
+        nodes: &[Node],
+        live: &DynamicObject,
+        resource: &ApiResource,
+    ) -> Result<(), Failure> {
+        let (namespace, uid) = (self.owner.namespace(), self.owner.uid());
+        for (api_version, kind) in SWEPT {
+            let owned = match self.reads.owned_by(api_version, kind, namespace, uid).await {
+                Ok(owned) => owned,
+                // What the cluster does not know, it does not have.
+                Err(dynamic_watch::Error::Missing { .. }) => continue,
+                Err(error) => return Err(Failure::retry(error)),
+            };
+            for object in owned {
+                let key = Key::of(&object);
+                let wanted = |node: &Node| {
+                    node.id.kind == kind && node.id.api_version == api_version && node.id.name == key.name
+                };
+                if nodes.iter().any(wanted) || object.metadata.deletion_timestamp.is_some() {
+                    continue;
+                }
+                let guard = |live: &DynamicObject| ownership::controlled_by(live, uid);
+                let cache = &self.operator.cache;
+                let still = move || -> futures::future::BoxFuture<'_, Result<bool, kube::Error>> {
+                    Box::pin(async move {
+                        Ok(confirm(cache, &[Seen { resource, object: live }]).await?.is_some())
+                    })
+                };
+                match self.operator.applier.delete_confirmed(api_version, kind, &key, &guard, &still).await {
+                    Ok(Some(_)) | Err(apply::Error::Foreign { .. }) => {}
+                    // The object asks for something else meanwhile, which wakes it.
+                    Ok(None) => return Ok(()),
+                    Err(error) => return Err(Failure::retry(error)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A live object as a value with its kind, which lists leave out.
+fn value(id: &Id, object: &DynamicObject) -> Result<Value, serde_json::Error> {
+    let mut value = serde_json::to_value(object)?;
+    value["apiVersion"] = json!(id.api_version);
+    value["kind"] = json!(id.kind);
+    Ok(value)
+}
+
+/// Texts of a Secret as they are stored, so that what is stored can be compared.
+fn encode(object: &mut Value) {
+    let Some(texts) = object.as_object_mut().and_then(|object| object.remove("stringData")) else { return };
+    for (key, text) in texts.as_object().into_iter().flatten() {
+        object["data"][key] = json!(STANDARD.encode(text.as_str().unwrap_or_default()));
+    }
+}
+
+fn malformed(id: &Id, error: &serde_json::Error) -> Cause<ChildError> {
+    Cause::Unrecoverable(ChildError::Malformed { name: id.to_string(), message: error.to_string() })
+}
+
+fn unread(error: dynamic_watch::Error) -> Cause<ChildError> {
+    match &error {
+        dynamic_watch::Error::Missing { again, .. } => match *again {
+            Some(after) => Cause::Later { after: Some(after), error: error.into() },
+            // Its CRD wakes the object.
+            None => Cause::NotReady(error.into()),
+        },
+        _ => Cause::later(error.into()),
+    }
+}
+
+fn child_cause(error: apply::Error) -> Cause<ChildError> {
+    match Cause::from(error) {
+        Cause::Later { after, error } => Cause::Later { after, error: error.into() },
+        Cause::Unrecoverable(error) => Cause::Unrecoverable(error.into()),
+        Cause::NotReady(error) => Cause::NotReady(error.into()),
+        Cause::Panicked(said) => Cause::Panicked(said),
+    }
+}

@@ -1,0 +1,109 @@
+//! An object of goharbor.io as its children see it.
+
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::field::Field;
+use crate::names::LONGEST_NAME;
+
+/// An object of goharbor.io.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// Kind, namespace and name, for messages.
+    described: String,
+    kind: String,
+    object: Value,
+}
+
+impl Owner {
+    /// An object as the API server gives it.
+    ///
+    /// # Errors
+    /// It has no kind, namespace or name.
+    pub fn new(object: Value) -> Result<Self, Error> {
+        let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));
+        let described = format!("{kind} {namespace}/{name}");
+        for (field, value) in [("kind", &kind), ("metadata.namespace", &namespace), ("metadata.name", &name)]
+        {
+            if value.is_empty() {
+                let (object, field) = (described.clone(), field.to_owned());
+                return Err(Error::Field { object, field, expected: "must be given".to_owned() });
+            }
+        }
+        Ok(Self { described, kind, object })
+    }
+
+    /// Kind, namespace and name.
+    #[must_use]
+    pub fn described(&self) -> &str {
+        &self.described
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// Its kind in lower case, by which its controller is known.
+    #[must_use]
+    pub fn controller(&self) -> String {
+        self.kind.to_lowercase()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.object["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    /// Its namespace.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        self.object["metadata"]["namespace"].as_str().unwrap_or_default()
+    }
+
+    /// Its uid; empty where it was not stored.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        self.object["metadata"]["uid"].as_str().unwrap_or_default()
+    }
+
+    /// How often its spec was changed.
+    #[must_use]
+    pub fn generation(&self) -> i64 {
+        self.object["metadata"]["generation"].as_i64().unwrap_or_default()
+    }
+
+    /// One of its annotations.
+    #[must_use]
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        self.object["metadata"]["annotations"][name].as_str()
+    }
+
+    /// The whole object.
+    #[must_use]
+    pub fn object(&self) -> &Value {
+        &self.object
+    }
+
+    /// A field of its spec; a dotted path leads to one within.
+    #[must_use]
+    pub fn spec(&self, path: &str) -> Field<'_> {
+        let spec = Field::new(&self.described, "spec", &self.object["spec"]);
+        path.split('.').filter(|name| !name.is_empty()).fold(spec, |field, name| field.get(name))
+    }
+
+    /// The name of a child.
+    ///
+    /// # Errors
+    /// It would be too long.
+    pub fn child(&self, suffix: &str) -> Result<String, Error> {
+        let name = format!("{}-{suffix}", self.name());
+        if name.len() > LONGEST_NAME {
+            return Err(Error::NameTooLong { object: self.described.clone(), child: name });
+        }
+        Ok(name)
+    }
+}

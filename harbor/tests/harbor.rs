@@ -1,0 +1,12 @@
+//! What the Harbor operator does, compared with what was recorded of another one.
+
+// A failed unwrap in a test is the failure we want to see, in helpers too.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod scenarios {
+    mod mistakes;
+    mod normalize;
+    mod operator;
+    mod recorded;
+    mod stage;
+}

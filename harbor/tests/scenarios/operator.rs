@@ -1,0 +1,227 @@
+//! The operator against an API server in the process: a Harbor goes through, and what keeps one from it is said.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use vela_apiserver::ApiServer;
+use vela_harbor::controller::Operator;
+use vela_harbor::parts::Settings;
+use vela_runtime::{Cache, Discovery, Manager};
+
+use super::stage::documents;
+
+/// Longest wait for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+const NAMESPACE: &str = "n";
+const GOHARBOR: &str = "goharbor.io/v1beta1";
+const CERT_MANAGER: &str = "cert-manager.io/v1";
+
+/// A server with the kinds, an operator that looks after them, and somebody who signs certificates.
+struct Cluster {
+    client: Client,
+    discovery: Discovery,
+    stop: CancellationToken,
+    _server: ApiServer,
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// A kind of cert-manager whose objects may be of any shape.
+fn foreign_crd(kind: &str, plural: &str) -> Value {
+    let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{plural}.cert-manager.io") },
+        "spec": {
+            "group": "cert-manager.io",
+            "scope": "Namespaced",
+            "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List") },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "schema": { "openAPIV3Schema": any },
+            }],
+        },
+    })
+}
+
+impl Cluster {
+    async fn begin() -> Self {
+        let server = ApiServer::builder().build().unwrap();
+        server.run_controllers().detach();
+        let client = Client::new(server.service(), "default");
+        let discovery = Discovery::new(client.clone());
+        let stop = CancellationToken::new();
+        let cluster = Self { client: client.clone(), discovery, stop: stop.clone(), _server: server };
+        for crd in vela_crds::harbor_crds().unwrap() {
+            let mut crd = serde_json::to_value(crd).unwrap();
+            crd["apiVersion"] = json!("apiextensions.k8s.io/v1");
+            crd["kind"] = json!("CustomResourceDefinition");
+            cluster.create(crd).await;
+        }
+        cluster.create(foreign_crd("Certificate", "certificates")).await;
+        cluster.create(foreign_crd("Issuer", "issuers")).await;
+        cluster
+            .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}))
+            .await;
+        let next = AtomicU8::new(3);
+        let chance = Arc::new(move || next.fetch_add(37, Ordering::Relaxed));
+        let cache = Cache::new(client.clone());
+        let operator = Operator::new(client.clone(), cache.clone(), Settings::default(), chance).unwrap();
+        let mut manager = Manager::new(client, cache);
+        for controller in operator.controllers(2) {
+            manager = manager.with(controller);
+        }
+        tokio::spawn(async move { manager.run(stop).await.unwrap() });
+        cluster
+    }
+
+    async fn create(&self, object: Value) {
+        let object: DynamicObject = serde_json::from_value(object).unwrap();
+        let kind = self.discovery.resolve_object(&object).await.unwrap();
+        let namespace = object.metadata.namespace.clone().unwrap_or_default();
+        kind.api(self.client.clone(), &namespace).create(&PostParams::default(), &object).await.unwrap();
+    }
+
+    async fn get(&self, api_version: &str, kind: &str, name: &str) -> Option<Value> {
+        let kind = self.discovery.resolve(api_version, kind).await.unwrap();
+        let found = kind.api(self.client.clone(), NAMESPACE).get_opt(name).await.unwrap();
+        found.map(|object| serde_json::to_value(object).unwrap())
+    }
+
+    async fn patch(&self, api_version: &str, kind: &str, name: &str, status: bool, patch: Value) {
+        let kind = self.discovery.resolve(api_version, kind).await.unwrap();
+        let api = kind.api(self.client.clone(), NAMESPACE);
+        let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
+        match status {
+            true => api.patch_status(name, &params, &patch).await.unwrap(),
+            false => api.patch(name, &params, &patch).await.unwrap(),
+        };
+    }
+
+    /// Waits until an object is as it should be.
+    async fn until(&self, of: (&str, &str, &str), is: impl Fn(&Value) -> bool) -> Value {
+        let (api_version, kind, name) = of;
+        let began = Instant::now();
+        loop {
+            let found = self.get(api_version, kind, name).await;
+            if let Some(found) = found.filter(&is) {
+                return found;
+            }
+            let last = self.get(api_version, kind, name).await.map(|object| object["status"].clone());
+            assert!(began.elapsed() < PATIENCE, "{kind} {name} after {PATIENCE:?}: {last:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn input(&self, case: &str) {
+        for mut object in documents(case, "input.yaml") {
+            object["metadata"]["namespace"] = json!(NAMESPACE);
+            self.create(object).await;
+        }
+    }
+
+    async fn certificate_is_ready(&self, name: &str) {
+        let of = (CERT_MANAGER, "Certificate", name);
+        self.until(of, |_| true).await;
+        let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+        self.patch(CERT_MANAGER, "Certificate", name, true, ready).await;
+    }
+}
+
+fn condition<'a>(object: &'a Value, name: &str) -> &'a Value {
+    let conditions = object["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().find(|one| one["type"] == name).unwrap_or(&Value::Null)
+}
+
+fn is_ready(object: &Value) -> bool {
+    ["InProgress", "Failed"].iter().all(|name| condition(object, name)["status"] == "False")
+        && object["status"]["observedGeneration"] == object["metadata"]["generation"]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_harbor_goes_through_in_the_order_of_its_graph() {
+    let cluster = Cluster::begin().await;
+    cluster.input("stack-minimal").await;
+    let harbor = (GOHARBOR, "Harbor", "tiny");
+    // What does not wait for the certificate goes on; the Harbor says what it waits for.
+    cluster.until((GOHARBOR, "Portal", "tiny-harbor"), is_ready).await;
+    let waits = |harbor: &Value| {
+        condition(harbor, "Failed")["message"] == "Certificate.cert-manager.io n/tiny-harbor-core-tokencert"
+    };
+    let waiting = cluster.until(harbor, waits).await;
+    assert_eq!(condition(&waiting, "Failed")["reason"], "dependencyStatus");
+    assert_eq!(condition(&waiting, "InProgress")["status"], "True");
+    assert!(cluster.get(GOHARBOR, "Core", "tiny-harbor").await.is_none());
+    cluster.certificate_is_ready("tiny-harbor-core-tokencert").await;
+    cluster.until(harbor, is_ready).await;
+    let ingress = cluster.get("networking.k8s.io/v1", "Ingress", "tiny-harbor").await.unwrap();
+    assert_eq!(ingress["metadata"]["ownerReferences"][0]["kind"], "Harbor");
+
+    // Secrets are made once; a part that is not asked for any more is deleted.
+    let secret = cluster.get("v1", "Secret", "tiny-harbor-registry-basicauth").await.unwrap();
+    let portal = cluster.get("apps/v1", "Deployment", "tiny-harbor-core").await.unwrap();
+    cluster.patch(GOHARBOR, "Harbor", "tiny", false, json!({"spec": {"portal": null}})).await;
+    let began = Instant::now();
+    while cluster.get(GOHARBOR, "Portal", "tiny-harbor").await.is_some() {
+        assert!(began.elapsed() < PATIENCE, "the portal is still there");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    cluster.until(harbor, is_ready).await;
+    let later = cluster.get("v1", "Secret", "tiny-harbor-registry-basicauth").await.unwrap();
+    assert_eq!(secret["data"], later["data"]);
+    let core = cluster.get("apps/v1", "Deployment", "tiny-harbor-core").await.unwrap();
+    assert_eq!(portal["spec"]["template"], core["spec"]["template"], "core was rolled for nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_child_of_somebody_else_is_left_alone() {
+    let cluster = Cluster::begin().await;
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "door-portal", "namespace": NAMESPACE},
+        "spec": {"ports": [{"port": 9000}], "selector": {"app": "other"}},
+    });
+    cluster.create(service).await;
+    let before = cluster.get("v1", "Service", "door-portal").await.unwrap();
+    cluster.input("part-portal").await;
+    let failed = |portal: &Value| {
+        condition(portal, "Failed")["status"] == "True"
+            && condition(portal, "Failed")["reason"] == "dependencySpec"
+    };
+    let portal = cluster.until((GOHARBOR, "Portal", "door"), failed).await;
+    let said = condition(&portal, "Failed")["message"].as_str().unwrap();
+    assert!(said.contains("Service") && said.contains("door-portal"), "{said}");
+    assert_eq!(cluster.get("v1", "Service", "door-portal").await.unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_secret_is_said_and_mended_when_it_comes() {
+    let cluster = Cluster::begin().await;
+    let (secrets, others): (Vec<_>, Vec<_>) = documents("part-jobservice", "input.yaml")
+        .into_iter()
+        .partition(|object| object["metadata"]["name"] == "redis-pw");
+    for mut object in others {
+        object["metadata"]["namespace"] = json!(NAMESPACE);
+        cluster.create(object).await;
+    }
+    let of = (GOHARBOR, "JobService", "night");
+    let failed = |object: &Value| condition(object, "Failed")["reason"] == "dependencySpec";
+    let object = cluster.until(of, failed).await;
+    let said = condition(&object, "Failed")["message"].as_str().unwrap();
+    assert!(said.contains("redisPool.passwordRef") && said.contains("redis-pw"), "{said}");
+    assert!(cluster.get("apps/v1", "Deployment", "night-jobservice").await.is_none());
+    for mut secret in secrets {
+        secret["metadata"]["namespace"] = json!(NAMESPACE);
+        cluster.create(secret).await;
+    }
+    cluster.until(of, is_ready).await;
+}
