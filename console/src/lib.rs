@@ -1,23 +1,30 @@
 //! REST API and pages for people; reads the API, decides nothing.
 //!
 //! ```text
-//! request ─route─▶ Route ─applications│tree─▶ JSON or a page ─serve─▶ response
+//! request ─access─▶ a person who may ask ─route─▶ Endpoint ─data─▶ typed answer ─answer│pages─▶ JSON or HTML
+//!                                                          └stream─▶ server-sent events
 //! ```
 //!
-//! [`Console`] is a tower service over a kube client: whoever owns a listener serves it. It only
-//! ever reads, and only what the client it was given may read. Objects are judged by the same
-//! readiness rules the controllers use; the console has none of its own.
+//! [`Console`] is a tower service over a kube client; [`Server`] serves it on a loopback port. It only ever reads, and
+//! only what the client it was given may read. Objects are judged by the same readiness rules the controllers use; the
+//! console has none of its own. What a Secret contains is neither asked for nor shown.
 //!
-//! | path | answer |
-//! |---|---|
-//! | `/` | a page |
-//! | `/api/applications` | every application in short |
-//! | `/api/namespaces/{namespace}/applications` | those of a namespace |
-//! | `/api/namespaces/{namespace}/applications/{name}` | one application with its resource tree |
+//! `route` has the table of all paths; the OpenAPI document is made of it and of the types in `data`.
 
-mod applications;
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
+mod access;
+mod answer;
+mod data;
+mod error;
+mod openapi;
+mod pages;
+mod query;
 mod route;
 mod serve;
-mod tree;
+mod server;
+mod stream;
 
+pub use access::Access;
 pub use serve::Console;
+pub use server::Server;

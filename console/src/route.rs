@@ -1,53 +1,224 @@
-//! Resolves a method and a path to the view that is asked for.
+//! The table of all paths, and the endpoint that a path stands for.
 
-use http::Method;
+use std::collections::BTreeMap;
+
+use crate::error::Error;
 
 /// What is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// The page.
-    Page,
-    /// Applications, of one namespace or of all.
-    Applications {
-        /// The namespace.
-        namespace: Option<String>,
-    },
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    /// Exchanges the token of the link for a session.
+    Enter,
+    /// Page: every application.
+    OverviewPage,
+    /// Page: one application.
+    ApplicationPage,
+    /// Page: two revisions of an application.
+    ComparePage,
+    /// Page: the types.
+    DefinitionsPage,
+    /// Page: the parameters of a type.
+    DefinitionPage,
+    /// The style of the pages.
+    Style,
+    /// The script of the pages.
+    Script,
+    /// Their icon.
+    Icon,
+    /// Applications of all namespaces.
+    Applications,
+    /// Applications of a namespace.
+    NamespaceApplications,
     /// One application.
-    Application {
-        /// Its namespace.
-        namespace: String,
-        /// Its name.
-        name: String,
-    },
-    /// Something that changes things.
-    NotAllowed,
-    /// Nothing known.
-    NotFound,
+    Application,
+    /// Its objects.
+    Tree,
+    /// Its events.
+    Events,
+    /// Its revisions.
+    Revisions,
+    /// The difference of two.
+    Compare,
+    /// The types.
+    Definitions,
+    /// One type.
+    Definition,
+    /// Changes of applications.
+    WatchApplications,
+    /// Changes of one application and of its objects.
+    WatchApplication,
+    /// What this table says, for programs.
+    OpenApi,
 }
 
-impl Route {
-    /// Reads method and path. Names are DNS names, so nothing in a path needs decoding.
-    pub(crate) fn of(method: &Method, path: &str) -> Self {
-        if method != Method::GET && method != Method::HEAD {
-            return Self::NotAllowed;
-        }
-        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        match parts.as_slice() {
-            [] => Self::Page,
-            ["api", "applications"] => Self::Applications { namespace: None },
-            ["api", "namespaces", namespace, "applications"] if is_name(namespace) => {
-                Self::Applications { namespace: Some((*namespace).to_owned()) }
-            }
-            ["api", "namespaces", namespace, "applications", name] if is_name(namespace) && is_name(name) => {
-                Self::Application { namespace: (*namespace).to_owned(), name: (*name).to_owned() }
-            }
-            _ => Self::NotFound,
-        }
+/// One path.
+#[derive(Debug)]
+pub(crate) struct Route {
+    /// What it stands for.
+    pub(crate) endpoint: Endpoint,
+    /// The path; `{name}` stands for any name.
+    pub(crate) path: &'static str,
+    /// Parameters behind `?`.
+    pub(crate) query: &'static [&'static str],
+    /// What it answers, in a sentence.
+    pub(crate) summary: &'static str,
+}
+
+const LIST: &[&str] = &["namespace", "search", "health", "limit", "continue"];
+const LIST_OF_NAMESPACE: &[&str] = &["search", "health", "limit", "continue"];
+const TWO: &[&str] = &["from", "to"];
+
+const fn route(
+    endpoint: Endpoint,
+    path: &'static str,
+    query: &'static [&'static str],
+    summary: &'static str,
+) -> Route {
+    Route { endpoint, path, query, summary }
+}
+
+/// Every path that is served.
+pub(crate) const ROUTES: [Route; 21] = [
+    route(Endpoint::Enter, "/enter", &["token"], "Exchanges the one-time token for the cookie of a session"),
+    route(Endpoint::OverviewPage, "/", LIST, "Page: every application"),
+    route(
+        Endpoint::ApplicationPage,
+        "/namespaces/{namespace}/applications/{name}",
+        &[],
+        "Page: one application with its objects",
+    ),
+    route(
+        Endpoint::ComparePage,
+        "/namespaces/{namespace}/applications/{name}/compare",
+        TWO,
+        "Page: the difference of two revisions",
+    ),
+    route(Endpoint::DefinitionsPage, "/definitions", &[], "Page: the types"),
+    route(
+        Endpoint::DefinitionPage,
+        "/namespaces/{namespace}/definitions/{kind}/{name}",
+        &[],
+        "Page: the parameters of a type",
+    ),
+    route(Endpoint::Style, "/assets/console.css", &[], "The style of the pages"),
+    route(Endpoint::Script, "/assets/console.js", &[], "The script of the pages"),
+    route(Endpoint::Icon, "/assets/icon.svg", &[], "The icon of the pages"),
+    route(
+        Endpoint::Applications,
+        "/api/v1/applications",
+        LIST,
+        "Applications with health and phase, in pages",
+    ),
+    route(
+        Endpoint::NamespaceApplications,
+        "/api/v1/namespaces/{namespace}/applications",
+        LIST_OF_NAMESPACE,
+        "Applications of a namespace with health and phase, in pages",
+    ),
+    route(
+        Endpoint::Application,
+        "/api/v1/namespaces/{namespace}/applications/{name}",
+        &[],
+        "One application: its components, its workflow, the object itself",
+    ),
+    route(
+        Endpoint::Tree,
+        "/api/v1/namespaces/{namespace}/applications/{name}/tree",
+        &[],
+        "The objects of an application, down to pods, each with its health and the reason",
+    ),
+    route(
+        Endpoint::Events,
+        "/api/v1/namespaces/{namespace}/applications/{name}/events",
+        &[],
+        "Events of an application and of its objects, newest first",
+    ),
+    route(
+        Endpoint::Revisions,
+        "/api/v1/namespaces/{namespace}/applications/{name}/revisions",
+        &[],
+        "Revisions of an application, newest first",
+    ),
+    route(
+        Endpoint::Compare,
+        "/api/v1/namespaces/{namespace}/applications/{name}/compare",
+        TWO,
+        "The difference of two revisions, field by field",
+    ),
+    route(
+        Endpoint::Definitions,
+        "/api/v1/definitions",
+        &[],
+        "The types of components, traits, policies and steps",
+    ),
+    route(
+        Endpoint::Definition,
+        "/api/v1/namespaces/{namespace}/definitions/{kind}/{name}",
+        &[],
+        "One type with its parameters",
+    ),
+    route(
+        Endpoint::WatchApplications,
+        "/api/v1/watch/applications",
+        &["namespace"],
+        "Changes of applications, as server-sent events",
+    ),
+    route(
+        Endpoint::WatchApplication,
+        "/api/v1/watch/namespaces/{namespace}/applications/{name}",
+        &[],
+        "One application and its objects whenever they changed, as server-sent events",
+    ),
+    route(Endpoint::OpenApi, "/api/openapi.json", &[], "This description (OpenAPI 3.1)"),
+];
+
+/// The names in a path.
+#[derive(Debug, Default)]
+pub(crate) struct Names(BTreeMap<&'static str, String>);
+
+impl Names {
+    /// The name at `{part}`; empty where the path has no such part.
+    pub(crate) fn get(&self, part: &str) -> &str {
+        self.0.get(part).map_or("", String::as_str)
     }
 }
 
+/// The route of a path. Names are DNS names, so nothing in a path needs decoding.
+pub(crate) fn find(path: &str) -> Result<(&'static Route, Names), Error> {
+    for route in &ROUTES {
+        if let Some(names) = matched(route.path, path) {
+            return match names.0.iter().find(|(_, name)| !is_name(name)) {
+                None => Ok((route, names)),
+                Some((part, name)) => {
+                    let name: String = name.chars().take(100).collect();
+                    Err(Error::NotFound(format!(
+                        "{name:?} cannot be a {part}: names have a-z, 0-9, '-' and '.'"
+                    )))
+                }
+            };
+        }
+    }
+    Err(Error::NotFound("there is nothing at this path; see / and /api/openapi.json".to_owned()))
+}
+
+fn matched(template: &'static str, path: &str) -> Option<Names> {
+    let mut names = Names::default();
+    let mut parts = path.split('/');
+    for wanted in template.split('/') {
+        let part = parts.next()?;
+        match wanted.strip_prefix('{').and_then(|wanted| wanted.strip_suffix('}')) {
+            Some(name) => {
+                names.0.insert(name, part.to_owned());
+            }
+            None if wanted == part => {}
+            None => return None,
+        }
+    }
+    parts.next().is_none().then_some(names)
+}
+
 /// Whether a text can be the name of an object: what cannot be one never reaches the API server.
-fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     const LONGEST: usize = 253;
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
     !text.is_empty()
@@ -61,16 +232,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths() {
-        let get = |path| Route::of(&Method::GET, path);
-        assert_eq!(get("/"), Route::Page);
-        assert_eq!(get("/api/applications"), Route::Applications { namespace: None });
-        assert_eq!(
-            get("/api/namespaces/a/applications/b"),
-            Route::Application { namespace: "a".into(), name: "b".into() }
-        );
-        assert_eq!(get("/api/namespaces/%2e%2e/applications/b"), Route::NotFound);
-        assert_eq!(get("/api/namespaces/../applications"), Route::NotFound);
-        assert_eq!(Route::of(&Method::DELETE, "/api/applications"), Route::NotAllowed);
+    fn paths_stand_for_endpoints() {
+        let endpoint = |path| find(path).ok().map(|(route, _)| route.endpoint);
+        assert_eq!(endpoint("/"), Some(Endpoint::OverviewPage));
+        assert_eq!(endpoint("/api/v1/applications"), Some(Endpoint::Applications));
+        let (route, names) = find("/api/v1/namespaces/a/applications/b/tree").unwrap();
+        assert_eq!((route.endpoint, names.get("namespace"), names.get("name")), (Endpoint::Tree, "a", "b"));
+        for path in ["", "//", "/api", "/api/v1/applications/", "/assets/../enter", "/assets/console.css/x"] {
+            assert_eq!(endpoint(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_name_is_not_asked_for() {
+        for name in vela_testkit::hostile::NAMES.into_iter().chain(["", "<script>", "A"]) {
+            let found = find(&format!("/api/v1/namespaces/default/applications/{name}"));
+            assert!(matches!(found, Err(Error::NotFound(_))), "{name:?}");
+        }
     }
 }

@@ -1,85 +1,268 @@
-//! The HTTP service of the console: answers each request, and changes nothing.
+//! The HTTP service of the console: decides who asks for what, and answers; changes nothing.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, header};
-use http_body_util::Full;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use kube::Client;
-use serde::Serialize;
-use serde_json::json;
-use vela_runtime::Discovery;
+use tokio::sync::Semaphore;
+use vela_runtime::{Cache, Discovery, clock};
 
-use crate::route::Route;
-use crate::{applications, tree};
+use crate::access::Access;
+use crate::answer::{Body, failure, html, json, response, whole};
+use crate::data::applications::{Applications, Filter, PAGE, PAGE_AT_MOST};
+use crate::data::tree::{self, Tree};
+use crate::data::view::{ApplicationView, ApplicationWithTree, view};
+use crate::data::{Health, definitions, events, revisions};
+use crate::error::Error;
+use crate::query::Query;
+use crate::route::{self, Endpoint, Names, is_name};
+use crate::{openapi, pages, stream};
 
-/// The page: it asks the REST API and shows what it says.
-const PAGE: &str = include_str!("page.html");
-/// The page runs its own script and style and talks to its own origin only.
-const POLICY: &str = "default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; \
-                      script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
+/// No answer takes longer, streams aside.
+const LONGEST: Duration = Duration::from_secs(30);
+/// Streams of events at once.
+const STREAMS: usize = 256;
 
 /// The console over one cluster.
 #[derive(Clone)]
 pub struct Console {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     client: Client,
-    discovery: Arc<Discovery>,
+    namespace: Option<String>,
+    discovery: Discovery,
+    cache: Cache,
+    applications: Applications,
+    access: Access,
+    streams: Arc<Semaphore>,
+}
+
+impl std::fmt::Debug for Console {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Console").field("access", &"…").finish_non_exhaustive()
+    }
 }
 
 impl Console {
-    /// A console that reads with the rights of the client.
-    pub fn new(client: Client) -> Self {
-        let discovery = Arc::new(Discovery::new(client.clone()));
-        Self { client, discovery }
+    /// A console that reads with the rights of the client, in one namespace or in all; it follows the applications from
+    /// now on, so it is made inside of an event loop.
+    pub fn new(client: Client, namespace: Option<String>, access: Access) -> Self {
+        let cache = Cache::new(client.clone());
+        let applications = Applications::watch(&cache, namespace.clone());
+        let discovery = Discovery::new(client.clone());
+        let streams = Arc::new(Semaphore::new(STREAMS));
+        Self { inner: Arc::new(Inner { client, namespace, discovery, cache, applications, access, streams }) }
     }
 
-    /// Answers a request.
-    pub async fn answer(&self, method: &Method, path: &str) -> Response<Full<Bytes>> {
-        match Route::of(method, path) {
-            Route::Page => response(StatusCode::OK, "text/html; charset=utf-8", PAGE.into()),
-            Route::Applications { namespace } => {
-                match applications::list(&self.client, namespace.as_deref()).await {
-                    Ok(list) => json_response(StatusCode::OK, &list),
-                    Err(error) => unreadable(&error),
-                }
-            }
-            Route::Application { namespace, name } => match self.application(&namespace, &name).await {
-                Ok(Some(application)) => json_response(StatusCode::OK, &application),
-                Ok(None) => {
-                    failure(StatusCode::NOT_FOUND, &format!("application {namespace}/{name} does not exist"))
-                }
-                Err(error) => unreadable(&error),
-            },
-            Route::NotAllowed => failure(StatusCode::METHOD_NOT_ALLOWED, "the console only reads: use GET"),
-            Route::NotFound => failure(StatusCode::NOT_FOUND, "nothing here; see /"),
+    /// Follows the applications no longer.
+    pub async fn close(&self) {
+        self.inner.cache.stop().await;
+    }
+
+    async fn respond(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Response<Body> {
+        let mut answer = match self.answer(method, uri, headers).await {
+            Ok(answer) => answer,
+            Err(error) if uri.path().starts_with("/api/") => failure(&error),
+            Err(error) => html(error.status(), pages::failure(&error)),
+        };
+        if method == Method::HEAD {
+            *answer.body_mut() = whole("");
+        }
+        answer
+    }
+
+    async fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response<Body>, Error> {
+        let access = &self.inner.access;
+        access.host(uri, headers)?;
+        if method != Method::GET && method != Method::HEAD {
+            return Err(Error::MethodNotAllowed);
+        }
+        let is_public = |endpoint| {
+            matches!(endpoint, Endpoint::Enter | Endpoint::Style | Endpoint::Script | Endpoint::Icon)
+        };
+        let found = route::find(uri.path());
+        let is_open = found.as_ref().is_ok_and(|(route, _)| is_public(route.endpoint));
+        if !is_open && !access.has_session(headers) {
+            return Err(Error::NoSession);
+        }
+        let (route, names) = found?;
+        let query = Query::read(uri.query().unwrap_or_default())?;
+        query.only(route.query)?;
+        if route.endpoint == Endpoint::Enter {
+            return self.enter(method, headers, &query);
+        }
+        match tokio::time::timeout(LONGEST, self.at(route.endpoint, &names, &query)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Error::Timeout(LONGEST.as_secs())),
         }
     }
 
-    async fn application(
-        &self,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<serde_json::Value>, kube::Error> {
-        let Some(application) = applications::get(&self.client, namespace, name).await? else {
-            return Ok(None);
-        };
-        let tree = tree::read(&self.client, &self.discovery, namespace, name).await?;
-        Ok(Some(json!({
-            "summary": applications::summary(&application),
-            "conditions": application["status"]["conditions"],
-            "application": application,
-            "tree": tree,
-        })))
+    /// Sends whoever has the token, or has a session already, to the first page.
+    fn enter(&self, method: &Method, headers: &HeaderMap, query: &Query) -> Result<Response<Body>, Error> {
+        let access = &self.inner.access;
+        let mut answer = response(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", whole("see /\n"));
+        answer.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));
+        // Who only looks whether a link works does not use it up.
+        if method == Method::GET && !access.has_session(headers) {
+            let cookie = access.enter(query.text("token").unwrap_or_default())?;
+            let cookie = HeaderValue::try_from(cookie).map_err(|_| Error::NoSession)?;
+            answer.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+        Ok(answer)
+    }
+
+    async fn at(&self, endpoint: Endpoint, names: &Names, query: &Query) -> Result<Response<Body>, Error> {
+        let Inner { client, applications, .. } = &*self.inner;
+        let (namespace, name) = (names.get("namespace"), names.get("name"));
+        let page = |text: String| Ok(html(StatusCode::OK, text));
+        match endpoint {
+            Endpoint::Style => Ok(response(StatusCode::OK, "text/css; charset=utf-8", whole(pages::STYLE))),
+            Endpoint::Script => {
+                Ok(response(StatusCode::OK, "text/javascript; charset=utf-8", whole(pages::SCRIPT)))
+            }
+            Endpoint::Icon => Ok(response(StatusCode::OK, "image/svg+xml", whole(pages::ICON))),
+            Endpoint::OverviewPage => {
+                let (filter, after, limit) = asked(query, None)?;
+                applications.listed().await?;
+                let list = applications.page(&filter, after, limit)?;
+                page(pages::overview(&list, &filter, after, limit))
+            }
+            Endpoint::Applications | Endpoint::NamespaceApplications => {
+                let of = (endpoint == Endpoint::NamespaceApplications).then_some(namespace);
+                let (filter, after, limit) = asked(query, of)?;
+                applications.listed().await?;
+                Ok(json(StatusCode::OK, &applications.page(&filter, after, limit)?))
+            }
+            Endpoint::ApplicationPage => {
+                let view = self.view(namespace, name).await?;
+                let (tree, revisions) = futures::future::join(
+                    self.tree(namespace, name),
+                    revisions::list(client, namespace, name),
+                )
+                .await;
+                let events = match &tree {
+                    Ok(tree) => events::read(client, namespace, name, tree).await,
+                    Err(_) => events::read(client, namespace, name, &Tree::default()).await,
+                };
+                page(pages::application(&view, &tree, &events, &revisions))
+            }
+            Endpoint::Application => Ok(json(StatusCode::OK, &self.view(namespace, name).await?)),
+            Endpoint::Tree => {
+                self.view(namespace, name).await?;
+                Ok(json(StatusCode::OK, &self.tree(namespace, name).await?))
+            }
+            Endpoint::Events => {
+                self.view(namespace, name).await?;
+                let tree = self.tree(namespace, name).await?;
+                Ok(json(StatusCode::OK, &events::read(client, namespace, name, &tree).await?))
+            }
+            Endpoint::Revisions => {
+                self.view(namespace, name).await?;
+                Ok(json(StatusCode::OK, &revisions::list(client, namespace, name).await?))
+            }
+            Endpoint::Compare | Endpoint::ComparePage => {
+                let (from, to) = (revision(query, "from")?, revision(query, "to")?);
+                let found = revisions::compare(client, namespace, name, from, to).await?;
+                match endpoint {
+                    Endpoint::Compare => Ok(json(StatusCode::OK, &found)),
+                    _ => page(pages::compare(namespace, name, &found)),
+                }
+            }
+            Endpoint::Definitions => Ok(json(StatusCode::OK, &self.definitions().await?)),
+            Endpoint::DefinitionsPage => page(pages::definitions(&self.definitions().await?)),
+            Endpoint::Definition | Endpoint::DefinitionPage => {
+                let found = definitions::get(client, namespace, names.get("kind"), name).await?;
+                match endpoint {
+                    Endpoint::Definition => Ok(json(StatusCode::OK, &found)),
+                    _ => page(pages::definition(&found)),
+                }
+            }
+            Endpoint::WatchApplications => {
+                applications.listed().await?;
+                let namespace = namespace_of(query)?;
+                let body = stream::changes(applications.changes(), namespace, self.place()?);
+                Ok(response(StatusCode::OK, "text/event-stream", body))
+            }
+            Endpoint::WatchApplication => {
+                self.view(namespace, name).await?;
+                let (console, namespace, name) = (self.clone(), namespace.to_owned(), name.to_owned());
+                let look = move || {
+                    let (console, namespace, name) = (console.clone(), namespace.clone(), name.clone());
+                    async move { console.whole(&namespace, &name).await }
+                };
+                Ok(response(StatusCode::OK, "text/event-stream", stream::looks(look, self.place()?)))
+            }
+            Endpoint::OpenApi => Ok(json(StatusCode::OK, &openapi::document())),
+            Endpoint::Enter => Err(Error::NoSession),
+        }
+    }
+
+    fn place(&self) -> Result<stream::Place, Error> {
+        self.inner.streams.clone().try_acquire_owned().map_err(|_| Error::TooManyStreams(STREAMS))
+    }
+
+    async fn view(&self, namespace: &str, name: &str) -> Result<ApplicationView, Error> {
+        self.inner.applications.listed().await?;
+        Ok(view(self.inner.applications.get(namespace, name)?, clock::now()))
+    }
+
+    async fn tree(&self, namespace: &str, name: &str) -> Result<Tree, Error> {
+        tree::read(&self.inner.client, &self.inner.discovery, namespace, name).await
+    }
+
+    async fn whole(&self, namespace: &str, name: &str) -> Result<ApplicationWithTree, Error> {
+        let application = self.view(namespace, name).await?;
+        Ok(ApplicationWithTree { application, tree: self.tree(namespace, name).await? })
+    }
+
+    async fn definitions(&self) -> Result<definitions::DefinitionList, Error> {
+        definitions::list(&self.inner.client, self.inner.namespace.as_deref()).await
+    }
+}
+
+/// Which applications are asked for, where their page begins, and how long it is.
+fn asked<'q>(query: &'q Query, namespace: Option<&str>) -> Result<(Filter, Option<&'q str>, usize), Error> {
+    let health = match query.text("health") {
+        None => None,
+        Some(text) => Some(Health::of(text).ok_or_else(|| {
+            let all = Health::ALL.map(Health::as_str).join(", ");
+            Error::BadRequest(format!("health: {text:?} is none of {all}"))
+        })?),
+    };
+    let namespace = match namespace {
+        Some(namespace) => Some(namespace.to_owned()),
+        None => namespace_of(query)?,
+    };
+    let filter = Filter { namespace, search: query.text("search").map(str::to_owned), health };
+    Ok((filter, query.text("continue"), query.number("limit", PAGE_AT_MOST)?.unwrap_or(PAGE)))
+}
+
+fn namespace_of(query: &Query) -> Result<Option<String>, Error> {
+    match query.text("namespace") {
+        Some(text) if !is_name(text) => {
+            Err(Error::BadRequest(format!("namespace: {text:?} cannot be the name of one")))
+        }
+        namespace => Ok(namespace.map(str::to_owned)),
+    }
+}
+
+fn revision<'q>(query: &'q Query, name: &str) -> Result<&'q str, Error> {
+    match query.text(name) {
+        Some(text) if is_name(text) => Ok(text),
+        Some(text) => Err(Error::BadRequest(format!("{name}: {text:?} cannot be the name of a revision"))),
+        None => Err(Error::BadRequest(format!("{name}: give the name of a revision, such as shop-v1"))),
     }
 }
 
 impl<B: Send + 'static> tower::Service<Request<B>> for Console {
-    type Response = Response<Full<Bytes>>;
+    type Response = Response<Body>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
@@ -89,34 +272,8 @@ impl<B: Send + 'static> tower::Service<Request<B>> for Console {
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let console = self.clone();
-        Box::pin(async move { Ok(console.answer(request.method(), request.uri().path()).await) })
+        // No request has a body that is read.
+        let (parts, _) = request.into_parts();
+        Box::pin(async move { Ok(console.respond(&parts.method, &parts.uri, &parts.headers).await) })
     }
-}
-
-fn unreadable(error: &kube::Error) -> Response<Full<Bytes>> {
-    failure(StatusCode::BAD_GATEWAY, &format!("the cluster could not be read: {error}"))
-}
-
-fn failure(status: StatusCode, message: &str) -> Response<Full<Bytes>> {
-    json_response(status, &json!({ "message": message }))
-}
-
-fn json_response(status: StatusCode, value: &impl Serialize) -> Response<Full<Bytes>> {
-    let body = serde_json::to_vec(value).unwrap_or_default();
-    response(status, "application/json", body.into())
-}
-
-fn response(status: StatusCode, content_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (header::CONTENT_TYPE, content_type),
-        (header::CACHE_CONTROL, "no-store"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-    ] {
-        headers.insert(name, header::HeaderValue::from_static(value));
-    }
-    response
 }

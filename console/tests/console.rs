@@ -3,3 +3,7 @@
 
 #[path = "console/answers.rs"]
 mod answers;
+#[path = "console/cluster.rs"]
+mod cluster;
+#[path = "console/refusals.rs"]
+mod refusals;

@@ -1,116 +1,158 @@
-//! Answers of the console for a cluster with one application.
+//! Answers of the REST API and pages over a cluster with one application.
 
-use http::Method;
-use http_body_util::BodyExt;
-use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use vela_apiserver::ApiServer;
-use vela_console::Console;
-use vela_runtime::Discovery;
 
-async fn create(client: &Client, object: Value) -> Value {
-    let discovery = Discovery::new(client.clone());
-    let object: DynamicObject = serde_json::from_value(object).unwrap();
-    let kind = discovery.resolve_object(&object).await.unwrap();
-    let namespace = object.metadata.namespace.clone().unwrap_or_default();
-    let api = kind.api(client.clone(), &namespace);
-    serde_json::to_value(api.create(&PostParams::default(), &object).await.unwrap()).unwrap()
-}
-
-/// A cluster with the CRDs, an application, its record, one object that is there and one that is not.
-async fn cluster() -> (ApiServer, Console) {
-    let server = ApiServer::builder().build().unwrap();
-    let client = Client::new(server.service(), "default");
-    for crd in vela_crds::crds().unwrap() {
-        let mut crd = serde_json::to_value(crd).unwrap();
-        crd["apiVersion"] = json!("apiextensions.k8s.io/v1");
-        crd["kind"] = json!("CustomResourceDefinition");
-        create(&client, crd).await;
-    }
-    let application = json!({
-        "apiVersion": "core.oam.dev/v1beta1", "kind": "Application",
-        "metadata": {"name": "shop", "namespace": "default"},
-        "spec": {"components": [{"name": "cart", "type": "webservice",
-            "properties": {"image": "nginx"}, "traits": [{"type": "scaler"}]}]},
-    });
-    create(&client, application).await;
-    let resource = ApiResource::erase::<vela_crds::Application>(&());
-    let applications: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &resource);
-    let status = json!({"status": {
-        "status": "running",
-        "services": [{"name": "cart", "healthy": true, "message": "Ready:1/1"}],
-    }});
-    let params = PatchParams::default();
-    applications.patch_status("shop", &params, &Patch::Merge(&status)).await.unwrap();
-    let config = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "cart-config", "namespace": "default"},
-    });
-    create(&client, config).await;
-    let record = |name: &str| {
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": name,
-            "component": "cart"})
-    };
-    let tracker = json!({
-        "apiVersion": "core.oam.dev/v1beta1", "kind": "ResourceTracker",
-        "metadata": {"name": "shop-default", "labels": {
-            "app.oam.dev/name": "shop", "app.oam.dev/namespace": "default"}},
-        "spec": {"applicationGeneration": 1, "identity": "abc", "complete": true,
-            "managedResources": [record("cart-config"), record("lost")]},
-    });
-    create(&client, tracker).await;
-    (server, Console::new(client))
-}
-
-async fn get(console: &Console, path: &str) -> (u16, Value) {
-    let response = console.answer(&Method::GET, path).await;
-    let status = response.status().as_u16();
-    let body = response.into_body().collect().await.unwrap().to_bytes();
-    (status, serde_json::from_slice(&body).unwrap_or_default())
-}
+use crate::cluster::{Cluster, SECRET};
 
 #[tokio::test]
-async fn lists_applications_in_short() {
-    let (_server, console) = cluster().await;
-    for path in ["/api/applications", "/api/namespaces/default/applications"] {
-        let (status, body) = get(&console, path).await;
+async fn applications_are_listed_in_short() {
+    let cluster = Cluster::with_shop().await;
+    for path in ["/api/v1/applications", "/api/v1/namespaces/default/applications"] {
+        let (status, body) = cluster.json(path).await;
         assert_eq!(status, 200, "{body}");
-        let app = &body["applications"][0];
-        assert_eq!((&app["name"], &app["phase"]), (&json!("shop"), &json!("running")));
         assert_eq!(
-            app["components"][0],
-            json!({"name": "cart", "type": "webservice", "traits": ["scaler"], "healthy": true,
-                "message": "Ready:1/1"})
+            (&body["kind"], &body["counts"]),
+            (&json!("ApplicationSummaryList"), &json!({"healthy": 1}))
         );
+        let app = &body["items"][0];
+        assert_eq!((&app["metadata"]["name"], &app["phase"]), (&json!("shop"), &json!("running")));
+        let cart = json!({"name": "cart", "type": "webservice", "traits": ["scaler"], "health": "healthy",
+            "message": "Ready:1/1"});
+        assert_eq!(app["components"][0], cart);
     }
-    let (_, body) = get(&console, "/api/namespaces/kube-system/applications").await;
-    assert_eq!(body["applications"], json!([]));
+    let empty = ["/api/v1/namespaces/kube-system/applications", "/api/v1/applications?search=nowhere"];
+    for path in empty.into_iter().chain(["/api/v1/applications?health=unhealthy"]) {
+        assert_eq!(cluster.json(path).await.1["items"], json!([]), "{path}");
+    }
+    assert_eq!(
+        cluster.json("/api/v1/applications?search=WEBSERV").await.1["items"].as_array().unwrap().len(),
+        1
+    );
 }
 
 #[tokio::test]
-async fn shows_what_is_there_and_what_is_missing() {
-    let (_server, console) = cluster().await;
-    let (status, body) = get(&console, "/api/namespaces/default/applications/shop").await;
-    assert_eq!(status, 200, "{body}");
-    assert_eq!(body["tree"]["identity"], "abc");
-    let objects = body["tree"]["objects"].as_array().unwrap();
-    assert_eq!((&objects[0]["exists"], &objects[0]["ready"]), (&json!(true), &json!(true)));
-    assert_eq!(objects[0]["component"], "cart");
-    assert_eq!(objects[1]["exists"], false);
-    assert_eq!(objects[1]["message"], "does not exist");
+async fn a_tree_goes_down_to_pods_and_says_what_is_missing() {
+    let cluster = Cluster::with_shop().await;
+    let (status, tree) = cluster.json("/api/v1/namespaces/default/applications/shop/tree").await;
+    assert_eq!(status, 200, "{tree}");
+    assert_eq!((&tree["identity"], &tree["complete"]), (&json!("abc"), &json!(true)));
+    let found = |name: &str| -> Value {
+        tree["objects"].as_array().unwrap().iter().find(|node| node["name"] == name).unwrap().clone()
+    };
+    assert_eq!(found("cart-config")["health"], "healthy");
+    assert_eq!(
+        (&found("lost")["health"], &found("lost")["message"]),
+        (&json!("missing"), &json!("does not exist"))
+    );
+    let pod = &found("cart")["children"][0];
+    assert_eq!((&pod["kind"], &pod["health"]), (&json!("Pod"), &json!("unhealthy")));
+    assert!(pod["message"].as_str().unwrap().contains("CrashLoopBackOff"), "{pod}");
 }
 
 #[tokio::test]
-async fn refuses_what_is_not_there_and_what_would_change_things() {
-    let (_server, console) = cluster().await;
-    let (status, body) = get(&console, "/api/namespaces/default/applications/nobody").await;
-    assert_eq!(status, 404);
-    assert_eq!(body["message"], "application default/nobody does not exist");
-    let response = console.answer(&Method::DELETE, "/api/applications").await;
-    assert_eq!(response.status(), 405);
-    let page = console.answer(&Method::GET, "/").await;
-    assert_eq!(page.status(), 200);
-    let policy = page.headers()["content-security-policy"].to_str().unwrap();
-    assert!(policy.contains("default-src 'none'"));
+async fn no_answer_holds_what_a_secret_contains() {
+    let cluster = Cluster::with_shop().await;
+    let base = "/namespaces/default/applications/shop";
+    for path in [
+        base.to_owned(),
+        format!("/api/v1{base}"),
+        format!("/api/v1{base}/tree"),
+        format!("/api/v1{base}/compare?from=shop-v1&to=shop-v2"),
+        format!("{base}/compare?from=shop-v1&to=shop-v2"),
+    ] {
+        let (status, text) = cluster.text(&path).await;
+        assert_eq!(status, 200, "{path}: {text}");
+        assert!(!text.contains(SECRET), "{path}: {text}");
+    }
+    assert!(cluster.text(&format!("/api/v1{base}/tree")).await.1.contains("cart-secret"));
+}
+
+#[tokio::test]
+async fn revisions_are_listed_and_compared() {
+    let cluster = Cluster::with_shop().await;
+    let base = "/api/v1/namespaces/default/applications/shop";
+    let (_, list) = cluster.json(&format!("{base}/revisions")).await;
+    let names: Vec<&Value> = list["items"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, [&json!("shop-v2"), &json!("shop-v1")]);
+    let (_, found) = cluster.json(&format!("{base}/compare?from=shop-v1&to=shop-v2")).await;
+    let path = "components[0].properties.image";
+    assert_eq!(found["fields"], json!([{"path": path, "from": "nginx:1", "to": "nginx:2"}]));
+    assert_eq!(found["definitions"], json!(["componentDefinitions/webservice"]));
+    let (status, said) = cluster.json(&format!("{base}/compare?from=shop-v1&to=shop-v9")).await;
+    assert_eq!(status, 404, "{said}");
+    assert!(said["message"].as_str().unwrap().contains("has no revision \"shop-v9\""), "{said}");
+    assert_eq!(cluster.json(&format!("{base}/compare?from=shop-v1")).await.0, 400);
+}
+
+#[tokio::test]
+async fn events_of_an_application_and_its_objects_are_shown() {
+    let cluster = Cluster::with_shop().await;
+    let (_, list) = cluster.json("/api/v1/namespaces/default/applications/shop/events").await;
+    let reasons: Vec<&Value> = list["items"].as_array().unwrap().iter().map(|one| &one["reason"]).collect();
+    assert_eq!(reasons, [&json!("BackOff"), &json!("Applied")], "{list}");
+}
+
+#[tokio::test]
+async fn types_are_listed_and_one_has_its_parameters() {
+    let cluster = Cluster::with_shop().await;
+    let (_, list) = cluster.json("/api/v1/definitions").await;
+    assert_eq!(list["items"][0]["name"], "page", "{list}");
+    let path = "namespaces/default/definitions/componentdefinitions/page";
+    let (status, found) = cluster.json(&format!("/api/v1/{path}")).await;
+    assert_eq!(status, 200, "{found}");
+    let image = &found["parameters"]["parameters"][0];
+    assert_eq!(
+        (&image["name"], &image["type"], &image["required"]),
+        (&json!("image"), &json!("string"), &json!(true))
+    );
+    let (_, page) = cluster.text(&format!("/{path}")).await;
+    assert!(page.contains("<code>image</code>") && page.contains("required"), "{page}");
+    assert_eq!(cluster.json("/api/v1/namespaces/default/definitions/pods/page").await.0, 404);
+}
+
+#[tokio::test]
+async fn pages_escape_what_objects_say() {
+    let cluster = Cluster::with_shop().await;
+    let (status, page) = cluster.text("/namespaces/default/applications/shop").await;
+    assert_eq!(status, 200);
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{page}");
+    assert!(!page.contains("<script>") && !page.contains(" style=") && !page.contains(" onclick="), "{page}");
+    for words in ["vela workflow resume shop -n default", "CrashLoopBackOff", "from shop-v1"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_applications_are_shown_in_pages() {
+    let cluster = Cluster::new().await;
+    for number in 0..1000 {
+        cluster.create(crate::cluster::application(&format!("app-{number:04}"))).await;
+    }
+    cluster.until("/api/v1/applications?limit=1", |list| list["metadata"]["remainingItemCount"] == 999).await;
+    let (_, page) = cluster.text("/").await;
+    assert_eq!(page.matches("<tr>").count(), 51, "a head and fifty rows");
+    assert!(page.contains("950 more") && page.len() < 100_000, "{}", page.len());
+    let (mut seen, mut next) = (0, String::new());
+    loop {
+        let (_, list) = cluster.json(&format!("/api/v1/applications?limit=300{next}")).await;
+        seen += list["items"].as_array().unwrap().len();
+        match list["metadata"]["continue"].as_str() {
+            Some(token) => next = format!("&continue={token}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen, 1000);
+}
+
+#[tokio::test]
+async fn changes_come_as_events() {
+    let cluster = Cluster::with_shop().await;
+    let mut list = cluster.events("/api/v1/watch/applications").await;
+    list.until("event: ready").await;
+    cluster.create(crate::cluster::application("late")).await;
+    let text = list.until("\"name\":\"late\"").await;
+    assert!(text.contains("event: changed") && text.contains("\"type\":\"ADDED\""), "{text}");
+    let mut one = cluster.events("/api/v1/watch/namespaces/default/applications/shop").await;
+    let text = one.until("cart-config").await;
+    assert!(text.contains("event: changed") && !text.contains(SECRET), "{text}");
 }

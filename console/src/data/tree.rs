@@ -1,27 +1,33 @@
 //! Builds the tree of an application's owned objects with the state of each, from its record and the live objects.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::StreamExt;
 use kube::Client;
 use kube::api::{DynamicObject, ListParams};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use vela_crds::{ManagedResource, ResourceTracker, labels};
-use vela_engine::readiness;
+use vela_engine::LOCAL;
 use vela_runtime::{Api, Discovery};
+
+use crate::data::health::{self, Health};
+use crate::error::Error;
 
 /// Requests under way at once while a tree is read.
 const AT_ONCE: usize = 8;
 /// Objects of one application that are read; the answer says when there are more.
 const OBJECTS_AT_MOST: usize = 2_000;
+/// Workloads of one application whose own labels are asked for, beside that of the application.
+const SELECTORS_AT_MOST: usize = 50;
 /// What controllers of the cluster make out of workloads; deeper generations hang below these.
 const DESCENDANTS: &[(&str, &str)] = &[("apps/v1", "ReplicaSet"), ("batch/v1", "Job"), ("v1", "Pod")];
 /// Owners of owners: a CronJob's Job's Pod is three deep, nothing known is deeper.
 const DEPTH_AT_MOST: usize = 8;
 
 /// One object of the tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Node {
     /// Its API version.
@@ -37,18 +43,18 @@ pub(crate) struct Node {
     /// Trait that asked for it.
     #[serde(rename = "trait")]
     pub(crate) trait_type: String,
-    /// Whether it exists.
-    pub(crate) exists: bool,
-    /// Whether it does its work.
-    pub(crate) ready: bool,
-    /// What is there or missing.
+    /// How it is.
+    pub(crate) health: Health,
+    /// Why: what is there or missing.
     pub(crate) message: String,
+    /// When it was made; empty where it does not exist.
+    pub(crate) created: String,
     /// What it made in its turn.
     pub(crate) children: Vec<Node>,
 }
 
 /// A tree and whether it is whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Tree {
     /// Content hash of the revision whose objects these are.
@@ -59,6 +65,21 @@ pub(crate) struct Tree {
     pub(crate) objects: Vec<Node>,
     /// More objects are recorded than are shown.
     pub(crate) truncated: bool,
+    /// Why objects may be missing here; empty where none are.
+    pub(crate) note: String,
+}
+
+impl Tree {
+    /// Every node, parents before their children.
+    pub(crate) fn nodes(&self) -> Vec<&Node> {
+        let mut open: Vec<&Node> = self.objects.iter().rev().collect();
+        let mut all = Vec::new();
+        while let Some(node) = open.pop() {
+            all.push(node);
+            open.extend(node.children.iter().rev());
+        }
+        all
+    }
 }
 
 /// Reads the tree of an application.
@@ -67,15 +88,27 @@ pub(crate) async fn read(
     discovery: &Discovery,
     namespace: &str,
     name: &str,
-) -> Result<Tree, kube::Error> {
+) -> Result<Tree, Error> {
     let selector = format!("{}={name},{}={namespace}", labels::APP_NAME, labels::APP_NAMESPACE);
     let trackers: Api<ResourceTracker> = Api::all(client.clone());
-    let trackers = trackers.list(&ListParams::default().labels(&selector)).await?;
+    let params = ListParams::default().labels(&selector);
+    let trackers =
+        trackers.list(&params).await.map_err(Error::cluster("the record of the application's objects"))?;
     let mut tree = Tree::default();
     let mut recorded = Vec::new();
     for tracker in trackers.items {
-        tree.identity = tracker.spec.identity.unwrap_or_default();
-        tree.complete = tracker.spec.complete;
+        // One of several says which content was applied.
+        if let Some(identity) = tracker.spec.identity {
+            tree.identity = identity;
+            tree.complete = tracker.spec.complete;
+        }
+        if tracker
+            .spec
+            .compression
+            .is_some_and(|how| how.compression_type.is_some_and(|how| how != "uncompressed"))
+        {
+            tree.note = "A part of the record is compressed, which is not read yet.".to_owned();
+        }
         recorded.extend(tracker.spec.managed_resources.into_iter().filter(|one| !one.deleted));
     }
     tree.truncated = recorded.len() > OBJECTS_AT_MOST;
@@ -86,7 +119,11 @@ pub(crate) async fn read(
         .collect()
         .await;
     let namespaces: BTreeSet<&str> = recorded.iter().filter_map(|one| one.namespace.as_deref()).collect();
-    let made = made(client, discovery, &namespaces, name).await?;
+    let by_name = format!("{}={name}", labels::APP_NAME);
+    let mut places: BTreeSet<(String, String)> =
+        namespaces.into_iter().map(|namespace| (namespace.to_owned(), by_name.clone())).collect();
+    places.extend(live.iter().flatten().filter_map(selected).take(SELECTORS_AT_MOST));
+    let made = made(client, discovery, &places).await.map_err(Error::cluster("what the objects made"))?;
     tree.objects = recorded.iter().zip(&live).map(|(one, live)| node(one, live, &made)).collect();
     Ok(tree)
 }
@@ -103,7 +140,10 @@ pub(crate) fn node(recorded: &ManagedResource, live: &Result<Value, String>, mad
         ..Node::default()
     };
     match live {
-        Ok(Value::Null) => node.message = "does not exist".to_owned(),
+        Ok(Value::Null) => {
+            node.health = Health::Missing;
+            node.message = "does not exist".to_owned();
+        }
         Ok(object) => judge(&mut node, object, made, 0),
         Err(message) => node.message.clone_from(message),
     }
@@ -111,10 +151,8 @@ pub(crate) fn node(recorded: &ManagedResource, live: &Result<Value, String>, mad
 }
 
 fn judge(node: &mut Node, object: &Value, made: &[Value], depth: usize) {
-    let readiness = readiness::of(object);
-    node.exists = true;
-    node.ready = readiness.is_ready();
-    node.message = readiness.message;
+    (node.health, node.message) = health::judge(object);
+    node.created = object["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned();
     if depth >= DEPTH_AT_MOST {
         return;
     }
@@ -144,33 +182,55 @@ fn judge(node: &mut Node, object: &Value, made: &[Value], depth: usize) {
 async fn live(client: &Client, discovery: &Discovery, recorded: &ManagedResource) -> Result<Value, String> {
     let api_version = recorded.api_version.as_deref().unwrap_or_default();
     let kind = recorded.kind.as_deref().unwrap_or_default();
+    if let Some(cluster) = recorded.cluster.as_deref().filter(|cluster| !["", LOCAL].contains(cluster)) {
+        return Err(format!("is in the cluster {cluster}, which is not read"));
+    }
     let kind = discovery.resolve(api_version, kind).await.map_err(|error| error.to_string())?;
     let api = kind.api(client.clone(), recorded.namespace.as_deref().unwrap_or_default());
     let name = recorded.name.as_deref().unwrap_or_default();
+    if kind.resource.group.is_empty() && kind.resource.kind == "Secret" {
+        // What it contains is nobody's business here, so it is not even asked for.
+        let found = api.get_metadata_opt(name).await.map_err(|error| error.to_string())?;
+        return Ok(found
+            .map(|found| json!({"apiVersion": "v1", "kind": "Secret", "metadata": found.metadata}))
+            .unwrap_or_default());
+    }
     let object = api.get_opt(name).await.map_err(|error| error.to_string())?;
     Ok(object.map(|object| to_json(&object, api_version, &kind.resource.kind)).unwrap_or_default())
 }
 
-/// What the cluster's controllers made for the application: they copy its label from pod templates.
+/// The namespace of a workload and the labels by which it knows what it made: a template need not write the application's.
+fn selected(workload: &Value) -> Option<(String, String)> {
+    workload["spec"]["template"].as_object()?;
+    let labels =
+        workload["spec"]["selector"]["matchLabels"].as_object().filter(|labels| !labels.is_empty())?;
+    let pairs: Option<Vec<String>> =
+        labels.iter().map(|(name, value)| Some(format!("{name}={}", value.as_str()?))).collect();
+    Some((workload["metadata"]["namespace"].as_str()?.to_owned(), pairs?.join(",")))
+}
+
+/// What the cluster's controllers made in these namespaces with these labels: they copy those of pod templates.
 async fn made(
     client: &Client,
     discovery: &Discovery,
-    namespaces: &BTreeSet<&str>,
-    application: &str,
+    places: &BTreeSet<(String, String)>,
 ) -> Result<Vec<Value>, kube::Error> {
-    let params = ListParams::default()
-        .labels(&format!("{}={application}", labels::APP_NAME))
-        .limit(u32::try_from(OBJECTS_AT_MOST).unwrap_or(u32::MAX));
-    let mut made = Vec::new();
+    let mut made: BTreeMap<[String; 3], Value> = BTreeMap::new();
     for (api_version, kind) in DESCENDANTS {
         // A cluster without the kind has none of its objects.
         let Ok(resolved) = discovery.resolve(api_version, kind).await else { continue };
-        for namespace in namespaces {
+        for (namespace, selector) in places {
+            let limit = u32::try_from(OBJECTS_AT_MOST).unwrap_or(u32::MAX);
+            let params = ListParams::default().labels(selector).limit(limit);
             let found = resolved.api(client.clone(), namespace).list(&params).await?;
-            made.extend(found.items.iter().map(|object| to_json(object, api_version, kind)));
+            made.extend(found.items.iter().map(|object| {
+                let text = |text: &Option<String>| text.clone().unwrap_or_default();
+                let key = [text(&object.metadata.namespace), text(&object.metadata.name), (*kind).to_owned()];
+                (key, to_json(object, api_version, kind))
+            }));
         }
     }
-    Ok(made)
+    Ok(made.into_values().collect())
 }
 
 /// Items of a list come without their kind.

@@ -1,0 +1,112 @@
+//! Decides who may ask: the host a request names, the one-time token of the link, the cookie of a session.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http::{HeaderMap, Uri, header};
+
+use crate::error::Error;
+
+/// Decides who may ask. The token and the session are secrets that the caller draws, so that nothing here needs chance.
+#[derive(Debug)]
+pub struct Access {
+    token: String,
+    session: String,
+    used: AtomicBool,
+    cookie: String,
+    hosts: Vec<String>,
+}
+
+impl Access {
+    /// Lets in whoever has the token, once, and then whoever has the session, by the names that a loopback address has.
+    pub fn new(token: String, session: String, address: SocketAddr) -> Self {
+        let port = address.port();
+        let mut hosts =
+            vec![format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+        let own = address.to_string();
+        if !hosts.contains(&own) {
+            hosts.insert(0, own);
+        }
+        // Cookies know no ports, and several consoles may run on one machine.
+        Self { token, session, used: AtomicBool::new(false), cookie: format!("vela-console-{port}"), hosts }
+    }
+
+    /// Refuses a name that somebody else gave to this address (DNS rebinding).
+    pub(crate) fn host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
+        let header = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+        let asked = uri.authority().map(|authority| authority.as_str()).or(header).unwrap_or_default();
+        if self.hosts.iter().any(|host| host.eq_ignore_ascii_case(asked)) {
+            return Ok(());
+        }
+        let asked = asked.chars().take(100).collect();
+        Err(Error::WrongHost { asked, expected: self.hosts.join(", ") })
+    }
+
+    /// Whether a request belongs to the session.
+    pub(crate) fn has_session(&self, headers: &HeaderMap) -> bool {
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut values = cookies
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|cookie| cookie.trim().split_once('='))
+            .filter(|(name, _)| *name == self.cookie);
+        values.any(|(_, value)| is_same(value, &self.session))
+    }
+
+    /// The cookie for whoever opens the link with the token, which works once.
+    pub(crate) fn enter(&self, token: &str) -> Result<String, Error> {
+        if !is_same(token, &self.token) {
+            return Err(Error::NoSession);
+        }
+        if self.used.swap(true, Ordering::SeqCst) {
+            return Err(Error::UsedToken);
+        }
+        Ok(format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, self.session))
+    }
+}
+
+/// Compares without telling by its time how much is right; nothing is never right.
+fn is_same(given: &str, expected: &str) -> bool {
+    let differences = given.bytes().zip(expected.bytes()).fold(0, |found, (a, b)| found | (a ^ b));
+    !expected.is_empty() && given.len() == expected.len() && differences == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access() -> Access {
+        Access::new("token".into(), "session".into(), "127.0.0.1:8080".parse().unwrap())
+    }
+
+    #[test]
+    fn a_token_works_once_and_a_wrong_one_never() {
+        let access = access();
+        assert!(
+            access.enter("").is_err() && access.enter("tokem").is_err() && access.enter("token ").is_err()
+        );
+        let cookie = access.enter("token").unwrap();
+        assert_eq!(cookie, "vela-console-8080=session; Path=/; HttpOnly; SameSite=Strict");
+        assert!(matches!(access.enter("token"), Err(Error::UsedToken)));
+        let mut headers = HeaderMap::new();
+        assert!(!access.has_session(&headers));
+        headers.insert(header::COOKIE, "a=b; vela-console-8080=session".parse().unwrap());
+        assert!(access.has_session(&headers));
+        headers.insert(header::COOKIE, "vela-console-8081=session; vela-console-8080=".parse().unwrap());
+        assert!(!access.has_session(&headers));
+    }
+
+    #[test]
+    fn only_names_of_the_loopback_address_are_answered() {
+        let access = access();
+        let is_answered = |host: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            access.host(&Uri::from_static("/"), &headers).is_ok()
+        };
+        assert!(is_answered("127.0.0.1:8080") && is_answered("LOCALHOST:8080") && is_answered("[::1]:8080"));
+        for host in ["evil.example:8080", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8080.evil.example", ""] {
+            assert!(!is_answered(host), "{host}");
+        }
+        assert!(access.host(&Uri::from_static("/"), &HeaderMap::new()).is_err());
+    }
+}

@@ -1,0 +1,13 @@
+//! What the cluster says, as the types that the REST API answers with and the pages show.
+
+pub(crate) mod applications;
+pub(crate) mod definitions;
+pub(crate) mod events;
+pub(crate) mod health;
+pub(crate) mod revisions;
+pub(crate) mod secrets;
+pub(crate) mod tree;
+pub(crate) mod view;
+pub(crate) mod workflow;
+
+pub(crate) use self::health::Health;

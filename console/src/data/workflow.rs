@@ -1,0 +1,156 @@
+//! The workflow of an application: its steps with their times, and how it goes on where it waits or failed.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use vela_engine::workflow::{RunPhase, RunStatus, StepPhase, StepStatus};
+
+/// More steps than this are not shown.
+const STEPS_AT_MOST: usize = 1_000;
+
+/// How far a workflow is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Workflow {
+    /// For which revision it runs.
+    pub(crate) revision: String,
+    /// How far it is.
+    pub(crate) phase: String,
+    /// What is said of the whole.
+    pub(crate) message: String,
+    /// When it began.
+    pub(crate) began: String,
+    /// When it ended; empty until then.
+    pub(crate) ended: String,
+    /// What a person does to make it go on; empty where it goes on by itself or is done.
+    pub(crate) go_on: String,
+    /// Its steps, those in groups behind their group.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// How far a step is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Step {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub(crate) step_type: String,
+    /// The group it stands in; empty where it stands in none.
+    pub(crate) group: String,
+    /// How far it is; empty where it is to come.
+    pub(crate) phase: String,
+    /// Why.
+    pub(crate) message: String,
+    /// When it began; empty until then.
+    pub(crate) began: String,
+    /// How long it took, or takes so far, in seconds.
+    pub(crate) seconds: i64,
+}
+
+/// The workflow of an application; nothing before it began. `now` stands for times that are missing.
+pub(crate) fn read(application: &Value, now: Timestamp) -> Option<Workflow> {
+    let run = RunStatus::read(application.pointer("/status/workflow")?, now)?;
+    let name = application["metadata"]["name"].as_str().unwrap_or_default();
+    let namespace = application["metadata"]["namespace"].as_str().unwrap_or_default();
+    let mut steps = Vec::new();
+    for status in &run.steps {
+        steps.push(looked_at(status, "", now));
+        steps.extend(status.sub_steps.iter().map(|below| looked_at(below, &status.name, now)));
+    }
+    to_come(application.pointer("/spec/workflow/steps"), "", &mut steps);
+    steps.truncate(STEPS_AT_MOST);
+    let go_on = match run.phase {
+        RunPhase::Suspending if run.suspend => {
+            format!("It waits. `vela workflow resume {name} -n {namespace}` lets it go on.")
+        }
+        RunPhase::Failed | RunPhase::Terminated => {
+            format!("It ended. `vela workflow restart {name} -n {namespace}` runs it anew.")
+        }
+        _ => String::new(),
+    };
+    Some(Workflow {
+        revision: run.revision.clone(),
+        phase: run.phase.as_str().to_owned(),
+        message: run.message.clone(),
+        began: run.start.to_string(),
+        ended: run.end.map(|end| end.to_string()).unwrap_or_default(),
+        go_on,
+        steps,
+    })
+}
+
+fn looked_at(status: &StepStatus, group: &str, now: Timestamp) -> Step {
+    let has_begun = !matches!(status.phase, StepPhase::Pending | StepPhase::Skipped);
+    let end = if status.is_finished() { status.last } else { now };
+    let reason = status.reason.map(|reason| reason.as_str()).unwrap_or_default();
+    let message = if status.message.is_empty() { reason } else { &status.message };
+    Step {
+        name: status.name.clone(),
+        step_type: status.type_.clone(),
+        group: group.to_owned(),
+        phase: status.phase.as_str().to_owned(),
+        message: message.to_owned(),
+        began: if has_begun { status.first.to_string() } else { String::new() },
+        seconds: if has_begun { (end.as_second() - status.first.as_second()).max(0) } else { 0 },
+    }
+}
+
+/// Adds the steps that are written and were not looked at yet.
+fn to_come(written: Option<&Value>, group: &str, steps: &mut Vec<Step>) {
+    for step in written.and_then(Value::as_array).into_iter().flatten().take(STEPS_AT_MOST) {
+        let text = |field: &str| step[field].as_str().unwrap_or_default().to_owned();
+        let name = text("name");
+        if !steps.iter().any(|known| known.name == name) {
+            steps.push(Step {
+                name: name.clone(),
+                step_type: text("type"),
+                group: group.to_owned(),
+                phase: String::new(),
+                message: String::new(),
+                began: String::new(),
+                seconds: 0,
+            });
+        }
+        if group.is_empty() {
+            to_come(step.get("subSteps"), &name, steps);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn steps_that_ran_stand_before_those_to_come() {
+        let time = "2026-01-01T00:00:00Z";
+        let application = json!({
+            "metadata": {"name": "shop", "namespace": "default"},
+            "spec": {"workflow": {"steps": [
+                {"name": "hold", "type": "suspend"},
+                {"name": "rest", "type": "step-group", "subSteps": [{"name": "front", "type": "apply-component"}]},
+            ]}},
+            "status": {"workflow": {
+                "appRevision": "shop-v1", "mode": "StepByStep-DAG", "status": "suspending", "suspend": true,
+                "startTime": time,
+                "steps": [{"id": "a", "name": "hold", "type": "suspend", "phase": "suspending", "reason": "Suspend",
+                    "firstExecuteTime": time, "lastExecuteTime": time}],
+            }},
+        });
+        let now = "2026-01-01T00:01:00Z".parse().unwrap();
+        let workflow = read(&application, now).unwrap();
+        let steps: Vec<_> = workflow
+            .steps
+            .iter()
+            .map(|step| (&*step.name, &*step.group, &*step.phase, step.seconds))
+            .collect();
+        assert_eq!(steps, [("hold", "", "suspending", 60), ("rest", "", "", 0), ("front", "rest", "", 0)]);
+        assert!(workflow.go_on.contains("vela workflow resume shop -n default"), "{workflow:?}");
+        assert_eq!(read(&json!({}), now), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! Why a request has no other answer than a Kubernetes Status.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+/// Why a request has no other answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The request itself is wrong.
+    #[error("{0}")]
+    BadRequest(String),
+    /// Who asks has no session.
+    #[error(
+        "this console needs the link that `vela dashboard` printed when it started; open that link again, or start it anew"
+    )]
+    NoSession,
+    /// The link was opened before.
+    #[error(
+        "this link was used already, and a link can be used once; start `vela dashboard` anew for another one"
+    )]
+    UsedToken,
+    /// Asked for by a name that is not ours.
+    #[error("this console answers only to {expected}, and was asked for as {asked:?}")]
+    WrongHost {
+        /// What the request says.
+        asked: String,
+        /// What it should say.
+        expected: String,
+    },
+    /// There is nothing of that name.
+    #[error("{0}")]
+    NotFound(String),
+    /// Something would be changed.
+    #[error("the console only reads: use GET or HEAD")]
+    MethodNotAllowed,
+    /// The object is there and cannot be shown.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Too many streams are open.
+    #[error("{0} streams of events are open, and no more are served; close a page and try again")]
+    TooManyStreams(usize),
+    /// The applications were not listed yet, or may not be.
+    #[error("the applications cannot be listed: {0}")]
+    NotListed(String),
+    /// The cluster took too long.
+    #[error("the cluster did not answer within {0} s; try again")]
+    Timeout(u64),
+    /// The cluster refused.
+    #[error("the cluster could not give {what}: {source}")]
+    Cluster {
+        /// What was asked for.
+        what: &'static str,
+        /// What the client said.
+        source: kube::Error,
+    },
+}
+
+impl Error {
+    /// Says what was asked for, for `map_err`.
+    pub(crate) fn cluster(what: &'static str) -> impl Fn(kube::Error) -> Self {
+        move |source| Self::Cluster { what, source }
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::NoSession | Self::UsedToken => StatusCode::UNAUTHORIZED,
+            Self::WrongHost { .. } => StatusCode::MISDIRECTED_REQUEST,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Unreadable(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TooManyStreams(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::NotListed(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
+            Self::Cluster { source: kube::Error::Api(status), .. } if status.code == 403 => {
+                StatusCode::FORBIDDEN
+            }
+            Self::Cluster { .. } => StatusCode::BAD_GATEWAY,
+        }
+    }
+
+    fn reason(&self) -> &'static str {
+        match self.status() {
+            StatusCode::BAD_REQUEST => "BadRequest",
+            StatusCode::UNAUTHORIZED => "Unauthorized",
+            StatusCode::FORBIDDEN => "Forbidden",
+            StatusCode::NOT_FOUND => "NotFound",
+            StatusCode::METHOD_NOT_ALLOWED => "MethodNotAllowed",
+            StatusCode::UNPROCESSABLE_ENTITY => "Invalid",
+            StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
+            StatusCode::GATEWAY_TIMEOUT => "Timeout",
+            StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
+            _ => "InternalError",
+        }
+    }
+
+    /// As Kubernetes writes it.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Status",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.to_string(),
+            "reason": self.reason(),
+            "code": self.status().as_u16(),
+        })
+    }
+}

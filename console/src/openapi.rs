@@ -1,0 +1,116 @@
+//! The OpenAPI 3.1 document of the REST API, made of the table of paths and of the types of the answers.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::data::Health;
+use crate::data::applications::{ApplicationSummaryList, PAGE, PAGE_AT_MOST, WatchEvent};
+use crate::data::definitions::{DefinitionList, Described};
+use crate::data::events::EventList;
+use crate::data::revisions::{Comparison, RevisionList};
+use crate::data::tree::Tree;
+use crate::data::view::{ApplicationView, ApplicationWithTree};
+use crate::route::{Endpoint, ROUTES, Route};
+
+/// Where the API begins; what is elsewhere is for people.
+const API: &str = "/api/";
+
+/// The document.
+pub(crate) fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut schemas = settings.into_generator();
+    let mut paths = Map::new();
+    for route in ROUTES.iter().filter(|route| route.path.starts_with(API)) {
+        paths.insert(route.path.to_owned(), json!({ "get": operation(route, &mut schemas) }));
+    }
+    let mut components = schemas.take_definitions(true);
+    components.insert("Status".to_owned(), status());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "vela console",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Reads applications and what they became; changes nothing.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"session": {"type": "apiKey", "in": "cookie", "name": "vela-console-PORT"}},
+        },
+        "security": [{"session": []}],
+    })
+}
+
+fn operation(route: &Route, schemas: &mut SchemaGenerator) -> Value {
+    let in_path = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let in_path = in_path
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
+    let in_query = route.query.iter().map(|name| {
+        let is_required = ["from", "to"].contains(name);
+        json!({"name": name, "in": "query", "required": is_required, "schema": parameter(name)})
+    });
+    let (media, schema) = answer(route.endpoint, schemas);
+    json!({
+        "operationId": format!("{:?}", route.endpoint),
+        "summary": route.summary,
+        "parameters": in_path.chain(in_query).collect::<Vec<_>>(),
+        "responses": {
+            "200": {"description": route.summary, "content": {media: {"schema": schema}}},
+            "default": {
+                "description": "Why there is no such answer",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}},
+            },
+        },
+    })
+}
+
+fn parameter(name: &str) -> Value {
+    match name {
+        "limit" => json!({"type": "integer", "minimum": 1, "maximum": PAGE_AT_MOST, "default": PAGE}),
+        "health" => json!({"type": "string", "enum": Health::ALL.map(Health::as_str)}),
+        _ => json!({"type": "string"}),
+    }
+}
+
+/// The media type of an answer, and what it holds.
+fn answer(endpoint: Endpoint, schemas: &mut SchemaGenerator) -> (&'static str, Value) {
+    fn of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+        schemas.subschema_for::<T>().to_value()
+    }
+    let schema = match endpoint {
+        Endpoint::Applications | Endpoint::NamespaceApplications => of::<ApplicationSummaryList>(schemas),
+        Endpoint::Application => of::<ApplicationView>(schemas),
+        Endpoint::Tree => of::<Tree>(schemas),
+        Endpoint::Events => of::<EventList>(schemas),
+        Endpoint::Revisions => of::<RevisionList>(schemas),
+        Endpoint::Compare => of::<Comparison>(schemas),
+        Endpoint::Definitions => of::<DefinitionList>(schemas),
+        Endpoint::Definition => of::<Described>(schemas),
+        Endpoint::WatchApplications => return ("text/event-stream", of::<WatchEvent>(schemas)),
+        Endpoint::WatchApplication => return ("text/event-stream", of::<ApplicationWithTree>(schemas)),
+        _ => json!({"type": "object"}),
+    };
+    ("application/json", schema)
+}
+
+/// Written by hand: Kubernetes owns it.
+fn status() -> Value {
+    json!({
+        "type": "object",
+        "description": "A failure, as Kubernetes writes it",
+        "required": ["apiVersion", "kind", "status", "message", "reason", "code"],
+        "properties": {
+            "apiVersion": {"const": "v1"},
+            "kind": {"const": "Status"},
+            "metadata": {"type": "object"},
+            "status": {"const": "Failure"},
+            "message": {"type": "string"},
+            "reason": {"type": "string"},
+            "code": {"type": "integer"},
+        },
+    })
+}

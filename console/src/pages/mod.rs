@@ -1,0 +1,30 @@
+//! Pages for people: HTML that needs no script, no network and no build; the script only makes it live.
+
+mod application;
+mod compare;
+mod definitions;
+mod frame;
+mod html;
+mod overview;
+
+pub(crate) use application::application;
+pub(crate) use compare::compare;
+pub(crate) use definitions::{definition, definitions};
+pub(crate) use overview::overview;
+
+use crate::error::Error;
+
+/// The style of all pages.
+pub(crate) const STYLE: &str = include_str!("console.css");
+/// The script of all pages.
+pub(crate) const SCRIPT: &str = include_str!("console.js");
+/// Their icon.
+pub(crate) const ICON: &str = include_str!("icon.svg");
+
+/// A page that says why there is no other.
+pub(crate) fn failure(error: &Error) -> String {
+    let mut content = html::Html::new();
+    content.raw("<h1>").text(error.status()).raw("</h1>");
+    frame::unread(&mut content, error);
+    frame::page("Error", None, &content)
+}

@@ -1,0 +1,52 @@
+//! The console on a loopback port.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use vela_listen::{Config, Limits};
+
+use crate::serve::Console;
+
+/// Connections at once: each page has one stream of events beside its requests.
+const CONNECTIONS: usize = 512;
+
+/// A console that serves.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    console: Console,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Binds a loopback port (0 takes a free one) and serves in the background what `console` makes for its address.
+    ///
+    /// # Errors
+    /// What the system said, for instance that the port is taken.
+    pub async fn start(port: u16, console: impl FnOnce(SocketAddr) -> Console) -> std::io::Result<Self> {
+        let listener = vela_listen::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
+        let address = listener.local_addr()?;
+        let (console, stop) = (console(address), CancellationToken::new());
+        // Streams never end by themselves, so a stop waits for none.
+        let limits = Limits { connections: CONNECTIONS, grace: Duration::ZERO, ..Limits::default() };
+        let config = Config { limits, ..Config::new("console") };
+        let task = tokio::spawn(vela_listen::serve(listener, config, console.clone(), stop.clone()));
+        Ok(Self { address, console, stop, task })
+    }
+
+    /// Where it serves.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends it: connections first, then the watch.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        // A task that broke has ended, too.
+        let _ = self.task.await;
+        self.console.close().await;
+    }
+}
