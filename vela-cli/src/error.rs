@@ -53,6 +53,10 @@ impl Error {
         Self::new(Kind::User, message)
     }
 
+    pub(crate) fn not_supported(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotSupported, message)
+    }
+
     pub(crate) fn config(message: impl Into<String>) -> Self {
         Self::new(Kind::Config, message)
     }

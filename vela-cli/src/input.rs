@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 
 use vela_engine::{Document, definition, manifest};
 
+use crate::args::Recursive;
 use crate::error::{Error, Failure, Result};
-use crate::offline;
 use crate::screen::Screen;
+use crate::{download, offline};
 
 /// A manifest larger than this is no manifest: the API server itself refuses objects beyond a few megabytes.
-const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+const LARGEST_FILE: usize = 16 * 1024 * 1024;
 /// More files than this in one folder is a folder chosen by mistake.
 const MOST_FILES: usize = 10_000;
+/// Folders in folders: deeper ones are a tree chosen by mistake, and are not read.
+const DEEPEST: usize = 16;
 
 /// What folders are read for.
 #[derive(Clone, Copy, PartialEq)]
@@ -23,14 +26,27 @@ enum FileKinds {
     Definitions,
 }
 
-/// Reads files, the manifests directly inside folders, and standard input (`-`).
+/// Reads files, the manifests directly inside folders, URLs, and standard input (`-`).
 pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Document>> {
-    read_all(paths, FileKinds::Manifests)
+    read_all(paths, FileKinds::Manifests, Recursive { all: false })
+}
+
+/// Reads the same, and where it is asked for the folders inside folders.
+pub(crate) fn read_deep(paths: &[PathBuf], recursive: Recursive) -> Result<Vec<Document>> {
+    read_all(paths, FileKinds::Manifests, recursive)
+}
+
+/// Does a bare word say by its shape that it is a file, and no name?
+pub(crate) fn is_shaped_like_a_path(word: &str) -> bool {
+    let ends = [".yaml", ".yml", ".json"];
+    word == "-"
+        || word.contains(['/', std::path::MAIN_SEPARATOR])
+        || ends.iter().any(|end| word.ends_with(end))
 }
 
 /// Reads the same, and the definitions in CUE (`.cue`) that folders hold.
 pub(crate) fn read_definitions(paths: &[PathBuf]) -> Result<Vec<Document>> {
-    read_all(paths, FileKinds::Definitions)
+    read_all(paths, FileKinds::Definitions, Recursive { all: false })
 }
 
 /// Says what is doubtful about the texts of objects. Applications tell it themselves, with all that is doubtful about them.
@@ -39,11 +55,24 @@ pub(crate) fn print_warnings(documents: &[Document], screen: &mut Screen) {
     others.flat_map(Document::warnings).for_each(|warning| screen.say(&warning.to_string()));
 }
 
-fn read_all(paths: &[PathBuf], want: FileKinds) -> Result<Vec<Document>> {
+/// Reads definitions as [`read_definitions`] does, and gives what can be read beside what is wrong with the rest.
+pub(crate) fn gather_definitions(paths: &[PathBuf], recursive: Recursive) -> (Vec<Document>, Vec<Failure>) {
+    gather(paths, FileKinds::Definitions, recursive)
+}
+
+fn read_all(paths: &[PathBuf], want: FileKinds, recursive: Recursive) -> Result<Vec<Document>> {
+    let (documents, failures) = gather(paths, want, recursive);
+    match Failure::all(failures) {
+        Some(failure) => Err(failure),
+        None => Ok(documents),
+    }
+}
+
+fn gather(paths: &[PathBuf], want: FileKinds, recursive: Recursive) -> (Vec<Document>, Vec<Failure>) {
     let mut documents = Vec::new();
     let mut failures = Vec::new();
     for path in paths {
-        match expand(path, want) {
+        match expand(path, want, recursive) {
             Ok(files) => {
                 for file in files {
                     match read_file(&file) {
@@ -59,22 +88,50 @@ fn read_all(paths: &[PathBuf], want: FileKinds) -> Result<Vec<Document>> {
         let names = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         failures.push(Error::user(format!("there is no object in {names}")).into());
     }
-    match Failure::all(failures) {
-        Some(failure) => Err(failure),
-        None => Ok(documents),
-    }
+    (documents, failures)
 }
 
 /// The files that a path stands for, in the order of their names.
-fn expand(path: &Path, want: FileKinds) -> Result<Vec<PathBuf>> {
-    let unreadable =
-        |error: std::io::Error| Error::user(format!("{} cannot be read: {error}", path.display()));
+fn expand(path: &Path, want: FileKinds, recursive: Recursive) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(unreadable)? {
-        let file = entry.map_err(unreadable)?.path();
+    search(path, want, if recursive.all { DEEPEST } else { 0 }, &mut files)?;
+    if files.is_empty() {
+        let kinds = match want {
+            FileKinds::Manifests => ".yaml, .yml or .json",
+            FileKinds::Definitions => ".yaml, .yml, .json or .cue",
+        };
+        let error = Error::user(format!("there is no {kinds} file in {}", path.display()));
+        return Err(match (want, recursive.all) {
+            (_, true) => error.into(),
+            (FileKinds::Manifests, _) => {
+                error.hint("--recursive (-R) reads the folders inside it, where the command has it").into()
+            }
+            (FileKinds::Definitions, _) => {
+                error.hint("folders inside it are not searched: name them one by one").into()
+            }
+        });
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Adds the files of a folder, and of the folders in it down to a depth. A link to a folder is not followed, since it may
+/// lead back.
+fn search(folder: &Path, want: FileKinds, deeper: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    let unreadable =
+        |error: std::io::Error| Error::user(format!("{} cannot be read: {error}", folder.display()));
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let file = entry.path();
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            if deeper > 0 {
+                search(&file, want, deeper - 1, files)?;
+            }
+            continue;
+        }
         let is_wanted = match file.extension().and_then(|end| end.to_str()) {
             Some("yaml" | "yml" | "json") => true,
             Some("cue") => want == FileKinds::Definitions,
@@ -84,30 +141,18 @@ fn expand(path: &Path, want: FileKinds) -> Result<Vec<PathBuf>> {
             files.push(file);
         }
         if files.len() > MOST_FILES {
-            let message = format!("{} holds more than {MOST_FILES} manifests", path.display());
+            let message = format!("{} holds more than {MOST_FILES} manifests", folder.display());
             return Err(Error::user(message).hint("name the files or a smaller folder").into());
         }
     }
-    if files.is_empty() {
-        let kinds = match want {
-            FileKinds::Manifests => ".yaml, .yml or .json",
-            FileKinds::Definitions => ".yaml, .yml, .json or .cue",
-        };
-        return Err(Error::user(format!("there is no {kinds} file in {}", path.display()))
-            .hint("folders inside it are not searched: name them one by one")
-            .into());
-    }
-    files.sort();
-    Ok(files)
+    Ok(())
 }
 
 fn read_file(path: &Path) -> Result<Vec<Document>> {
-    let (name, bytes) = if path == Path::new("-") {
-        ("standard input".to_owned(), limited(std::io::stdin().lock()))
-    } else {
-        (path.display().to_string(), std::fs::File::open(path).and_then(limited))
+    let (name, bytes) = match path.to_str().filter(|text| download::is_url(text)) {
+        Some(url) => (download::without_query(url).to_owned(), download::read(url, LARGEST_FILE)?),
+        None => local(path)?,
     };
-    let bytes = bytes.map_err(|error| Error::user(format!("{name} cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         let before = &error.as_bytes()[..place];
@@ -123,6 +168,19 @@ fn read_file(path: &Path) -> Result<Vec<Document>> {
     match documents.iter().find(|document| is_appfile(document)) {
         Some(appfile) => Err(not_an_object(&name, appfile).into()),
         None => Ok(documents),
+    }
+}
+
+/// The bytes of a file or of standard input, and what messages call it.
+fn local(path: &Path) -> Result<(String, Vec<u8>)> {
+    let (name, bytes) = if path == Path::new("-") {
+        ("standard input".to_owned(), limited(std::io::stdin().lock()))
+    } else {
+        (path.display().to_string(), std::fs::File::open(path).and_then(limited))
+    };
+    match bytes {
+        Ok(bytes) => Ok((name, bytes)),
+        Err(error) => Err(Error::user(format!("{name} cannot be read: {error}")).into()),
     }
 }
 
@@ -146,8 +204,8 @@ fn not_an_object(name: &str, appfile: &Document) -> Error {
 
 fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    reader.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST_FILE {
+    reader.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > LARGEST_FILE {
         return Err(std::io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
     }
     Ok(bytes)

@@ -3,10 +3,13 @@
 //! Flow: [`args`] says what was typed, [`command`] has one file per command, [`target`] finds the cluster or the
 //! sandbox they work on, [`screen`] is the only place that prints, [`error`] decides the exit code.
 
+mod applications;
 mod args;
 mod cluster;
 mod command;
 mod crd;
+mod differences;
+mod download;
 mod error;
 mod health;
 mod input;
@@ -14,12 +17,17 @@ mod installation;
 mod offline;
 mod order;
 mod ownership;
+mod peer_verbs;
+mod pods;
 mod pointer;
 mod purpose;
+mod revisions;
 mod sandbox;
 mod screen;
 mod serving;
 mod session;
+mod simulated_cluster;
+mod steps;
 mod table;
 mod target;
 mod tree;
@@ -34,7 +42,16 @@ use clap::Parser;
 const LOG: &str = "VELA_LOG";
 
 fn main() -> ExitCode {
-    let args = args::Vela::parse();
+    let args = match args::Vela::try_parse() {
+        Ok(args) => args,
+        Err(error) => match peer_verbs::not_here(&error, std::env::args().skip(1)) {
+            Some(failure) => {
+                screen::Screen::new().failure(&failure);
+                return failure.exit_code();
+            }
+            None => error.exit(),
+        },
+    };
     if let Ok(filter) = std::env::var(LOG) {
         let filter = tracing_subscriber::EnvFilter::new(filter);
         let is_terminal = std::io::stderr().is_terminal();

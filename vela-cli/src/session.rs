@@ -80,6 +80,14 @@ impl Session {
         self.is_sandbox
     }
 
+    /// Lets other commands use the sandbox while this one has it; where it is not ours alone they can anyway.
+    pub(crate) async fn share(&self) -> Result<()> {
+        match &self.local {
+            Some(local) => local.serve(0).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Closes what was opened, so that everything written is on the disk.
     pub(crate) async fn close(self) -> Result<()> {
         match self.local {

@@ -64,8 +64,11 @@ pub(crate) async fn read(cluster: &Cluster, application: &Value) -> Result<Node>
     root.children = components(application);
     let references = references(application, "/status/appliedResources", namespace);
     for object in fetch(cluster, references).await? {
-        let child = found(cluster, &object).await?;
+        let mut child = found(cluster, &object).await?;
         let component = object.1.as_ref().map_or("", |object| label(object, labels::APP_COMPONENT));
+        if let Some(object) = &object.1 {
+            say_of_trait(&mut child, application, component, label(object, labels::TRAIT_TYPE));
+        }
         match root.children.iter_mut().find(|node| node.name == component) {
             Some(parent) => parent.children.push(child),
             None => root.children.push(child),
@@ -122,6 +125,24 @@ fn components(application: &Value) -> Vec<Node> {
         }
     };
     list("/spec/components").iter().map(component).collect()
+}
+
+/// What the definition of a trait says of its object (`customStatus`, `healthPolicy`), as the status has it.
+fn say_of_trait(node: &mut Node, application: &Value, component: &str, type_: &str) {
+    if type_.is_empty() {
+        return;
+    }
+    let services = application.pointer("/status/services").and_then(Value::as_array);
+    let mut services = services.into_iter().flatten().filter(|service| text(service, "/name") == component);
+    let traits = services.find_map(|service| service.get("traits")?.as_array());
+    let Some(found) = traits.into_iter().flatten().find(|one| text(one, "/type") == type_) else { return };
+    let message = text(found, "/message").trim();
+    if !message.is_empty() {
+        node.message = message.to_owned();
+    }
+    if found.get("healthy").and_then(Value::as_bool) == Some(false) {
+        node.health = node.health.and(Health::Progressing);
+    }
 }
 
 /// The workloads, traits and scopes that the status of an ApplicationConfiguration names.
@@ -300,5 +321,27 @@ impl Node {
             "message": self.message,
             "children": self.children.iter().map(Node::data).collect::<Vec<_>>(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trait_says_what_its_definition_says() {
+        let traits = json!([{"type": "gateway", "healthy": false, "message": "waits for an address\n"}]);
+        let services = json!([{"name": "other", "traits": []}, {"name": "web", "traits": traits}]);
+        let application = json!({"status": {"services": services}});
+        let ingress =
+            json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web"}});
+        let mut gateway = node(&ingress, "trait gateway".to_owned());
+        assert_eq!(gateway.health, Health::Healthy);
+        say_of_trait(&mut gateway, &application, "web", "gateway");
+        assert_eq!((gateway.health, gateway.message.as_str()), (Health::Progressing, "waits for an address"));
+        let mut scaler = node(&ingress, String::new());
+        let message = scaler.message.clone();
+        say_of_trait(&mut scaler, &application, "web", "scaler");
+        assert_eq!((scaler.health, scaler.message), (Health::Healthy, message));
     }
 }

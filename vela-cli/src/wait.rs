@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use futures::stream::{BoxStream, SelectAll};
 use futures::{FutureExt, StreamExt};
+use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use vela_crds::annotations;
 use vela_crds::condition::types;
 use vela_engine::rollout::rest::{Rest, doing, rest};
 use vela_engine::status::REFUSED;
@@ -18,7 +20,7 @@ use crate::error::{Error, Failure, Result};
 use crate::health::Health;
 use crate::pointer::text;
 use crate::screen::{BAD, BUSY, GOOD, Screen, styled};
-use crate::tree;
+use crate::{steps, tree};
 
 /// How often the parts of an ApplicationConfiguration are looked at again: its status does not tell their health, so
 /// there is no single object to watch.
@@ -35,6 +37,9 @@ pub(crate) struct Awaited {
     pub(crate) generation: i64,
     /// Its identity; a namesake made later is another object.
     pub(crate) uid: String,
+    /// The revision that its status named before something was asked that makes another one, although the spec is the same;
+    /// empty where nothing like that was asked. A status that still names it is an older one.
+    pub(crate) former_revision: String,
 }
 
 impl Awaited {
@@ -47,7 +52,18 @@ impl Awaited {
             name: text(&value, "/metadata/name").to_owned(),
             generation: value.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0),
             uid: text(&value, "/metadata/uid").to_owned(),
+            former_revision: String::new(),
         }
+    }
+
+    /// The same after a write that makes another revision where it changed the version which the application is published
+    /// as: that is no part of the spec, so no generation tells it.
+    pub(crate) fn published(object: &DynamicObject, before: Option<&DynamicObject>) -> Self {
+        let version =
+            |object: &DynamicObject| object.annotations().get(annotations::PUBLISH_VERSION).cloned();
+        let former = before.filter(|before| version(before) != version(object));
+        let former = former.map_or("", |former| text(&former.data, REVISION));
+        Self { former_revision: former.to_owned(), ..Self::of(object) }
     }
 
     pub(crate) fn title(&self) -> String {
@@ -55,9 +71,12 @@ impl Awaited {
     }
 }
 
+/// Where the status names the revision.
+const REVISION: &str = "/status/latestRevision/name";
+
 /// How far one of them is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Verdict {
+pub(crate) enum Verdict {
     Running,
     /// It has done what it was asked for, and waits for a person.
     Rests(String),
@@ -75,7 +94,7 @@ const APPLYING: [&str; 3] = [types::WORKFLOW, types::ROLLOUT, types::APPLIED];
 const HEALTH: [&str; 2] = [types::READY, types::HEALTH_CHECK];
 
 /// What the status of an object says about the spec that was applied.
-fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
+pub(crate) fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
     if text(object, "/metadata/uid") != awaited.uid {
         return Verdict::Failed("it was deleted while vela waited for it".to_owned());
     }
@@ -110,6 +129,9 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
     {
         return Verdict::Failed(describe(condition));
     }
+    if !awaited.former_revision.is_empty() && text(object, REVISION) == awaited.former_revision {
+        return Verdict::Waiting("no controller has looked at it yet".to_owned());
+    }
     let workflow = bad.clone().find(|condition| APPLYING.contains(&text(condition, "/type")));
     match (text(object, "/status/status"), workflow.map_or("", |found| text(found, "/reason"))) {
         // A rollout that waits for a person has done what it was asked for.
@@ -124,6 +146,11 @@ fn verdict(awaited: &Awaited, object: &Value) -> Verdict {
     }
     match text(object, "/status/status") {
         "running" => Verdict::Running,
+        // A workflow that waits for a person has done what it was asked for.
+        "workflowSuspending" => match steps::waits_for_person(object) {
+            Some(what) => Verdict::Rests(what),
+            None => Verdict::Waiting("its workflow is suspended for a time".to_owned()),
+        },
         phase @ ("workflowFailed" | "workflowTerminated") => {
             let why = bad.clone().map(describe).collect::<Vec<_>>().join("; ");
             Verdict::Failed(if why.is_empty() { phase.to_owned() } else { format!("{phase}: {why}") })
@@ -369,6 +396,7 @@ mod tests {
             name: "web".into(),
             generation: 2,
             uid: "u".into(),
+            former_revision: String::new(),
         }
     }
 
@@ -380,6 +408,38 @@ mod tests {
         let object =
             json!({"metadata": {"uid": "u"}, "status": {"observedGeneration": 2, "status": "running"}});
         assert_eq!(verdict(&awaited(), &object), Verdict::Running);
+    }
+
+    #[test]
+    fn an_older_revision_says_nothing_about_what_was_published_anew() {
+        let of = |revision: &str| {
+            let status =
+                json!({"observedGeneration": 2, "status": "running", "latestRevision": {"name": revision}});
+            let awaited = Awaited { former_revision: "web-v1".into(), ..awaited() };
+            verdict(&awaited, &json!({"metadata": {"uid": "u"}, "status": status}))
+        };
+        assert!(matches!(of("web-v1"), Verdict::Waiting(_)));
+        assert_eq!(of("web-v2"), Verdict::Running);
+    }
+
+    #[test]
+    fn a_workflow_that_waits_for_a_person_is_not_waited_for() {
+        let steps = json!([{"id": "a", "name": "hold", "phase": "suspending", "reason": "Suspend"}]);
+        let of = |properties: Value| {
+            verdict(
+                &awaited(),
+                &json!({
+                    "metadata": {"uid": "u", "name": "web"},
+                    "spec": {"workflow": {"steps": [{"name": "hold", "type": "suspend", "properties": properties}]}},
+                    "status": {
+                        "observedGeneration": 2, "status": "workflowSuspending",
+                        "workflow": {"suspend": true, "steps": steps},
+                    },
+                }),
+            )
+        };
+        assert!(matches!(of(json!({})), Verdict::Rests(what) if what.contains("vela workflow resume web")));
+        assert!(matches!(of(json!({"duration": "10s"})), Verdict::Waiting(_)));
     }
 
     #[test]

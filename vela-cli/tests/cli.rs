@@ -5,10 +5,16 @@
 
 #[path = "cli/controller.rs"]
 mod controller;
+#[path = "cli/dashboard.rs"]
+mod dashboard;
+#[path = "cli/definitions.rs"]
+mod definitions;
 #[path = "cli/docs.rs"]
 mod docs;
 #[path = "cli/errors.rs"]
 mod errors;
+#[path = "cli/inside.rs"]
+mod inside;
 #[path = "cli/offline.rs"]
 mod offline;
 #[path = "cli/rollout.rs"]
@@ -21,6 +27,10 @@ mod simulate;
 mod store;
 #[path = "cli/terminal.rs"]
 mod terminal;
+#[path = "cli/verbs.rs"]
+mod verbs;
+#[path = "cli/workflow.rs"]
+mod workflow;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -4,12 +4,23 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use vela_engine::ClusterVersion;
 
+pub(crate) use self::definition::{Def, DefinitionFiles, DefinitionFormat, DefinitionType, WhichDefinitions};
+pub(crate) use self::files::{Delete, Recursive};
+pub(crate) use self::format::{Format, ListFormat, ShowFormat};
+pub(crate) use self::inspect::{Diff, Logs, Revision, RevisionGet};
 pub(crate) use self::simulated::{AtBatch, Fail, Latency, Verdict};
 use self::values::{duration, namespace, object, type_};
+pub(crate) use self::workflow::{Followed, Restart, Resume, Rollback, Steered, Workflow, WorkflowSimulate};
 
+mod definition;
+mod files;
+mod format;
+mod inspect;
 mod simulated;
 mod values;
+mod workflow;
 
 /// What [`crate::error::Kind`] becomes; `docs/exit-codes.md` says more.
 const EXIT_CODES: &str = "\
@@ -60,23 +71,42 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Apply files and wait until their applications run
+    #[command(alias = "apply")]
     Up(Up),
     /// Show an application: components, health and every object with its origin
+    #[command(alias = "describe")]
     Status(Status),
     /// List applications
+    #[command(aliases = ["list", "get"])]
     Ls(Ls),
     /// Delete applications, or everything that files describe, and wait until it is gone
     Delete(Delete),
     /// Print the objects that an application would become, without changing anything
     DryRun(DryRun),
+    /// Say what the cluster would change if files were applied, field by field, without changing anything
+    #[command(visible_alias = "live-diff")]
+    Diff(Diff),
+    /// Print what the containers of an application write
+    Logs(Logs),
+    /// List the revisions of an application, print one, and say what differs between two
+    #[command(subcommand)]
+    Revision(Revision),
+    /// Judge, render, list and print definitions
+    #[command(subcommand)]
+    Def(Def),
     /// Show the parameters of a type: component, trait, policy or workflow step
     Show(Show),
+    /// Suspend, resume, end, restart and look into the workflows of applications
+    #[command(subcommand)]
+    Workflow(Workflow),
     /// Foresee, follow, pause and resume rollouts in batches
     #[command(subcommand)]
     Rollout(Rollout),
     /// Run, look after or reset the local sandbox
     #[command(subcommand)]
     Sandbox(Sandbox),
+    /// Serve a page and a REST API that show applications, on this machine until Ctrl-C
+    Dashboard(Dashboard),
     /// Put the resource definitions, built-in types and (with an image) the controller into the cluster
     Install(Install),
     /// Take vela out of the cluster: applications, webhooks, controller, kinds
@@ -87,54 +117,33 @@ pub(crate) enum Command {
     Version(Version),
 }
 
-/// How results are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Table,
-    /// For programs
-    Json,
-    /// For programs and people
-    Yaml,
-}
-
-/// How a list is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListFormat {
-    /// For people, as wide as the terminal
-    Table,
-    /// For people, with every text whole
-    Wide,
-    /// For programs
-    Json,
-    /// For programs and people
-    Yaml,
-}
-
-/// How a description is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ShowFormat {
-    /// For people
-    Table,
-    /// For programs
-    Json,
-    /// For programs and people
-    Yaml,
-    /// For documentation
-    Markdown,
-}
-
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["words", "files"]))]
 pub(crate) struct Up {
-    /// File, folder (every .yaml, .yml and .json in it) or - for standard input; may be given many times
-    #[arg(long = "file", short, value_name = "PATH", required = true)]
+    /// Files, folders, URLs or - as --file takes them; or the name of an application that is there already: with
+    /// --revision it goes to that revision, with --publish-version it is deployed anew
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) words: Vec<String>,
+    /// File, folder (every .yaml, .yml and .json in it), URL or - for standard input; may be given many times
+    #[arg(long = "file", short, value_name = "PATH")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recursive: Recursive,
+    /// Revision whose content the application NAME gets, such as shop-v1
+    #[arg(long, short, value_name = "REVISION", value_parser = object, conflicts_with = "files")]
+    pub(crate) revision: Option<String>,
+    /// Publish it as this version, by the annotation app.oam.dev/publishVersion: its workflow runs for each version once
+    #[arg(long, short = 'v', value_name = "VERSION", value_parser = object)]
+    pub(crate) publish_version: Option<String>,
     /// How long to wait until the applications run, such as 90s, 5m or 1h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(crate) timeout: Duration,
     /// Return as soon as the objects are stored
     #[arg(long)]
     pub(crate) no_wait: bool,
+    /// Wait until the applications run, which is the rule here
+    #[arg(long, hide = true, conflicts_with = "no_wait")]
+    pub(crate) wait: bool,
     /// Take over fields that another program manages
     #[arg(long)]
     pub(crate) force_conflicts: bool,
@@ -149,6 +158,9 @@ pub(crate) struct Status {
     /// Name of the application (or ApplicationConfiguration)
     #[arg(value_parser = object)]
     pub(crate) name: String,
+    /// Only its pods: of which component each is, and how it is
+    #[arg(long, visible_alias = "pods")]
+    pub(crate) pod: bool,
     /// How to print it
     #[arg(long, short, value_enum, default_value = "table")]
     pub(crate) output: Format,
@@ -156,6 +168,9 @@ pub(crate) struct Status {
 
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
+    /// Only the applications of these names
+    #[arg(value_name = "NAME", value_parser = object)]
+    pub(crate) names: Vec<String>,
     /// Applications of every namespace
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
@@ -165,33 +180,26 @@ pub(crate) struct Ls {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(false).args(["names", "files"]))]
-pub(crate) struct Delete {
-    /// Names of applications (or ApplicationConfigurations)
-    #[arg(value_parser = object)]
-    pub(crate) names: Vec<String>,
-    /// Delete what this file, folder or - (standard input) describes; may be given many times
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["paths", "files"]))]
+pub(crate) struct DryRun {
+    /// Files, folders, URLs or - as --file takes them
+    #[arg(value_name = "FILE")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// File, folder, URL or - for standard input, with applications, their Policies and Workflows, and what they need; may
+    /// be given many times
     #[arg(long = "file", short, value_name = "PATH")]
     pub(crate) files: Vec<PathBuf>,
-    /// How long to wait until everything is gone
-    #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
-    pub(crate) timeout: Duration,
-    /// Return as soon as the deletion is asked for
-    #[arg(long)]
-    pub(crate) no_wait: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DryRun {
-    /// File, folder or - for standard input, with applications and what they need; may be given many times
-    #[arg(long = "file", short, value_name = "PATH", required = true)]
-    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recursive: Recursive,
     /// Files or folders with more definitions; they win over the built-in ones
     #[arg(long = "definitions", short, value_name = "PATH")]
     pub(crate) definitions: Vec<PathBuf>,
     /// Ask no cluster: use the built-in definitions and those given
     #[arg(long, conflicts_with_all = ["sandbox", "kubeconfig", "context"])]
     pub(crate) offline: bool,
+    /// Take in every Policy and Workflow of the files, also those that the application does not name
+    #[arg(long)]
+    pub(crate) merge: bool,
     /// Refuse what would come to nothing, such as a misspelt parameter; with =false it is only warned of
     #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, require_equals = true,
           default_missing_value = "true", action = clap::ArgAction::Set)]
@@ -202,6 +210,9 @@ pub(crate) struct DryRun {
     /// Show what a vela-core with this flag makes: roles, kinds, webhook configurations and tokens, too
     #[arg(long)]
     pub(crate) allow_granting_rights: bool,
+    /// Version of Kubernetes that offline templates are rendered for, such as 1.30 [default: the newest that is known]
+    #[arg(long, value_name = "VERSION", requires = "offline", value_parser = ClusterVersion::from_text)]
+    pub(crate) kubernetes_version: Option<ClusterVersion>,
     /// How to print the objects: yaml with comments on their origin, or a JSON list
     #[arg(long, short, value_enum, default_value = "yaml")]
     pub(crate) output: Format,
@@ -267,8 +278,13 @@ pub(crate) enum Rollout {
         full: bool,
     },
     /// Go back to the revision that a rollout came from, wherever it is
-    #[command(visible_alias = "abandon")]
     Undo {
+        /// Name of the AppRollout
+        #[arg(value_parser = object)]
+        name: String,
+    },
+    /// Let go of the workloads of a rollout where it stands, neither on nor back, and end it
+    Abandon {
         /// Name of the AppRollout
         #[arg(value_parser = object)]
         name: String,
@@ -365,6 +381,16 @@ pub(crate) enum Sandbox {
     },
     /// Print the kubeconfig of the sandbox that serves
     Kubeconfig,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dashboard {
+    /// Loopback port; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Open no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,16 @@
 //! `vela delete`: deletes what names or files describe, and waits until it is gone.
 
+use std::io::{BufRead as _, IsTerminal as _, Read as _};
+use std::path::Path;
+
+use kube::ResourceExt;
+use serde_json::{Value, json};
 use vela_engine::Document;
 
 use crate::args::{Delete, Global};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
+use crate::pointer::text;
 use crate::screen::Screen;
 use crate::session::{Purpose, Session, block_on};
 use crate::wait::{self, Awaited};
@@ -14,8 +20,12 @@ use crate::{input, order};
 pub(crate) const APPLICATIONS: [(&str, &str); 2] =
     [("core.oam.dev/v1beta1", "Application"), ("core.oam.dev/v1alpha2", "ApplicationConfiguration")];
 
+/// Bytes of an answer that are looked at.
+const LONGEST_ANSWER: u64 = 64;
+
 pub(crate) fn run(args: &Delete, global: &Global, screen: &mut Screen) -> Result<()> {
-    let mut documents = if args.files.is_empty() { Vec::new() } else { input::read(&args.files)? };
+    let mut documents =
+        if args.files.is_empty() { Vec::new() } else { input::read_deep(&args.files, args.recursive)? };
     order::sort(&mut documents);
     documents.reverse();
     block_on(async {
@@ -29,7 +39,18 @@ pub(crate) fn run(args: &Delete, global: &Global, screen: &mut Screen) -> Result
 async fn delete(cluster: &Cluster, documents: &[Document], args: &Delete, screen: &mut Screen) -> Result<()> {
     let mut failures = Vec::new();
     let mut asked = Vec::new();
-    for name in &args.names {
+    let mut names = args.names.clone();
+    if args.all {
+        names = all(cluster).await?;
+        if names.is_empty() {
+            screen.say(&format!("There is no application in namespace {}.", cluster.namespace()));
+            return Ok(());
+        }
+        if !args.yes {
+            confirm(&names, cluster.namespace(), screen)?;
+        }
+    }
+    for name in &names {
         match by_name(cluster, name).await {
             Ok(awaited) => asked.push(awaited),
             Err(failure) => failures.push(failure),
@@ -70,7 +91,54 @@ async fn by_name(cluster: &Cluster, name: &str) -> Result<Awaited> {
         }
     }
     let message = format!("there is no application {name:?} in namespace {}", cluster.namespace());
-    Err(Error::user(message).hint("`vela ls -A` lists the applications of every namespace").into())
+    let hint = match Path::new(name).exists() {
+        true => format!("`vela delete -f {name}` deletes what the file describes"),
+        false => "`vela ls -A` lists the applications of every namespace".to_owned(),
+    };
+    Err(Error::user(message).hint(hint).into())
+}
+
+/// The names of all applications of the namespace. What an Application became goes with it.
+async fn all(cluster: &Cluster) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for (api_version, kind) in APPLICATIONS {
+        let found = cluster.list(api_version, kind, Some(cluster.namespace())).await?;
+        let by_themselves = found.iter().filter(|object| !is_part_of_application(&json!(object)));
+        names.extend(by_themselves.map(ResourceExt::name_any));
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
+/// Is it an ApplicationConfiguration that an Application became?
+pub(crate) fn is_part_of_application(object: &Value) -> bool {
+    let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    owners.is_some_and(|owners| owners.iter().any(|owner| text(owner, "/kind") == "Application"))
+}
+
+/// Goes on only when the person says so; where nobody can be asked, `--yes` must have said it.
+fn confirm(names: &[String], namespace: &str, screen: &mut Screen) -> Result<()> {
+    let stdin = std::io::stdin();
+    let what = match names {
+        [one] => format!("the application {one}"),
+        many => format!("{} applications ({})", many.len(), many.join(", ")),
+    };
+    if !stdin.is_terminal() {
+        let error = Error::user(format!("--all would delete {what} of namespace {namespace}"));
+        return Err(error.hint("add --yes (-y) to delete without being asked").into());
+    }
+    screen.say(&format!("Delete {what} of namespace {namespace}? [y/N]"));
+    let mut answer = String::new();
+    stdin
+        .lock()
+        .take(LONGEST_ANSWER)
+        .read_line(&mut answer)
+        .map_err(|error| Error::config(format!("the answer cannot be read: {error}")))?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Error::interrupted("nothing was deleted").into()),
+    }
 }
 
 async fn ask(

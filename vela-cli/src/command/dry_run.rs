@@ -1,20 +1,25 @@
 //! `vela dry-run`: prints the objects that applications would become; writes nothing anywhere.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
+use vela_engine::preview::PreviewStep;
 use vela_engine::render::Rendered;
-use vela_engine::{Bounds, Document, dry_run};
+use vela_engine::{Bounds, ClusterVersion, Document, dry_run, preview};
 
 use crate::args::{DryRun, Format, Global};
 use crate::cluster::Cluster;
 use crate::error::{Error, Failure, Result};
-use crate::offline::RenderInputs;
+use crate::offline::{JudgedWorkflows, RenderInputs};
 use crate::screen::{Screen, data};
 use crate::session::{Purpose, Session, block_on};
 use crate::{input, offline};
 
 pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result<()> {
     // Both are read before either is refused, so that the errors of all files come together.
-    let (documents, definitions) = (input::read(&args.files), input::read_definitions(&args.definitions));
+    let paths: Vec<PathBuf> = args.paths.iter().chain(&args.files).cloned().collect();
+    let documents = input::read_deep(&paths, args.recursive);
+    let definitions = input::read_definitions(&args.definitions);
     let (documents, mut definitions) = match (documents, definitions) {
         (Ok(documents), Ok(definitions)) => (documents, definitions),
         (documents, definitions) => {
@@ -36,6 +41,7 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
     // Those of folders are a library: what is wrong with one matters where it is used.
     let library = definitions.len();
     definitions.extend(more);
+    let (beside, others): (Vec<_>, Vec<_>) = others.into_iter().partition(preview::is_external);
     for other in &others {
         screen.say(&format!("{} is passed over: a dry run shows Applications.", other.title()));
     }
@@ -48,58 +54,138 @@ pub(crate) fn run(args: &DryRun, global: &Global, screen: &mut Screen) -> Result
         Bounds { own_namespace: !args.allow_cross_namespace, no_rights: !args.allow_granting_rights };
     if args.offline {
         let namespace = global.namespace.as_deref().unwrap_or("default");
-        let reader = offline::built_in(&definitions)?.within(bounds);
-        let applications = within(applications, namespace);
-        let inputs = block_on(RenderInputs::read(&reader, applications, judged, |error| {
-            offline::unread(None, error)
-        }))?;
-        return show(&offline::render(inputs, args.strict)?, args.output, screen);
+        let version = args.kubernetes_version.clone().unwrap_or_else(ClusterVersion::newest);
+        screen.say(&format!("Rendered for Kubernetes {}.{}.", version.major, version.minor));
+        let reader = offline::built_in(version, &definitions)?.within(bounds);
+        let shown = Shown::of(within(applications, namespace), &beside, args.merge, screen)?;
+        let rendered = block_on(async {
+            let unread = |error| offline::unread(None, error);
+            let judged_workflows = offline::workflows(&reader, &shown.by_step, unread).await?;
+            let inputs = RenderInputs::read(&reader, shown.applications(), judged, unread).await?;
+            Ok((offline::render(inputs, args.strict)?, judged_workflows))
+        })?;
+        return show(&shown, rendered, args.output, screen);
     }
     block_on(async {
         let session = Session::open(global, Purpose::Read, screen).await?;
-        let applications = within(applications, session.cluster.namespace());
-        let rendered =
-            render(&session.cluster, applications, (&definitions[..], judged), bounds, args.strict).await;
+        let shown = Shown::of(within(applications, session.cluster.namespace()), &beside, args.merge, screen);
+        let rendered = match &shown {
+            Ok(shown) => {
+                let definitions = (&definitions[..], judged);
+                render(&session.cluster, shown, definitions, bounds, args.strict).await.map(Some)
+            }
+            Err(_) => Ok(None),
+        };
         session.close().await?;
-        show(&rendered?, args.output, screen)
+        match rendered? {
+            Some(rendered) => show(&shown?, rendered, args.output, screen),
+            None => shown.map(drop),
+        }
     })
 }
 
+/// What is rendered, and what is said of the workflows of which single steps are shown.
+type RenderedAll = (Vec<Rendered>, JudgedWorkflows);
+
 async fn render(
     cluster: &Cluster,
-    applications: Vec<Document>,
+    shown: &Shown,
     (definitions, judged): (&[&Document], &[&Document]),
     bounds: Bounds,
     strict: bool,
-) -> Result<Vec<Rendered>> {
+) -> Result<RenderedAll> {
     let reader = offline::of_cluster(cluster, definitions).await?.within(bounds);
-    let inputs =
-        RenderInputs::read(&reader, applications, judged, |error| offline::unread(Some(cluster), error))
-            .await?;
-    offline::succeeded(cluster, offline::render(inputs, strict)?).await
+    let unread = |error| offline::unread(Some(cluster), error);
+    let workflows = offline::workflows(&reader, &shown.by_step, unread).await?;
+    let inputs = RenderInputs::read(&reader, shown.applications(), judged, unread).await?;
+    let rendered = offline::succeeded(cluster, offline::render(inputs, strict)?).await?;
+    Ok((rendered, workflows))
+}
+
+/// What is shown of the applications: each as a whole, or what each step of its workflow makes.
+struct Shown {
+    /// What is rendered, each with the comment that stands above it.
+    parts: Vec<(Document, String)>,
+    /// The applications of which single steps are shown.
+    by_step: Vec<Document>,
+}
+
+impl Shown {
+    /// With the Policies and Workflows `beside` them that they name, or with `all` that fit.
+    fn of(applications: Vec<Document>, beside: &[Document], all: bool, screen: &mut Screen) -> Result<Self> {
+        let mut shown = Self { parts: Vec::new(), by_step: Vec::new() };
+        let mut used = vec![false; beside.len()];
+        let mut failures = Vec::new();
+        for application in applications {
+            let merged = preview::merge(&application, beside, all);
+            used.iter_mut().zip(&merged.used).for_each(|(used, more)| *used |= more);
+            match preview::steps(&merged.application) {
+                Ok(steps) if steps.is_empty() => shown.parts.push((merged.application, String::new())),
+                Ok(steps) => shown.add(merged.application, steps, screen),
+                Err(found) => failures.push(Failure::from(found)),
+            }
+        }
+        for (document, _) in beside.iter().zip(&used).filter(|(_, used)| !**used) {
+            let title = document.title();
+            screen.say(&format!(
+                "{title} is passed over: no application names it; --merge takes in what fits."
+            ));
+        }
+        Failure::all(failures).map_or(Ok(shown), Err)
+    }
+
+    fn add(&mut self, application: Document, steps: Vec<PreviewStep>, screen: &mut Screen) {
+        for step in steps {
+            let PreviewStep { name, type_, policies, application } = step;
+            let Some(application) = application else {
+                screen.say(&format!(
+                    "Step {name:?} ({type_}) is passed over: what it makes is known when it runs."
+                ));
+                continue;
+            };
+            let by = if policies.is_empty() { String::new() } else { format!(": {}", policies.join(", ")) };
+            self.parts.push((application, format!("# Step {name} ({type_}){by}\n")));
+        }
+        self.by_step.push(application);
+    }
+
+    fn applications(&self) -> Vec<Document> {
+        self.parts.iter().map(|(application, _)| application.clone()).collect()
+    }
 }
 
 fn within(applications: Vec<Document>, namespace: &str) -> Vec<Document> {
     applications.iter().map(|document| offline::in_namespace(document, namespace)).collect()
 }
 
-fn show(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {
-    let (warnings, will_not_run) = offline::warnings(rendered);
-    for warning in warnings {
-        screen.say(&warning);
+fn show(shown: &Shown, rendered: RenderedAll, format: Format, screen: &mut Screen) -> Result<()> {
+    let (rendered, workflows) = rendered;
+    let (warnings, will_not_run) = offline::warnings(&rendered);
+    let mut said: Vec<String> = Vec::new();
+    // Each step tells again what is doubtful about a component.
+    for warning in workflows.warnings.into_iter().chain(warnings) {
+        if !said.contains(&warning) {
+            screen.say(&warning);
+            said.push(warning);
+        }
     }
-    print(rendered, format, screen)?;
-    will_not_run.map_or(Ok(()), |failure| {
-        Err(failure.closing("The objects are shown without these parts.".to_owned()))
-    })
+    print(shown, &rendered, format, screen)?;
+    let failure = match (workflows.will_not_run, will_not_run) {
+        (Some(failure), _) => failure.closing("What its steps would make is shown all the same.".to_owned()),
+        (None, Some(failure)) => failure.closing("The objects are shown without these parts.".to_owned()),
+        (None, None) => return Ok(()),
+    };
+    Err(failure)
 }
 
-fn print(rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {
+fn print(shown: &Shown, rendered: &[Rendered], format: Format, screen: &mut Screen) -> Result<()> {
     if format == Format::Json {
         let lists = rendered.iter().map(dry_run::list);
         let items: Vec<Value> =
             lists.filter_map(|list| list.get("items").and_then(Value::as_array).cloned()).flatten().collect();
         return screen.print(&data(format, &json!({"apiVersion": "v1", "kind": "List", "items": items}))?);
     }
-    screen.document(&rendered.iter().map(dry_run::text).collect::<String>())
+    let parts = shown.parts.iter().zip(rendered);
+    let text: String = parts.map(|((_, head), one)| format!("{head}{}", dry_run::text(one))).collect();
+    screen.document(&text)
 }

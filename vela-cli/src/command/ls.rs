@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::args::{Format, Global, ListFormat, Ls};
 use crate::cluster::Cluster;
-use crate::command::delete::APPLICATIONS;
-use crate::error::Result;
+use crate::command::delete::{APPLICATIONS, is_part_of_application};
+use crate::error::{Error, Failure, Result};
 use crate::pointer::text;
 use crate::screen::{BAD, GOOD, Screen, data, styled};
 use crate::session::{Purpose, Session, block_on};
@@ -34,18 +34,19 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
         }));
     }
     // An ApplicationConfiguration that an Application became is shown with that Application.
-    let owned = |value: &Value| {
-        let owners = value.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-        owners.is_some_and(|owners| owners.iter().any(|owner| text(owner, "/kind") == "Application"))
-    };
-    applications.retain(|value| !owned(value));
+    applications.retain(|value| !is_part_of_application(value));
+    named(&mut applications, args, cluster.namespace())?;
     applications.sort_by_cached_key(|value| {
         (text(value, "/metadata/namespace").to_owned(), text(value, "/metadata/name").to_owned())
     });
+    if args.output == ListFormat::Name {
+        let names: Vec<String> = applications.iter().map(name_of).collect();
+        return if names.is_empty() { Ok(()) } else { screen.print(&names.join("\n")) };
+    }
     let format = match args.output {
         ListFormat::Json => Some(Format::Json),
         ListFormat::Yaml => Some(Format::Yaml),
-        ListFormat::Table | ListFormat::Wide => None,
+        ListFormat::Table | ListFormat::Wide | ListFormat::Name => None,
     };
     if let Some(format) = format {
         return screen.print(&data(format, &Value::Array(applications))?);
@@ -77,6 +78,29 @@ async fn list(cluster: &Cluster, args: &Ls, screen: &mut Screen) -> Result<()> {
         _ => table,
     };
     screen.print(&table.cut_to(width, message).render())
+}
+
+/// Only those that are asked for by name; all of them must be there.
+fn named(applications: &mut Vec<Value>, args: &Ls, namespace: &str) -> Result<()> {
+    if args.names.is_empty() {
+        return Ok(());
+    }
+    let is_there = |name: &&String| applications.iter().any(|value| text(value, "/metadata/name") == **name);
+    let missing = args.names.iter().filter(|name| !is_there(name)).map(|name| {
+        let place =
+            if args.all_namespaces { "any namespace".to_owned() } else { format!("namespace {namespace}") };
+        let error = Error::user(format!("there is no application {name:?} in {place}"));
+        Failure::from(error.hint("`vela ls -A` lists the applications of every namespace"))
+    });
+    let missing = Failure::all(missing.collect());
+    applications.retain(|value| args.names.iter().any(|name| name == text(value, "/metadata/name")));
+    missing.map_or(Ok(()), Err)
+}
+
+/// As `kubectl -o name` writes it, so that the line can be given back to it.
+fn name_of(application: &Value) -> String {
+    let kind = text(application, "/kind").to_lowercase();
+    format!("{kind}.core.oam.dev/{}", text(application, "/metadata/name"))
 }
 
 fn rows(application: &Value) -> Vec<Vec<String>> {

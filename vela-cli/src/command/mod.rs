@@ -1,10 +1,15 @@
 //! One file per command.
 
 mod completion;
+mod dashboard;
+mod def;
 mod delete;
+mod diff;
 mod dry_run;
 mod install;
+mod logs;
 mod ls;
+mod revision;
 mod rollout;
 mod sandbox;
 mod show;
@@ -12,6 +17,7 @@ mod status;
 mod uninstall;
 mod up;
 mod version;
+mod workflow;
 
 use crate::args::{Command, Vela};
 use crate::error::Result;
@@ -26,9 +32,15 @@ pub(crate) fn run(args: Vela, screen: &mut Screen) -> Result<()> {
         Command::Ls(args) => ls::run(&args, &global, screen),
         Command::Delete(args) => delete::run(&args, &global, screen),
         Command::DryRun(args) => dry_run::run(&args, &global, screen),
+        Command::Diff(args) => diff::run(&args, &global, screen),
+        Command::Logs(args) => logs::run(&args, &global, screen),
+        Command::Revision(args) => revision::run(&args, &global, screen),
+        Command::Def(args) => def::run(&args, &global, screen),
         Command::Show(args) => show::run(&args, &global, screen),
+        Command::Workflow(args) => workflow::run(&args, &global, screen),
         Command::Rollout(args) => rollout::run(&args, &global, screen),
         Command::Sandbox(args) => sandbox::run(&args, screen),
+        Command::Dashboard(args) => dashboard::run(&args, &global, screen),
         Command::Install(args) => install::run(&args, &global, screen),
         Command::Uninstall(args) => uninstall::run(&args, &global, screen),
         Command::Completion(args) => completion::run(&args, screen),

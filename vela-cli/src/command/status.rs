@@ -1,16 +1,19 @@
-//! `vela status`: prints conditions, components and objects of an application.
+//! `vela status`: prints conditions, components, objects and the steps of the workflow of an application.
 
 use serde_json::{Value, json};
 use vela_crds::condition::types;
+use vela_runtime::clock;
 
 use crate::args::{Format, Global, Status};
 use crate::cluster::Cluster;
 use crate::command::delete::APPLICATIONS;
 use crate::error::{Error, Result};
+use crate::pods::Pod;
 use crate::pointer::text;
 use crate::screen::{BAD, BOLD, Screen, data, styled, wrapped};
 use crate::session::{Purpose, Session, block_on};
-use crate::tree;
+use crate::table::Table;
+use crate::{pods, steps, tree};
 
 /// Columns of the names of what is told.
 const LABEL: usize = 11;
@@ -26,6 +29,9 @@ pub(crate) fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result
 
 async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<()> {
     let application = find(cluster, &args.name).await?;
+    if args.pod {
+        return show_pods(&pods::of(cluster, &application).await?, args, screen);
+    }
     let tree = tree::read(cluster, &application).await?;
     if args.output != Format::Table {
         let status = application.get("status").cloned().unwrap_or_default();
@@ -50,7 +56,46 @@ async fn show(cluster: &Cluster, args: &Status, screen: &mut Screen) -> Result<(
     }
     out.push('\n');
     out.push_str(&tree.without(&shown.join("\n")).render());
+    if let Some(workflow) = steps::render(&application, clock::now(), screen.width()) {
+        out.push_str(&format!("\n{workflow}"));
+    }
     screen.print(&out)
+}
+
+/// Its pods, one row each.
+fn show_pods(pods: &[Pod], args: &Status, screen: &mut Screen) -> Result<()> {
+    let row = |pod: &Pod| {
+        let statuses = pod.object.pointer("/status/containerStatuses").and_then(Value::as_array);
+        let count = |ready: bool| {
+            statuses.into_iter().flatten().filter(|status| !ready || status["ready"] == true).count()
+        };
+        let restarts = statuses.into_iter().flatten().filter_map(|status| status["restartCount"].as_u64());
+        json!({
+            "component": pod.component,
+            "pod": pod.name(),
+            "namespace": pod.namespace(),
+            "ready": format!("{}/{}", count(true), count(false)),
+            "phase": text(&pod.object, "/status/phase"),
+            "restarts": restarts.sum::<u64>(),
+            "node": text(&pod.object, "/spec/nodeName"),
+            "created": text(&pod.object, "/metadata/creationTimestamp"),
+        })
+    };
+    let rows: Vec<Value> = pods.iter().map(row).collect();
+    if args.output != Format::Table {
+        return screen.print(&data(args.output, &Value::Array(rows))?);
+    }
+    if rows.is_empty() {
+        screen.say(&format!("{} has no pod.", args.name));
+        return Ok(());
+    }
+    let mut table = Table::new(&["COMPONENT", "POD", "READY", "PHASE", "RESTARTS", "NODE", "CREATED"]);
+    for row in &rows {
+        let cell = |field: &str| row[field].as_str().map_or_else(|| row[field].to_string(), str::to_owned);
+        let fields = ["component", "pod", "ready", "phase", "restarts", "node", "created"];
+        table.row(fields.map(cell).to_vec());
+    }
+    screen.print(&table.render())
 }
 
 /// What its conditions say against it. `Ready`, which is `HealthCheck` in the v1alpha2 form, mostly repeats another one and is
@@ -72,7 +117,7 @@ fn problems(application: &Value) -> Vec<String> {
     problems
 }
 
-async fn find(cluster: &Cluster, name: &str) -> Result<Value> {
+pub(crate) async fn find(cluster: &Cluster, name: &str) -> Result<Value> {
     for (api_version, kind) in APPLICATIONS {
         if let Some(object) = cluster.get(api_version, kind, None, name).await? {
             return Ok(json!(object));

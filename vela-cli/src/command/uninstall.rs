@@ -72,6 +72,9 @@ async fn uninstall(cluster: &Cluster, args: &Uninstall, screen: &mut Screen) -> 
     for object in &others {
         take(cluster, object, screen).await?;
     }
+    if !args.keep_crds {
+        let_go_of_records(cluster).await?;
+    }
     for kind in &kinds {
         if args.keep_crds {
             webhooks::convert_no_more(cluster, kind).await?;
@@ -132,14 +135,7 @@ async fn end(
     for object in held {
         let awaited = Awaited::of(&object);
         let api = cluster.api(api_version, kind, Some(&awaited.namespace)).await?;
-        let strangers: Vec<String> = object
-            .metadata
-            .finalizers
-            .clone()
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|one| !is_ours(one))
-            .collect();
+        let strangers = strangers(&object);
         let patch = json!({"metadata": {"finalizers": strangers, "uid": object.metadata.uid}});
         match api.patch(&awaited.name, &PatchParams::default(), &Patch::Merge(&patch)).await {
             Ok(_) => screen
@@ -149,6 +145,32 @@ async fn end(
         }
     }
     Ok(())
+}
+
+/// The records of applications that were let go: nobody acts by them any more, and what holds one would hold its kind.
+async fn let_go_of_records(cluster: &Cluster) -> Result<()> {
+    let (api_version, kind) = ("core.oam.dev/v1beta1", "ResourceTracker");
+    for object in all(cluster, api_version, kind).await? {
+        let strangers = strangers(&object);
+        if strangers.len() == object.metadata.finalizers.as_ref().map_or(0, Vec::len) {
+            continue;
+        }
+        let name = object.metadata.name.clone().unwrap_or_default();
+        let api = cluster.api(api_version, kind, None).await?;
+        let patch = json!({"metadata": {"finalizers": strangers, "uid": object.metadata.uid}});
+        match api.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(cluster.failure(&format!("let go of {kind} {name}"), &error)),
+        }
+    }
+    Ok(())
+}
+
+/// The finalizers of an object that others put on.
+fn strangers(object: &DynamicObject) -> Vec<String> {
+    let held = object.metadata.finalizers.clone().unwrap_or_default();
+    held.into_iter().filter(|one| !is_ours(one)).collect()
 }
 
 /// What our controllers put on; others end their own.
@@ -204,6 +226,7 @@ mod tests {
         for ours in [
             vela_crds::finalizers::RESOURCE_TRACKER,
             vela_crds::finalizers::RESOURCE_TRACKER_V1_0,
+            vela_crds::finalizers::TRACKER,
             vela_crds::finalizers::SCOPE,
             vela_crds::finalizers::ELSEWHERE,
             "finalizers.approllout.oam.dev",
@@ -229,6 +252,10 @@ mod tests {
         let held = json!({"apiVersion": HOLDING[0].0, "kind": "Application", "spec": {"components": []},
             "metadata": {"name": "shop", "namespace": "default", "finalizers": [vela_crds::finalizers::RESOURCE_TRACKER]}});
         cluster.apply(&held, false, false).await.unwrap();
+        let record = json!({"apiVersion": HOLDING[0].0, "kind": "ResourceTracker",
+            "spec": {"type": "versioned", "applicationGeneration": 1},
+            "metadata": {"name": "shop-v1-default", "finalizers": [vela_crds::finalizers::TRACKER]}});
+        cluster.apply(&record, false, false).await.unwrap();
         let timeout = std::time::Duration::from_millis(100);
         let mut args = Uninstall { keep_crds: true, force: false, timeout };
         uninstall(&cluster, &args, &mut screen).await.unwrap();
@@ -246,12 +273,14 @@ mod tests {
         args.force = true;
         uninstall(&cluster, &args, &mut screen).await.unwrap();
         let gone = async {
-            while cluster.knows(HOLDING[0].0, "Application").await.unwrap() {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            for kind in ["Application", "ResourceTracker"] {
+                while cluster.knows(HOLDING[0].0, kind).await.unwrap() {
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
             }
         };
         let gone = tokio::time::timeout(std::time::Duration::from_secs(60), gone).await;
-        assert!(gone.is_ok(), "its kind is gone");
+        assert!(gone.is_ok(), "its kind is gone, and that of its record");
     }
 
     #[test]

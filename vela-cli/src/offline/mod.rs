@@ -1,6 +1,7 @@
 //! Checks and renders applications before anything is written.
 
 mod no_cluster;
+mod workflows;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use serde_json::{Value, json};
 use vela_engine::definition::Language;
 use vela_engine::render::Rendered;
 use vela_engine::{
-    Definition, DefinitionKind, Diagnostic, Diagnostics, Document, Snapshot, Templates, dry_run,
+    ClusterVersion, Definition, DefinitionKind, Diagnostic, Diagnostics, Document, Snapshot, Templates,
+    dry_run,
 };
 use vela_runtime::{Discovery, discovery};
 use vela_snapshot::{Files, Live, Namespaces, Reader, Source};
@@ -20,6 +22,7 @@ use crate::error::{Error, Failure, Result};
 use crate::installation;
 use crate::order;
 use no_cluster::NoCluster;
+pub(crate) use workflows::{JudgedWorkflows, workflows};
 
 /// The kinds of definitions that people name.
 pub(crate) const DEFINITION_KINDS: [DefinitionKind; 5] = [
@@ -32,12 +35,12 @@ pub(crate) const DEFINITION_KINDS: [DefinitionKind; 5] = [
 /// What keeps a version of a definition.
 const DEFINITION_REVISION: &str = "DefinitionRevision";
 
-/// Reads what the built-in definitions and `more` allow, without any cluster.
-pub(crate) fn built_in(more: &[&Document]) -> Result<Reader<Files<NoCluster>>> {
+/// Reads what the built-in definitions and `more` allow, without any cluster, as one of this version would.
+pub(crate) fn built_in(version: ClusterVersion, more: &[&Document]) -> Result<Reader<Files<NoCluster>>> {
     let built_in = installation::definitions().into_iter().map(Document::from_object);
     let all = built_in.chain(more.iter().map(|document| (*document).clone()));
     let namespaces = Namespaces::default();
-    Ok(Reader::new(Files::new(NoCluster::default(), namespaces.clone(), all)?, namespaces))
+    Ok(Reader::new(Files::new(NoCluster::of_version(version), namespaces.clone(), all)?, namespaces))
 }
 
 /// Reads what the definitions of the cluster and `more` allow; those given win.
@@ -93,7 +96,7 @@ impl RenderInputs {
     }
 
     /// What is wrong with the definitions given, as admission would judge them.
-    fn faults(&self, templates: &Templates) -> Diagnostics {
+    pub(crate) fn faults(&self, templates: &Templates) -> Diagnostics {
         let mut faults = Diagnostics::new();
         for (document, definition) in &self.judged {
             for finding in findings(definition, templates) {

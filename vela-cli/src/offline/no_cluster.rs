@@ -9,15 +9,22 @@ use vela_runtime::openapi;
 use vela_snapshot::{ApiKind, Error, KindOf, Source, Version};
 
 /// No cluster at all.
-#[derive(Default)]
 pub(crate) struct NoCluster {
+    /// What templates see as the version of the cluster.
+    version: ClusterVersion,
     /// Started when the first template imports kinds.
     sandbox: OnceCell<Option<Client>>,
 }
 
+impl NoCluster {
+    pub(crate) fn of_version(version: ClusterVersion) -> Self {
+        Self { version, sandbox: OnceCell::new() }
+    }
+}
+
 impl Source for NoCluster {
     async fn cluster_version(&self) -> Result<ClusterVersion, Error> {
-        Ok(ClusterVersion::default())
+        Ok(self.version.clone())
     }
 
     async fn definition(&self, _: DefinitionKind, _: &str, _: &str) -> Result<Option<Document>, Error> {

@@ -217,19 +217,19 @@ fn objects_in_cue_are_judged_as_any_other() {
 #[test]
 fn what_is_not_supported_yet_will_not_run_and_has_a_code_of_its_own() {
     let person = Person::new();
-    let parts = "  policies: [{name: more, type: replication, properties: {keys: []}}]\n  workflow: {steps: [{name: go, type: deploy}]}\n";
+    let parts = "  policies: [{name: more, type: env-binding, properties: {envs: []}}]\n  workflow: {steps: [{name: go, type: deploy2env}]}\n";
     let page = person.write("page.yaml", PAGE);
     let app = person.write("app.yaml", site(false) + parts);
     let words = [
         "app.yaml:",
-        "\"replication\"",
-        "\"deploy\"",
+        "\"env-binding\"",
+        "\"deploy2env\"",
         "Application default/site will not run",
         "not support",
     ];
     let said = person.types(&["dry-run", "--offline", "-f", &page, "-f", &app]).fails(5, &words);
     assert!(said.out.contains("kind: Deployment"), "the rest is shown: {}", said.out);
-    assert_eq!(said.err.matches("replication").count(), 1, "{}", said.err);
+    assert_eq!(said.err.matches("env-binding").count(), 1, "{}", said.err);
     let said = person.types(&["up", "-f", &page, "-f", &app]).fails(5, &words);
     assert!(said.err.contains("Nothing was written") && !said.err.contains("created"), "{}", said.err);
     // What is wrong besides is the person's turn first.
@@ -250,9 +250,19 @@ fn names_that_would_ask_for_something_else_are_refused_before_anybody_is_asked()
             &["rollout", "status", name][..],
             &["rollout", "undo", name][..],
             &["rollout", "history", name][..],
+            &["get", name][..],
+            &["logs", name][..],
+            &["revision", "list", name][..],
+            &["revision", "get", name][..],
+            &["def", "get", name][..],
+            &["workflow", "resume", name][..],
+            &["workflow", "rollback", name][..],
+            &["workflow", "logs", name][..],
         ] {
             person.types(words).fails(2, &["lower-case letters"]);
         }
+        // A bare word of `up` may be a file, unless a revision is named.
+        person.types(&["up", "--revision", "shop-v1", "--", name]).fails(1, &["lower-case letters"]);
     }
     assert!(!person.path("vela").exists(), "no target is opened");
 }

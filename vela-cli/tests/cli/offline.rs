@@ -23,7 +23,12 @@ fn dry_run_prints_the_objects() {
     let folder = person.path("definitions").to_string_lossy().into_owned();
     let said = person.types(&["dry-run", "--offline", "-f", &app, "-d", &folder]).ok();
     golden("dry-run.yaml", &said.out);
-    assert_eq!(said.err, "", "nothing is wrong");
+    assert_eq!(said.err, "Rendered for Kubernetes 1.36.\n", "nothing is wrong");
+    let of = |version: &str| {
+        person.types(&["dry-run", "--offline", "-f", &app, "-d", &folder, "--kubernetes-version", version])
+    };
+    assert_eq!(of("1.25").ok().err, "Rendered for Kubernetes 1.25.\n");
+    of("latest").fails(2, &["latest", "1.30"]);
     // The definition may also come with the application, and JSON gives the same objects.
     let said =
         person.types(&["dry-run", "--offline", "-f", &app, "-f", &page, "-o", "json", "-n", "prod"]).ok();

@@ -80,9 +80,11 @@ fn a_rollout_is_paused_resumed_promoted_and_shown() {
     assert!(said.err.contains("goes on to the end"), "{said:?}");
     let said = person.types(&["rollout", "promote", "rolling", "--full"]).ok();
     assert!(said.err.contains("has no batchPartition"), "{said:?}");
-    let said = person.types(&["rollout", "abandon", "rolling"]).ok();
+    let said = person.types(&["rollout", "undo", "rolling"]).ok();
     assert!(said.err.contains("goes back from shop-v2 to shop-v1"), "{said:?}");
     shown("shop-v1");
+    let said = person.types(&["rollout", "abandon", "rolling"]).ok();
+    assert!(said.err.contains("stay as they stand"), "{said:?}");
     person.types(&["rollout", "history", "shop"]).fails(1, &["no revision of application \"shop\""]);
     person.write("site/page.yaml", crate::PAGE);
     person.write("site/app.yaml", crate::site(false));
@@ -128,6 +130,7 @@ fn a_rollout_is_followed_to_where_it_waits_and_to_its_end() {
     person.types(&["rollout", "promote", "release"]).ok();
     let said = person.types(&["rollout", "status", "release", "--watch"]).ok();
     assert!(said.out.contains("rolloutSucceed") && !said.out.contains("Why"), "{said:?}");
+    person.types(&["rollout", "abandon", "release"]).fails(1, &["has succeeded", "vela rollout undo"]);
     // Batches that do not fit fail, with their reason.
     let wrong = rollout(
         "targetAppRevisionName: shop-v1, sourceAppRevisionName: shop-v2",

@@ -1,4 +1,4 @@
-//! `vela rollout`: previews, follows, pauses, resumes, promotes and undoes rollouts.
+//! `vela rollout`: previews, follows, pauses, resumes, promotes, undoes and abandons rollouts.
 
 mod found;
 mod history;
@@ -8,6 +8,7 @@ mod simulate;
 mod watch;
 
 use serde_json::{Value, json};
+use vela_crds::annotations::ABANDON_ROLLOUT;
 use vela_engine::rollout::rest;
 
 pub(crate) use self::found::read;
@@ -66,6 +67,7 @@ async fn on_cluster(cluster: &Cluster, args: &Rollout, screen: &mut Screen) -> R
             history::show(cluster, application, *output, screen).await
         }
         Rollout::Undo { name } => undo(cluster, name, screen).await,
+        Rollout::Abandon { name } => abandon(cluster, name, screen).await,
         Rollout::Pause { name } => {
             change(cluster, name, &[(PAUSED, Some(json!(true)))]).await?;
             screen.say(&format!("Rollout {name} is paused: `vela rollout resume {name}` lets it go on."));
@@ -149,6 +151,29 @@ async fn undo(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> 
         }
     }
     screen.say(&format!("Rollout {name} goes back from {target} to {source}: {}", follow(name)));
+    Ok(())
+}
+
+/// Ends a rollout where it stands. It is asked of the rollout itself, also where an Application keeps it: the plan stays.
+async fn abandon(cluster: &Cluster, name: &str, screen: &mut Screen) -> Result<()> {
+    let rollout = find(cluster, name).await?;
+    match rest::rest(&rollout) {
+        Some(rest::Rest::Succeeded) => {
+            let message = format!("rollout {name} has succeeded: there is nothing to abandon");
+            return Err(Error::user(message).hint("`vela rollout undo` goes back").into());
+        }
+        Some(rest::Rest::Failed(_)) => {
+            screen.say(&format!("Rollout {name} is over: its workloads stay as they stand."));
+            return Ok(());
+        }
+        _ => {}
+    }
+    let asked: (Path, _) = (&["metadata", "annotations", ABANDON_ROLLOUT], Some(json!("true")));
+    cluster.change((API_VERSION, KIND), name, &[asked]).await?;
+    screen.say(&format!(
+        "Rollout {name} is abandoned: its workloads stay as they stand. `vela rollout undo {name}` goes back; {}",
+        follow(name)
+    ));
     Ok(())
 }
 

@@ -43,6 +43,7 @@ pub(crate) fn show(rollout: &AppRollout, format: Format, screen: &mut Screen) ->
     say("To", spec.target());
     let now = State::of(&status.rollout);
     say("State", state::name(now.rolling));
+    say("Stays", &status.unchanged_components.join(", "));
     if spec.rollout_plan.paused {
         say("Paused", &styled(BUSY, "yes: `vela rollout resume` lets it go on"));
     }

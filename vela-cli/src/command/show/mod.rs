@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use vela_engine::definition::Language;
 use vela_engine::nearest::advice;
 use vela_engine::parameters::parameters;
-use vela_engine::{Definition, DefinitionKind, Document, Snapshot, Templates};
+use vela_engine::{ClusterVersion, Definition, DefinitionKind, Document, Snapshot, Templates};
 
 use crate::args::{Format, Global, Show, ShowFormat};
 use crate::cluster::Cluster;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<(
     let documents: Vec<&Document> =
         documents.iter().filter(|document| offline::is_definition(document)).collect();
     if args.offline {
-        let reader = offline::built_in(&documents)?;
+        let reader = offline::built_in(ClusterVersion::newest(), &documents)?;
         let snapshot = block_on(async {
             let found = reader.all_definitions("default", &DEFINITION_KINDS).await;
             found.map_err(|error| offline::unread(None, error))
@@ -91,6 +91,7 @@ fn show(snapshot: &Snapshot, args: &Show, screen: &mut Screen) -> Result<()> {
     }
     match args.output {
         ShowFormat::Table | ShowFormat::Markdown => screen.print(&text),
+        ShowFormat::Name => screen.print(name),
         ShowFormat::Json => screen.print(&data(Format::Json, &Json::Array(values))?),
         ShowFormat::Yaml => screen.print(&data(Format::Yaml, &Json::Array(values))?),
     }
@@ -127,6 +128,10 @@ fn list(known: &[&Definition], format: ShowFormat, screen: &mut Screen) -> Resul
             };
             let rows: String = known.iter().map(row).collect();
             return screen.print(&format!("| Kind | Type | Description |\n|---|---|---|\n{rows}"));
+        }
+        ShowFormat::Name => {
+            let names: Vec<&str> = known.iter().map(|definition| definition.name()).collect();
+            return screen.print(&names.join("\n"));
         }
         ShowFormat::Table => {}
     }

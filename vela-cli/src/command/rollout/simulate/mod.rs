@@ -11,7 +11,6 @@ mod pod_outcomes;
 mod report;
 mod scenario;
 mod setup;
-mod simulated_cluster;
 mod simulation;
 mod timeline;
 
@@ -23,12 +22,12 @@ use vela_embedded::virtual_time;
 
 use self::egress_stub::EgressStub;
 use self::scenario::Scenario;
-use self::simulated_cluster::SimulatedCluster;
 use self::simulation::Simulation;
 use crate::args::{Format, Global, RolloutSimulate as Args, Verdict};
 use crate::error::{Error, Failure, Result};
 use crate::input;
 use crate::screen::{Screen, data};
+use crate::simulated_cluster::SimulatedCluster;
 
 pub(super) fn run(args: &Args, global: &Global, screen: &mut Screen) -> Result<()> {
     let namespace = global.namespace.as_deref().unwrap_or("default");

@@ -140,11 +140,7 @@ impl Report {
             }
         }
         if let Some(first) = self.ended.first() {
-            let _ = writeln!(
-                text,
-                "{}",
-                styled(DIM, &format!("  pods before: {}; the controller counts batches from 0", first.size))
-            );
+            let _ = writeln!(text, "{}", styled(DIM, &format!("  pods before: {}", first.size)));
         }
         text
     }

@@ -12,11 +12,11 @@ use vela_engine::rollout::size::Sizes;
 
 use super::pod_counts::{Subject, Workload};
 use super::scenario::{Rollout, Scenario};
-use super::simulated_cluster::SimulatedCluster;
 use crate::args::RolloutSimulate as Args;
 use crate::command::up::place;
 use crate::error::{Error, Failure, Result};
 use crate::screen::Screen;
+use crate::simulated_cluster::SimulatedCluster;
 use crate::{crd, offline};
 
 const API_VERSION: &str = "core.oam.dev/v1beta1";

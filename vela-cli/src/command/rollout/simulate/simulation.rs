@@ -15,10 +15,10 @@ use super::pod_outcomes::PodOutcomes;
 use super::report::{Outcome, Report, RolloutReport};
 use super::scenario::Rollout;
 use super::setup::InitialState;
-use super::simulated_cluster::SimulatedCluster;
 use super::timeline::{Kind, Moment, Occurrence, Timeline};
 use crate::args::RolloutSimulate as Args;
 use crate::error::{Error, Result};
+use crate::simulated_cluster::SimulatedCluster;
 
 /// A killed controller is back after this: what a Deployment needs to start another one.
 const DEAD_FOR: Duration = Duration::from_secs(20);

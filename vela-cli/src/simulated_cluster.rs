@@ -25,7 +25,7 @@ const QUIET: Duration = Duration::from_secs(2);
 const STEPS_AT_MOST: usize = 400_000;
 
 /// The cluster.
-pub(super) struct SimulatedCluster {
+pub(crate) struct SimulatedCluster {
     embedded: EmbeddedCluster,
     cluster: Cluster,
     egress_override: Arc<dyn EgressOverride>,
@@ -40,7 +40,7 @@ struct Running {
 
 impl SimulatedCluster {
     /// A server with our kinds, the built-in definitions and the foreign kinds whose controllers it plays.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         namespace: &str,
         foreign: &[&str],
         egress_override: Arc<dyn EgressOverride>,
@@ -60,22 +60,22 @@ impl SimulatedCluster {
     }
 
     /// The verbs of this cluster.
-    pub(super) fn cluster(&self) -> &Cluster {
+    pub(crate) fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
     /// Its objects.
-    pub(super) fn store(&self) -> &Store {
+    pub(crate) fn store(&self) -> &Store {
         self.embedded.store()
     }
 
     /// Time since the cluster was opened.
-    pub(super) fn now(&self) -> Duration {
+    pub(crate) fn now(&self) -> Duration {
         self.embedded.elapsed()
     }
 
     /// Starts the controllers, with empty caches.
-    pub(super) fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         let stop = Stop::new();
         let client = Client::new(self.embedded.server().service(), "default");
         let egress_override = Some(self.egress_override.clone());
@@ -84,7 +84,7 @@ impl SimulatedCluster {
     }
 
     /// Ends the controllers in the middle of whatever they do.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(running) = self.running.take() {
             running.task.abort();
             running.stop.cancel();
@@ -92,15 +92,15 @@ impl SimulatedCluster {
     }
 
     /// One turn of the simulated workloads. What it made may be changed before [`SimulatedCluster::pass`] lets it live.
-    pub(super) fn turn(&mut self) -> Option<Instant> {
+    pub(crate) fn turn(&mut self) -> Option<Instant> {
         self.embedded.turn()
     }
 
     /// Lets time pass until something was written or is due, at most until `limit`.
-    pub(super) async fn pass(&mut self, due: Option<Instant>, limit: Duration) -> Result<()> {
+    pub(crate) async fn pass(&mut self, due: Option<Instant>, limit: Duration) -> Result<()> {
         self.steps += 1;
         if self.steps > STEPS_AT_MOST {
-            let message = format!("more happens in this rollout than {STEPS_AT_MOST} steps can follow");
+            let message = format!("more happens in this simulation than {STEPS_AT_MOST} steps can follow");
             return Err(Error::user(message)
                 .hint("simulate it with fewer pods: percentages stay the same")
                 .into());
@@ -116,7 +116,7 @@ impl SimulatedCluster {
     }
 
     /// Lets things happen until nobody writes any more; gives up after `longest`.
-    pub(super) async fn settle(&mut self, longest: Duration) -> Result<()> {
+    pub(crate) async fn settle(&mut self, longest: Duration) -> Result<()> {
         let end = self.now() + longest;
         let (mut revision, mut since) = (self.store().revision(), self.now());
         while self.now() < end {

@@ -1,0 +1,103 @@
+//! The words of `vela def`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::files::Recursive;
+use super::format::{Format, ListFormat};
+use super::values::type_;
+
+/// What is done with definitions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Def {
+    /// Judge definitions as the webhook would, with every mistake at its place; needs no cluster
+    #[command(after_help = "Examples:\n  vela def vet my-trait.cue\n  vela def vet -R definitions/")]
+    Vet(DefinitionFiles),
+    /// Print the objects that definitions written in CUE stand for; needs no cluster
+    #[command(
+        after_help = "Examples:\n  vela def render my-trait.cue\n  vela def render definitions/ -o json"
+    )]
+    Render {
+        #[command(flatten)]
+        files: DefinitionFiles,
+        /// How to print them: YAML documents, or a JSON list
+        #[arg(long, short, value_enum, default_value = "yaml")]
+        output: Format,
+    },
+    /// List the definitions that applications of the namespace can use
+    #[command(
+        visible_alias = "ls",
+        after_help = "Examples:\n  vela def list\n  vela def list --type trait -o name"
+    )]
+    List {
+        #[command(flatten)]
+        which: WhichDefinitions,
+        /// How to print them
+        #[arg(long, short, value_enum, default_value = "table")]
+        output: ListFormat,
+    },
+    /// Print a definition
+    #[command(after_help = "Examples:\n  vela def get webservice\n  vela def get scaler --offline -o cue")]
+    Get {
+        /// Name of the definition
+        #[arg(value_parser = type_)]
+        name: String,
+        #[command(flatten)]
+        which: WhichDefinitions,
+        /// How to print it
+        #[arg(long, short, value_enum, default_value = "yaml")]
+        output: DefinitionFormat,
+    },
+}
+
+/// Files with definitions.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["paths", "files"]))]
+pub(crate) struct DefinitionFiles {
+    /// Files (.cue, .yaml, .json), folders, URLs or - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The same; may be given many times
+    #[arg(long = "file", short, value_name = "PATH")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) recursive: Recursive,
+}
+
+/// Which of the definitions that are there.
+#[derive(Debug, Args)]
+pub(crate) struct WhichDefinitions {
+    /// Only definitions of this type
+    #[arg(long = "type", short, value_enum, value_name = "TYPE")]
+    pub(crate) type_: Option<DefinitionType>,
+    /// Ask no cluster: the built-in definitions
+    #[arg(long, conflicts_with_all = ["sandbox", "kubeconfig", "context"])]
+    pub(crate) offline: bool,
+}
+
+/// What a definition is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DefinitionType {
+    /// ComponentDefinition
+    Component,
+    /// TraitDefinition
+    Trait,
+    /// PolicyDefinition
+    Policy,
+    /// WorkflowStepDefinition
+    WorkflowStep,
+    /// WorkloadDefinition
+    Workload,
+}
+
+/// How a definition is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DefinitionFormat {
+    /// The object
+    Yaml,
+    /// The object
+    Json,
+    /// Only its template
+    Cue,
+}

@@ -1,0 +1,73 @@
+//! `vela dashboard`: serves the console on a loopback port until Ctrl-C, and opens a browser.
+
+use std::io::IsTerminal as _;
+use std::process::{Command, Stdio};
+
+use vela_console::{Access, Console, Server};
+
+use super::sandbox::stop_asked;
+use crate::args::{Dashboard, Global};
+use crate::error::{Error, Result};
+use crate::screen::Screen;
+use crate::session::{Purpose, Session, block_on_threads};
+
+pub(crate) fn run(args: &Dashboard, global: &Global, screen: &mut Screen) -> Result<()> {
+    let work = async {
+        // In the sandbox its controllers run, so that the page shows what lives.
+        let session = Session::open(global, Purpose::Change, screen).await?;
+        let served = serve(&session, args, global, screen).await;
+        session.close().await.and(served)
+    };
+    // Many requests at once.
+    block_on_threads(work)
+}
+
+async fn serve(session: &Session, args: &Dashboard, global: &Global, screen: &mut Screen) -> Result<()> {
+    // Other commands find the sandbox while this one has it.
+    session.share().await?;
+    let client = session.cluster.client().clone();
+    let (token, cookie) = (secret(), secret());
+    let of_link = token.clone();
+    let console =
+        |address| Console::new(client, global.namespace.clone(), Access::new(token, cookie, address));
+    let server = Server::start(args.port, console).await.map_err(|error| {
+        Error::config(format!("port {} of this machine cannot be served: {error}", args.port))
+            .hint("choose another with --port, or leave it to vela")
+    })?;
+    let link = format!("http://{}/enter?token={of_link}", server.address());
+    screen
+        .say(&format!("The console serves at http://{}; it only reads. Ctrl-C stops it.", server.address()));
+    screen.say("This link works once, in one browser:");
+    let served = match screen.print(&link) {
+        Ok(()) => {
+            if !args.no_open && std::io::stdout().is_terminal() {
+                open(&link);
+            }
+            stop_asked().await
+        }
+        Err(failure) => Err(failure),
+    };
+    server.stop().await;
+    served
+}
+
+/// What nobody can guess: 244 random bits.
+fn secret() -> String {
+    let [first, second] = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
+    format!("{}{}", first.simple(), second.simple())
+}
+
+/// Opens the link where there is something that does; where there is not, it is on the screen.
+fn open(link: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let started = Command::new(program)
+        .arg(link)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if let Ok(mut browser) = started {
+        // Whoever ended is waited for, so that no zombie stays.
+        std::thread::spawn(move || browser.wait());
+    }
+}

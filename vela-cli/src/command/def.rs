@@ -1,0 +1,208 @@
+//! `vela def`: judges, renders, lists and prints definitions.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use vela_engine::nearest::advice;
+use vela_engine::{ClusterVersion, Definition, DefinitionKind, Document, Snapshot, Templates, dry_run};
+
+use crate::args::{
+    Def, DefinitionFiles, DefinitionFormat, DefinitionType, Format, Global, ListFormat, WhichDefinitions,
+};
+use crate::command::up::place;
+use crate::error::{Error, Failure, Result};
+use crate::offline::{DEFINITION_KINDS, RenderInputs};
+use crate::screen::{Screen, data};
+use crate::session::{Purpose, Session, block_on};
+use crate::table::Table;
+use crate::{input, offline};
+
+pub(crate) fn run(args: &Def, global: &Global, screen: &mut Screen) -> Result<()> {
+    match args {
+        Def::Vet(files) => vet(files, screen),
+        Def::Render { files, output } => render(files, *output, screen),
+        Def::List { which, output } => {
+            let snapshot = there(which, global, screen)?;
+            list(&chosen(&snapshot, which), *output, screen)
+        }
+        Def::Get { name, which, output } => {
+            let snapshot = there(which, global, screen)?;
+            get(name, &chosen(&snapshot, which), *output, screen)
+        }
+    }
+}
+
+/// The definitions of the files, and what is wrong with those that cannot be read.
+fn read(files: &DefinitionFiles) -> (Vec<Document>, Vec<Failure>) {
+    let paths: Vec<PathBuf> = files.paths.iter().chain(&files.files).cloned().collect();
+    let (documents, mut failures) = input::gather_definitions(&paths, files.recursive);
+    let (definitions, others): (Vec<_>, Vec<_>) = documents.into_iter().partition(offline::is_definition);
+    failures.extend(others.iter().map(|other| {
+        let at = other.places().value("kind").map_or_else(|| place(other), |place| place.to_string());
+        let title = Some(other.title()).filter(|title| !title.trim().is_empty());
+        let error =
+            Error::user(format!("{at}: {} is no definition", title.as_deref().unwrap_or("the object")));
+        error.hint("give ComponentDefinitions, TraitDefinitions and their like, as CUE, YAML or JSON").into()
+    }));
+    (definitions, failures)
+}
+
+fn vet(files: &DefinitionFiles, screen: &mut Screen) -> Result<()> {
+    let (documents, mut failures) = read(files);
+    input::print_warnings(&documents, screen);
+    let judged: Vec<&Document> = documents.iter().collect();
+    let mut valid = Vec::new();
+    match offline::built_in(ClusterVersion::newest(), &judged) {
+        Err(failure) => failures.push(failure),
+        // One event loop for all: what reads the kinds lives in it.
+        Ok(reader) => block_on(async {
+            for document in &documents {
+                let unread = |error| offline::unread(None, error);
+                let inputs = RenderInputs::read(&reader, Vec::new(), &[document], unread).await;
+                match inputs.map(|inputs| inputs.faults(&Templates::default())) {
+                    Err(failure) => failures.push(failure),
+                    Ok(found) if found.has_errors() => failures.push(found.into()),
+                    Ok(found) => {
+                        found.iter().for_each(|warning| screen.say(&warning.to_string()));
+                        valid.push(format!("{} is valid", document.title()));
+                    }
+                }
+            }
+            Ok(())
+        })?,
+    }
+    if !valid.is_empty() {
+        screen.print(&valid.join("\n"))?;
+    }
+    Failure::all(failures).map_or(Ok(()), Err)
+}
+
+fn render(files: &DefinitionFiles, format: Format, screen: &mut Screen) -> Result<()> {
+    let (documents, failures) = read(files);
+    if let Some(failure) = Failure::all(failures) {
+        return Err(failure);
+    }
+    let values: Vec<&Value> = documents.iter().map(Document::value).collect();
+    match format {
+        Format::Json => {
+            let list = json!({"apiVersion": "v1", "kind": "List", "items": values});
+            screen.document(&data(Format::Json, &list)?)
+        }
+        Format::Yaml | Format::Table => {
+            let all: Vec<String> = values.into_iter().map(dry_run::yaml).collect();
+            screen.document(&all.join("---\n"))
+        }
+    }
+}
+
+/// The definitions of the cluster, or the built-in ones.
+fn there(which: &WhichDefinitions, global: &Global, screen: &mut Screen) -> Result<Snapshot> {
+    if which.offline {
+        let reader = offline::built_in(ClusterVersion::newest(), &[])?;
+        return block_on(async {
+            let found = reader.all_definitions("default", &DEFINITION_KINDS).await;
+            found.map_err(|error| offline::unread(None, error))
+        });
+    }
+    block_on(async {
+        let session = Session::open(global, Purpose::Read, screen).await?;
+        let found = async {
+            let cluster = &session.cluster;
+            let reader = offline::of_cluster(cluster, &[]).await?;
+            let found = reader.all_definitions(cluster.namespace(), &DEFINITION_KINDS).await;
+            found.map_err(|error| offline::unread(Some(cluster), error))
+        }
+        .await;
+        session.close().await?;
+        found
+    })
+}
+
+fn chosen<'a>(snapshot: &'a Snapshot, which: &WhichDefinitions) -> Vec<&'a Definition> {
+    let wanted = which.type_.map(kind);
+    let all = snapshot.definitions().map(AsRef::as_ref);
+    let mut chosen: Vec<&Definition> =
+        all.filter(|one| wanted.is_none_or(|kind| one.kind() == kind)).collect();
+    chosen.sort_by_key(|one| (one.kind().noun(), one.name()));
+    chosen
+}
+
+fn kind(type_: DefinitionType) -> DefinitionKind {
+    match type_ {
+        DefinitionType::Component => DefinitionKind::Component,
+        DefinitionType::Trait => DefinitionKind::Trait,
+        DefinitionType::Policy => DefinitionKind::Policy,
+        DefinitionType::WorkflowStep => DefinitionKind::WorkflowStep,
+        DefinitionType::Workload => DefinitionKind::Workload,
+    }
+}
+
+fn list(definitions: &[&Definition], format: ListFormat, screen: &mut Screen) -> Result<()> {
+    let row = |one: &&Definition| {
+        let at = |path: &str| one.object().pointer(path).and_then(Value::as_str).unwrap_or_default();
+        json!({
+            "name": one.name(),
+            "type": one.kind().noun(),
+            "kind": one.kind().kind(),
+            "namespace": at("/metadata/namespace"),
+            "description": at("/metadata/annotations/definition.oam.dev~1description").replace('\n', " "),
+        })
+    };
+    let rows: Vec<Value> = definitions.iter().map(row).collect();
+    let cell = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    match format {
+        ListFormat::Json => return screen.print(&data(Format::Json, &Value::Array(rows))?),
+        ListFormat::Yaml => return screen.print(&data(Format::Yaml, &Value::Array(rows))?),
+        ListFormat::Name => {
+            let name =
+                |row| format!("{}.core.oam.dev/{}", cell(row, "kind").to_lowercase(), cell(row, "name"));
+            let names: Vec<String> = rows.iter().map(name).collect();
+            return if names.is_empty() { Ok(()) } else { screen.print(&names.join("\n")) };
+        }
+        ListFormat::Table | ListFormat::Wide => {}
+    }
+    let mut table = Table::new(&["NAME", "TYPE", "NAMESPACE", "DESCRIPTION"]);
+    for row in &rows {
+        table.row(["name", "type", "namespace", "description"].map(|field| cell(row, field)).to_vec());
+    }
+    if table.is_empty() {
+        screen.say("There is no definition; `vela install` brings the built-in ones.");
+        return Ok(());
+    }
+    let width = screen.width().filter(|_| format == ListFormat::Table);
+    screen.print(&table.cut_to(width, 3).render())
+}
+
+fn get(name: &str, definitions: &[&Definition], format: DefinitionFormat, screen: &mut Screen) -> Result<()> {
+    let found: Vec<&Definition> = definitions.iter().copied().filter(|one| one.name() == name).collect();
+    let one = match &found[..] {
+        [one] => *one,
+        [] => {
+            let hint = advice(name, "definition", definitions.iter().map(|one| one.name()));
+            let error = Error::user(format!("there is no definition {name:?}"));
+            return Err(error.hint(hint.unwrap_or_else(|| "`vela def list` lists all".to_owned())).into());
+        }
+        many => {
+            let types: Vec<&str> = many.iter().map(|one| one.kind().noun()).collect();
+            let error =
+                Error::user(format!("{name} is the name of several definitions: {}", types.join(", ")));
+            return Err(error.hint("choose one with --type").into());
+        }
+    };
+    let mut object = one.object().clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    match format {
+        DefinitionFormat::Json => screen.document(&data(Format::Json, &object)?),
+        DefinitionFormat::Yaml => screen.document(&dry_run::yaml(&object)),
+        DefinitionFormat::Cue => match object.pointer("/spec/schematic/cue/template").and_then(Value::as_str)
+        {
+            Some(template) => screen.document(template),
+            None => {
+                let error = Error::user(format!("the {} {name} has no template in CUE", one.kind().noun()));
+                Err(error.hint("-o yaml prints the object").into())
+            }
+        },
+    }
+}

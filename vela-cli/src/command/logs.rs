@@ -1,0 +1,228 @@
+//! `vela logs`: prints what the containers of an application write, of all its pods or of some.
+
+use std::fmt::Write as _;
+use std::pin::Pin;
+
+use futures::stream::{self, BoxStream, SelectAll};
+use futures::{AsyncBufRead, AsyncBufReadExt as _, StreamExt as _};
+use http::Request;
+use serde_json::Value;
+
+use crate::args::{Global, Logs};
+use crate::cluster::Cluster;
+use crate::command::status::find;
+use crate::error::{Error, Failure, Result};
+use crate::pods::{self, Pod};
+use crate::pointer::text;
+use crate::screen::{DIM, Screen, styled};
+use crate::session::{Purpose, Session, block_on};
+
+/// Containers that are followed at once: each needs a connection to the cluster.
+const MOST_STREAMS: usize = 100;
+/// Bytes of one line; a longer one is printed in pieces.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// One container of a pod.
+struct Source {
+    namespace: String,
+    pod: String,
+    container: String,
+}
+
+pub(crate) fn run(args: &Logs, global: &Global, screen: &mut Screen) -> Result<()> {
+    block_on(async {
+        let session = Session::open(global, Purpose::Read, screen).await?;
+        let printed = match session.is_sandbox() {
+            true => no_logs(&session.cluster, args).await,
+            false => print(&session.cluster, args, screen).await,
+        };
+        session.close().await?;
+        printed
+    })
+}
+
+/// Says why there are none, once the application is known to be there.
+async fn no_logs(cluster: &Cluster, args: &Logs) -> Result<()> {
+    find(cluster, &args.application).await?;
+    let error = Error::not_supported(
+        "the pods of the sandbox are simulated: no container runs, and none writes a log",
+    );
+    let name = &args.application;
+    Err(error
+        .hint(format!(
+            "`vela status {name}` says how they are; give a cluster with --kubeconfig or --context"
+        ))
+        .into())
+}
+
+async fn print(cluster: &Cluster, args: &Logs, screen: &mut Screen) -> Result<()> {
+    let application = find(cluster, &args.application).await?;
+    let pods = pods::of(cluster, &application).await?;
+    let sources = chosen(&pods, args)?;
+    if sources.len() > MOST_STREAMS {
+        let error = Error::user(format!(
+            "{} containers write logs, at most {MOST_STREAMS} are read at once",
+            sources.len()
+        ));
+        return Err(error.hint("choose some with --component, --pod or --container").into());
+    }
+    let has_prefix = sources.len() > 1;
+    let mut failures: Vec<Failure> = Vec::new();
+    let mut all: SelectAll<BoxStream<'_, Line>> = SelectAll::new();
+    let mut one_by_one: Vec<BoxStream<'_, Line>> = Vec::new();
+    for source in &sources {
+        let prefix = if has_prefix {
+            styled(DIM, &format!("{} {} ", source.pod, source.container))
+        } else {
+            String::new()
+        };
+        match open(cluster, source, args).await {
+            Ok(lines) => {
+                let lines = lines.map(move |line| line.map(|text| format!("{prefix}{text}"))).boxed();
+                if args.follow { all.push(lines) } else { one_by_one.push(lines) }
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    // Without --follow one container is printed after the other.
+    let mut lines = stream::iter(one_by_one).flatten().chain(all);
+    let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
+    loop {
+        let line = tokio::select! {
+            line = lines.next() => line,
+            _ = &mut interrupt => break,
+        };
+        match line {
+            Some(Ok(text)) => screen.print(&text)?,
+            Some(Err(why)) => failures.push(Error::cluster(why).into()),
+            None => break,
+        }
+    }
+    Failure::all(failures).map_or(Ok(()), Err)
+}
+
+/// The containers that are asked for.
+fn chosen(pods: &[Pod], args: &Logs) -> Result<Vec<Source>> {
+    let name = &args.application;
+    let is_wanted = |pod: &&Pod| {
+        let component = args.component.as_ref().is_none_or(|wanted| pod.component == *wanted);
+        component && args.pod.as_ref().is_none_or(|wanted| pod.name() == wanted)
+    };
+    let wanted: Vec<&Pod> = pods.iter().filter(is_wanted).collect();
+    if wanted.is_empty() {
+        let error = Error::user(match (&args.component, &args.pod) {
+            (_, Some(pod)) => format!("{name} has no pod {pod:?}"),
+            (Some(component), _) => format!("component {component:?} of {name} has no pod"),
+            _ => format!("{name} has no pod"),
+        });
+        let there: Vec<String> =
+            pods.iter().map(|pod| format!("{} (component {})", pod.name(), pod.component)).collect();
+        return Err(error
+            .hint(match there.is_empty() {
+                true => format!("`vela status {name}` says what it waits for"),
+                false => format!("there are {}", there.join(", ")),
+            })
+            .into());
+    }
+    let mut sources = Vec::new();
+    for pod in &wanted {
+        let all = pod.containers();
+        // Containers that have not begun have no log, and asking for it is an error.
+        let begun = |container: &&str| has_begun(&pod.object, container);
+        let of_pod =
+            all.iter().copied().filter(|one| args.container.as_ref().is_none_or(|wanted| one == wanted));
+        sources.extend(of_pod.filter(|one| args.container.is_some() || begun(one)).map(|container| Source {
+            namespace: pod.namespace().to_owned(),
+            pod: pod.name().to_owned(),
+            container: container.to_owned(),
+        }));
+    }
+    if sources.is_empty() {
+        let mut there: Vec<&str> = wanted.iter().flat_map(|pod| pod.containers()).collect();
+        there.sort_unstable();
+        there.dedup();
+        let error = Error::user(match &args.container {
+            Some(container) => format!("no pod of {name} has a container {container:?}"),
+            None => format!("no container of {name} has begun"),
+        });
+        return Err(error
+            .hint(match args.container.is_some() {
+                true => format!("there are {}", there.join(", ")),
+                false => format!("`vela status {name}` says what the pods wait for"),
+            })
+            .into());
+    }
+    Ok(sources)
+}
+
+/// Does the container run, or did it? Where the pod does not say, it is asked.
+fn has_begun(pod: &Value, container: &str) -> bool {
+    let lists = ["/status/initContainerStatuses", "/status/containerStatuses"].map(|path| pod.pointer(path));
+    let mut all = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
+    match all.find(|status| text(status, "/name") == container) {
+        Some(status) => {
+            status.pointer("/state/waiting").is_none() || status["restartCount"].as_u64().unwrap_or(0) > 0
+        }
+        None => text(pod, "/status/phase") != "Pending",
+    }
+}
+
+/// A line, or why there are no more.
+type Line = std::result::Result<String, String>;
+
+async fn open(cluster: &Cluster, source: &Source, args: &Logs) -> Result<BoxStream<'static, Line>> {
+    let Source { namespace, pod, container } = source;
+    let mut path = format!("/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}");
+    for (name, is_set) in
+        [("follow", args.follow), ("previous", args.previous), ("timestamps", args.timestamps)]
+    {
+        if is_set {
+            let _ = write!(path, "&{name}=true");
+        }
+    }
+    if let Some(since) = args.since {
+        let _ = write!(path, "&sinceSeconds={}", since.as_secs().max(1));
+    }
+    if let Some(tail) = args.tail {
+        let _ = write!(path, "&tailLines={tail}");
+    }
+    let request = Request::get(path).body(Vec::new());
+    let request =
+        request.map_err(|error| Error::internal(format!("the logs cannot be asked for: {error}")))?;
+    let reader = cluster.client().request_stream(request).await.map_err(|error| {
+        cluster.failure(&format!("give the log of container {container} of pod {pod}"), &error)
+    })?;
+    let broken = format!("the log of container {container} of pod {pod} ends early");
+    let reader: Pin<Box<dyn AsyncBufRead + Send>> = Box::pin(reader);
+    Ok(stream::unfold(Some(reader), move |reader| {
+        let broken = broken.clone();
+        async move {
+            let mut reader = reader?;
+            match line(&mut reader).await {
+                Ok(Some(line)) => Some((Ok(line), Some(reader))),
+                Ok(None) => None,
+                Err(error) => Some((Err(format!("{broken}: {error}")), None)),
+            }
+        }
+    })
+    .boxed())
+}
+
+/// The next line, or the next piece of one that is too long; bytes that are no text are shown as such.
+async fn line(reader: &mut Pin<Box<dyn AsyncBufRead + Send>>) -> std::io::Result<Option<String>> {
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        let chunk = reader.fill_buf().await?;
+        if chunk.is_empty() {
+            return Ok((!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        let room = LONGEST_LINE - bytes.len();
+        let end = chunk.iter().take(room).position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(chunk.len().min(room));
+        bytes.extend_from_slice(&chunk[..taken]);
+        reader.as_mut().consume(taken + usize::from(end.is_some()));
+        if end.is_some() || bytes.len() == LONGEST_LINE {
+            return Ok(Some(String::from_utf8_lossy(&bytes).trim_end_matches('\r').to_owned()));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A URL that somebody typed in place of a file → its bytes, through the egress guard.
+
+use std::time::Duration;
+
+use http::{Request, StatusCode, Uri, header};
+use vela_runtime::egress::{self, Answer, EgressClient, EgressPolicy, Limits};
+
+use crate::error::{Error, Result};
+use crate::session::block_on;
+
+/// How long a server may take to be there.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a whole manifest may take.
+const TOTAL: Duration = Duration::from_secs(60);
+/// Redirects of one URL: more lead in a circle.
+const MOST_REDIRECTS: usize = 5;
+
+/// Is it a URL rather than a path?
+pub(crate) fn is_url(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+/// What messages show of a URL: its query and what follows may hold what is confidential.
+pub(crate) fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url)
+}
+
+/// The bytes that a URL answers with, at most this many.
+pub(crate) fn read(url: &str, at_most: usize) -> Result<Vec<u8>> {
+    let limits = Limits { connect: CONNECT, total: TOTAL, answer_bytes: at_most };
+    block_on(async {
+        // The person at this machine asks, and may well serve the file there.
+        let client = EgressClient::new(EgressPolicy::ServicesAndLoopback, limits)
+            .map_err(|error| Error::config(format!("nothing can be downloaded: {error}")))?;
+        follow(&client, url).await
+    })
+}
+
+async fn follow(client: &EgressClient, url: &str) -> Result<Vec<u8>> {
+    let name = without_query(url);
+    let mut at = parse(url, name)?;
+    for _ in 0..=MOST_REDIRECTS {
+        let request = Request::get(at.clone()).header(header::USER_AGENT, "vela").body(Vec::new());
+        let request = request.map_err(|error| unreadable(name, &error.to_string()))?;
+        let answer = client.ask(request).await.map_err(|error| refused(name, &error))?;
+        match answer.status {
+            StatusCode::OK => return body(answer, name),
+            status if status.is_redirection() => at = redirected(&at, &answer, name)?,
+            status => {
+                let error = unreadable(name, &format!("the server answers {status}"));
+                return Err(error.hint("check the address, also in a browser").into());
+            }
+        }
+    }
+    Err(unreadable(name, &format!("it redirects more than {MOST_REDIRECTS} times")).into())
+}
+
+fn parse(url: &str, name: &str) -> Result<Uri> {
+    url.parse().map_err(|error: http::uri::InvalidUri| unreadable(name, &error.to_string()).into())
+}
+
+/// Where an answer leads: to another address, which the guard judges like the first.
+fn redirected(from: &Uri, answer: &Answer, name: &str) -> Result<Uri> {
+    let place =
+        answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let authority = from.authority().map_or("", http::uri::Authority::as_str);
+    let scheme = from.scheme_str().unwrap_or("https");
+    let whole = match place.strip_prefix("//") {
+        Some(rest) => format!("{scheme}://{rest}"),
+        None if place.starts_with('/') => format!("{scheme}://{authority}{place}"),
+        None => place.to_owned(),
+    };
+    if !is_url(&whole) {
+        return Err(unreadable(name, "it redirects to no URL").into());
+    }
+    if scheme == "https" && !whole.starts_with("https://") {
+        let error =
+            unreadable(name, "it redirects from https to http, which anybody on the way could change");
+        return Err(error.hint("ask for the address that it redirects to, if that is what you want").into());
+    }
+    parse(&whole, name)
+}
+
+fn body(answer: Answer, name: &str) -> Result<Vec<u8>> {
+    let kind =
+        answer.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if kind.starts_with("text/html") {
+        let error = unreadable(name, "it is a web page, not a manifest");
+        return Err(error
+            .hint("give the address of the file itself, which sites of code call \"raw\"")
+            .into());
+    }
+    Ok(answer.body.to_vec())
+}
+
+fn refused(name: &str, error: &egress::Error) -> Error {
+    let failed = unreadable(name, &error.to_string());
+    match error {
+        egress::Error::Forbidden(_) | egress::Error::Url(_) => {
+            failed.hint("download it yourself and give the file with -f, or - for standard input")
+        }
+        egress::Error::Long(_) => failed.hint("a manifest is smaller: check the address"),
+        _ => failed.hint("check the address and the network, or download the file and give it with -f"),
+    }
+}
+
+fn unreadable(name: &str, why: &str) -> Error {
+    Error::user(format!("{name} cannot be read: {why}"))
+}

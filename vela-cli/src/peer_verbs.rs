@@ -1,0 +1,210 @@
+//! The verbs of KubeVela's command, of today and of its first releases, that are not here: what to use instead.
+//!
+//! `docs/reference/commands.md` has the same list; a test compares both.
+
+use clap::CommandFactory as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::args::Vela;
+use crate::error::{Error, Failure};
+
+/// Why a verb is not here.
+#[derive(Clone, Copy)]
+enum Absence {
+    /// Another command does it.
+    Otherwise,
+    /// Nothing does it yet.
+    NotYet,
+    /// Nothing needs it.
+    Never,
+}
+
+/// A verb, why it is not here, and what to use instead.
+type Verb = (&'static str, Absence, &'static str);
+
+const VERBS: &[Verb] = &[
+    (
+        "addon",
+        Absence::NotYet,
+        "install what an addon brings by its own chart or manifests; `vela up -f` applies manifests",
+    ),
+    (
+        "adopt",
+        Absence::NotYet,
+        "objects that run already are taken over by an application that describes them and has the policy `take-over`",
+    ),
+    (
+        "auth",
+        Absence::NotYet,
+        "give rights by Kubernetes roles and bindings; `vela install --authenticate-application` holds applications to the rights of their authors",
+    ),
+    (
+        "cap",
+        Absence::NotYet,
+        "definitions of a folder or URL are applied by `vela up -f`, and `vela show` lists what is there",
+    ),
+    ("cluster", Absence::NotYet, "vela works on one cluster; choose it by `--kubeconfig` or `--context`"),
+    (
+        "component",
+        Absence::Otherwise,
+        "`vela show` lists the types of components, and `vela show NAME` describes one",
+    ),
+    (
+        "components",
+        Absence::Otherwise,
+        "`vela show` lists the types of components, and `vela show NAME` describes one",
+    ),
+    (
+        "config",
+        Absence::NotYet,
+        "write a Secret or ConfigMap and apply it with `vela up -f`, or use the workflow step `create-config`",
+    ),
+    (
+        "config-template",
+        Absence::NotYet,
+        "write a Secret or ConfigMap and apply it with `vela up -f`, or use the workflow step `create-config`",
+    ),
+    (
+        "cuex",
+        Absence::NotYet,
+        "`vela dry-run --offline` evaluates the templates of definitions, and the program `cue` evaluates other texts",
+    ),
+    (
+        "debug",
+        Absence::Otherwise,
+        "`vela workflow debug NAME` shows what each step was given, took, gave and called",
+    ),
+    ("def apply", Absence::Otherwise, "`vela up FILE` judges and applies definitions"),
+    (
+        "def apply-module",
+        Absence::NotYet,
+        "definitions are files in CUE or YAML, which `vela up FILE` applies",
+    ),
+    (
+        "def compatibility-check",
+        Absence::Never,
+        "vela evaluates templates of the older dialect of CUE as they are; `vela def vet` judges a definition",
+    ),
+    ("def del", Absence::Otherwise, "`vela delete -f FILE` deletes the definitions of a file"),
+    ("def doc-gen", Absence::Otherwise, "`vela show NAME -o markdown` prints the reference of a type"),
+    (
+        "def edit",
+        Absence::NotYet,
+        "`kubectl edit` changes a definition in the cluster; better change its file and run `vela up FILE`",
+    ),
+    (
+        "def gen-api",
+        Absence::NotYet,
+        "`vela show NAME -o json` prints the parameters of a type for generators",
+    ),
+    ("def gen-cue", Absence::NotYet, "write the template by hand; docs/definitions.md says how"),
+    ("def gen-doc", Absence::Otherwise, "`vela show NAME -o markdown` prints the reference of a type"),
+    ("def gen-module", Absence::NotYet, "definitions are files in CUE or YAML, which `vela up FILE` applies"),
+    ("def init", Absence::NotYet, "begin with the output of `vela show TYPE` and docs/definitions.md"),
+    (
+        "def init-module",
+        Absence::NotYet,
+        "definitions are files in CUE or YAML, which `vela up FILE` applies",
+    ),
+    (
+        "def list-module",
+        Absence::NotYet,
+        "definitions are files in CUE or YAML, which `vela up FILE` applies",
+    ),
+    ("def upgrade", Absence::Never, "vela evaluates templates of the older dialect of CUE as they are"),
+    (
+        "def validate-module",
+        Absence::NotYet,
+        "definitions are files in CUE or YAML, which `vela def vet FILE` judges",
+    ),
+    (
+        "env",
+        Absence::NotYet,
+        "an environment is a namespace; choose it by `--namespace` or by the context of the kubeconfig",
+    ),
+    ("exec", Absence::NotYet, "`vela status NAME` names the pods, and `kubectl exec` runs commands in them"),
+    ("export", Absence::Otherwise, "`vela dry-run FILE` prints the objects that an application becomes"),
+    (
+        "init",
+        Absence::NotYet,
+        "write an Application file; `vela show TYPE` lists the parameters of its components",
+    ),
+    (
+        "kube",
+        Absence::NotYet,
+        "`vela up -f` and `vela delete -f` apply and delete any objects on the cluster of the kubeconfig",
+    ),
+    (
+        "policy",
+        Absence::NotYet,
+        "`vela dry-run FILE` shows the objects with the policies of the application applied",
+    ),
+    (
+        "port-forward",
+        Absence::NotYet,
+        "`vela status NAME` names pods and Services, and `kubectl port-forward` forwards ports to them",
+    ),
+    ("provider", Absence::NotYet, "the workflow step `apply-terraform-provider` stores a provider"),
+    (
+        "ql",
+        Absence::NotYet,
+        "`vela status NAME -o json` prints components, objects and their health for programs",
+    ),
+    (
+        "registry",
+        Absence::NotYet,
+        "definitions of a folder or URL are applied by `vela up -f`, and `vela show` lists what is there",
+    ),
+    (
+        "scopes",
+        Absence::Otherwise,
+        "`kubectl get healthscopes` lists the scopes of the v1alpha2 form; policies do their work in v1beta1",
+    ),
+    (
+        "svc",
+        Absence::Otherwise,
+        "services are components of an Application file, which `vela up FILE` applies",
+    ),
+    (
+        "system",
+        Absence::NotYet,
+        "`vela version` prints the version, and `kubectl -n vela-system get all` shows the controller",
+    ),
+    ("template", Absence::NotYet, "docs/definitions.md lists what `context` holds in a template"),
+    ("top", Absence::NotYet, "`vela ls` and `vela status NAME` show applications, their objects and pods"),
+    (
+        "trait",
+        Absence::Otherwise,
+        "`vela show` lists the types of traits, and `vela show NAME` describes one",
+    ),
+    (
+        "traits",
+        Absence::Otherwise,
+        "`vela show` lists the types of traits, and `vela show NAME` describes one",
+    ),
+    (
+        "uischema",
+        Absence::NotYet,
+        "parameters are described by comments in the definition, which `vela show NAME` prints",
+    ),
+    ("workloads", Absence::Otherwise, "`vela show` lists all types, and `vela show NAME` describes one"),
+];
+
+/// The answer to words that name one of these verbs, where `error` is that they are no command of ours.
+pub(crate) fn not_here(error: &clap::Error, words: impl Iterator<Item = String>) -> Option<Failure> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let before: Vec<String> = words.take_while(|word| word != typed).collect();
+    let ours = Vela::command();
+    let group = before.iter().find(|word| ours.find_subcommand(word).is_some());
+    let whole = group.map_or_else(|| typed.clone(), |group| format!("{group} {typed}"));
+    let (verb, absence, instead) = VERBS.iter().find(|(verb, ..)| *verb == whole)?;
+    let message = match absence {
+        Absence::Otherwise => format!("`vela {verb}` has another name here: {instead}"),
+        Absence::NotYet => format!("`vela {verb}` is not here yet: {instead}"),
+        Absence::Never => format!("`vela {verb}` is not needed here: {instead}"),
+    };
+    Some(Error::not_supported(message).into())
+}

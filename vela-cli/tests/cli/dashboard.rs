@@ -1,0 +1,77 @@
+//! `vela dashboard`: a console over the sandbox that answers whoever has its link, and ends in order.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Stdio;
+use std::time::Duration;
+
+use vela_testkit::Process;
+
+use crate::sandbox::until;
+use crate::{PAGE, Person, site};
+
+/// One request on a connection of its own; the answer with its head.
+fn get(address: &str, path: &str, cookie: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn the_console_of_the_sandbox_answers_until_ctrl_c() {
+    let person = Person::new();
+    let (out, err) = (person.path("out"), person.path("err"));
+    let mut command = person.command(&["dashboard", "--sandbox"]);
+    command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::fs::File::create(&err).unwrap());
+    let mut child = Process::from(command.spawn().unwrap());
+    let link = || std::fs::read_to_string(&out).unwrap();
+    until("it prints its link", || link().ends_with('\n'));
+    let link = link().trim().to_owned();
+    let (address, enter) = link.strip_prefix("http://").unwrap().split_once('/').unwrap();
+
+    // Another command works on the sandbox meanwhile.
+    person.write("site/page.yaml", PAGE);
+    person.write("site/app.yaml", site(false));
+    person.types(&["up", "-f", "site", "--timeout", "60s"]).ok();
+
+    let refused = get(address, "/api/v1/applications", "");
+    assert!(refused.starts_with("HTTP/1.1 401") && refused.contains("\"kind\":\"Status\""), "{refused}");
+    let entered = get(address, &format!("/{enter}"), "");
+    assert!(entered.starts_with("HTTP/1.1 303"), "{entered}");
+    let cookie = entered.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    assert!(get(address, &format!("/{enter}"), "").starts_with("HTTP/1.1 401"), "the link works once");
+    until("it lists the application as healthy", || {
+        let listed = get(address, "/api/v1/applications", cookie);
+        listed.contains("\"name\":\"site\"") && listed.contains("\"health\":\"healthy\"")
+    });
+    let tree = get(address, "/api/v1/namespaces/default/applications/site/tree", cookie);
+    for kind in ["Deployment", "ReplicaSet", "Pod", "Service"] {
+        assert!(tree.contains(&format!("\"kind\":\"{kind}\"")), "{kind}: {tree}");
+    }
+    let page = get(address, "/namespaces/default/applications/site", cookie);
+    for words in ["HTTP/1.1 200", "front", "Deployment", "2/2", "site-v1", "healthy"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let code = child.wait().unwrap().code();
+    assert_eq!(code, Some(0), "{}", std::fs::read_to_string(&err).unwrap());
+    assert!(person.types(&["ls"]).ok().out.contains("site"), "the sandbox was closed in order");
+}
+
+#[test]
+fn a_port_that_is_taken_is_said_with_what_to_do() {
+    let person = Person::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut command = person.command(&["dashboard", "--sandbox", "--no-open", "--port", &port]);
+    let said = crate::CommandOutput::of(&command.stderr(Stdio::piped()).output().unwrap());
+    said.fails(3, &["cannot be served", "--port"]);
+}
