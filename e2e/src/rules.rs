@@ -15,7 +15,7 @@ pub struct Rule {
     /// that is missing or too much.
     pub path: &'static [&'static str],
     /// What upstream has there and we have not, or the other way round, and why. The same words stand in
-    /// `docs/differences.md`.
+    /// `docs/differences/recorded-runs.md`.
     pub reason: &'static str,
 }
 

@@ -202,6 +202,10 @@ async fn holds(
         "missing" => false,
         "running" => current && status["status"] == "running",
         "synced" => current && synced,
+        "tells" => status["conditions"].as_array().is_some_and(|all| {
+            let says = |one: &Value| one["message"].as_str().is_some_and(|message| !message.is_empty());
+            all.iter().any(|one| one["status"] == "False" && says(one))
+        }),
         "waits" => status["dependency"]["unsatisfied"].as_array().is_some_and(|all| !all.is_empty()),
         "healthy" => status["scopeHealthCondition"]["healthStatus"] == "HEALTHY",
         "ready" => {

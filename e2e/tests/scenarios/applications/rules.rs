@@ -1,4 +1,4 @@
-//! Where an application recorded with KubeVela 1.11 and vela differ by choice. Each reason stands in `docs/differences.md`.
+//! Where an application recorded with KubeVela 1.11 and vela differ by choice. Each reason stands in `docs/differences/recorded-runs.md`.
 
 use serde_json::{Value, json};
 use vela_e2e::objects::text;

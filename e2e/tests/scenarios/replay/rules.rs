@@ -1,4 +1,4 @@
-//! Where a recorded run and vela differ by choice. Each reason stands in `docs/differences.md` in the same words.
+//! Where a recorded run and vela differ by choice. Each reason stands in `docs/differences/recorded-runs.md` in the same words.
 
 use vela_e2e::rules::Rule;
 

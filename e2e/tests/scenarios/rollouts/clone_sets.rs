@@ -47,6 +47,40 @@ fn clone_sets_are_rolled_out_as_in_the_example() {
     });
 }
 
+/// The input of release 1.0's own test. Its partition names the last batch, which nothing holds back.
+#[test]
+fn clone_sets_are_rolled_out_as_in_the_test_of_the_release() {
+    let folder = vela_testkit::cases::folder("examples/v1.0/test/e2e-test/testdata/rollout/cloneset");
+    scenario(async {
+        if is_real() {
+            println!("skipped: the example above has the real OpenKruise play CloneSets");
+            return Ok(());
+        }
+        let target = Target::open("rollout-cloneset-test").await?;
+        install(&target).await?;
+        let cluster = target.cluster();
+        let as_it_is = |_: &mut Value| {};
+        applied(cluster, folder.join("clonesetDefinition.yaml"), as_it_is).await?;
+        applied(cluster, folder.join("app-source.yaml"), as_it_is).await?;
+        recorded(cluster, "test-e2e-rolling-v1").await?;
+        let mut plan = batches(&[0]);
+        plan["targetSize"] = json!(5);
+        accepted(cluster, &rollout("first", None, "test-e2e-rolling-v1", plan)).await?;
+        succeeds(cluster, "first", "test-e2e-rolling-v1").await?;
+        has(cluster, KRUISE, "CloneSet", SET, 5).await?;
+        deleted(cluster, "first").await?;
+        applied(cluster, folder.join("app-target.yaml"), as_it_is).await?;
+        recorded(cluster, "test-e2e-rolling-v2").await?;
+        applied(cluster, folder.join("appRollout.yaml"), as_it_is).await?;
+        succeeds(cluster, "rolling-e2e-test", "test-e2e-rolling-v2").await?;
+        images(cluster, 0, 5).await?;
+        cluster.delete(OAM, "Application", "test-e2e-rolling").await?;
+        deleted(cluster, "rolling-e2e-test").await?;
+        cluster.delete(OAM, "ComponentDefinition", "clonesetservice").await?;
+        nothing_is_left(&target).await
+    });
+}
+
 async fn story(target: &Target, folder: &std::path::Path) -> Result<()> {
     let cluster = target.cluster();
     let as_it_is = |_: &mut Value| {};

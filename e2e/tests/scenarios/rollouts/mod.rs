@@ -15,6 +15,7 @@ mod deployments;
 mod faults;
 mod figures;
 mod person;
+mod sets;
 
 const OAM: &str = "core.oam.dev/v1beta1";
 const APPS: &str = "apps/v1";
@@ -59,6 +60,12 @@ fn batches(sizes: &[i64]) -> Value {
 async fn applied_plan(cluster: &Cluster, name: &str, plan: Value) -> Result<()> {
     let change = json!({"spec": {"rolloutPlan": plan}});
     cluster.patch(OAM, "AppRollout", name, &change).await.map(|_| ())
+}
+
+/// Merges into the plan of an application.
+async fn applied_plan_of(cluster: &Cluster, application: &str, plan: Value) -> Result<()> {
+    let change = json!({"spec": {"rolloutPlan": plan}});
+    cluster.patch(OAM, "Application", application, &change).await.map(|_| ())
 }
 
 /// Waits for a revision of the application.

@@ -48,6 +48,42 @@ fn whatever_is_done_to_a_rollout_no_pod_is_missing() {
     });
 }
 
+#[test]
+fn a_rollout_that_a_person_abandons_stays_where_it_stands() {
+    scenario(async {
+        let target = Target::open("rollout-abandoned").await?;
+        begins(&target).await?;
+        let cluster = target.cluster();
+        let moments = PodHistory::follow(cluster);
+        until("all pods are seen", STEP_DEADLINE, async || {
+            if moments.now().ready == 4 { Ok(()) } else { Err(format!("{:?}", moments.now())) }
+        })
+        .await?;
+        moments.must(Bound { ready_at_least: 4, total_at_most: 4 + 1 });
+        let mut plan = one_by_one();
+        plan["batchPartition"] = json!(0);
+        accepted(cluster, &rollout(NAME, Some("shop-v1"), "shop-v2", plan)).await?;
+        batch_is_ready(cluster, NAME, 0).await?;
+        target.vela(&["rollout", "abandon", NAME], "")?.ok()?;
+        becomes(cluster, NAME, "it is over", |found| {
+            found["status"]["rollingState"] == "rolloutFailed"
+                && found["metadata"]["annotations"]["app.oam.dev/abandon-rollout"].is_null()
+        })
+        .await?;
+        let source = has(cluster, APPS, "Deployment", "front-v1", SIZE - 1).await?;
+        let left = has(cluster, APPS, "Deployment", "front-v2", 1).await?;
+        if is_held(&source) || is_held(&left) {
+            return Err("an abandoned rollout holds nothing".into());
+        }
+        target.vela(&["rollout", "undo", NAME], "")?.ok()?;
+        succeeds(cluster, NAME, "shop-v1").await?;
+        has(cluster, APPS, "Deployment", "front-v1", SIZE).await?;
+        has(cluster, APPS, "Deployment", "front-v2", 0).await?;
+        println!("rollout-abandoned: {}", moments.check_bound()?);
+        Ok(())
+    });
+}
+
 /// Two revisions; the first one runs.
 async fn begins(target: &Target) -> Result<()> {
     let cluster = target.cluster();
