@@ -10,10 +10,15 @@ mod conformance;
 mod differential;
 mod e2e;
 mod fuzz;
+mod gate;
 mod ignored;
 mod image;
+mod nightly;
+mod pictures;
 mod simulate;
+mod slowest;
 mod soak;
+mod step;
 mod tidy;
 
 use std::process::ExitCode;
@@ -24,6 +29,14 @@ use clap::Parser;
 #[derive(clap::Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Chores of the project")]
 enum Chore {
+    /// The gate of a change, after the workspace was built: `.ci/run` is the way in
+    Gate(gate::Options),
+    /// kubectl against the embedded API server
+    Kubectl,
+    /// Everything that takes long, with new seeds; writes target/nightly/table.md
+    Nightly(nightly::Options),
+    /// The slowest tests of a run, from what `cargo test` or the gate printed
+    Slowest(slowest::Options),
     /// Format, lints (warnings are errors), tidy; prints the largest files and functions
     Check,
     /// Only the rules of the house: arrows, circles of files, unused dependencies, sizes, pure rooms, names
@@ -52,6 +65,9 @@ enum Chore {
         /// On a real control plane
         #[arg(long)]
         real: bool,
+        /// Only one scenario of each kind
+        #[arg(long, requires = "real", conflicts_with = "other")]
+        sample: bool,
         /// Only the scenario of two versions, with vela-core of that commit as one of them
         #[arg(long, value_name = "COMMIT", requires = "real")]
         other: Option<String>,
@@ -65,12 +81,18 @@ enum Chore {
         #[arg(long)]
         rollouts: bool,
     },
+    /// Draws the pictures of README from what `vela` prints in its sandbox
+    Pictures(pictures::Options),
     /// Rewrites generated files (a test proves them current)
     Codegen(codegen::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Chore::parse() {
+        Chore::Gate(options) => gate::run(&options),
+        Chore::Kubectl => gate::kubectl(),
+        Chore::Nightly(options) => nightly::run(&options),
+        Chore::Slowest(options) => slowest::run(&options),
         Chore::Check => check::run(),
         Chore::Tidy => tidy::run(),
         Chore::Cases(options) => cases::run(&options),
@@ -83,11 +105,13 @@ fn main() -> ExitCode {
         Chore::Simulate(options) => simulate::run(&options),
         Chore::Soak(options) => soak::run(&options),
         Chore::E2e { other: Some(commit), .. } => e2e::with_another_version(&commit),
+        Chore::E2e { sample: true, .. } => e2e::sample_on_a_control_plane(),
         Chore::E2e { real: true, .. } => e2e::on_a_control_plane(),
         Chore::E2e { .. } => e2e::on_the_sandbox(),
         Chore::Bench { manager: true, .. } => bench::of_the_manager(),
         Chore::Bench { rollouts: true, .. } => bench::of_rollouts(),
         Chore::Bench { .. } => bench::run(),
+        Chore::Pictures(options) => pictures::run(&options),
         Chore::Codegen(options) => codegen::run(&options),
     };
     match outcome {
@@ -116,6 +140,7 @@ mod tests {
             "simulate --first 25 --seeds 10000 --seconds 120",
             "simulate --form rollout --seeds 20000 --seconds 300",
             "simulate --form rollout-seed --seeds 20000 --seconds 300",
+            "simulate --form workflow --seeds 20000 --seconds 120",
             "simulate --seed 7 --sabotage no-record --threads 1 --verbose --keep-going",
             "fuzz --target parse --seed 2 --runs 10",
             "differential-cue --seed 3 --programs 10 --order --cycles",
@@ -123,15 +148,21 @@ mod tests {
             "cases --check",
             "bench --manager",
             "e2e --real --other HEAD",
+            "e2e --real --sample",
+            "gate --only test --only check",
+            "kubectl",
+            "nightly --only soak --minutes 60",
+            "pictures --check",
         ] {
             let read = Chore::try_parse_from(["cargo xtask"].into_iter().chain(words.split(' ')));
             assert!(read.is_ok(), "{words}: {}", read.err().unwrap());
         }
         for words in [
-            "simulate --form workflow",
+            "simulate --form nothing",
             "simulate --sabotage nothing",
             "soak --minutes x",
             "e2e --other HEAD",
+            "e2e --sample",
         ] {
             assert!(
                 Chore::try_parse_from(["cargo xtask"].into_iter().chain(words.split(' '))).is_err(),

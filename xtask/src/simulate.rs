@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// Begin no schedule after so long
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Only this form: application, configuration, rollout or rollout-seed
+    /// Only this form: application, configuration, rollout, rollout-seed or workflow
     #[arg(long)]
     form: Option<Form>,
     /// How many schedules run at the same time [default: one for each processor]

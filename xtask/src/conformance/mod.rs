@@ -99,8 +99,7 @@ fn programs(used: bool) -> Result<Programs, String> {
 }
 
 fn build() -> Result<(), String> {
-    command::cargo(&[
-        "build",
+    command::build(&[
         "--quiet",
         "--profile",
         "dev",

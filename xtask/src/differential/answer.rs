@@ -100,7 +100,7 @@ impl Peers {
 
 /// Builds our evaluator and says where it is.
 pub(crate) fn build() -> Result<PathBuf, String> {
-    command::cargo(&["build", "--quiet", "--package", "vela-cue", "--bin", "cue-eval"])?;
+    command::build(&["--quiet", "--package", "vela-cue", "--bin", "cue-eval"])?;
     let me = std::env::current_exe().map_err(|e| e.to_string())?;
     let folder = me.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     Ok(folder.join(format!("cue-eval{}", std::env::consts::EXE_SUFFIX)))

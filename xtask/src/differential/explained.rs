@@ -27,13 +27,16 @@ struct File {
     rule: Vec<Explained>,
 }
 
+/// The page that every rule links to.
+const PAGE: &str = "docs/differences/definitions-and-cue.md";
+
 /// The rules of the repository.
 pub(crate) fn read() -> Result<Vec<Explained>, String> {
     let file: File =
         toml::from_str(include_str!("explained.toml")).map_err(|e| format!("explained.toml: {e}"))?;
     for rule in &file.rule {
-        if rule.reason.is_empty() || !rule.link.starts_with("docs/differences.md") {
-            return Err("explained.toml: every rule has a reason and a link to docs/differences.md".into());
+        if rule.reason.is_empty() || !rule.link.starts_with(PAGE) {
+            return Err(format!("explained.toml: every rule has a reason and a link to {PAGE}"));
         }
         if rule.program.is_empty() || rule.real.is_empty() {
             return Err(

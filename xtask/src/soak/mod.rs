@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         println!("skipped: the size of a process is read as Linux tells it");
         return Ok(());
     }
-    command::cargo(&["build", "--package", "vela-core"])?;
+    command::build(&["--package", "vela-core"])?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(soak(options))
 }

@@ -14,6 +14,10 @@ const FOR_TESTS: &str = "testkit";
 /// Packages whose library has another name than its package.
 const LIBRARIES: [(&str, &str); 1] = [("md-5", "md5")];
 
+/// What a build script makes of a protocol names these packages, in files that are not in the repository.
+const GENERATOR: &str = "tonic-prost-build";
+const OF_GENERATED_CODE: [&str; 2] = ["prost", "tonic-prost"];
+
 /// What the rules read of a manifest.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -22,6 +26,8 @@ struct Manifest {
     dependencies: BTreeMap<String, toml::Value>,
     #[serde(default)]
     dev_dependencies: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    build_dependencies: BTreeMap<String, toml::Value>,
     lints: Option<toml::Value>,
     workspace: Option<Workspace>,
 }
@@ -53,7 +59,8 @@ pub(super) fn check(code: &[Code], wrong: &mut Vec<String>) {
             drawn.insert((room.directory.to_owned(), to.to_owned()));
         }
         unused(room.directory, &manifest, code, wrong);
-        named.extend(manifest.dependencies.into_keys().chain(manifest.dev_dependencies.into_keys()));
+        let others = manifest.dev_dependencies.into_keys().chain(manifest.build_dependencies.into_keys());
+        named.extend(manifest.dependencies.into_keys().chain(others));
     }
     arrows(&figure, &drawn, wrong);
     let workspace = read("Cargo.toml", wrong).and_then(|manifest| manifest.workspace);
@@ -161,7 +168,10 @@ fn unused(room: &str, manifest: &Manifest, code: &[Code], wrong: &mut Vec<String
         let other = LIBRARIES.iter().find(|(package, _)| *package == name);
         other.map_or_else(|| name.replace('-', "_"), |(_, library)| (*library).to_owned())
     };
-    for name in manifest.dependencies.keys().filter(|name| !shipped.contains(library(name).as_str())) {
+    let is_generated =
+        |name: &str| manifest.build_dependencies.contains_key(GENERATOR) && OF_GENERATED_CODE.contains(&name);
+    let named = manifest.dependencies.keys().filter(|name| !is_generated(name));
+    for name in named.filter(|name| !shipped.contains(library(name).as_str())) {
         wrong.push(if all.contains(library(name).as_str()) {
             format!("{room}/Cargo.toml: only tests use `{name}`; name it under [dev-dependencies]")
         } else {

@@ -8,6 +8,7 @@ mod exceptions;
 mod layout;
 mod manifests;
 mod modules;
+mod pages;
 mod places;
 mod reach;
 mod readiness;
@@ -71,6 +72,7 @@ pub(crate) fn run() -> Result<(), String> {
     manifests::check(&code, &mut wrong);
     dependencies::check(&mut wrong);
     places::check(&mut wrong);
+    pages::check(&mut wrong);
     if wrong.is_empty() {
         println!("tidy: {} files in {} rooms, nothing to report", sources.len(), ROOMS.len());
         return Ok(());

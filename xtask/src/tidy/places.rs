@@ -8,7 +8,7 @@ use crate::command;
 /// The pages at the root that speak of the present tree; CHANGELOG.md tells what was.
 const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"];
 /// The folders whose pages do.
-const FOLDERS: [&str; 2] = ["docs", "docs/adr"];
+const FOLDERS: [&str; 3] = ["docs", "docs/adr", "docs/differences"];
 
 /// The rule for every page.
 pub(super) fn check(wrong: &mut Vec<String>) {
@@ -79,7 +79,12 @@ mod tests {
     #[test]
     fn pages_for_people_are_read_and_what_was_is_not() {
         let pages = pages(&command::root());
-        for page in ["ARCHITECTURE.md", "docs/differences.md", "docs/adr/0012-what-we-write-ourselves.md"] {
+        for page in [
+            "ARCHITECTURE.md",
+            "docs/status.md",
+            "docs/differences/rollouts.md",
+            "docs/adr/0012-what-we-write-ourselves.md",
+        ] {
             assert!(pages.iter().any(|found| found == page), "{page}: {pages:?}");
         }
         assert!(!pages.iter().any(|found| found == "CHANGELOG.md"), "{pages:?}");

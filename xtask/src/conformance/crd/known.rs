@@ -1,4 +1,4 @@
-//! Places of a kind where ours differs from the references by choice. Each choice stands in `docs/differences.md`.
+//! Places of a kind where ours differs from the references by choice. Each choice stands in `docs/differences/`.
 
 /// A choice: a version of a kind, a place in it (without positions in lists, `*` for any one name), and why.
 struct Choice {
