@@ -2,7 +2,7 @@
 //!
 //! What is long runs in the night (`nightly`); here a sample of it shows that it still works.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::command;
 use crate::step::{Outcome, Step, table};
@@ -26,17 +26,26 @@ pub(crate) struct Options {
 
 /// Runs the steps, all of them even when one fails, and repeats at the end what failed.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let steps = steps()?;
-    let unknown = options.only.iter().find(|name| steps.iter().all(|step| step.name != **name));
-    if let Some(name) = unknown {
+    let outcomes = run_all(&chosen(steps()?, &options.only)?, &logs(LOGS)?);
+    conclude(&outcomes)
+}
+
+/// The steps of these names, or all where none is named.
+///
+/// # Errors
+/// A name that no step has, with those that there are.
+pub(crate) fn chosen(mut steps: Vec<Step>, only: &[String]) -> Result<Vec<Step>, String> {
+    if let Some(name) = only.iter().find(|name| steps.iter().all(|step| step.name != **name)) {
         let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
         return Err(format!("there is no step `{name}`; there are {}", names.join(", ")));
     }
-    let wanted = |step: &Step| options.only.is_empty() || options.only.contains(&step.name);
-    let logs = logs(LOGS)?;
-    let outcomes: Vec<Outcome> =
-        steps.iter().filter(|step| wanted(step)).map(|step| step.run(&logs)).collect();
-    conclude(&outcomes)
+    steps.retain(|step| only.is_empty() || only.contains(&step.name));
+    Ok(steps)
+}
+
+/// Runs them one after the other.
+pub(crate) fn run_all(steps: &[Step], logs: &Path) -> Vec<Outcome> {
+    steps.iter().map(|step| step.run(logs)).collect()
 }
 
 /// The folder of the logs of one run, empty.

@@ -30,16 +30,10 @@ pub(crate) struct Options {
 /// Runs the steps and writes the table.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let seed = options.seed.map_or_else(of_today, Ok)?;
-    let steps = steps(options.minutes, seed)?;
-    if let Some(name) = options.only.iter().find(|name| steps.iter().all(|step| step.name != **name)) {
-        let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
-        return Err(format!("there is no step `{name}`; there are {}", names.join(", ")));
-    }
+    let steps = gate::chosen(steps(options.minutes, seed)?, &options.only)?;
     println!("nightly: seed {seed}, {} minutes; again: cargo xtask nightly --seed {seed}", options.minutes);
     let logs = gate::logs(FOLDER)?;
-    let wanted = |step: &Step| options.only.is_empty() || options.only.contains(&step.name);
-    let outcomes: Vec<Outcome> =
-        steps.iter().filter(|step| wanted(step)).map(|step| step.run(&logs)).collect();
+    let outcomes = gate::run_all(&steps, &logs);
     let file = logs.join("table.md");
     let text = format!("Seed {seed}.\n\n{}{}", table(&outcomes), repeats(&outcomes));
     std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
