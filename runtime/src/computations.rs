@@ -127,7 +127,7 @@ impl Computations {
         let alone = Handle::current().runtime_flavor() == RuntimeFlavor::CurrentThread;
         let place = match alone {
             true => None,
-            // Nobody closes the semaphore.
+            // The semaphore is never closed.
             false => self.shared.places.clone().acquire_owned().await.ok(),
         };
         let held = Held { place, large: alone, lent: 0, sunk: 0 };
@@ -163,7 +163,7 @@ impl std::fmt::Debug for Allowance {
 }
 
 impl Allowance {
-    /// Nobody waits for the result any more.
+    /// No caller waits for the result any more.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
         self.shared.freed.notify_all();
@@ -188,8 +188,8 @@ impl Allowance {
         Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
     }
 
-    /// Computes on a thread of its own, which nobody uses after it: a priority that sank does not rise again. A panic goes
-    /// on in the caller. Refused where the system has no thread to give.
+    /// Computes on a thread of its own, which serves no later computation: a priority that sank does not rise again. A
+    /// panic goes on in the caller. Refused where the system has no thread to give.
     ///
     /// # Errors
     /// The system has no thread to give; the text says so.
@@ -209,7 +209,8 @@ impl Allowance {
     /// Whether it may go on; may wait until a large one may.
     ///
     /// # Errors
-    /// Why it has to end: nobody waits for it any more, the process ends, or too many want much memory or time.
+    /// Why the computation has to end: no caller waits for it any more, the process ends, or too many want much memory
+    /// or time.
     pub fn go_on(&self) -> Result<(), String> {
         self.not_cancelled()?;
         if self.alone {
@@ -273,7 +274,7 @@ impl Allowance {
             return self.refuse("evaluation stopped because the process ends");
         }
         if self.cancelled.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until) {
-            return self.refuse("evaluation stopped because nobody waits for it any more");
+            return self.refuse("evaluation stopped because no caller waits for it any more");
         }
         Ok(())
     }
@@ -392,7 +393,7 @@ mod tests {
         let all =
             [computations.begin(None).await, computations.begin(None).await, computations.begin(None).await];
         for one in &all {
-            one.lend(LIMITS.memory).expect("nobody else computes");
+            one.lend(LIMITS.memory).expect("no other computation runs");
             assert!(one.clock() == Duration::ZERO && one.go_on().is_ok());
         }
     }
@@ -421,7 +422,7 @@ mod tests {
             .run(|| {
                 let soon = nice();
                 while allowance.clock() < SOON {
-                    allowance.go_on().expect("nobody else computes");
+                    allowance.go_on().expect("no other computation runs");
                 }
                 (soon, nice())
             })

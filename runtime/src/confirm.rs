@@ -1,7 +1,7 @@
 //! Confirms with reads past every cache that cached objects still ask for the same.
 //!
-//! A cache may be behind: whoever deletes because of what an object no longer names asks here first. The proof holds
-//! for the moment of the reads only, so it is asked for directly before the deletion.
+//! A cache may be behind: a caller that deletes because of what an object no longer names asks here first. The proof
+//! holds for the moment of the reads only, so it is asked for directly before the deletion.
 
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 //!
 //! A reconcile opens [`TrackedReads`], reads objects of any kind through them, and drops them. From then on a change of
 //! anything that was read, or of anything that was missing and now exists, adds the key to the queue; the next reads of
-//! that key replace the last ones. A kind that the cluster does not serve is tracked too: its CRD wakes whoever missed it.
-//! Nothing is ever written here.
+//! that key replace the last ones. A kind that the cluster does not serve is tracked too: its CRD wakes the reconciles
+//! that missed it. Nothing is ever written here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -161,7 +161,8 @@ impl DynamicWatches {
     }
 
     fn informer(&self, name: &Arc<str>, kind: &Kind) -> Arc<Informer> {
-        // Held until the handler is in place: nobody may read the store before it wakes. The handler takes another lock.
+        // Held until the handler is in place: no reader may see the store before the handler wakes. The handler takes
+        // another lock.
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(informer) = kinds.get(name) {
             return informer.clone();
@@ -174,7 +175,7 @@ impl DynamicWatches {
         informer
     }
 
-    /// A kind's first list is readable a moment before the handlers have seen it: whoever comes first puts it into the
+    /// A kind's first list is readable a moment before the handlers have seen it: the first of the two puts it into the
     /// index.
     fn index_once(&self, name: &Arc<str>, informer: &Informer) {
         if lock(&self.state).indexed.contains(name) {
@@ -219,7 +220,7 @@ fn object_changed(state: &Shared, kind: &Arc<str>, labels: &'static [&'static st
         }
     }
     state.add(kind, &key, &new);
-    // Whoever started the watch waits for the first list and reads it.
+    // The reconcile that started the watch waits for the first list and reads it.
     if !change.initial {
         let subjects = old.union(&new).map(|selector| (kind.clone(), selector.clone()));
         state.wake(subjects.collect::<Vec<_>>().iter());

@@ -1,7 +1,7 @@
 //! The event recorder: writes Events on objects and counts repeats on the server; a failure never stops a reconcile.
 //!
 //! While a manager runs it ([`Manager::events`](crate::manager::Manager::events)), what is published waits in a lane and is written beside the
-//! reconciles: none of them waits for an event. Without one, and where the lane is full, whoever publishes writes.
+//! reconciles: none of them waits for an event. Without one, and where the lane is full, the publisher writes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ const REPEAT_WITHIN: SignedDuration = SignedDuration::from_mins(6);
 const REMEMBERED_AT_MOST: usize = 4096;
 /// So many events are written at the same time. Those of one object share a lane, so that they come in the order of time.
 const LANES: usize = 4;
-/// So many events wait in each lane; whoever publishes more of them writes them itself, and so is slowed down.
+/// So many events wait in each lane; a publisher of more writes them itself, and so is slowed down.
 const WAITING_AT_MOST: usize = 1024;
 
 /// Hash of everything that makes two happenings the same.
@@ -40,7 +40,7 @@ pub struct EventRecorder {
     client: kube::Client,
     component: Arc<str>,
     recent: Arc<Mutex<RecentlyPublished>>,
-    /// Where events wait for those who write them; none while nobody does.
+    /// The lane where events wait for their writers; none while no writer runs.
     lanes: Arc<Mutex<Vec<mpsc::Sender<Waiting>>>>,
 }
 
@@ -132,7 +132,7 @@ impl EventRecorder {
         }
     }
 
-    /// Those who write end with what waits; what is published from now on is written by whoever publishes it.
+    /// The writers end after the events that wait; from now on each publisher writes its own.
     pub(crate) fn close(&self) {
         self.lanes().clear();
     }
@@ -182,7 +182,7 @@ impl EventRecorder {
         Waiting { key, lane: lane(object), namespace, reason: reason.to_owned(), write }
     }
 
-    /// Leaves it to those who write; gives it back where nobody does, or where too many wait.
+    /// Leaves the event to the writers; gives it back where no writer runs, or where too many events wait.
     fn enqueue(&self, waiting: Waiting) -> Option<Waiting> {
         let lanes = self.lanes();
         let Some(lane) = lanes.get(waiting.lane) else { return Some(waiting) };

@@ -41,7 +41,8 @@ impl Added {
         })
     }
 
-    /// Looks at each. Why one fails is logged; whoever asks the endpoint is not told, for it needs no rights.
+    /// Looks at each. The reason of a failure is logged; the caller of the endpoint does not see it, for it needs no
+    /// rights.
     pub(crate) fn look(&self, endpoint: &str) -> Vec<Check<'_>> {
         let look = |(name, check): &'_ (String, HealthCheck)| match catch_unwind(AssertUnwindSafe(check)) {
             Ok(Ok(())) => true,

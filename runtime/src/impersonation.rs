@@ -1,7 +1,7 @@
 //! Clients that ask in the name of another user, by impersonation; those used last are cached.
 //!
-//! Whoever is named decides what is allowed: the server judges each request by their rights. The account that asks needs
-//! the right to impersonate them.
+//! The impersonated user decides what is allowed: the server judges each request by that user's rights. The account that
+//! asks needs the right to impersonate them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -122,7 +122,7 @@ fn through(own: &kube::Client, headers: HeaderMap) -> kube::Client {
     kube::Client::new(service, namespace)
 }
 
-/// A client that asks nobody: the server is said to have refused each request, for this reason.
+/// A client that sends no request: each call fails as if the server had refused it, for this reason.
 pub fn refusing_client(reason: &str) -> kube::Client {
     let status = serde_json::json!({
         "apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": reason,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_names_user_and_groups_and_nobody_else_s() {
+    async fn a_request_names_only_the_user_and_its_groups() {
         let clients = ImpersonatingClients::new(echo(), 2);
         for (user, groups) in [("alice", &["dev", "ops team"][..]), ("zoë", &[]), ("alice", &[])] {
             let object = maps(clients.of(&identity(user, groups))).get("a").await.unwrap();
@@ -206,10 +206,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_asks_nobody_says_why() {
-        let error = maps(refusing_client("nobody wrote it")).get("a").await.unwrap_err();
+    async fn a_client_that_sends_no_request_says_why() {
+        let error = maps(refusing_client("it has no author")).get("a").await.unwrap_err();
         assert!(
-            matches!(error, kube::Error::Api(status) if status.code == 403 && status.message == "nobody wrote it")
+            matches!(error, kube::Error::Api(status) if status.code == 403 && status.message == "it has no author")
         );
     }
 }

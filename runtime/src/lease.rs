@@ -53,8 +53,8 @@ pub struct Elector {
     seen: Option<(LeaseSpec, Instant)>,
     /// When the last write was sent that ended with the lease in our hands.
     renewed: Option<Instant>,
-    /// The lease as that write left it: while nobody else writes it, renewing takes one request, also where each takes
-    /// seconds.
+    /// The lease as that write left it: while no other client writes it, renewing takes one request, also where each
+    /// takes seconds.
     held: Option<Lease>,
     /// Attempts so far, for the jitter.
     attempts: u64,
@@ -71,9 +71,9 @@ type LeaseEvents = BoxStream<'static, Result<WatchEvent<Lease>, kube::Error>>;
 enum Attempted {
     /// It is ours until the duration is over.
     Held,
-    /// Somebody else holds it.
+    /// Another process holds it.
     Foreign,
-    /// Somebody wrote it between our read and our write: whether it is ours must be asked again.
+    /// Another client wrote it between our read and our write: whether it is ours must be asked again.
     Raced,
 }
 
@@ -157,7 +157,7 @@ impl Elector {
                 () = let_go.cancelled() => return false,
                 () = sleep_until(deadline.min(Instant::now() + RETRY_PERIOD)) => {}
             }
-            // Also when the whole process stood still for a while: somebody else may lead since.
+            // Also when the whole process stood still for a while: another process may lead since.
             if Instant::now() >= deadline {
                 return true;
             }
@@ -170,7 +170,7 @@ impl Elector {
             match answer {
                 Ok(Ok(Attempted::Held)) => {}
                 Ok(Ok(Attempted::Foreign)) => return true,
-                // Somebody else's write, a label for example, is no loss.
+                // Another client's write, a label for example, is no loss.
                 Ok(Ok(Attempted::Raced)) => {
                     tracing::debug!(lease = %self.config.name, "the lease was written meanwhile")
                 }
@@ -226,7 +226,7 @@ impl Elector {
             let spec = lease.spec.unwrap_or_default();
             lease.spec = Some(wanted(spec.acquire_time, spec.lease_transitions.unwrap_or(0)));
             match self.write(lease).await? {
-                // Somebody else wrote it, which is no loss unless it is another holder's.
+                // Another client wrote it, which is no loss unless the holder changed.
                 Attempted::Raced => {}
                 answer => return Ok(answer),
             }

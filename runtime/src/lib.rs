@@ -19,8 +19,8 @@
 //! | [`graph`] | nodes and what each waits for → each run once, independent ones together; first causes |
 //! | [`dynamic_watch`] | what a reconcile read, of any kind → its key again when that changes |
 //! | [`impersonation`] | a client and a name → a client that asks in that name |
-//! | [`egress`] | a URL that somebody wrote → an answer from an address that was judged |
-//! | [`smtp`] | an e-mail and the server that somebody named → whether the server has it |
+//! | [`egress`] | a URL that a user wrote → an answer from an address that was judged |
+//! | [`smtp`] | an e-mail and the server that a user named → whether the server has it |
 //! | [`owner`] | an object → who controls it |
 //! | [`api`] | a kind, a namespace and names → requests whose paths say exactly that |
 //! | [`discovery`] | group, version, kind → resource |

@@ -61,7 +61,7 @@ pub enum Error {
     /// The webhook server could not start.
     #[error(transparent)]
     Webhooks(#[from] webhook::Error),
-    /// The lease went to somebody else or could not be renewed.
+    /// Another process took the lease, or it could not be renewed.
     #[error("leader election lost: the lease {0:?} was not renewed in time")]
     LeaseLost(String),
 }
@@ -71,7 +71,7 @@ pub enum Error {
 pub struct Endpoint {
     /// The address.
     pub address: SocketAddr,
-    /// Whether the process may go on without it when the address is taken: nobody asked for this one.
+    /// Whether the process may go on without it when the address is taken: no flag asked for this one.
     pub optional: bool,
 }
 
@@ -81,8 +81,8 @@ impl From<SocketAddr> for Endpoint {
     }
 }
 
-/// Runs controllers over one cache. Running takes the manager itself: nobody can start it twice, or add to it while it
-/// runs or stops.
+/// Runs controllers over one cache. Running takes the manager itself: callers cannot start it twice, or add to it while
+/// it runs or stops.
 pub struct Manager {
     client: kube::Client,
     cache: Cache,
@@ -196,7 +196,7 @@ impl Manager {
         self
     }
 
-    /// Count into these metrics, which somebody else reads too.
+    /// Counts into these metrics, which another endpoint serves too.
     #[must_use]
     pub fn metrics(mut self, metrics: Arc<Metrics>) -> Self {
         self.metrics = metrics;
@@ -215,8 +215,8 @@ impl Manager {
         self
     }
 
-    /// Look at this too when `/readyz` or `/readyz/NAME` is asked for: is the process of use? A cluster sends nobody to one
-    /// that says no, until it says yes.
+    /// Look at this too when `/readyz` or `/readyz/NAME` is asked for: is the process of use? A cluster sends no request to
+    /// a process that says no, until it says yes.
     #[must_use]
     pub fn add_readyz_check(
         mut self,
@@ -308,7 +308,7 @@ impl Manager {
         let ended = self.lead(&state, stop).await;
         end(&cache, webhooks).await;
         endpoints.cancel();
-        // The lease goes last: whoever takes it finds nothing of ours at work.
+        // The lease goes last: its next holder finds no reconcile of ours at work.
         if let Some(elector) = ended? {
             match elector.release().await {
                 Ok(()) => tracing::info!(lease = elector.name(), "gave the lease back"),
@@ -358,7 +358,7 @@ impl Manager {
             self.metrics.leading(lease, false);
         }
         if end == End::Lost {
-            // Somebody else may lead already: nobody is waited for.
+            // Another process may lead already: the manager waits for no task.
             end_of(others, Duration::ZERO).await;
             return Err(Error::LeaseLost(lease.to_owned()));
         }
@@ -375,8 +375,8 @@ async fn end_of(mut others: JoinSet<()>, grace: Duration) {
     }
 }
 
-/// Wait for the first lists. A server that refuses one ends the start; a server that cannot be reached is waited for:
-/// starting again would not bring it back, and whoever waits is there a moment after it.
+/// Wait for the first lists. A server that refuses one ends the start; the manager waits for a server that cannot be
+/// reached: starting again would not bring it back, and a manager that waits is ready a moment after the server.
 async fn synced(cache: &Cache) -> Result<(), NotSynced> {
     loop {
         let mut waiting = std::pin::pin!(cache.synced());

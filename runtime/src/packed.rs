@@ -7,7 +7,7 @@ use kube::api::{DynamicObject, ObjectMeta};
 use kube::core::TypeMeta;
 use serde_json::Value;
 
-/// An object that nobody has looked at for a while.
+/// An object that no reader has looked at for a while.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed {
     types: Option<TypeMeta>,

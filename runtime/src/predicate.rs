@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn the_second_is_asked_only_where_it_decides() {
         let change = update(json!({}), json!({}));
-        let never = || Predicate::new(|_| panic!("nobody asks this one"));
+        let never = || Predicate::new(|_| panic!("this one is not asked"));
         assert!(Predicate::updated().or(never()).holds(&change));
         assert!(!Predicate::created().and(never()).holds(&change));
     }

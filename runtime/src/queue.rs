@@ -18,7 +18,7 @@ pub const BACKOFF_LAST: Duration = Duration::from_secs(1000);
 /// Who goes first when more keys wait than workers are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// A change somebody made just now.
+    /// A change that a client made just now.
     Normal,
     /// A key from an initial list: after a restart thousands of these must not delay a user's change.
     Low,

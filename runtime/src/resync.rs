@@ -1,7 +1,7 @@
 //! Adds every object that a controller reconciles to its queue once per period; reads stores only.
 //!
-//! A watch brings every change at once, so a resync only mends what nobody foresaw. Each object has its own moment in
-//! the period, taken from its name: thousands of objects are spread evenly, and two runs do the same.
+//! A watch brings every change at once, so a resync only mends unforeseen errors. Each object has its own moment in the
+//! period, taken from its name: thousands of objects are spread evenly, and two runs do the same.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;

@@ -12,8 +12,8 @@ pub enum Retry {
     Conflict,
     /// What is in the way may go by itself: after a back-off, or after the time that the server asks for.
     BackOff(Option<Duration>),
-    /// A right is missing: after a back-off, for somebody may grant it at any time, and nothing tells of that. People are not
-    /// to wait for it.
+    /// A right is missing: after a back-off, for an administrator may grant it at any time, and no watch tells of that. Users
+    /// are not to wait for it.
     Forbidden,
     /// Only another object helps.
     Never,
@@ -35,7 +35,7 @@ impl Retry {
         }
     }
 
-    /// Is it worth waiting for, although nobody does anything?
+    /// Is it worth waiting for, although no user acts?
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Conflict | Self::BackOff(_))

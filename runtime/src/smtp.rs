@@ -1,7 +1,7 @@
-//! Sends one e-mail to the server that somebody named (RFC 5321), over a connection that the egress guard judged.
+//! Sends one e-mail to the server that a user named (RFC 5321), over a connection that the egress guard judged.
 //!
 //! A client of our own, because what is needed is one message over one connection with a limit on everything, and because
-//! whoever sends has to know whether a failure came before or after the server had the message; both would have to be built
+//! the caller has to know whether a failure came before or after the server had the message; both would have to be built
 //! around a library. The connection is encrypted where the server offers it (STARTTLS, or from the beginning on port 465),
 //! and a password goes over no other, except on this machine.
 
@@ -127,7 +127,7 @@ fn check(mail: &Mail) -> Result<(), Error> {
         }
     }
     if mail.to.is_empty() {
-        return Err(Error::Refused("it goes to nobody".to_owned()));
+        return Err(Error::Refused("it has no recipient".to_owned()));
     }
     Ok(())
 }
@@ -378,8 +378,8 @@ mod tests {
         let (port, _served) = server(&["220 hello", "250 mail", "250 ok", "250 ok", "354 go on"]).await;
         let error = send(LOCAL, &mail(port), WITHIN).await.unwrap_err();
         assert!(matches!(error, Error::Unknown(_)), "{error:?}");
-        let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
-        let error = send(LOCAL, &mail(nobody), WITHIN).await.unwrap_err();
+        let unused = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        let error = send(LOCAL, &mail(unused), WITHIN).await.unwrap_err();
         assert!(matches!(error, Error::NotSent(_)), "{error:?}");
     }
 

@@ -14,7 +14,7 @@ pub(crate) type IndexFn = Arc<dyn Fn(&DynamicObject) -> Vec<String> + Send + Syn
 /// Objects of one kind that are at hand as values: those that changed last, which are read again soon. The others are packed.
 const UNPACKED_AT_MOST: usize = 256;
 
-/// The objects of one kind, ordered, so that whoever walks through them does so in the same order every time.
+/// The objects of one kind, ordered, so that each reader walks through them in the same order every time.
 #[derive(Default)]
 pub(crate) struct Store {
     rows: BTreeMap<Key, Row>,

@@ -25,7 +25,7 @@ const HURRY_EVERY: Duration = Duration::from_secs(5);
 pub(crate) enum End {
     /// As asked for; the lease is still ours.
     Stopped,
-    /// The lease is gone: somebody else may lead.
+    /// The lease is gone: another process may lead.
     Lost,
 }
 
@@ -41,8 +41,8 @@ pub(crate) struct Term {
 }
 
 impl Term {
-    /// Work until stopped or until the lease is lost. The lease is renewed until the last reconcile has ended: while we
-    /// still write, nobody else may begin.
+    /// Works until stopped or until the lease is lost. The lease is renewed until the last reconcile has ended: while
+    /// we still write, no other process may begin.
     pub(crate) async fn serve(self, elector: Option<&mut Elector>, stop: &CancellationToken) -> End {
         let (cut, let_go) = (CancellationToken::new(), CancellationToken::new());
         let mut holding = std::pin::pin!(async {
@@ -95,7 +95,7 @@ impl Term {
         if lost { End::Lost } else { End::Stopped }
     }
 
-    /// Those who write events; nobody where no recorder was given.
+    /// The writers of events; none where no recorder was given.
     fn start_writing(&self) -> JoinSet<()> {
         let mut writing = JoinSet::new();
         for writer in self.events.iter().flat_map(EventRecorder::open) {
@@ -104,7 +104,7 @@ impl Term {
         writing
     }
 
-    /// What waits is written while the lease is ours, and for a moment at most; nobody writes after it.
+    /// Waiting events are written while the lease is ours, and for a moment at most; this process writes none after it.
     async fn end_writing(&self, writing: &mut JoinSet<()>, lost: bool) {
         if let Some(events) = &self.events {
             events.close();

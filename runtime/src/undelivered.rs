@@ -9,7 +9,8 @@ use kube::api::DynamicObject;
 use crate::cache::{Change, Key, version_of};
 
 /// The objects as handlers saw them last, where the store is ahead of that. A watch brings each of these changes and
-/// takes it off; when the watch is lost, the new list equals the store, and only this tells that somebody waits.
+/// takes it off; when the watch is lost, the new list equals the store, and only this map tells that a handler still
+/// waits.
 #[derive(Default)]
 pub(crate) struct Undelivered {
     seen: BTreeMap<Key, Option<Arc<DynamicObject>>>,
@@ -39,9 +40,9 @@ impl Undelivered {
         before
     }
 
-    /// What a whole list changes for handlers: first what we wrote and somebody has changed since, then the list in the
-    /// order of the keys; afterwards nothing is undelivered. Where the server
-    /// was set back, one version may mean two contents.
+    /// The changes that a whole list means for handlers: first the objects that we wrote and another client has changed
+    /// since, then the list in the order of the keys; afterwards nothing is undelivered. Where the server was set back,
+    /// one version may mean two contents.
     pub(crate) fn changes(
         &mut self,
         fresh: &BTreeMap<Key, Arc<DynamicObject>>,
@@ -54,7 +55,7 @@ impl Undelivered {
         for (key, seen) in std::mem::take(&mut self.seen) {
             let copy = match fresh.get(&key) {
                 Some(new) => known.remove(&key).filter(|copy| version(copy) != version(new)),
-                // Whoever made it reads it in the store and has to hear that it is gone.
+                // The author of the object reads it in the store and has to hear that it is gone.
                 None => None,
             };
             if let Some(copy) = copy {
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_changed_after_us_is_compared_with_what_we_wrote() {
+    fn a_later_foreign_change_is_compared_with_our_write() {
         let recorded = RecordingInformer::new();
         recorded.list(Some("1"));
         recorded.informer.observe(object("2"));
@@ -191,7 +192,7 @@ mod tests {
         recorded.informer.forget(&Key::of(&object("1")));
         recorded.list(None);
         recorded.assert_changes(&[("", "1"), ("1", "")]);
-        // Nobody heard of one that came and went.
+        // No handler heard of the object that came and went.
         recorded.informer.observe(object("2"));
         recorded.informer.forget(&Key::of(&object("2")));
         recorded.list(None);

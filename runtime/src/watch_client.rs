@@ -17,8 +17,8 @@ use tower::Service;
 
 use crate::cache::Informer;
 
-/// A watch that ends sooner is not begun again before this time is over: a server, or somebody between, that ends every
-/// watch at once would otherwise be asked as fast as it can answer.
+/// A watch that ends sooner is not begun again before this time is over: a server, or a proxy, that ends every watch at
+/// once would otherwise be asked as fast as it can answer.
 const AT_LEAST: Duration = Duration::from_secs(1);
 /// The smallest list: what matters is its version.
 const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json";
@@ -30,8 +30,8 @@ const REFUSED_FIRST: Duration = Duration::from_secs(5);
 /// How long it is left alone at most; then a right that was granted is noticed.
 const REFUSED_LAST: Duration = Duration::from_secs(120);
 
-/// How long nobody asks for a kind that was refused so often in a row. Its author chose it and may have gone, so it must
-/// not cost the server a question every few seconds for ever.
+/// How long the client pauses after a kind was refused so often in a row. Its author chose it and may have gone, so it
+/// must not cost the server a question every few seconds for ever.
 fn refusal_backoff(refusals: u32) -> Duration {
     match refusals.checked_sub(REFUSALS_AT_ONCE + 1) {
         None => Duration::ZERO,

@@ -14,7 +14,7 @@ use crate::discovery;
 /// and a reconcile must end.
 const DELETE_TRIES: usize = 4;
 
-/// Asked after the object was read from the server and before it is deleted: does whoever wants it gone still want so?
+/// Asked after the object was read from the server and before it is deleted: does the caller still want to delete it?
 pub type Confirm<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<bool, kube::Error>> + Send + Sync);
 
 impl Applier {
@@ -35,7 +35,7 @@ impl Applier {
         let yes: Confirm<'_> = &|| Box::pin(async { Ok(true) });
         let mut live = live;
         let judged: Mutex<Option<String>> = Mutex::new(None);
-        // A namesake is left alone, and nobody is told that it is foreign: the caller looks anew.
+        // A namesake is left alone, and no error says that it is foreign: the caller looks anew.
         let same = |object: &DynamicObject| {
             let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
             let uid = object.metadata.uid.clone().unwrap_or_default();
@@ -58,12 +58,12 @@ impl Applier {
         conflict.map_or(Ok(Deletion::Going), Err)
     }
 
-    /// The same for an object that is deleted because nobody wants it any more: it is read from the server, then
-    /// `confirm` is asked, then exactly that object in exactly that version is deleted. Nothing when `confirm` says
-    /// no; a conflict, which means that somebody wrote the object meanwhile, is an error.
+    /// Deletes an object that its owner no longer wants: reads it from the server, asks `confirm`, then deletes exactly
+    /// that object in exactly that version. Does nothing when `confirm` says no; a conflict, which means that another
+    /// client wrote the object meanwhile, is an error.
     ///
     /// # Errors
-    /// Those of [`Applier::delete`], and that somebody wrote the object meanwhile.
+    /// Those of [`Applier::delete`], and a conflict where another client wrote the object meanwhile.
     pub async fn delete_confirmed<'a>(
         &self,
         api_version: &str,
@@ -75,7 +75,7 @@ impl Applier {
         self.delete_once(api_version, kind, key, None, guard, confirm).await
     }
 
-    /// The object as whoever may read it sees it.
+    /// The object as shown to callers that may read it.
     async fn seen(
         &self,
         look: &Api<DynamicObject>,

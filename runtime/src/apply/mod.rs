@@ -79,7 +79,7 @@ pub enum Error {
         /// Why.
         source: discovery::Error,
     },
-    /// It exists and belongs to somebody else.
+    /// It exists and belongs to another owner.
     #[error("cannot change {object}: {reason}")]
     Foreign {
         /// Kind and name.
@@ -257,8 +257,9 @@ impl Applier {
             }
         }
         let mut params = PatchParams::apply(&self.manager);
-        // An object that nobody saw is to be made. One that somebody else made meanwhile differs in some field, and
-        // without force the server refuses to take that over; the next look finds it and asks the guard.
+        // The caller saw no object, so this call creates it. An object that another client created meanwhile differs in
+        // some field, and without force the server refuses to take that over; the next look finds it and asks the
+        // guard.
         params.force = conflicts == Conflicts::Force && live.is_some();
         let mut patch = wanted;
         if let Some(uid) = live.as_ref().and_then(|live| live.metadata.uid.clone()) {
@@ -339,7 +340,7 @@ fn hex(digest: &[u8]) -> String {
     hex::encode(digest.get(..16).unwrap_or(digest))
 }
 
-/// What of a live object would show that somebody changed what we want: its values at the places we set.
+/// The fields of a live object that would show a foreign change: its values at the places we set.
 fn fingerprint(live: &DynamicObject, wanted: &Value) -> String {
     body(live, wanted.get("status").is_none())
         .map(|live| digest(&projection(&live, wanted)))

@@ -39,21 +39,21 @@ pub(super) struct SharedState {
     pub(super) reconnections: Sender<u64>,
     /// True from the moment that a server which was set back is noticed until all stores follow it.
     pub(super) is_set_back: Sender<bool>,
-    /// What no copy holds because nobody reads it.
+    /// The fields that cached copies leave out because no reader uses them.
     pub(super) unread: Arc<[Unread]>,
 }
 
-/// Annotations that nobody reads in the copies of these kinds.
+/// Annotations that no reader uses in the copies of these kinds.
 #[derive(Clone, Debug)]
 pub struct Unread {
-    /// The kinds. Nobody may write their copies back as a whole: that would take the annotations away.
+    /// The kinds. No writer may send their copies back as a whole: that would remove the annotations.
     pub kinds: Vec<ApiResource>,
     /// The annotations.
     pub annotations: &'static [&'static str],
 }
 
 impl SharedState {
-    /// Take away the annotations that nobody reads in copies of this kind.
+    /// Removes the annotations that no reader uses in copies of this kind.
     pub(super) fn without_unread(&self, resource: &ApiResource, metadata: &mut ObjectMeta) {
         let Some(annotations) = &mut metadata.annotations else { return };
         let unread = self.unread.iter().filter(|unread| unread.kinds.contains(resource));
@@ -416,7 +416,7 @@ impl Informer {
 }
 
 impl Informer {
-    /// Take away what nobody reads: managed fields are often larger than the object.
+    /// Removes the fields that no reader uses: managed fields are often larger than the object.
     fn trim(&self, object: &mut DynamicObject) {
         let resource = &self.watch.resource;
         object.metadata.managed_fields = None;

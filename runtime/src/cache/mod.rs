@@ -59,7 +59,7 @@ impl Cache {
         Self::without(client, Vec::new())
     }
 
-    /// The same, whose copies do not hold what nobody reads.
+    /// The same, whose copies leave out the fields that no reader uses.
     pub fn without(client: kube::Client, unread: Vec<Unread>) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -158,7 +158,8 @@ impl Cache {
     }
 
     /// Come back at once, unless the server was set back to an earlier state: then only when all stores are of the new
-    /// time. What is decided from one that is and one that is not would make again what nobody wants any more.
+    /// time. A decision from one store of the new time and one of the old would create objects that no owner wants any
+    /// more.
     pub(crate) async fn consistent(&self) {
         if !*self.inner.shared.is_set_back.borrow() {
             return;

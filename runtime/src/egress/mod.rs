@@ -1,9 +1,9 @@
-//! The egress guard: sends one HTTP request to a URL that somebody wrote, after its addresses were checked; follows no
+//! The egress guard: sends one HTTP request to a URL that a user wrote, after its addresses were checked; follows no
 //! redirect.
 //!
-//! Whoever may write an object may not thereby ask what only this process can reach: the helpers of its machine, which give
-//! out credentials of a cloud, and its own loopback. A name is resolved once, by the connection that is then made, so an
-//! answer that changes between the look and the connection changes nothing.
+//! A user who may write an object may not thereby reach what only this process can reach: the helpers of its machine, which
+//! give out credentials of a cloud, and its own loopback. A name is resolved once, by the connection that is then made, so
+//! an answer that changes between the look and the connection changes nothing.
 
 use std::fmt;
 use std::future::Future;
@@ -146,7 +146,8 @@ impl EgressClient {
     /// Ask. A redirect is an answer like any other: where it leads is not asked.
     ///
     /// # Errors
-    /// The URL or its address may not be asked, nobody answers there in time, or the answer is longer than the limit.
+    /// The URL or its address may not be asked, no server answers there in time, or the answer is longer than the
+    /// limit.
     pub async fn ask(&self, request: Request<Vec<u8>>) -> Result<Answer, Error> {
         check(request.uri(), self.policy)?;
         let asked = tokio::time::timeout(self.limits.total, self.send(request.map(kube::client::Body::from)));
@@ -164,10 +165,10 @@ impl EgressClient {
     }
 }
 
-/// A connection to a server that somebody named, whose addresses are judged before.
+/// A connection to a server that a user named; its addresses are judged before.
 ///
 /// # Errors
-/// The name has no address or one that may not be asked, or nobody is there in time.
+/// The name has no address or one that may not be asked, or no server answers in time.
 pub async fn connect(
     policy: EgressPolicy,
     (host, port): (&str, u16),
@@ -345,9 +346,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_not_sent_is_told_apart_from_what_broke() {
-        let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = nobody.local_addr().unwrap().port();
-        drop(nobody);
+        let unused = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = unused.local_addr().unwrap().port();
+        drop(unused);
         let url = format!("http://127.0.0.1:{port}/");
         let error = ask(EgressPolicy::ServicesAndLoopback, &url).await.unwrap_err();
         assert!(matches!(error, Error::Unreachable(_)), "{error:?}");

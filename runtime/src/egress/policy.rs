@@ -58,7 +58,7 @@ fn may_be_asked(address: IpAddr) -> bool {
             let site_local = a & 0xffc0 == 0xfec0;
             // Translation within a site (RFC 8215): each site decides where in it the IPv4 address stands.
             let translated = (a, b, c) == (0x64, 0xff9b, 1);
-            // Teredo hides two IPv4 addresses, and nobody serves anything behind it any more.
+            // Teredo hides two IPv4 addresses, and no server uses it any more.
             let teredo = (a, b) == (0x2001, 0);
             !v6.is_unicast_link_local() && !v6.is_multicast() && !site_local && !translated && !teredo
         }

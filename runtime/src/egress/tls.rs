@@ -7,7 +7,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::json;
 
-/// Whom to trust, and who asks, where that is not what the system trusts and nobody.
+/// The authorities to trust and the client's identity, where they differ from the system's and from none.
 #[derive(Clone, Default)]
 pub struct Tls {
     /// Certificates of the authorities that are trusted, in PEM.

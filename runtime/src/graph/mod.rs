@@ -13,9 +13,9 @@
 //! | `report` | outcomes → first causes, and when to come again |
 //! | `refusal` | why an object was not applied → type of failure |
 //!
-//! Nothing here decides by chance: nodes begin in the order they were added in, as far as their blockers allow, and
-//! one run with a limit of one has one order. What happens at the same time is one task's futures, which are looked at
-//! in the order they began in, whoever wakes them. A node may be anything: a component, an object, a step.
+//! Nothing here decides by chance: nodes begin in the order they were added in, as far as their blockers allow, and one
+//! run with a limit of one has one order. Nodes that run at the same time are one task's futures, which are polled in
+//! the order they began in, regardless of which one wakes. A node may be anything: a component, an object, a step.
 
 mod refusal;
 mod report;

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_somebody_else_is_not_tried_again() {
+    fn an_object_of_another_owner_is_not_tried_again() {
         let foreign = apply::Error::Foreign { object: "Web a".to_owned(), reason: "it is b's".to_owned() };
         assert!(matches!(Cause::from(foreign), Cause::Unrecoverable(_)));
     }

@@ -25,7 +25,7 @@ pub enum Cause<E> {
 }
 
 impl<E> Cause<E> {
-    /// An error that may go away, nobody knows when.
+    /// An error that may go away at an unknown time.
     pub fn later(error: E) -> Self {
         Self::Later { after: None, error }
     }

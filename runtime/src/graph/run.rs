@@ -33,7 +33,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// At most this many nodes at the same time, at least one; cancelled by nobody.
+    /// At most this many nodes at the same time, at least one; nothing cancels the run.
     pub fn new(concurrency: usize) -> Self {
         Self {
             concurrency: concurrency.max(1),

@@ -33,7 +33,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Nothing for one that waits for nobody.
+    /// Nothing for a request that waits for no other.
     pub(super) fn of<B>(request: &http::Request<B>) -> Option<Self> {
         let query = request.uri().query().unwrap_or_default();
         if query.split('&').any(|part| part == "watch=true" || part == "watch=1") {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn watches_and_leases_wait_for_nobody() {
+    fn watches_and_leases_do_not_wait() {
         for uri in [
             "/api/v1/pods?limit=5&watch=true&resourceVersion=7",
             "/apis/coordination.k8s.io/v1/namespaces/vela-system/leases/vela-core",

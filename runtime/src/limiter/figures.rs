@@ -29,7 +29,7 @@ impl Figures {
     }
 }
 
-/// Shows the figures of a limiter when somebody scrapes.
+/// Shows the figures of a limiter when a client scrapes them.
 pub(super) struct Scraped<F>(pub(super) F);
 
 impl<F> fmt::Debug for Scraped<F> {

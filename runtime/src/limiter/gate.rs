@@ -118,12 +118,12 @@ impl Gate {
         self.permit(true)
     }
 
-    /// Give every place that is free to whoever waits longest.
+    /// Gives every free place to the request that waits longest.
     fn admit(self: &Arc<Self>) {
         loop {
             let next = self.lock().next(Instant::now());
             let Some(next) = next else { return };
-            // Who waited may have given up; the place is free again then, and nobody else is told of it here.
+            // The waiting request may have given up; its place is free again then, and this loop offers it to the next.
             if let Err(mut permit) = next.send(self.permit(false)) {
                 permit.is_returned = true;
                 self.lock().in_flight -= 1;
@@ -131,7 +131,7 @@ impl Gate {
         }
     }
 
-    /// Nobody sends before this time is over.
+    /// No request is sent before this time is over.
     fn pause(self: &Arc<Self>, time: Duration) {
         let until = Instant::now() + time.min(PAUSE_AT_MOST);
         {

@@ -4,7 +4,7 @@
 //! A request waits for its turn in a `gate`, whose `window` says how many may be under way. API Priority and Fairness
 //! gives requests of different kinds to different priority levels, each with seats of its own, and names the level in the
 //! answer: each level has a gate of its own here, so that one that is full holds up no other. Watches, which last, and
-//! leases, on which leadership depends, wait for nobody. Events wait behind everything else.
+//! leases, on which leadership depends, do not wait. Events wait behind everything else.
 
 mod classify;
 mod figures;

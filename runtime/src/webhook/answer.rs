@@ -172,8 +172,8 @@ impl ReviewEndpoint {
         }
     }
 
-    /// Have it judged on a thread of its own, so that a judge who computes for long keeps nobody else from the
-    /// deadline. One who does not end in time keeps its place until it ends.
+    /// Runs the judge on a thread of its own, so that a slow judge delays no other request beyond its deadline. A judge
+    /// that does not end in time keeps its place until it ends.
     async fn review(&self, path: String, content: Content, until: Instant) -> Reply {
         let late = || Reply::failure(504, "the review did not end within its time");
         let Ok(Ok(place)) = timeout_at(until, self.reviews.clone().acquire_owned()).await else {

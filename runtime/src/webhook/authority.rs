@@ -1,8 +1,8 @@
 //! Issues and renews the authorities and the certificate that a Secret holds, from what it holds, the names and the
 //! time.
 //!
-//! An authority signs nothing for its first hour, so that everybody trusts it before anybody meets its certificates; and
-//! it stays in the bundle until it expires, so that nobody distrusts what is still served.
+//! An authority signs nothing for its first hour, so that all clients trust it before they meet its certificates; and it
+//! stays in the bundle until it expires, so that clients go on trusting the certificates still served.
 
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{
@@ -150,7 +150,7 @@ impl Authority {
         Ok(Self { certificate: der, pem: certificate.pem(), key, validity })
     }
 
-    /// Nothing, where the two do not belong together or the name is not ours: it would sign what nobody trusts.
+    /// Nothing, where the two do not belong together or the name is not ours: no client would trust what it signs.
     fn read(pem: &str, key: &str) -> Option<Self> {
         let certificate = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
         let key = KeyPair::from_pem(key).ok()?;
@@ -212,7 +212,7 @@ fn blocks(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Valid from a little before now for so many days, or until somebody else's end.
+/// Valid from a little before now for so many days, or until the end of its authority.
 fn live(
     params: &mut CertificateParams,
     now: Timestamp,
@@ -248,7 +248,7 @@ mod tests {
         stored.renewed(&names(), at(days)).unwrap()
     }
 
-    /// Is what `served` presents trusted by whoever has the bundle of `trusting`?
+    /// Do clients that hold the bundle of `trusting` trust the certificate of `served`?
     fn trusts(trusting: &StoredCertificates, served: &StoredCertificates, days: i64) -> bool {
         trusted(&served.pair().unwrap(), &trusting.authorities(at(days)), &names(), at(days))
     }
@@ -306,7 +306,7 @@ mod tests {
         let good = later(&StoredCertificates::default(), 0);
         let other = later(&StoredCertificates::default(), 0);
         let mut params = Authority::params().unwrap();
-        params.distinguished_name.push(DnType::CommonName, "somebody-else");
+        params.distinguished_name.push(DnType::CommonName, "another-authority");
         let key = KeyPair::generate().unwrap();
         let stranger = params.self_signed(&key).unwrap().pem();
         assert!(good.has_authority(at(0)));

@@ -11,7 +11,7 @@ use k8s_openapi::ByteString;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-/// Rounds left out at most after somebody else wrote again and again: an hour, where a round is 15 seconds.
+/// Rounds left out at most after another client wrote again and again: an hour, where a round is 15 seconds.
 const ROUNDS_AT_MOST: u32 = 256;
 /// Objects of one kind in one answer of the API server.
 const PAGE: u32 = 500;
@@ -95,7 +95,7 @@ impl Writer {
         }
     }
 
-    /// Somebody else keeps changing it: is this a round to leave it alone?
+    /// Another client keeps changing it: does this round leave it alone?
     fn rests(&mut self, kind: &ApiResource, object: &DynamicObject) -> bool {
         let history = self.history.entry(key(kind, object)).or_default();
         if history.rest > 0 {
@@ -106,7 +106,7 @@ impl Writer {
         history.rewrites = history.rewrites.saturating_add(1);
         if history.rewrites == 4 {
             let name = object.metadata.name.as_deref().unwrap_or_default();
-            tracing::warn!(kind = kind.kind, name, "somebody else keeps changing its caBundle");
+            tracing::warn!(kind = kind.kind, name, "another client keeps changing its caBundle");
         }
         false
     }

@@ -9,7 +9,7 @@ use super::certificate::{CertificateError, ServingCertificate};
 
 /// The usual names of the certificate chain, the server's certificate first, and of its key.
 const USUAL: [&str; 2] = ["tls.crt", "tls.key"];
-/// Who signed it, where whoever fills the folder says so.
+/// The authority that signed it, where the filler of the folder says so.
 const AUTHORITY: &str = "ca.crt";
 /// Where a volume of a Secret keeps its files: a link that is swapped in one step.
 const VOLUME: &str = "..data";
@@ -25,7 +25,7 @@ pub struct Directory {
     pub folder: PathBuf,
     /// Names of the certificate chain and of the key.
     pub files: [&'static str; 2],
-    /// How long it may take until the files are there: whoever makes the Secret starts beside us.
+    /// How long it may take until the files are there: the process that makes the Secret starts beside us.
     pub wait: Duration,
     /// How often it is looked at until then.
     pub ask_every: Duration,
@@ -139,7 +139,7 @@ fn read(folder: &Path, files: [&'static str; 2]) -> Result<Contents, DirectoryEr
     Ok((pair, content(&inside.join(AUTHORITY)).ok()))
 }
 
-/// The folder has files and none of them is empty, so whoever fills it has come to an end.
+/// The folder has files and none of them is empty, so its filler has finished.
 fn complete(folder: &Path, wanted: [&'static str; 2]) -> Result<(), DirectoryError> {
     let unlisted = |source| DirectoryError::Folder { folder: folder.to_owned(), files: wanted, source };
     let mut files = 0;

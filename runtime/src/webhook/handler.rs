@@ -14,7 +14,7 @@ pub trait Handler: Send + Sync {
     /// What to say to these bytes at this path. It may be dropped at its deadline, where it waits.
     fn answer<'a>(&'a self, path: &'a str, body: &'a [u8]) -> BoxFuture<'a, Reply>;
 
-    /// The same, by a judge who wants to know when nobody waits for the answer any more.
+    /// The same, by a judge that wants to know when no caller waits for the answer any more.
     fn answer_until<'a>(&'a self, path: &'a str, body: &'a [u8], _until: Instant) -> BoxFuture<'a, Reply> {
         self.answer(path, body)
     }

@@ -88,7 +88,7 @@ impl ServerMetrics {
         InFlight(self.in_flight.clone())
     }
 
-    /// A path that nobody answers could be anything a client thinks of, so it gets no label of its own.
+    /// A path without a handler could be anything a client thinks of, so it gets no label of its own.
     pub(super) fn ended(&self, path: &str, code: u16, took: Duration) {
         let webhook = if code == 404 { "unknown" } else { path }.to_owned();
         self.latency.get_or_create(&PathLabel { webhook: webhook.clone() }).observe(took.as_secs_f64());

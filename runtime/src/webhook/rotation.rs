@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(15);
 /// Where the certificate comes from.
 #[derive(Clone, Debug)]
 pub enum CertificateSource {
-    /// A folder that somebody else fills and renews.
+    /// A folder that another process fills and renews.
     Directory(Directory),
     /// A Secret that we fill and renew ourselves, together with other replicas.
     Secret(CertificateSecret),
@@ -144,7 +144,7 @@ impl CertificateRotation {
         }
     }
 
-    /// Why what was found is worse than what is presented: nobody would take a certificate that is out of date.
+    /// Why the found certificate is worse than the presented one: clients reject a certificate that is out of date.
     fn reason_to_keep(&self, sourced: &SourcedCertificate) -> Option<String> {
         let now = crate::clock::now();
         let former = self.current.pair().out_of_date(now).is_none();

@@ -1,4 +1,5 @@
-//! A certificate source: a Secret that all replicas share; whoever comes first makes, renews and mends it.
+//! A certificate source: a Secret that all replicas share; the first replica makes it, and any replica renews and mends
+//! it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +20,7 @@ const KEY: &str = "tls.key";
 const TYPE: &str = "kubernetes.io/tls";
 /// Who may rewrite the Secret.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// Somebody else was faster this often: it is not worth a sixth try now.
+/// Another replica was faster this often: a sixth try is not worth it now.
 const TRIES: usize = 5;
 
 /// A Secret with a certificate that we issue ourselves.
@@ -69,7 +70,7 @@ pub enum SecretError {
         /// What the API server said.
         source: Box<kube::Error>,
     },
-    /// The Secret is somebody else's.
+    /// The Secret belongs to another owner.
     #[error(
         "the Secret {namespace}/{name} is not managed by {manager}: give another name for the certificate of the webhook \
          server, or delete that Secret"
@@ -137,7 +138,7 @@ impl CertificateSecret {
             let pair = renewed.pair().map_err(IssueError::from)?;
             let written = match live {
                 Some(_) if stored.as_ref() == Some(&renewed) => return Ok((pair, renewed)),
-                // The version that was read goes along, so that nobody's newer one is lost.
+                // The version that was read goes along, so that no newer write is lost.
                 Some(live) => {
                     let next = Secret { data: Some(data(&renewed, live.data.clone())), ..live };
                     api.replace(&self.name, &PostParams::default(), &next).await
@@ -228,7 +229,7 @@ fn read(secret: &Secret) -> StoredCertificates {
     }
 }
 
-/// What else somebody keeps in the Secret stays.
+/// Foreign keys of the Secret stay.
 fn data(
     stored: &StoredCertificates,
     others: Option<BTreeMap<String, ByteString>>,

@@ -1,4 +1,4 @@
-//! Writes only where something differs, and never to what belongs to somebody else.
+//! Writes only where something differs, and never to objects of another owner.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn anybody(_: &DynamicObject) -> Result<(), String> {
     Ok(())
 }
 
-fn nobody(_: &DynamicObject) -> Result<(), String> {
+fn refuse(_: &DynamicObject) -> Result<(), String> {
     Err("it is theirs".to_owned())
 }
 
@@ -108,15 +108,15 @@ async fn a_status_is_sent_only_where_it_is_a_field_like_any_other() {
 }
 
 #[tokio::test]
-async fn somebody_elses_object_is_neither_changed_nor_deleted() {
+async fn another_owners_object_is_neither_changed_nor_deleted() {
     let client = client();
     create(&client, &config_map("a", json!({"text": "theirs"}))).await;
     let applier = applier(&client);
     let wish = config_map("a", json!({"text": "ours"}));
-    let refused = applier.apply(&wish, None, false, Conflicts::Force, &nobody).await;
+    let refused = applier.apply(&wish, None, false, Conflicts::Force, &refuse).await;
     assert!(matches!(refused, Err(Error::Foreign { .. })), "{refused:?}");
     let key = Key::new("default", "a");
-    let refused = applier.delete("v1", "ConfigMap", &key, None, &nobody).await;
+    let refused = applier.delete("v1", "ConfigMap", &key, None, &refuse).await;
     assert!(matches!(refused, Err(Error::Foreign { .. })), "{refused:?}");
     assert_eq!(api(&client).get("a").await.unwrap().data["data"]["text"], "theirs");
 }

@@ -1,4 +1,4 @@
-//! Looking at objects of kinds nobody watched before, and being woken by what was looked at.
+//! Reads objects of kinds without a watch, and checks that their changes wake the reader.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn owned(name: &str, uid: &str) -> DynamicObject {
 }
 
 #[tokio::test]
-async fn what_was_looked_at_wakes_whoever_looked() {
+async fn a_change_wakes_the_readers_of_the_object() {
     let asker = Asker::new();
     let at = Key::new("default", "a");
     let look = asker.interests.track(&asker.key);
@@ -60,11 +60,11 @@ async fn what_was_looked_at_wakes_whoever_looked() {
     let found = look.get("v1", "ConfigMap", &at).await.unwrap().unwrap();
     assert_eq!(found.data["data"]["x"], "1");
     drop(look);
-    // Nobody looks any more: neither this change nor that of the stranger before wakes anyone.
+    // The reader is gone: neither this change nor that of the stranger before wakes anyone.
     asker.interests.forget(&asker.key);
     super::cluster::api(&asker.client).delete("a", &DeleteParams::default()).await.unwrap();
     let late = tokio::time::timeout(Duration::from_millis(200), asker.queue.next()).await;
-    assert!(late.is_err(), "woken for what nobody looks at: {late:?}");
+    assert!(late.is_err(), "woken without a reader: {late:?}");
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn what_was_there_before_the_first_look_is_found_by_it() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_installed_later_wakes_whoever_missed_it() {
+async fn a_kind_installed_later_wakes_the_readers_that_missed_it() {
     let asker = Asker::new();
     let at = Key::new("default", "one");
     let look = asker.interests.track(&asker.key);

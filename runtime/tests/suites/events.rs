@@ -85,7 +85,7 @@ async fn a_repeat_is_counted_and_another_note_is_another_event() {
     };
     let list = api.list(&ListParams::default()).await.unwrap().items;
     assert_eq!(stored(list), [("one".to_owned(), Some(3)), ("two".to_owned(), None)]);
-    // An event that somebody deleted is told anew, not lost for good.
+    // An event that a user deleted is told anew, not lost for good.
     api.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
     events.warning(&regarding, "Wrong", "one").await;
     events.warning(&regarding, "Wrong", "one").await;

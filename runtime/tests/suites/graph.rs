@@ -1,4 +1,4 @@
-//! What whoever runs a graph may rely on: order, limits, failures with their types, cancelling, and running again.
+//! What callers of a graph may rely on: order, limits, failures with their types, cancelling, and running again.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

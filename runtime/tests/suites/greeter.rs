@@ -48,7 +48,7 @@ async fn the_example_greets_and_mends_what_others_change() {
     api(&client).delete("a-greeting", &DeleteParams::default()).await.unwrap();
     let another = || greetings.get(&key).is_some_and(|now| now.metadata.uid != changed.metadata.uid);
     until("it was written again", another).await;
-    assert!(api(&client).get_opt("b-greeting").await.unwrap().is_none(), "nobody asked for one");
+    assert!(api(&client).get_opt("b-greeting").await.unwrap().is_none(), "no object asked for one");
     stop.cancel();
     task.await.unwrap().unwrap();
 }

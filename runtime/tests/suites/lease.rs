@@ -87,7 +87,7 @@ async fn without_a_watch_the_next_question_finds_the_lease_free() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_expires_by_the_clock_of_whoever_waits() {
+async fn a_lease_expires_by_the_clock_of_the_waiting_process() {
     // The other host's clock is a year ahead, or years behind: only what changes while we look counts.
     for renewed in ["2099-01-01T00:00:00.000000Z", "2001-01-01T00:00:00.000000Z"] {
         let client = client();
@@ -105,7 +105,7 @@ async fn a_lease_expires_by_the_clock_of_whoever_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_renews_keeps_the_lease_and_is_not_asked_much() {
+async fn a_holder_that_renews_keeps_the_lease_with_few_requests() {
     let (client, faults) = recorded();
     let (stop, let_go) = (CancellationToken::new(), CancellationToken::new());
     let mut first = candidate(&client, "first");
@@ -186,7 +186,7 @@ fn label(server: &ApiServer, number: usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn somebody_elses_label_on_the_lease_is_no_loss() {
+async fn a_foreign_label_on_the_lease_is_no_loss() {
     let (faults, server) = (Faults::new(), ApiServer::builder().build().unwrap());
     let client = kube::Client::new(faults.layer(server.service()), "default");
     let (stop, let_go) = (CancellationToken::new(), CancellationToken::new());
@@ -215,19 +215,19 @@ async fn somebody_elses_label_on_the_lease_is_no_loss() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_gone_from_the_lease_has_lost_it_at_once() {
+async fn a_replaced_holder_has_lost_the_lease_at_once() {
     let client = client();
     let stop = CancellationToken::new();
     let mut first = candidate(&client, "first");
     assert!(first.acquire(&stop).await);
-    let patch: Value = json!({"spec": {"holderIdentity": "somebody-else"}});
+    let patch: Value = json!({"spec": {"holderIdentity": "another-process"}});
     leases(&client).patch("leader", &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
     let began = Instant::now();
     assert!(first.hold(&stop).await);
     assert!(began.elapsed() <= RETRY_PERIOD + Duration::from_millis(100));
     first.release().await.unwrap();
     let lease = leases(&client).get("leader").await.unwrap().spec.unwrap();
-    assert_eq!(lease.holder_identity.as_deref(), Some("somebody-else"), "only our own is given back");
+    assert_eq!(lease.holder_identity.as_deref(), Some("another-process"), "only our own is given back");
 }
 
 #[tokio::test]
@@ -239,7 +239,7 @@ async fn a_candidate_that_is_stopped_does_not_lead() {
     first.release().await.unwrap();
     stop.cancel();
     assert!(!candidate(&client, "second").acquire(&stop).await);
-    // A free lease looks as client-go leaves it: nobody's, for a second, with its count of changes.
+    // A free lease looks as client-go leaves it: without a holder, for a second, with its count of changes.
     let lease = leases(&client).get("leader").await.unwrap().spec.unwrap();
     assert_eq!((lease.holder_identity.as_deref(), lease.lease_duration_seconds), (Some(""), Some(1)));
     assert_eq!(lease.lease_transitions, Some(0));

@@ -204,7 +204,7 @@ async fn a_taken_address_is_told() {
 }
 
 #[tokio::test]
-async fn a_taken_address_that_nobody_asked_for_is_done_without() {
+async fn a_taken_address_of_no_flag_is_done_without() {
     let client = client();
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = Endpoint { address: taken.local_addr().unwrap(), optional: true };

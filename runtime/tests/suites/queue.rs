@@ -33,7 +33,7 @@ async fn a_running_key_is_not_given_out_again_until_it_is_done() {
 }
 
 #[tokio::test]
-async fn what_somebody_changed_goes_before_what_the_first_list_brought() {
+async fn changes_go_before_the_objects_of_the_first_list() {
     let queue = Queue::new();
     queue.add_with("listed", Priority::Low);
     queue.add_with("moved", Priority::Low);

@@ -187,7 +187,7 @@ async fn what_needs_no_leader_runs_while_another_leads() {
         running.task.await.unwrap().unwrap();
     }
     assert!(log.has("beside first ended") && log.has("beside second ended"));
-    assert!(!log.has("second began"), "whoever stops while waiting never leads");
+    assert!(!log.has("second began"), "a process that stops while waiting never leads");
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +204,7 @@ async fn a_server_that_is_away_at_the_start_is_waited_for() {
     let task = tokio::spawn(Manager::new(client, cache).with(controller).run(stop.clone()));
     // Longer than any limit of a start.
     tokio::time::sleep(Duration::from_secs(600)).await;
-    assert!(!task.is_finished(), "a start that gives up must be started again by somebody");
+    assert!(!task.is_finished(), "a start that gives up must be started again by its caller");
     let requests = faults.take().len();
     assert!((60..200).contains(&requests), "{requests} requests in ten minutes");
     faults.heal();

@@ -1,4 +1,4 @@
-//! The webhook server against API servers, and against whoever else connects.
+//! The webhook server against API servers, and against other clients.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -201,7 +201,7 @@ async fn a_stop_lets_the_review_under_way_end() {
     let stopped = async {
         until("the review waits", || judge.waiting.load(Ordering::SeqCst) == 1).await;
         let stopping = tokio::spawn(running.stop());
-        until("nobody listens", || std::net::TcpStream::connect(address).is_err()).await;
+        until("the port is closed", || std::net::TcpStream::connect(address).is_err()).await;
         assert!(!stopping.is_finished(), "a review is under way");
         judge.go.notify_waiters();
         stopping.await.unwrap();

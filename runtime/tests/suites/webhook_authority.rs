@@ -101,7 +101,7 @@ async fn replicas_share_one_secret_and_an_unchanged_cluster_costs_no_write() {
     trusted(&one, &bundle).await;
     trusted(&two, &bundle).await;
     assert_eq!(writes(&faults).await, Vec::<String>::new());
-    // Somebody deletes it: what was served is kept again.
+    // A user deletes it: the served certificate is stored again.
     secrets(&client).delete("hook", &DeleteParams::default()).await.unwrap();
     let again = until("the Secret is back", async || authorities(&client).await).await;
     assert_eq!(again, bundle);
@@ -154,7 +154,7 @@ async fn a_secret_that_is_swapped_is_served_as_soon_as_its_authority_is_publishe
 }
 
 #[tokio::test]
-async fn a_secret_of_somebody_else_is_left_alone() {
+async fn a_secret_of_another_owner_is_left_alone() {
     let (client, _faults) = recorded();
     let theirs = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hook"}, "stringData": {"tls.key": "theirs"},

@@ -158,7 +158,7 @@ async fn what_cannot_be_used_leaves_the_former_in_place() {
     until_counted(&metrics, "certwatcher_read_certificate_errors_total").await;
     assert!(connect(running.address(), &old.pem(), "http/1.1").await.is_ok());
     std::fs::remove_dir(folder.path().join("tls.key")).unwrap();
-    // Complete, but nobody would take it.
+    // Complete, but no client would accept it.
     write(folder.path(), &old.sign_until(2021));
     let whole = || count(&metrics, "certwatcher_read_certificate_total");
     let errors = || count(&metrics, "certwatcher_read_certificate_errors_total");
