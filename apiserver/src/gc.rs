@@ -61,7 +61,7 @@ fn look_up(view: &dyn View, resources: &[Resource<'_>], owned: &Value, reference
     let (version, kind) = (text(reference, "/apiVersion"), text(reference, "/kind"));
     let group = version.rsplit_once('/').map_or("", |(g, _)| g);
     let Some(resource) = resources.iter().find(|r| r.group == group && r.kind == kind) else {
-        // A kind nobody serves: the real collector waits for it to appear.
+        // A kind that the server does not serve: the real collector waits for it to appear.
         return Owner::There;
     };
     let namespace = if resource.namespaced { text(owned, "/metadata/namespace") } else { "" };

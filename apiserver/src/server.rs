@@ -153,7 +153,7 @@ impl ManualControllers {
         }
     }
 
-    /// The same without Events of what they do: where nobody reads them they are a third of all writes.
+    /// The same without Events of these actions: where no client reads them they are a third of all writes.
     #[must_use]
     pub fn silent(mut self) -> Self {
         self.manager.make_no_events();

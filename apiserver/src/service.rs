@@ -25,7 +25,7 @@ const BODY_MAX_BYTES: usize = 3 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct ApiService {
     state: Arc<State>,
-    /// In process there is nobody else; from the network everybody must show the token.
+    /// In process there is no other client; from the network each client must show the token.
     token_required: bool,
 }
 

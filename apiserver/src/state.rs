@@ -23,7 +23,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state of a server that nobody has asked anything yet.
+    /// The state of a server before its first request.
     pub(crate) fn new(store: Store, registry: Registry, clock: Clock, token: String, ids: Ids) -> Self {
         Self {
             store,

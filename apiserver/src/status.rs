@@ -83,7 +83,7 @@ impl ApiError {
         Self { details: Some(resource.details(name)), ..Self::new(StatusCode::CONFLICT, "Conflict", message) }
     }
 
-    /// Somebody else has changed the object since it was read.
+    /// Another client has changed the object since it was read.
     pub(crate) fn modified(resource: Named<'_>, name: &str) -> Self {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";

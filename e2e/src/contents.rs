@@ -81,7 +81,7 @@ async fn list(client: &Client, namespace: &str, resource: &ApiResource) -> Resul
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, resource);
     match api.list(&ListParams::default()).await {
         Ok(list) => Ok(list.items.into_iter().map(|item| typed(json!(item), resource)).collect()),
-        // A kind whose definition was removed since discovery, or one that nobody may list.
+        // A kind whose definition was removed since discovery, or one that the caller may not list.
         Err(kube::Error::Api(status)) if matches!(status.code, 404 | 405) => Ok(Vec::new()),
         Err(error) => Err(error.into()),
     }

@@ -60,7 +60,7 @@ fn script(mut call: Command) -> Result<()> {
 
 impl Drop for ControlPlane {
     fn drop(&mut self) {
-        // Nobody is left to be told.
+        // No caller is left for the error.
         let _ = script(self.call("down.sh"));
     }
 }

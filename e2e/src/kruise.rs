@@ -52,7 +52,7 @@ fn built(controlplane: &Path) -> Result<Option<PathBuf>> {
 impl Manager {
     /// Starts it, with its webhooks for the namespace of this target; nothing where it cannot be built.
     ///
-    /// The manager plays every CloneSet of the cluster, so nobody else may use the cluster meanwhile.
+    /// The manager plays every CloneSet of the cluster, so no other test may use the cluster meanwhile.
     pub async fn start(target: &Target, controlplane: &Path) -> Result<Option<Self>> {
         let Some(folder) = built(controlplane)? else { return Ok(None) };
         let cluster = target.cluster().clone();
@@ -75,7 +75,7 @@ impl Manager {
         Ok(Some(manager))
     }
 
-    /// A CloneSet that nobody stores comes back with defaults that only its webhook knows.
+    /// A dry-run CloneSet comes back with defaults that only its webhook knows.
     async fn answers(&self) -> std::result::Result<(), String> {
         let labels = json!({"asked": "only"});
         let set = json!({
@@ -89,7 +89,7 @@ impl Manager {
         if strategy == "ReCreate" { Ok(()) } else { Err(format!("its webhook was not called: {created}")) }
     }
 
-    /// Ends it and takes its webhooks away: nobody would answer them.
+    /// Ends it and removes its webhooks: no server would answer them.
     pub async fn stop(self) -> Result<()> {
         for (kind, name) in HOOKS {
             self.cluster.delete(REGISTRATION, kind, name).await?;

@@ -7,7 +7,7 @@
 //!   [`balancer`] the one address of several.
 //! * [`objects`] reads what is in a namespace and waits for conditions with a deadline.
 //! * [`expected`] compares live objects with those a file describes, [`compare`] whole recorded namespaces with live ones.
-//! * [`person`] is somebody with kubectl, [`contents`] everything a namespace holds.
+//! * [`person`] is a user with kubectl, [`contents`] everything a namespace holds.
 //! * [`pod_history`] follows the pods of a namespace and holds every moment to a bound; [`kruise`] is OpenKruise's own manager.
 //! * [`recording`] reads a recorded run, [`rules`] are the differences that are meant, [`passing`] the numbers that only rise.
 //!

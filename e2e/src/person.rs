@@ -1,4 +1,4 @@
-//! Somebody with kubectl: applies, patches and deletes, and is told what the API server says.
+//! A user with kubectl: applies, patches and deletes, and gets the answers of the API server.
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, ValidationDirective};
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The name kubectl writes under.
 const MANAGER: &str = "kubectl-client-side-apply";
 
-/// What somebody asks for.
+/// The request of a user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     /// `kubectl apply` of one object.

@@ -12,7 +12,7 @@ use kube::runtime::watcher::{self, Event};
 use crate::Result;
 use crate::objects::Cluster;
 
-/// More breaches of a bound help nobody.
+/// More breaches of a bound help no reader.
 const BREACHES_AT_MOST: usize = 10;
 
 /// Pods of one moment. Those that are on their way out do not count.
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(seen.breaches.len(), 1, "three pods are too many");
         happens(&mut seen, Event::Apply(pod("c", "False", true)));
         happens(&mut seen, Event::Delete(pod("a", "True", false)));
-        assert_eq!(seen.breaches.len(), 2, "nobody serves: {:?}", seen.breaches);
+        assert_eq!(seen.breaches.len(), 2, "no pod serves: {:?}", seen.breaches);
         assert_eq!(count(&seen), Count { ready: 0, total: 1 });
     }
 }

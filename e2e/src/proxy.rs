@@ -88,8 +88,8 @@ pub enum Fault {
     Delay(Duration),
     /// It goes on after this time, and so does everything that a watch tells, whenever that began.
     Lag(Duration),
-    /// Nothing goes through in either direction, and nobody is told: open connections stay open, also for watches, and
-    /// new ones are taken. Afterwards what is still waited for goes on.
+    /// No byte goes through in either direction, and no peer is told: open connections stay open, also for watches, and
+    /// new ones are taken. Afterwards the waiting bytes go on.
     Partition,
     /// It is answered with this status, and never reaches the API server.
     Status(u16),
@@ -97,7 +97,7 @@ pub enum Fault {
     EverySecond(u16),
     /// Open connections are cut; from then on watches end after this time, others pass.
     EndWatches(Duration),
-    /// Nobody listens, and open connections are cut.
+    /// The port is closed, and open connections are cut.
     Down,
 }
 
@@ -221,7 +221,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> std::result:
             Ok::<_, Failure>(answer)
         })?,
     };
-    // It happened, and whoever asked does not hear of it as long as there is a partition.
+    // It happened, and the client does not hear of it as long as there is a partition.
     let (who, at, status) = (shared.who.clone(), Instant::now(), answer.status().as_u16());
     lock(&shared.record.0).push(Seen { who, at, method, path, status });
     shared.fault().await;

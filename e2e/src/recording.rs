@@ -22,7 +22,7 @@ pub struct Recording {
 /// One step: requests, answers and the state once settled.
 #[derive(Debug)]
 pub struct Step {
-    /// What somebody asked for, with the answers.
+    /// The request of a user, with the answers.
     pub requests: Vec<(Request, Answer)>,
     /// The objects of the namespace afterwards.
     pub objects: Vec<Value>,

@@ -28,7 +28,7 @@ pub struct Target {
     home: tempfile::TempDir,
     cluster: Cluster,
     backing: Backing,
-    /// Last of all: whoever waits for his turn must not find our controller.
+    /// Last of all: the next test in the queue must not find our controller.
     _turn: Option<Turn>,
 }
 
@@ -283,7 +283,8 @@ impl Controller {
         let child = clean(&programs()?.core, self.home.path())
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
-            // Several runs may share this machine, and nobody asks the endpoints. Hooks of scenarios are on this machine.
+            // Several runs may share this machine, and no client asks the endpoints. Hooks of scenarios are on this
+            // machine.
             .args(["--metrics-addr=0", "--health-addr=0", "--allow-loopback-requests"])
             // As the sandbox, and as releases of KubeVela, whose stories are told here.
             .args(["--allow-cross-namespace", "--allow-granting-rights"])
@@ -308,7 +309,7 @@ fn granted() -> serde_json::Value {
         "rules": [
             {"apiGroups": groups, "resources": ["*"], "verbs": verbs},
             {"apiGroups": [""], "resources": ["namespaces", "secrets", "pods"], "verbs": verbs},
-            // Some scenarios serve webhooks, and installations without them go on beside. Whoever keeps the certificate
+            // Some scenarios serve webhooks, and installations without them go on beside. The keeper of the certificate
             // replaces it.
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "create", "update"]},
             {"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["get", "list", "patch"]},

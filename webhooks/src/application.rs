@@ -149,7 +149,7 @@ fn same_outputs(rendered: &Rendered) -> Vec<Cause> {
     causes
 }
 
-/// Nobody writes batches into the plan of an Application later but where their number and the size are told.
+/// Requires batches in the plan of an Application: vela adds them later only where the plan gives `targetSize` and `numBatches`.
 fn batches(plan: &Value) -> Option<Cause> {
     let is_missing = |field: &str| plan[field].is_null();
     (plan.is_object()

@@ -12,7 +12,7 @@ pub(crate) fn findings(definition: &Definition) -> Diagnostics {
         .collect()
 }
 
-/// Charts are not read here, so nobody knows which values they take.
+/// Charts are not read here, so the values that they take are unknown.
 fn unchecked(definition: &Definition) -> Option<Diagnostic> {
     let Language::Helm { release, .. } = definition.language() else { return None };
     let chart = text(release, "/chart/spec/chart");

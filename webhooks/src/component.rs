@@ -73,7 +73,7 @@ fn workload(workload: &Value, snapshot: &Snapshot) -> Vec<Cause> {
     causes
 }
 
-/// Parameters that could never be used as written: a reconcile says so when somebody gives them.
+/// Parameters that could never be used as written: a reconcile says so when an author gives them.
 fn parameters(list: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut seen: BTreeSet<&str> = BTreeSet::new();

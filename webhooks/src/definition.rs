@@ -21,7 +21,7 @@ const AUTODETECT: &str = "autodetects.core.oam.dev";
 /// More parameters without a description are only counted.
 const UNDESCRIBED_AT_MOST: usize = 5;
 
-/// The definition of a review. Whoever has a cluster adds the kinds that it imports.
+/// The definition of a review. A caller that has a cluster adds the kinds that it imports.
 pub fn read(review: &Review) -> Result<Definition, Diagnostic> {
     Definition::from_document(&Document::from_object(review.object.clone()))
 }
@@ -64,8 +64,8 @@ pub fn workload_kind(object: &Value) -> Option<(&str, &str)> {
     Some((text("apiVersion")?, text("kind")?))
 }
 
-/// Says what a ComponentDefinition leaves open of its workload: the resource of the kind that it names, or that nobody
-/// knows before the template has made it.
+/// Says what a ComponentDefinition leaves open of its workload: the resource of the kind that it names, or that the
+/// workload is unknown before the template has made it.
 pub fn mutate(review: &Review, resource: Option<&str>) -> Verdict {
     let workload = &review.object["spec"]["workload"];
     let named = !text(workload, "type").is_empty();
@@ -130,7 +130,7 @@ pub fn validate(
     verdict
 }
 
-/// What is wrong with a definition, whoever asks: admission, or a controller about one that nobody judged.
+/// The errors of a definition, for both callers: admission, and a controller about a definition that was not judged.
 pub fn faults(definition: &Definition, templates: &Templates) -> Verdict {
     Verdict::from_diagnostics(&findings(definition, templates))
 }
@@ -200,7 +200,7 @@ fn refusal(object: &Value) -> Refusal {
     if is_nothing { Refusal::Denied } else { Refusal::Invalid }
 }
 
-/// A definition that cannot be read; of a trait that names no resource, nobody knows what it is then.
+/// A definition that cannot be read; the type of a trait that names no resource is unknown.
 fn unreadable(object: &Value, diagnostic: &Diagnostic) -> Cause {
     let mut cause = Cause::from_diagnostic(diagnostic);
     if is_template_alone(object) {
@@ -245,7 +245,7 @@ fn nothing_to_make(object: &Value) -> Vec<Cause> {
     vec![Cause::required(field, message)]
 }
 
-/// A component type is of one workload: whoever looks at its kind and whoever looks at its resource must see the same.
+/// A component type is of one workload: readers of its kind and readers of its resource must see the same.
 fn contradicts(object: &Value, resource: &str) -> Option<Cause> {
     let type_ = text(&object["spec"]["workload"], "type");
     let (api_version, kind) = workload_kind(object)?;
@@ -294,7 +294,7 @@ fn not_run(definition: &Definition) -> Option<String> {
     named.then(|| format!("{} is kept, but applications that use it are not run yet", definition.title()))
 }
 
-/// It may be made later, so it is no reason to refuse; until then nobody knows what the component is.
+/// It may be made later, so it is no reason to refuse; until then the type of the component is unknown.
 fn without_workload(object: &Value, facts: &DefinitionFacts) -> Option<String> {
     let name = workload_type(object).filter(|_| facts.workload == Some(false))?;
     Some(format!(

@@ -12,7 +12,7 @@ pub(crate) struct Envelope {
     pub(crate) bytes_at_most: usize,
 }
 
-/// Why bytes are no review, so that there is nobody to answer.
+/// Why bytes are no review, so that the server has no client to answer.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvelopeError {
     /// Too many bytes.
@@ -32,7 +32,7 @@ pub enum EnvelopeError {
     /// A field is absent or of the wrong type.
     #[error("the review has no {0}")]
     Missing(&'static str),
-    /// A version nobody knows.
+    /// An unknown version.
     #[error("the review is of version {version:?}; known are {group}/v1 and v1beta1")]
     Version {
         /// The version.

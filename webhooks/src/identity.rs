@@ -1,8 +1,8 @@
 //! Stamps objects with the author who writes them, and reads on whose behalf an object is acted for.
 //!
-//! Applications and ApplicationConfigurations are stamped, and where authors are acted for every other kind that makes the
-//! controllers act, and their own records, which nobody else writes. Whatever people write there is replaced, so where admission is
-//! registered a stamp is a fact.
+//! Admission stamps Applications and ApplicationConfigurations; where controllers act for authors, also every other kind that makes
+//! the controllers act, and the controllers' own records, which have no other writer. Admission replaces what users write there, so
+//! where admission is registered a stamp is a fact.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use vela_crds::annotations::{GROUP, SERVICE_ACCOUNT_NAME, USERNAME};
 use crate::review::{Operation, Review, User};
 use crate::verdict::{Cause, Refusal, Verdict};
 
-/// Users and groups of Kubernetes itself: the groups are nobody's own, and `system:masters` may do anything.
+/// Users and groups of Kubernetes itself: the groups belong to no single user, and `system:masters` may do anything.
 const SYSTEM: &str = "system:";
 /// Users that are ServiceAccounts.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
@@ -47,13 +47,13 @@ impl OwnName {
     }
 }
 
-/// Why nobody is acted for.
+/// Why the controllers act for no author.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthorError {
     /// There is no stamp.
-    #[error("nobody is known to have written it: it has no annotation {USERNAME}, which admission stamps")]
+    #[error("its author is not known: it has no annotation {USERNAME}, which admission stamps")]
     Unstamped,
-    /// There is a stamp that our admission would not have made, or a user whom nobody may act for.
+    /// There is a stamp that our admission would not have made, or a user for whom no controller may act.
     #[error("its author, as its annotations say, cannot be acted for: {0}")]
     Refused(String),
 }
@@ -111,13 +111,13 @@ pub fn mutate(review: &Review) -> Verdict {
     }
 }
 
-/// Lets nobody but the account of this name write what the controllers believe.
+/// Lets only the account of this name write the records that the controllers believe.
 pub fn validate_record(review: &Review, own: &str) -> Verdict {
     if review.user.username == own && !own.is_empty() {
         return Verdict::allowed();
     }
     let message = format!(
-        "{} are records of vela-core, which acts by them for the authors of applications: nobody but {own:?} writes them; \
+        "{} are records of vela-core, which acts by them for the authors of applications: only {own:?} writes them; \
          delete it, and vela-core makes it anew",
         review.resource.resource
     );

@@ -14,16 +14,16 @@ pub const TRAIT_INJECTOR: &str = "vela-core-trait-injector";
 pub const AUTHORS: &str = "vela-core-authors";
 /// The kind that has two forms, one for each version.
 pub const CONVERTED: &str = "applications.core.oam.dev";
-/// Every write of a Deployment waits so long at most while nobody answers.
+/// Every write of a Deployment waits at most so long while no server answers.
 const INJECTOR_TIMEOUT_SECONDS: u32 = 5;
 
 /// A render of a large Application with all its definitions stays far below; an author can wait so long, and an API
 /// server allows three times that.
 const TIMEOUT_SECONDS: u32 = 10;
-/// A definition is judged by itself, and while nobody answers an installation waits so long for each that changed.
+/// A definition is judged by itself, and while no server answers an installation waits so long for each that changed.
 const DEFINITION_TIMEOUT_SECONDS: u32 = 5;
-/// What nobody has to judge: an update that says nothing new, such as a finalizer that is taken away, an owner that is
-/// let go, or an installation of what is installed. It tells from the object alone, so nobody can claim it.
+/// Requests that need no review: an update that says nothing new, such as a finalizer that is taken away, an owner that
+/// is let go, or an installation of what is installed. The condition reads the object alone, so no client can claim it.
 const SAYS_SOMETHING_NEW: &str = "request.operation != 'UPDATE' || object.?spec != oldObject.?spec || \
      object.metadata.?labels != oldObject.metadata.?labels || \
      object.metadata.?annotations != oldObject.metadata.?annotations";
@@ -42,13 +42,14 @@ pub enum Server {
     Url(String),
 }
 
-/// The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, without a `caBundle`: whoever serves writes it.
+/// The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration, without a `caBundle`: the process that serves
+/// them writes it.
 ///
-/// While nobody answers, what people write to be run is refused (`failurePolicy: Fail`): an Application that nobody
-/// judged could claim to be anybody's. Definitions enter unjudged (`Ignore`): an installation must be possible
-/// without the controller it installs, a definition runs nothing by itself, and the controller tells in its status
-/// what is wrong with it. Deletions are never sent: all of them are allowed. See
-/// `docs/adr/0003-webhooks-that-nobody-serves.md`.
+/// While no server answers, the API server refuses what users write to be run (`failurePolicy: Fail`): an Application
+/// without a review could claim any author. Definitions enter unjudged (`Ignore`): an installation must be possible
+/// without the controller it installs, a definition runs nothing by itself, and the controller tells in its status what
+/// is wrong with it. Deletions are never sent: all of them are allowed. See
+/// `docs/adr/0003-webhooks-without-a-server.md`.
 pub fn configurations(server: &Server) -> Vec<Value> {
     let registered = registered();
     let configuration = |kind: &str, action: Action| {
@@ -119,8 +120,9 @@ pub fn trait_injector(server: &Server) -> Value {
     })
 }
 
-/// What stamps everything that makes the controllers act with its author, and keeps their records from everybody else: for
-/// controllers that act for authors. While nobody answers, none of it is written (`Fail`): it could claim to be anybody's.
+/// Stamps everything that makes the controllers act with its author, and keeps their records from other writers: for
+/// controllers that act for authors. While no server answers, the API server refuses all of it (`Fail`): it could claim
+/// any author.
 pub fn authors(server: &Server) -> Vec<Value> {
     let rule = |group: &str, resources: &[&str]| {
         json!({
@@ -262,7 +264,7 @@ mod tests {
             assert!(webhook["name"].as_str().unwrap().split('.').count() >= 3, "{webhook}");
             let definition = path.subject == Subject::Definition;
             assert_eq!(webhook["failurePolicy"], if definition { "Ignore" } else { "Fail" }, "{}", path.path);
-            assert_eq!(rule["operations"], json!(operations(path.subject)), "nobody waits for us to delete");
+            assert_eq!(rule["operations"], json!(operations(path.subject)), "no deletion waits for us");
         }
         let resources: std::collections::BTreeSet<_> = PATHS
             .iter()

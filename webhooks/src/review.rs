@@ -70,7 +70,7 @@ pub enum ReviewError {
     /// No AdmissionReview, or one without a field.
     #[error(transparent)]
     Envelope(#[from] EnvelopeError),
-    /// An operation nobody knows.
+    /// An unknown operation.
     #[error("request.operation is {0:?}; known are CREATE, UPDATE, DELETE and CONNECT")]
     Operation(String),
 }

@@ -81,8 +81,9 @@ impl Webhooks {
         }
     }
 
-    /// The same, with definitions from the watches of a cache: what is let in by them needs no other read. They may be
-    /// behind, so nobody is refused by them; what they let in wrongly, the controller tells, which reads them too.
+    /// The same, with definitions from the watches of a cache: what they let in needs no other read. They may be
+    /// behind, so admission refuses nothing because of them; the controller reads them too and reports what they let in
+    /// wrongly.
     #[must_use]
     pub fn with_watches(self, cache: &Cache) -> Self {
         let source = Watched::new(self.reader.source().clone(), cache);
@@ -177,8 +178,8 @@ impl Webhooks {
         if let Some(wrong) = path.refuses(review) {
             return Ok(Verdict::bad_request("", wrong));
         }
-        // Whoever deletes needs no permission of ours, and what goes away must be let go; yet what was made for it is
-        // deleted on behalf of its author, whom nobody may choose.
+        // A user who deletes needs no permission of ours, and an object that goes away must be let go; yet what was
+        // made for it is deleted on behalf of its author, whom no client may choose.
         if !review.concerns_a_living_object() {
             let stamped = matches!(path.subject, Subject::Application | Subject::Configuration)
                 && path.action == Action::Mutate
@@ -250,7 +251,7 @@ impl Webhooks {
                 }
             }
         }
-        // A definition may have been written a moment ago: nobody is refused by a watch.
+        // A definition may have been written a moment ago: admission refuses nothing because of a watch.
         validate(self.reader.application(namespace, &document).await?).await
     }
 
@@ -372,7 +373,7 @@ fn reader(client: &Client, namespaces: Namespaces) -> Reader<Live> {
 /// The answer to a review that holds too much, before anything is built of it.
 fn too_many(path: &Path, body: &[u8]) -> Option<Reply> {
     if body.len() > review::BYTES_AT_MOST {
-        // Whoever reads it says so.
+        // Its reader says so.
         return None;
     }
     let counts = match counts::counts(body) {

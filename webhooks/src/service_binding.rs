@@ -182,7 +182,7 @@ impl Injector<'_> {
         }
     }
 
-    /// False where somebody else's volume has the name.
+    /// False where the volume of another owner has the name.
     fn volume(&mut self, name: &str, source: &Value) -> bool {
         let list = self.pods["volumes"].as_array();
         let Some(found) = list.into_iter().flatten().find(|volume| volume["name"] == name) else {

@@ -37,8 +37,8 @@ impl MadeKind {
     }
 }
 
-/// The kinds that a template names as they are. What depends on parameters is not known before somebody gives them, and a
-/// template that does not compile is told of elsewhere.
+/// The kinds that a template names as they are. What depends on parameters is not known before an author gives them, and
+/// another check reports a template that does not compile.
 pub(crate) fn made_kinds(definition: &Definition, templates: &Templates) -> Vec<MadeKind> {
     let Ok(compiled) = templates.get(definition) else { return Vec::new() };
     let Compiled::Cue(template) = &*compiled else { return Vec::new() };

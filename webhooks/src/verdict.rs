@@ -8,7 +8,7 @@ use vela_engine::{Code, Diagnostic, Diagnostics};
 
 use crate::review::Review;
 
-/// A longer list helps nobody; API servers cut warnings off as well.
+/// A longer list helps no user; API servers cut warnings off as well.
 const CAUSES_AT_MOST: usize = 50;
 
 /// May the object enter?

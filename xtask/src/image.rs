@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dockerfile_copies_every_room_and_what_exists_and_runs_as_nobody() {
+    fn the_dockerfile_copies_every_room_and_runs_without_rights() {
         check().unwrap();
     }
 

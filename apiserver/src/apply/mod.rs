@@ -1,8 +1,8 @@
 //! Who owns which field: server-side apply, and the tracking of every other write in `metadata.managedFields`.
 //!
-//! An applied object is merged into the live one by the types of its fields ([`node`]); fields the same manager
-//! applied before and no longer mentions are removed unless somebody else owns them; fields somebody else owns
-//! with another value are conflicts, or change hands when forced.
+//! An applied object is merged into the live one by the types of its fields ([`node`]); fields the same manager applied
+//! before and no longer mentions are removed unless another manager owns them; fields another manager owns with another
+//! value are conflicts, or change hands when forced.
 mod managed;
 pub(crate) mod node;
 pub(crate) mod set;
@@ -67,14 +67,14 @@ pub(crate) struct Request<'a> {
     pub(crate) api_version: &'a str,
     /// The time of the write, RFC 3339 with seconds.
     pub(crate) now: &'a str,
-    /// Whether the kind has a `status` subresource; then nobody owns status by writing the object itself.
+    /// Whether the kind has a `status` subresource; then a write of the object itself owns no field of status.
     pub(crate) status_subresource: bool,
     /// The types.
     pub(crate) schema: Schema<'a>,
 }
 
 impl Request<'_> {
-    /// The fields a write to this subresource does not change, so nobody owns them by it.
+    /// The fields a write to this subresource does not change, so it owns none of them.
     fn ignored(&self) -> Set {
         let mut set = Set::default();
         let field = |name: &str| set::Element::Field(name.to_owned());
@@ -194,7 +194,7 @@ pub(crate) fn server_side(
     if entries.is_empty()
         && let Some(before) = &before
     {
-        // Objects written before anybody tracked owners: what is there belongs to somebody.
+        // Objects written before owners were tracked: the fields that exist belong to an unknown manager.
         let found = walk::compare(&node, &request.schema.nothing(), before);
         let fields = strip(&found.added.union(&found.modified)).without_subtrees(&request.ignored());
         let mut entry = request.entry(false, fields);
@@ -259,7 +259,7 @@ fn without_owners(object: &Value) -> Value {
     out
 }
 
-/// Without what identifies the object: nobody owns that.
+/// Without the fields that identify the object: they have no owner.
 fn strip(set: &Set) -> Set {
     let mut gone = Set::default();
     let field = |name: &str| set::Element::Field(name.to_owned());
@@ -336,7 +336,7 @@ fn prune_ignored(node: &Node<'_>, applied: &Value, request: &Request<'_>) -> Val
     walk::remove(node, applied, &ignored).unwrap_or_else(|| applied.clone())
 }
 
-/// Removes what this manager applied before, does not apply any more, and nobody else owns.
+/// Removes the fields that this manager applied before, does not apply any more, and no other manager owns.
 fn give_up(node: &Node<'_>, merged: &Value, last: &Set, mine: &Set, others: &[Entry]) -> Value {
     let whole = |set: &Set| walk::with_declared_parents(node, set);
     let nothing = Value::Object(Map::new());
@@ -345,7 +345,7 @@ fn give_up(node: &Node<'_>, merged: &Value, last: &Set, mine: &Set, others: &[En
     let owned = others.iter().fold(mine.clone(), |all, e| all.union(&e.fields));
     let merged_set = whole(&walk::field_set(node, merged));
     let pruned_set = whole(&walk::field_set(node, &pruned));
-    // Everything the pruning took away and nobody owns goes; what somebody owns comes back …
+    // Every pruned field without an owner goes; a field with an owner comes back …
     let gone = merged_set.difference(&pruned_set.union(&whole(&owned)));
     let pruned = walk::remove(node, merged, &gone).unwrap_or_else(|| nothing.clone());
     // … and so does what was never this manager's, but stood inside something that was.
@@ -372,7 +372,7 @@ pub(crate) fn track_update(old: Option<&Value>, new: &mut Value, request: &Reque
         let forgotten = !matches!(managed::read(old), Recorded::Owners(_));
         let asked = matches!(managed::read(new), Recorded::Reset);
         if forgotten || asked {
-            // An object whose owners are not tracked stays so until somebody applies to it.
+            // An object whose owners are not tracked stays so until a client applies to it.
             managed::write(new, Vec::new());
             return;
         }

@@ -258,7 +258,7 @@ fn any_sequence_of_applies_keeps_what_each_manager_is_promised() {
             assert_eq!(walk::merge(&node, Some(&plain), Some(&wanted)).unwrap(), plain, "{said}");
             // The same again is no change at all.
             assert_eq!(server_side(Some(&object), &wanted, &request).unwrap(), object, "{said}");
-            // Nothing stays that nobody owns, and nobody owns what is not there.
+            // No field stays without an owner, and no manager owns an absent field.
             let entries = match managed::read(&object) {
                 Recorded::Owners(entries) => entries,
                 _ => Vec::new(),

@@ -45,7 +45,7 @@ impl Catalog {
         self.by_store.get(store)
     }
 
-    /// The plural of whoever, other than the definition `name`, already uses one of these names in the group.
+    /// The plural of the definition, other than `name`, that already uses one of these names in the group.
     pub(crate) fn name_taken(&self, group: &str, plural: &str, kind: &str, name: &str) -> Option<&str> {
         let taken = self.groups.get(group)?.iter().flat_map(|(_, r)| r).find(|r| {
             r.custom.as_ref().is_none_or(|d| d.name != name) && (r.plural == plural || r.kind == kind)

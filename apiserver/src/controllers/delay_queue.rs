@@ -58,7 +58,7 @@ mod tests {
     const PAUSE: Duration = Duration::from_millis(100);
 
     #[test]
-    fn the_first_in_time_comes_first_and_nobody_is_put_off() {
+    fn the_earliest_entry_comes_first_and_none_is_put_off() {
         let now = Instant::now();
         let later = now + PAUSE;
         let item = |name: &str| (String::new(), String::new(), name.to_owned());

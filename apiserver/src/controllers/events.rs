@@ -9,7 +9,7 @@ const EVENT_TTL: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 /// Events kept at most, so that a crash loop cannot fill the store within the hour.
 const EVENTS_MAX: usize = 10_000;
 
-/// Deletes Events that nobody will look for any more.
+/// Deletes Events that are too old for their readers.
 pub(super) fn expire(context: &Context<'_>) {
     let Ok(resource) = stored(context, "events") else { return };
     let now = context.clock.now();

@@ -296,7 +296,7 @@ impl ControllerManager {
         }
     }
 
-    /// Does what a controller decided; Events only where somebody reads them.
+    /// Carries out the decisions of a controller; writes Events only where a client reads them.
     fn act(&self, action: Action) -> ApiResult<()> {
         if matches!(action, Action::Event { .. }) && !self.makes_events {
             return Ok(());

@@ -8,7 +8,7 @@ use super::{Kind, Node, formats};
 use crate::builtin::types::ListKind;
 use crate::cause::{Cause, CauseReason};
 
-/// More causes than this help nobody.
+/// The server lists at most this many causes; more of them help no user.
 const MAX_CAUSES: usize = 100;
 
 pub(super) fn validate(

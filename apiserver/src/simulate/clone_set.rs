@@ -143,7 +143,7 @@ fn grow(
 }
 
 /// Deletes surplus pods: those named in `podsToDelete`, then old ones beyond the partition, then others; of each kind
-/// those that serve nobody first, then the youngest.
+/// those that serve no traffic first, then the youngest.
 fn shrink(owner: &Value, strategy: &Strategy, active: &[&Arc<Value>], newest: &str, out: &mut Outcome) {
     let named = owner.pointer("/spec/scaleStrategy/podsToDelete").and_then(Value::as_array);
     let is_named = |pod: &Value| named.into_iter().flatten().any(|n| n.as_str() == Some(object::name(pod)));
@@ -178,7 +178,7 @@ fn update(
     let mut old: Vec<&Arc<Value>> = active.iter().filter(|p| !is_new(p, newest)).copied().collect();
     let mut due = count(&old, |_| true) - strategy.partition;
     let mut room = strategy.unavailable - count(active, |p| !is_available(p));
-    // Those that serve nobody cost nothing, so they go first.
+    // Pods that serve no traffic cost nothing, so they go first.
     old.sort_by_key(|p| (object::is_ready(p), object::name(p).to_owned()));
     for pod in old {
         let costs = i64::from(is_available(pod));

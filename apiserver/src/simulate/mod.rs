@@ -1,9 +1,9 @@
 //! What a cluster does by itself, simulated: one object by name in, the writes that bring it one step further out.
 //!
 //! Level-triggered and pure: a reconcile looks at the present objects through [`View`], never at what happened, and
-//! gives back [`Action`]s. Nobody polls: the caller reconciles what an event touches ([`affected`]) and comes back
-//! after [`Outcome::again_after`] by whatever clock it has. No containers run. Kinds of other projects are played where
-//! their definitions are installed ([`definitions`]).
+//! gives back [`Action`]s. The simulation does not poll: the caller reconciles what an event touches ([`affected`]) and
+//! comes back after [`Outcome::again_after`] by its own clock. No containers run. Kinds of other projects are played
+//! where their definitions are installed ([`definitions`]).
 //!
 //! Pods behave unless told otherwise, by annotations of the pod (or the workload's pod template):
 //! * `simulate.vela.dev/fail`: `image-pull`, `crash`, `not-ready`, `exit` or `unschedulable`; the same word after

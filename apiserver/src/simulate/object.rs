@@ -135,7 +135,7 @@ pub(super) fn put_status(resource: &str, old: &Value, status: Map<String, Value>
     }
     let mut object = old.clone();
     set(&mut object, &["status"], status);
-    // Nobody else writes this status, and a change of the rest in the same step must not refuse it.
+    // This status has no other writer, and a change of the rest in the same step must not refuse it.
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");
     }

@@ -58,8 +58,8 @@ fn changed_in_place(pod: &Value) -> Option<Timestamp> {
     object::time(&state, "/updateTimestamp")
 }
 
-/// A pod of this simulation whose containers are about to be exchanged serves nobody until they run. Of other pods their
-/// own kubelets tell it.
+/// A pod of this simulation whose containers are about to be exchanged serves no traffic until they run. The kubelets of
+/// other pods report it.
 pub(super) fn stop_serving(pod: &Value, now: Timestamp, out: &mut Outcome) {
     if !text(pod, "/status/containerStatuses/0/containerID").starts_with(CONTAINER) {
         return;

@@ -27,7 +27,7 @@ pub(super) fn reconcile(view: &dyn View, set: &Value, now: Timestamp, out: &mut 
             out.actions.push(Action::Create { resource: "pods".to_owned(), object: pod });
         }
     } else if active.len() > wanted {
-        // Those that serve nobody go first, then the youngest.
+        // Pods that serve no traffic go first, then the youngest.
         active.sort_by_key(|p| {
             (object::is_ready(p), std::cmp::Reverse(created(p)), object::name(p).to_owned())
         });

@@ -15,7 +15,7 @@ pub(super) fn reconcile(view: &dyn View, claim: &Value, out: &mut Outcome) {
     let modes = claim.pointer("/spec/accessModes").cloned().unwrap_or_else(|| json!([]));
     if view.get(VOLUMES, "", &name).is_none() {
         if !named.is_empty() {
-            // Somebody asks for a volume that does not exist: it waits, as on a real cluster.
+            // A pod asks for a volume that does not exist: it waits, as on a real cluster.
             return;
         }
         let mut volume = json!({

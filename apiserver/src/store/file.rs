@@ -136,8 +136,8 @@ impl File {
             if database.check_integrity()? {
                 return Ok(database);
             }
-            // What was repaired may have lost its last changes: only a second look that finds nothing is trusted, and
-            // whoever knows the revision that must be reached compares it.
+            // A repaired file may have lost its last changes: only a second look that finds nothing is trusted, and a
+            // caller that knows the revision to reach compares it.
             match database.check_integrity()? {
                 true => Ok(database),
                 false => Err(Error::Damaged("its pages do not have the checksums written with them".into())),

@@ -53,7 +53,7 @@ pub enum Error {
     #[error("already exists")]
     AlreadyExists,
     /// The object changed since it was read.
-    #[error("the object was changed by somebody else")]
+    #[error("the object was changed by another client")]
     Conflict,
     /// History no longer reaches back to this resource version.
     #[error("resource version {asked} is too old, the oldest known is {oldest}")]

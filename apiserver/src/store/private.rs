@@ -1,7 +1,7 @@
 //! A path → a file that only its owner can read or write, whatever was there before.
 //!
-//! A store holds Secrets. A file that somebody else prepared, or a link to elsewhere, is refused; a file of ours that
-//! others could read is closed to them first.
+//! A store holds Secrets. The store refuses a file that another user prepared, or a link to elsewhere; it first closes
+//! a file of ours that others could read.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Error, ErrorKind};

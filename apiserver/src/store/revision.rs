@@ -1,4 +1,4 @@
-//! A revision that grows; whoever waits for it is woken, first come first served.
+//! A revision that grows; each waiter is woken, first come first served.
 //!
 //! `tokio::sync::watch` wakes its receivers in an order it draws by chance: two watches of one kind would see a
 //! change in another order in each run, and a simulation could not be repeated.

@@ -28,7 +28,7 @@ pub(super) fn apply(
     if object::metadata(&applied).is_some_and(|m| m.contains_key("managedFields")) {
         return Err(ApiError::bad_request("metadata.managedFields must be nil"));
     }
-    // Fields the schema does not know are refused by the apply itself: nobody can own them.
+    // The apply itself refuses fields that the schema does not know: no manager can own them.
     let now = context.clock.text();
     let request = track::request(target, options, &now);
     let merge =

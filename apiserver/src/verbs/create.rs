@@ -24,7 +24,7 @@ pub(crate) fn create(context: &Context<'_>, resource: &Resource, call: &Call) ->
     render::written(context, resource, call, written)
 }
 
-/// Creates an object, whoever asks for it.
+/// Creates an object, for every verb that creates one.
 pub(crate) fn create_object(
     context: &Context<'_>,
     resource: &Resource,

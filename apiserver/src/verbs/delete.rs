@@ -58,7 +58,7 @@ pub(crate) fn delete(context: &Context<'_>, resource: &Resource, call: &Call) ->
     Ok(Answer::ok(json))
 }
 
-/// Deletes an object, whoever asks for it.
+/// Deletes an object, for every verb that deletes one.
 pub(crate) fn delete_object(
     context: &Context<'_>,
     resource: &Resource,
@@ -136,7 +136,7 @@ pub(super) fn is_ended(resource: &Resource, object: &Value) -> bool {
 pub(super) fn remove(context: &Context<'_>, resource: &Resource, key: &Key, entry: &Entry) -> ApiResult<()> {
     match context.store.write(key, Precondition::Revision(entry.revision()), Change::Delete) {
         Ok(last) => removed(context, resource, &last),
-        // Whoever changed it meanwhile has seen that nothing holds it and removes it.
+        // The client that changed it meanwhile has seen that nothing holds it, and removes it.
         Err(store::Error::Conflict | store::Error::NotFound) => Ok(()),
         Err(error) => Err(ApiError::internal(error)),
     }

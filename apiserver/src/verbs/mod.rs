@@ -1,8 +1,8 @@
 //! The verbs: a request, or a wish of the server's own controllers, in; objects read or written out.
 //!
 //! Verbs are functions over a [`Context`] of three small traits: `Storage` (the objects), `CatalogSource` (the kinds that
-//! are served) and [`Admission`] (the rules of the cluster). Create, update, patch, apply and scale are one pipeline,
-//! whoever writes: [`decode`] → [`default`] → admission → [`validate`] → [`persist`].
+//! are served) and [`Admission`] (the rules of the cluster). Create, update, patch, apply and scale share one pipeline:
+//! [`decode`] → [`default`] → admission → [`validate`] → [`persist`].
 
 mod apply;
 mod context;

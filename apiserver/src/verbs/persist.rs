@@ -43,7 +43,7 @@ pub(super) fn create(
     Ok(entry)
 }
 
-/// Stores the next state of an object; nothing if somebody else has changed it since.
+/// Stores the next state of an object; nothing if another client has changed it since.
 pub(super) fn update(
     context: &Context<'_>,
     resource: &Resource,

@@ -31,7 +31,7 @@ pub(crate) trait Storage {
 pub(crate) trait History: Storage {
     /// The changes of a resource after a revision, and up to which revision they are complete.
     fn events_after(&self, resource: &str, revision: u64, limit: usize) -> Result<(Vec<Event>, u64), Error>;
-    /// Wakes whoever waits for a change of the resource.
+    /// Wakes the waiters for a change of the resource.
     fn subscribe(&self, resource: &str) -> RevisionReceiver;
 }
 

@@ -9,7 +9,7 @@ use crate::catalog::Resource;
 /// Whether the owners of changed fields are still to be worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tracking {
-    /// The fields that differ belong to whoever writes.
+    /// The fields that differ belong to the writer.
     Update,
     /// Server-side apply has worked out who owns what.
     Applied,

@@ -32,7 +32,7 @@ pub(crate) fn update(
     render::written(context, resource, call, written)
 }
 
-/// Changes an object, whoever asks for it: `next` makes the wanted state from the present one.
+/// Changes an object, for every verb that changes one: `next` makes the wanted state from the present one.
 pub(crate) fn update_object(
     context: &Context<'_>,
     target: &ObjectRef<'_>,
@@ -42,8 +42,8 @@ pub(crate) fn update_object(
     write_changed(context, target, options, Tracking::Update, next)
 }
 
-/// The pipeline of a changed object: decode → default → admit → validate → store. It is run again on what somebody else
-/// wrote meanwhile.
+/// The pipeline of a changed object: decode → default → admit → validate → store. The caller runs it again on top of
+/// another client's write.
 pub(super) fn write_changed(
     context: &Context<'_>,
     target: &ObjectRef<'_>,
@@ -67,7 +67,7 @@ pub(super) fn write_changed(
             return Ok(Written { entry: stored, created: false, warnings });
         }
         let ended = delete::is_ended(resource, &new) && !options.dry_run;
-        // Somebody else may have been quicker: a patch is made again on what they wrote.
+        // Another client may have been quicker: a patch is made again on top of its write.
         if let Some(entry) = persist::update(context, resource, &key, &stored, new, options)? {
             if ended {
                 delete::remove(context, resource, &key, &entry)?;

@@ -48,7 +48,7 @@ async fn a_shutdown_ends_watches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn silent_peers_keep_nobody_out_and_end_no_watch() {
+async fn silent_peers_block_no_client_and_end_no_watch() {
     silent::many_files().expect("files enough");
     let server = ApiServer::builder().build().expect("a server in memory");
     let served = server.serve("127.0.0.1:0".parse().expect("an address")).await.expect("served");
@@ -56,7 +56,7 @@ async fn silent_peers_keep_nobody_out_and_end_no_watch() {
     let mut events = maps.watch(&WatchParams::default(), "0").await.expect("watching").boxed();
     let trust = Trust::new(served.ca_pem(), "localhost").expect("an authority");
     let peers = silent::peers(served.address(), silent::MANY, Some(&trust)).await.expect("connected");
-    // Somebody new, who has no connection yet.
+    // A new client, which has no connection yet.
     let newcomer: Api<ConfigMap> = Api::default_namespaced(connect(&served.kubeconfig()).await);
     let (options, map) = (PostParams::default(), config_map("a", "1"));
     let created = tokio::time::timeout(silent::DEADLINE, newcomer.create(&options, &map));

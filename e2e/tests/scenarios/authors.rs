@@ -1,4 +1,4 @@
-//! Alice, Bob and nobody on a real control plane: an application does what its author could, as RBAC has it.
+//! Alice, Bob and an unknown author on a real control plane: an application does what its author could, as RBAC has it.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -184,7 +184,7 @@ fn an_application_does_what_its_author_could() {
         alice_is_refused_what_she_may_not(&target, &alice).await?;
         bob_takes_over_and_loses_his_right(&target, &bob).await?;
         a_forged_revision_gives_nothing(&target, &alice).await?;
-        nobody_is_not_executed(&admin.within(&outside)).await?;
+        an_unknown_author_is_not_executed(&admin.within(&outside)).await?;
         a_namespace_goes_with_its_rights(&admin.within(&going), &alice.within(&going)).await?;
         for kind in ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"] {
             for what in ["all", "authors"] {
@@ -244,7 +244,7 @@ async fn bob_takes_over_and_loses_his_right(target: &Target, bob: &Cluster) -> R
     bob.delete(APP.0, APP.1, "shop").await?;
     reports(bob, "shop", &["CannotDelete", "User \"bob\" cannot delete resource \"deployments\""]).await?;
     assert!(admin.get("apps/v1", "Deployment", "shop-web").await?.is_some());
-    // The way the condition shows: whoever has the right writes it.
+    // The way the condition shows: a user who has the right writes it.
     grant(admin, "carol", &["deployments", "secrets"]).await?;
     let carol = target.person("carol", &[]).await?;
     let touched = json!({"apiVersion": APP.0, "kind": APP.1,
@@ -254,7 +254,7 @@ async fn bob_takes_over_and_loses_his_right(target: &Target, bob: &Cluster) -> R
     there(admin, ("apps/v1", "Deployment"), "shop-web", false).await
 }
 
-/// Somebody who may write revisions and rollouts only, and kinds that make others, makes nothing by them.
+/// A user who may write revisions and rollouts only, and kinds that make others, makes nothing by them.
 async fn a_forged_revision_gives_nothing(target: &Target, alice: &Cluster) -> Result<()> {
     let admin = target.cluster();
     let kinds = ["applicationrevisions", "approllouts"];
@@ -312,8 +312,8 @@ async fn a_forged_revision_gives_nothing(target: &Target, alice: &Cluster) -> Re
     there(admin, APP, "pay", false).await
 }
 
-/// Where admission is not registered nobody knows who writes.
-async fn nobody_is_not_executed(outside: &Cluster) -> Result<()> {
+/// Where admission is not registered the author of a write is unknown.
+async fn an_unknown_author_is_not_executed(outside: &Cluster) -> Result<()> {
     outside.create(&application("orphan", "nginx:1", &[])).await?;
     reports(outside, "orphan", &["not executed", "app.oam.dev/username"]).await?;
     assert_eq!(outside.get("apps/v1", "Deployment", "orphan-web").await?, None);

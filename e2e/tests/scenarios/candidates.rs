@@ -38,7 +38,7 @@ impl KubeScheduler {
             "clientConnection": {"kubeconfig": kubeconfig},
             "leaderElection": {"leaderElect": true, "resourceName": lease, "resourceNamespace": HOME},
             // No pod asks for it.
-            "profiles": [{"schedulerName": "nobody"}],
+            "profiles": [{"schedulerName": "absent"}],
         });
         let file = target.home().join("scheduler.json");
         std::fs::write(&file, config.to_string())?;
@@ -74,7 +74,7 @@ async fn ours(who: &str, target: &Target, record: &Record, lease: &str) -> Resul
     Replica::start(who, target.cluster().client().clone(), record, &flags, |_| {}).await
 }
 
-/// The lease's spec; nothing before somebody made it.
+/// The lease's spec; nothing before a candidate made it.
 async fn spec(home: &Cluster, lease: &str) -> Result<Value> {
     let found = home.get("coordination.k8s.io/v1", "Lease", lease).await?;
     Ok(found.unwrap_or_default()["spec"].clone())
@@ -88,7 +88,7 @@ async fn follows(
     deadline: Duration,
 ) -> Result<(Value, Duration)> {
     let began = Instant::now();
-    let taken = until("somebody else leads", deadline, async || {
+    let taken = until("another replica leads", deadline, async || {
         let now = spec(home, lease).await.map_err(|error| error.to_string())?;
         let holder = now["holderIdentity"].as_str().unwrap_or_default();
         let other = !holder.is_empty() && now["holderIdentity"] != former["holderIdentity"];
@@ -102,7 +102,7 @@ async fn follows(
     Ok((taken, began.elapsed()))
 }
 
-/// The holder goes on renewing while somebody else asks, and nobody else takes it.
+/// The holder goes on renewing while another candidate asks, and no other takes it.
 async fn stays(home: &Cluster, lease: &str, held: &Value) -> Result<()> {
     let end = Instant::now() + ASKED_TWICE;
     let mut renewed = false;

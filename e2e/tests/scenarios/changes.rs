@@ -100,7 +100,8 @@ fn there_and_back_again_keeps_everything() {
     });
 }
 
-/// The API server lets nobody change the template of a Job, so a changed one is deleted and made again; a volume is not.
+/// The API server refuses every change of the template of a Job, so the controller deletes a changed one and makes it
+/// again; it never does so with a volume.
 #[test]
 fn a_changed_job_is_made_again_and_a_claim_is_told_about() {
     scenario(async {

@@ -1,5 +1,5 @@
-//! Between `vela-core` and the API server nothing goes through for a while, or late, and nobody is told: people change things meanwhile, another
-//! replica takes over, and afterwards everything is as they want it.
+//! A proxy between `vela-core` and the API server drops or delays everything for a while, and tells neither: users change things meanwhile,
+//! another replica takes over, and afterwards everything is as they want it.
 
 use std::time::{Duration, Instant};
 

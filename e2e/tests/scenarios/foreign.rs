@@ -43,8 +43,8 @@ pub(crate) async fn install(target: &Target) -> Result<Kinds> {
     .await
 }
 
-/// OpenKruise converts CloneSets by a webhook of its own. Where nobody answers it, the version that is stored loses what
-/// stands elsewhere in the version that everybody writes.
+/// OpenKruise converts CloneSets by a webhook of its own. While no server answers it, the stored version loses the
+/// fields that stand elsewhere in the version that all clients write.
 fn stored_as_written(definition: &mut Value) {
     if text(definition, "/metadata/name") != "clonesets.apps.kruise.io" {
         return;

@@ -107,7 +107,7 @@ async fn clone_set(target: &Target) -> Result<()> {
     becomes(&cluster, &with(made, "spec", spec)).await
 }
 
-/// Somebody else's controller says that an object is ready.
+/// A foreign controller says that an object is ready.
 async fn says_ready(cluster: &Cluster, kind: &str, name: &str, spec: Value) -> Result<()> {
     accepted(cluster, &with(named(CERTIFICATES, kind, name), "spec", spec)).await?;
     let now = "2026-01-01T00:00:00Z";

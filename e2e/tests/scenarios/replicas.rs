@@ -31,7 +31,7 @@ pub(crate) struct Replicas {
 }
 
 impl Replicas {
-    /// On a real cluster that nobody else uses.
+    /// On a real cluster without other users.
     pub(crate) async fn alone(name: &str) -> Result<Self> {
         let target = Target::alone(name).await?;
         let lease = target.namespace().to_owned();
@@ -55,7 +55,7 @@ impl Replicas {
         Replica::start_of(program, who, client, &self.record, &flags, |_| {}).await
     }
 
-    /// When that replica first wrote the lease after this moment: whoever waits only reads it.
+    /// When that replica first wrote the lease after this moment: a waiting replica only reads it.
     pub(crate) async fn leads(&self, who: &str, after: Instant) -> Result<Instant> {
         until(&format!("{who} leads"), LEADS_AFTER_KILL * 2, async || {
             let taken =

@@ -138,7 +138,7 @@ fn a_cluster_that_is_restored_from_a_backup_is_served_on() {
         target.restore().await?;
         let restored = Instant::now();
         let back_at = version(cluster).await?;
-        // Nobody restarts the controller; somebody changes an application.
+        // The controller is not restarted; a user changes an application.
         cluster.apply(&application("stays", "busybox:3")).await?;
         through(cluster, "stays", "busybox:3", RECOVERS)
             .await

@@ -1,4 +1,4 @@
-//! Somebody with the ClusterRole `edit` in one namespace, and nothing else, on a real control plane: what `vela` does for them.
+//! A user with the ClusterRole `edit` in one namespace, and nothing else, on a real control plane: what `vela` does for them.
 
 use serde_json::json;
 use vela_e2e::Result;

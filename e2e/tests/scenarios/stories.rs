@@ -212,7 +212,7 @@ async fn holds(
             let wanted = live["spec"]["replicas"].as_i64();
             current && wanted.is_some() && status["readyReplicas"].as_i64() == wanted
         }
-        other => return Err(format!("nobody knows what {other} means").into()),
+        other => return Err(format!("{other} has no meaning here").into()),
     };
     Ok((!well).then(|| shown(status)))
 }

@@ -335,7 +335,7 @@ fn configuration() -> Story {
 }
 
 #[test]
-fn whoever_comes_back_finds_everything() {
+fn a_user_who_comes_back_finds_everything() {
     scenario(async {
         let target = Target::open("back").await?;
         let outcomes_of = stories().into_iter().map(async |story| {

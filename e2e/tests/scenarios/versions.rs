@@ -54,7 +54,7 @@ impl Rolling {
             })
             .collect();
         if !touched.is_empty() {
-            return Err(format!("{who} changed what nobody had changed: {touched:?}").into());
+            return Err(format!("{who} changed objects that no user had changed: {touched:?}").into());
         }
         for (namespace, story) in &self.all {
             let others: Vec<_> = story.others.iter().filter(|other| story.keeps_web(other)).collect();

@@ -56,9 +56,9 @@ fn all_mistakes_are_told_with_their_fields() {
 }
 
 #[test]
-fn a_dependency_on_nobody_is_told() {
+fn a_dependency_on_an_unknown_component_is_reported() {
     let component =
-        json!({"name": "one", "type": "note", "properties": {"text": "x"}, "dependsOn": ["nobody"]});
+        json!({"name": "one", "type": "note", "properties": {"text": "x"}, "dependsOn": ["unknown"]});
     let verdict = judge("CREATE", app(json!([component])), Value::Null);
     assert_eq!(verdict.causes[0].field, "spec.components[0].dependsOn[0]");
 }

@@ -93,7 +93,7 @@ fn what_the_api_server_filled_in_does_not_make_another_volume() {
 }
 
 #[test]
-fn somebody_elses_volume_and_mount_stay() {
+fn foreign_volumes_and_mounts_stay() {
     let bindings = [binding(secret(), json!({"filePath": "/etc/db"}))];
     let mut object = deployment(json!([{"name": "c"}]));
     object["spec"]["template"]["spec"]["volumes"] = json!([{"name": "secret-db", "emptyDir": {}}]);

@@ -71,7 +71,7 @@ async fn a_definition_that_computes_without_end_refuses_with_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_review_that_nobody_waits_for_ends() {
+async fn a_review_without_a_waiting_client_ends() {
     let (_server, webhooks) = with_endless().await;
     let mut limits = Computations::default().limits();
     (limits.memory, limits.time) = (1 << 40, Duration::from_secs(24 * 3600));
@@ -81,7 +81,7 @@ async fn a_review_that_nobody_waits_for_ends() {
     let reply = webhooks.answer_until(APPLICATIONS, review.as_bytes(), until).await;
     assert_eq!(reply.status, 503, "{}", reply.body);
     let text = reply.body["message"].as_str().unwrap_or_default();
-    assert!(text.contains("nobody waits for it"), "{}", reply.body);
+    assert!(text.contains("no caller waits for it"), "{}", reply.body);
 }
 
 #[tokio::test]

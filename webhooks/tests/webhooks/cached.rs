@@ -1,4 +1,4 @@
-//! Cached definitions: they let in without a read, and refuse nobody who is right.
+//! Cached definitions: they let in without a read, and refuse no valid object.
 
 use serde_json::{Value, json};
 use vela_runtime::Cache;
@@ -47,7 +47,7 @@ async fn apply(client: &kube::Client, object: Value) {
 }
 
 #[tokio::test]
-async fn a_copy_that_is_behind_refuses_nobody() {
+async fn a_stale_copy_refuses_no_object() {
     let (server, webhooks) = cluster().await;
     let client = kube::Client::new(server.service(), "default");
     let cache = Cache::new(client.clone());

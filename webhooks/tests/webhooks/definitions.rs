@@ -134,7 +134,8 @@ fn parameters_without_a_description_and_old_templates_are_warned_of() {
     assert!(verdict.warnings.iter().any(|w| w.contains("extension.template is deprecated")), "{verdict:?}");
 }
 
-/// Who moves here brings definitions of steps and policies that nobody runs yet: they are kept, and that is said.
+/// A user who moves here brings definitions of steps and policies that no engine runs yet: admission keeps them and
+/// says so.
 #[test]
 fn definitions_of_steps_and_policies_may_import_what_steps_import() {
     let template = |import: &str, body: &str| json!({"schematic": {"cue": {"template": format!("import \"{import}\"\n{body}\nparameter: {{\n\t// +usage=What\n\ttext: string\n}}")}}});

@@ -1,4 +1,4 @@
-//! Applications are stamped with who wrote them, and nobody can write the stamp.
+//! Admission stamps Applications with their author, and no client can write the stamp.
 
 use std::collections::BTreeMap;
 
@@ -138,7 +138,7 @@ fn a_stamp_names_its_author() {
 }
 
 #[test]
-fn nobody_is_acted_for_without_a_stamp_of_ours() {
+fn no_author_is_acted_for_without_our_stamp() {
     assert_eq!(Author::stamped(None, "team"), Err(AuthorError::Unstamped));
     assert_eq!(author(&[("group", "dev")]), Err(AuthorError::Unstamped));
     assert_eq!(author(&[("service-account-name", "ci")]), Err(AuthorError::Unstamped));

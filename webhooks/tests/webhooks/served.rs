@@ -279,7 +279,7 @@ async fn a_policy_and_a_step_name_a_version_that_is_there() {
 
 /// It may be made later, so it is no reason to refuse.
 #[tokio::test]
-async fn a_workload_type_that_nobody_defines_is_told() {
+async fn a_workload_type_without_a_definition_is_reported() {
     let (server, webhooks) = cluster().await;
     let client = Client::new(server.service(), "default");
     let definition = json!({"apiVersion": "core.oam.dev/v1beta1", "kind": "ComponentDefinition", "metadata": metadata("d"),
@@ -413,7 +413,7 @@ async fn no_path_takes_what_is_no_object() {
     }
 }
 
-/// What goes away may not claim to be somebody else's: what was made for it is deleted on behalf of its author.
+/// An object that goes away may not claim another author: what was made for it is deleted on behalf of its author.
 #[tokio::test]
 async fn what_goes_away_keeps_its_author() {
     let (_server, webhooks) = cluster().await;
@@ -452,12 +452,12 @@ async fn a_definition_of_an_absent_kind_is_refused_where_the_operator_wants_it()
                 "schematic": {"cue": {"template": template}}}})
     };
     let path = "/validating-core-oam-dev-v1beta1-componentdefinitions";
-    let absent = definition("nobody.example.com/v1");
+    let absent = definition("absent.example.com/v1");
     assert_eq!(ask(&webhooks, path, &absent).await.body["response"]["allowed"], true);
     let strict = webhooks.strictly(Strictness { absent_kinds: true, ..Strictness::default() });
     let reply = ask(&strict, path, &absent).await;
     assert_eq!(reply.body["response"]["allowed"], false, "{}", reply.body);
-    let said = "outputs.more makes nobody.example.com/v1 Secret, a kind that the cluster does not have";
+    let said = "outputs.more makes absent.example.com/v1 Secret, a kind that the cluster does not have";
     assert!(reply.body.to_string().contains(said), "{}", reply.body);
     assert_eq!(ask(&strict, path, &definition("v1")).await.body["response"]["allowed"], true);
 }

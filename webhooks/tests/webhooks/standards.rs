@@ -57,7 +57,7 @@ fn other_formats_and_schemes_of_metrics_are_refused() {
     assert!(!judge(json!({"format": 3})).is_allowed());
 }
 
-/// Upstream refuses it, so that nobody can delete a MetricsTrait.
+/// Upstream refuses it, so that no client can delete a MetricsTrait.
 #[test]
 fn deletions_pass() {
     for judge in [standard::validate_metrics, standard::validate_pod_spec] {

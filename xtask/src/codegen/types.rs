@@ -145,7 +145,7 @@ fn type_of(schemas: &Map<String, Value>, schema: &Value) -> String {
     }
 }
 
-/// How a field is merged, which values it takes and what it is where nobody says.
+/// How a field is merged, which values it takes and its default.
 fn rules(property: &Value) -> String {
     let words = |list: &Value, between: &str| {
         let words: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();

@@ -307,8 +307,8 @@ impl Case {
     }
 
     fn dry_run(&self, programs: &mut Sessions<'_>, folder: &Path) -> Result<(), String> {
-        // As the peer's dry run: it lets pass what nobody declares, and applications may reach everywhere.
-        // The recorded autoscalers are v2beta2: the peer assumes an old Kubernetes when it asks no cluster.
+        // As the peer's dry run: it accepts undeclared parameters, and applications may reach everywhere. The recorded
+        // autoscalers are v2beta2: the peer assumes an old Kubernetes when it asks no cluster.
         let mut words = vec!["dry-run", "--offline", "--kubernetes-version", "1.18"];
         words.extend(["--strict=false", "-f", "app.yaml"]);
         words.extend(["--allow-cross-namespace", "--allow-granting-rights"]);
@@ -333,7 +333,7 @@ impl Case {
     }
 }
 
-/// The exit code of `vela` for what somebody wrote wrongly.
+/// The exit code of `vela` for an error of its user.
 const REFUSED: i32 = 1;
 
 /// The exit code of `vela` for an application that needs what is not supported yet (docs/exit-codes.md).

@@ -60,7 +60,7 @@ impl Listed {
         failed.map(|o| format!("{} ({}) passed before and fails", o.id, o.name)).collect()
     }
 
-    /// Cases that fail and whose reason nobody has written down.
+    /// Cases that fail without a recorded reason.
     pub(crate) fn unexplained(&self, outcomes: &[Outcome]) -> Vec<String> {
         let known = |o: &&Outcome| self.failing.get(&o.id).is_some_and(|reason| reason != UNEXPLAINED);
         let failed = outcomes.iter().filter(|o| !o.passed && !known(o));

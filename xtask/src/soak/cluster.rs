@@ -15,7 +15,7 @@ pub(super) const SYSTEM: &str = "vela-system";
 pub(super) const NAMESPACES: [&str; 3] = ["soak-a", "soak-b", "soak-c"];
 /// What every namespace has, and what tells of things that were.
 const USUAL: [&str; 2] = ["serviceaccounts", "events"];
-/// More of what is left helps nobody.
+/// The report lists at most this many leftovers; more help no reader.
 const SHOWN_AT_MOST: usize = 10;
 
 /// The server; it ends with this.

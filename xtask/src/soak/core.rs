@@ -51,7 +51,7 @@ impl Core {
         std::fs::create_dir_all(&home).map_err(message)?;
         let (config, log) = (home.join("kubeconfig"), home.join("vela-core.log"));
         std::fs::write(&config, kubeconfig).map_err(message)?;
-        // A port that is free now: whoever takes it meanwhile makes the start fail aloud.
+        // A port that is free now: a process that takes it meanwhile makes the start fail aloud.
         let metrics =
             TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).map_err(message)?;
         let child = Command::new(&program)

@@ -22,7 +22,7 @@ const DEFINITION: &str = "soak-note";
 const OAM: &str = "core.oam.dev/v1beta1";
 const OLD: &str = "core.oam.dev/v1alpha2";
 
-/// What somebody wrote last.
+/// The last write of a person.
 struct Written {
     kind: &'static str,
     is_broken: bool,
@@ -172,7 +172,7 @@ impl People {
     fn wish(&mut self, kind: &str, name: &str) -> (Value, bool) {
         let is_broken = self.random.chance(16);
         if kind != "Application" {
-            let wanted = if is_broken { "nobody".to_owned() } else { name.to_owned() };
+            let wanted = if is_broken { "nowhere".to_owned() } else { name.to_owned() };
             let number = self.random.below(1000).to_string();
             let scaler = json!({"trait": {
                 "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("{name}-1")}, "data": {"number": number},

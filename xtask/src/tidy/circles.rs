@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_imports_a_module_uses_what_is_named_by_it() {
+    fn an_import_of_a_module_uses_the_items_named_by_it() {
         let files = |text| {
             [
                 ("cue/src/lib.rs", "mod p;\nmod q;\n"),

@@ -14,7 +14,7 @@ const SOURCE: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// Crates that are built in more than one version, and in how many.
 const KNOWN: &str = "xtask/versions.toml";
 
-/// The platform that is shipped: on others further crates are built, which nobody here may have at hand.
+/// The platform that is shipped: others build further crates, which a developer here may not have at hand.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// What a crate asks for that may be part of a program under Apache-2.0, in the names of SPDX.
@@ -172,7 +172,7 @@ fn versions(built: &BTreeSet<Built<'_>>, known: &BTreeMap<String, usize>, wrong:
 fn unwanted(built: &BTreeSet<Built<'_>>, wrong: &mut Vec<String>) {
     for (name, why) in UNWANTED {
         if built.iter().any(|one| one.name == name) {
-            wrong.push(format!("Cargo.lock: nobody needs {name}: {why}"));
+            wrong.push(format!("Cargo.lock: no crate needs {name}: {why}"));
         }
     }
 }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_needs_is_told_with_the_way_out() {
+    fn an_unneeded_crate_is_reported_with_the_way_out() {
         let mut wrong = Vec::new();
         unwanted(&built("icu_provider v2.4.0|Unicode-3.0\nring v0.17.0|Apache-2.0 AND ISC\n"), &mut wrong);
         assert_eq!(wrong.len(), 1);

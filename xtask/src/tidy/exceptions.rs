@@ -20,7 +20,7 @@ pub(super) struct Exceptions {
     pub(super) data: BTreeMap<String, String>,
     /// Files `x.rs` beside a folder `x`.
     pub(super) beside: Vec<String>,
-    /// Rooms and their public modules that nobody outside names.
+    /// Rooms and their public modules that no other room names.
     pub(super) unreached: BTreeMap<String, Vec<String>>,
 }
 

@@ -1,5 +1,5 @@
-//! Compares manifests, the figure of ARCHITECTURE.md and the code: arrows that only one of them has, and dependencies
-//! nobody uses.
+//! Compares manifests, the figure of ARCHITECTURE.md and the code: arrows that only one of them has, and unused
+//! dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,7 +93,7 @@ fn arrows(figure: &Figure, drawn: &BTreeSet<(String, String)>, wrong: &mut Vec<S
     }
     let floor = |room: &str| figure.floors.get(room).copied().unwrap_or_default();
     for (from, to) in drawn {
-        // Nobody may depend on the highest floor, and it may use what it needs.
+        // No room may depend on the highest floor, and it may use what it needs.
         let is_a_door = Some(&floor(from)) == figure.floors.values().max();
         if to == FOR_TESTS && !is_a_door {
             wrong.push(format!("{from}/Cargo.toml: `{to}` is for tests; name it under [dev-dependencies]"));
@@ -220,7 +220,7 @@ fn words<'a>(code: impl Iterator<Item = &'a [Token]>) -> BTreeSet<&'a str> {
 mod tests {
     use super::*;
 
-    const FIGURE: &str = "# A\n\n```\n  people   core\n```\n\n```\n5   e2e   xtask     nobody may depend on these\n3   core   bin vela-core → engine cue\n\
+    const FIGURE: &str = "# A\n\n```\n  people   core\n```\n\n```\n5   e2e   xtask     no room may depend on these\n3   core   bin vela-core → engine cue\n\
                           1   engine → cue     runtime → listen\n0   cue   listen   know nothing   (testkit: tests, xtask)\n```\n9   crds\n";
 
     fn pairs(pairs: &[(&str, &str)]) -> BTreeSet<(String, String)> {

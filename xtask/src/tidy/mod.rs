@@ -151,7 +151,7 @@ fn paths(source: &Source, wrong: &mut Vec<String>) {
     }
 }
 
-/// Ports are served in one place, where silence costs nobody the service.
+/// Ports are served in one place, where a silent peer never blocks the service.
 fn ports(source: &Source, wrong: &mut Vec<String>) {
     if source.name.starts_with("listen/") || !is_ours(source) {
         return;
@@ -163,7 +163,7 @@ fn ports(source: &Source, wrong: &mut Vec<String>) {
     }
 }
 
-/// What rendering knows of a cluster is read in one place, so that nobody sees another cluster than the reconcilers do.
+/// One room reads what rendering knows of a cluster, so that every caller sees the same cluster as the reconcilers do.
 fn snapshots(source: &Source, wrong: &mut Vec<String>) {
     let fills_them = ["snapshot/", "engine/"].iter().any(|room| source.name.starts_with(room));
     if fills_them || !is_ours(source) {

@@ -1,7 +1,7 @@
 //! Reads the modules of a crate, the names each declares and imports, and which file uses which.
 //!
 //! A name that a module only passes on (`pub use`, or an import that a child takes through `super`) leads to the file that
-//! declares it, so a table of contents is in nobody's way. What a file calls on a value (`x.f()`) is not seen.
+//! declares it, so a table of contents causes no circle. What a file calls on a value (`x.f()`) is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,7 +105,7 @@ impl Crate {
                 let to = match self.find(here, path, 0) {
                     Found::Declared(to) | Found::Perhaps(to) => &self.modules[to].file,
                     Found::Module(to) if is_everything => &self.modules[to].file,
-                    // Whoever imports a module uses what is named by it.
+                    // A file that imports a module uses the items named by it.
                     Found::Module(_) | Found::Elsewhere => continue,
                 };
                 if *to != module.file {

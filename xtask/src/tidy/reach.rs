@@ -1,4 +1,4 @@
-//! Public modules of a room that nobody outside names: they are private, and what is needed of them is passed on by `lib.rs`.
+//! Public modules of a room that no other room names: they are private, and `lib.rs` passes on the items that others need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(super) fn check(code: &[Code], known: &BTreeMap<String, Vec<String>>, wrong:
         let unreached: Vec<&str> = public_modules(&library.shipped).filter(|m| !named.contains(*m)).collect();
         for module in unreached.iter().filter(|m| !listed.iter().any(|l| l == *m)) {
             wrong.push(format!(
-                "{}: nobody outside names the public module `{module}`; make it private and pass on what is needed of it",
+                "{}: no other room names the public module `{module}`; make it private and pass on what is needed of it",
                 library.name
             ));
         }
@@ -88,12 +88,12 @@ mod tests {
         let code = code.map(|(name, text)| Code::read(name, text).unwrap());
         let mut wrong = Vec::new();
         check(&code, &BTreeMap::new(), &mut wrong);
-        let expected = "core/src/lib.rs: nobody outside names the public module `b`; make it private and pass on what is needed of it";
+        let expected = "core/src/lib.rs: no other room names the public module `b`; make it private and pass on what is needed of it";
         assert_eq!(wrong, [expected]);
     }
 
     #[test]
-    fn a_public_module_is_named_by_somebody_outside() {
+    fn a_public_module_is_named_by_another_room() {
         let code = [
             ("cue/src/lib.rs", "pub mod a;\npub mod b;\nmod c;\npub mod d;\npub mod e;\npub use b::B;\n"),
             ("cue/src/a.rs", "use vela_cue::b;\n"),
@@ -107,7 +107,7 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:?}");
         check(&code, &known("a"), &mut wrong);
         let expected = [
-            "cue/src/lib.rs: nobody outside names the public module `b`; make it private and pass on what is needed of it",
+            "cue/src/lib.rs: no other room names the public module `b`; make it private and pass on what is needed of it",
             "xtask/tidy.toml: `a` of `cue` is named or private; take it off the list",
         ];
         assert_eq!(wrong, expected);

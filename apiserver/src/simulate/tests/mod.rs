@@ -101,7 +101,7 @@ impl FakeStore {
         }
     }
 
-    /// Reconciles everything until nobody wants to write; gives back when somebody wants to be woken.
+    /// Reconciles everything until no controller wants to write; gives back when a controller wants to be woken.
     fn settle(&mut self, now: Timestamp) -> Option<std::time::Duration> {
         for _ in 0..200 {
             let before = self.writes;

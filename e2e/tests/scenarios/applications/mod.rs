@@ -28,7 +28,7 @@ const STILL: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Applications deployed at the same time: the looks at more of them would slow down what they look at.
 const AT_ONCE: usize = 8;
-/// More differences of one application help nobody.
+/// More differences of one application help no reader.
 const SHOWN: usize = 12;
 
 /// What the cluster makes by itself, and what is the record-keeping of one system.

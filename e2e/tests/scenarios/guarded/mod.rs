@@ -29,7 +29,7 @@ const HOME: &str = "vela-system";
 const AUTHORITY: &str = "webhook-authority";
 /// How long each fault lasts.
 const LASTS: Duration = Duration::from_secs(2);
-/// Shorter than the ten seconds after which a leader gives up: nobody may end.
+/// Shorter than the ten seconds after which a leader gives up: no process may end.
 const OUTAGE: Duration = Duration::from_secs(6);
 /// From the end of a fault until verdicts are given and a change is through.
 const RECOVERS: Duration = Duration::from_secs(20);
@@ -100,7 +100,7 @@ impl Guarded {
         let seen = self.replicas.record.all();
         let who = seen.iter().rfind(|seen| seen.writes_lease()).map(|seen| seen.who.clone());
         let place = self.running.iter().position(|running| Some(running.who) == who.as_deref());
-        let Running { who, replica, serves } = self.running.remove(place.ok_or("nobody leads")?);
+        let Running { who, replica, serves } = self.running.remove(place.ok_or("no replica leads")?);
         let other = self.running.first().ok_or("there is no standby")?.who;
         self.balancer.prefer(serves);
         authors.judged(Instant::now(), RECOVERS).await?;
@@ -166,7 +166,7 @@ impl Guarded {
     }
 }
 
-/// A certificate of the replicas' own authority that nobody takes any more, and its key.
+/// A certificate of the replicas' own authority that no client accepts any more, and its key.
 fn expired(authority_key: &str) -> Result<(String, String)> {
     let mut signer = CertificateParams::default();
     signer.distinguished_name.push(DnType::CommonName, AUTHORITY);
@@ -265,7 +265,7 @@ async fn faulty(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
     guarded.until_served(1).await
 }
 
-/// Somebody puts another authority into the Secret: both replicas change over, and API servers are told.
+/// A user puts another authority into the Secret: both replicas change over, and API servers are told.
 async fn swapped(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
     let other = authority(AUTHORITY)?;
     let (began, before) = (Instant::now(), guarded.served().into_iter().max().unwrap_or_default());
@@ -274,7 +274,7 @@ async fn swapped(guarded: &mut Guarded, authors: &Authors) -> Result<()> {
     let changed = began.elapsed();
     guarded.all_judge(authors).await?;
     if guarded.secret_entry("ca.crt").await? != other.pem() {
-        return Err("the authority that somebody put there was not kept".into());
+        return Err("the authority that a user put there was not kept".into());
     }
     println!(
         "guarded: another authority: both serve it {:.1} s later; {}",

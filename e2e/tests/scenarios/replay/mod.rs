@@ -30,7 +30,7 @@ const STILL: Duration = Duration::from_secs(45);
 const EQUAL_LASTS: Duration = Duration::from_secs(2);
 /// How often is looked: the looks of all runs must not slow down what they look at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// More differences of one step help nobody.
+/// More differences of one step help no reader.
 const SHOWN: usize = 40;
 
 /// What the recorder did not write down: what the cluster makes by itself, and what belongs to no run.

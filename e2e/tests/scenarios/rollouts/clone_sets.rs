@@ -36,7 +36,7 @@ fn clone_sets_are_rolled_out_as_in_the_example() {
         let target = Target::alone("rollout-cloneset").await?;
         install(&target).await?;
         let Some(manager) = Manager::start(&target, &repository("e2e/controlplane")).await? else {
-            println!("skipped: without the real OpenKruise nobody plays CloneSets on a real control plane");
+            println!("skipped: without the real OpenKruise no manager plays CloneSets on a real control plane");
             return Ok(());
         };
         let client = target.cluster().client().clone();
@@ -85,7 +85,7 @@ async fn story(target: &Target, folder: &std::path::Path) -> Result<()> {
     let cluster = target.cluster();
     let as_it_is = |_: &mut Value| {};
     applied(cluster, folder.join("clonesetDefinition.yaml"), as_it_is).await?;
-    // Scale: from the one pod that a set has when nobody says how many.
+    // Scale: from the one pod that a set has by default.
     applied(cluster, folder.join("app-scale.yaml"), as_it_is).await?;
     recorded(cluster, "test-rolling-v1").await?;
     applied(cluster, folder.join("appRollout-scale.yaml"), as_it_is).await?;

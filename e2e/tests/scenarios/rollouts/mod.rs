@@ -124,7 +124,7 @@ fn is_held(workload: &Value) -> bool {
     owners.into_iter().flatten().any(|owner| owner["kind"] == "AppRollout")
 }
 
-/// Nobody writes to the rollout and its workloads while nothing changes.
+/// The controller does not write to the rollout and its workloads while nothing changes.
 async fn is_still(cluster: &Cluster, objects: &[(&str, &str, &str)]) -> Result<()> {
     let versions = async || {
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Webhooks that nobody serves: what has to be possible is, and what entered without being judged is told afterwards.
+//! Webhooks without a server: required writes pass, and the controller later reports what entered without a review.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -22,7 +22,7 @@ fn install(target: &Target, url: &str) -> Result<()> {
     target.vela(&["install", "--webhook-url", url], "")?.ok().map(drop)
 }
 
-/// Somebody changes a definition that vela installed.
+/// A user changes a definition that vela installed.
 async fn change_definition(target: &Target) -> Result<Value> {
     let patch = json!({"spec": {"schematic": {"cue": {"template": CHANGED}}}});
     target.cluster().within("vela-system").patch(OAM, "ComponentDefinition", "webservice", &patch).await
@@ -61,7 +61,7 @@ pub(super) async fn unregister(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// A Deployment that somebody writes, with the labels given.
+/// A Deployment that a user writes, with the labels given.
 pub(super) fn deployment(name: &str, labels: Value) -> Value {
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "labels": labels},
@@ -76,7 +76,8 @@ pub(super) fn deployment(name: &str, labels: Value) -> Value {
     })
 }
 
-/// Workloads of the cluster are written while nobody injects; a component's wait, but not where the controller lives.
+/// Workloads of the cluster are written while no server injects; a component's wait, but not where the controller
+/// lives.
 async fn workloads(target: &Target) -> Result<()> {
     target.cluster().apply(&deployment("plain", json!({}))).await?;
     target.cluster().apply(&deployment("plain", json!({"changed": "true"}))).await?;
@@ -160,7 +161,7 @@ async fn live(target: &Target) -> Result<()> {
     mended(target).await?;
     target.vela(&["install"], "")?.ok()?;
 
-    // Going away: the request, the finalizer that somebody takes off, and a kind without any.
+    // Going away: the request, the finalizer that a user removes, and a kind without any.
     target.cluster().delete(OAM, "Application", "old").await?;
     let released = json!({"metadata": {"finalizers": null}});
     target.cluster().patch(OAM, "Application", "old", &released).await?;
@@ -206,7 +207,7 @@ pub(super) fn serve(target: &Target, port: u16) -> Result<Hooks> {
         (format!("--webhook-port={port}"), format!("--webhook-cert-secret={}", target.namespace()));
     let log = std::fs::File::create(target.home().join("hooks.log"))?;
     let mut command = target.core(&["--use-webhook", &port, &secret, "--webhook-hosts=127.0.0.1"])?;
-    // Nobody else is there.
+    // No other replica is there.
     Ok(Hooks { _process: command.stdout(Stdio::null()).stderr(log).spawn()?.into(), _alone: None })
 }
 

@@ -64,7 +64,7 @@ fn what_a_service_binding_names_comes_into_the_workload_of_an_application() {
         target.cluster().apply(&application("shop", json!({"image": "nginx:1"}))).await?;
         runs(&target, "shop").await?;
         let made = bound(&target, "nginx:1").await?;
-        // A change of the application, and changes of somebody else.
+        // A change of the application, and changes of another client.
         target.cluster().apply(&application("shop", json!({"image": "nginx:2"}))).await?;
         runs(&target, "shop").await?;
         let changed = bound(&target, "nginx:2").await?;
@@ -89,7 +89,7 @@ fn what_a_service_binding_names_comes_into_the_workload_of_an_application() {
     });
 }
 
-/// What has to be there before anything can be bound is told to whoever writes the workload.
+/// The author of the workload hears which objects must exist before anything can be bound.
 async fn refused_without_its_source(target: &Target) -> Result<()> {
     let mut other = binding();
     other["metadata"]["name"] = json!("later");

@@ -1,5 +1,5 @@
 //! Applications in both versions beside a real API server that asks for conversions: each reader sees the form of its
-//! version, nothing is lost, and what goes on while nobody converts.
+//! version, nothing is lost, and what goes on while no server converts.
 
 use std::net::TcpListener;
 
@@ -71,7 +71,7 @@ async fn live(target: &Target) -> Result<()> {
     runs(target, "new").await?;
     runs(target, "old").await?;
 
-    // Nobody converts any more: what is stored is read, and goes, in the version it is stored in.
+    // No server converts any more: stored objects are read, and deleted, in the version that they are stored in.
     drop(core);
     read(target, NEW, "old").await?;
     let refused = read(target, OLD, "new").await;

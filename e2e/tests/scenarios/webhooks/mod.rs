@@ -47,7 +47,7 @@ async fn serve_as(target: &Target, certificate: &[&str], install: &[&str]) -> Re
             "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
             "metadata": {"name": "held", "namespace": namespace},
             // Only one process may reconcile, and that is another one.
-            "spec": {"holderIdentity": "nobody", "leaseDurationSeconds": 36_000},
+            "spec": {"holderIdentity": "absent", "leaseDurationSeconds": 36_000},
         }))
         .await?;
     let port_flag = format!("--webhook-port={port}");

@@ -5,7 +5,7 @@ struct Choice {
     kind: &'static str,
     version: &'static str,
     place: &'static str,
-    #[expect(dead_code, reason = "the reason is for whoever reads the list")]
+    #[expect(dead_code, reason = "the reason is for readers of the list")]
     why: &'static str,
 }
 

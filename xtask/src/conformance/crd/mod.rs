@@ -25,7 +25,7 @@ pub(crate) struct Input(Compared);
 enum Compared {
     /// A place in the schema of a release.
     Place { kind: Arc<Kind>, era: usize, place: Place },
-    /// An object as somebody wrote it.
+    /// An object as a user wrote it.
     Object { kind: Arc<Kind>, object: Value },
 }
 

@@ -103,7 +103,7 @@ pub(super) async fn quota_exceeded(target: &Target) -> Result<()> {
 
 /// Pods that no scheduler takes stay as a test says they are: first without an image, then crashing.
 pub(super) async fn do_not_start(target: &Target) -> Result<()> {
-    let (cluster, moments) = prepared(target, "sick", &json!({"schedulerName": "nobody"})).await?;
+    let (cluster, moments) = prepared(target, "sick", &json!({"schedulerName": "absent"})).await?;
     moments.must(bound(4, 4 + 1));
     begins(&cluster, &[1, 3], false).await?;
     let container = |state: Value, last: Value| {

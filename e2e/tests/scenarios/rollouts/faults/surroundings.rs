@@ -15,8 +15,8 @@ use super::{
     has, is_over, prepared, reports, rollout, succeeds,
 };
 
-/// An address where nobody listens.
-async fn nobody() -> Result<SocketAddr> {
+/// An address where no server listens.
+async fn silent_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0").await?.local_addr()?)
 }
 
@@ -37,11 +37,11 @@ async fn says_yes(address: SocketAddr) -> Result<tokio::task::JoinHandle<()>> {
     }))
 }
 
-/// Nobody answers the hook of the second batch; then somebody does.
+/// No server answers the hook of the second batch; then one does.
 pub(super) async fn hook_down(target: &Target) -> Result<()> {
     let (cluster, moments) = prepared(target, "hook", &json!({})).await?;
     moments.must(bound(4, 4 + 2));
-    let address = nobody().await?;
+    let address = silent_address().await?;
     let mut plan = batches(&[2, 2]);
     let url = format!("http://{address}/ask");
     plan["rolloutBatches"][1]["batchRolloutWebhooks"] =
@@ -57,11 +57,11 @@ pub(super) async fn hook_down(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Nobody tells the metric; then it is taken out of the plan.
+/// No server gives the metric; then a user takes it out of the plan.
 pub(super) async fn metric_absent(target: &Target) -> Result<()> {
     let (cluster, moments) = prepared(target, "metric", &json!({})).await?;
     moments.must(bound(4, 4 + 2));
-    let address = nobody().await?;
+    let address = silent_address().await?;
     let mut plan = batches(&[2, 2]);
     plan["canaryMetric"] = json!([{
         "name": "errors", "interval": "1s", "query": "errors", "metricsRange": {"max": 1},
@@ -77,7 +77,7 @@ pub(super) async fn metric_absent(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Somebody deletes the source half-way: its pods are gone, and the target still gets all of its own.
+/// A user deletes the source half-way: its pods are gone, and the target still gets all of its own.
 pub(super) async fn source_deleted(target: &Target) -> Result<()> {
     let (cluster, moments) = prepared(target, "source", &json!({})).await?;
     begins(&cluster, &[1, 1, 2], true).await?;
